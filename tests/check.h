@@ -43,7 +43,8 @@ static inline void check_true(int ok, const char *file, int line, const char *te
 #if defined(__GNUC__)
 __attribute__((format(printf, 5, 6)))
 #endif
-static inline void check_true_message(int ok, const char *file, int line, const char *text, const char *format, ...) {
+static inline void
+check_true_message(int ok, const char *file, int line, const char *text, const char *format, ...) {
     va_list args;
     if (!check_count(ok)) return;
     printf("%s:%d: failed: %s: ", file, line, text);

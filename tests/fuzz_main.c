@@ -1,6 +1,7 @@
 /* fuzz_main.c - replays a fuzz target without a fuzzer: `fuzz_NAME FILE...`.
  * Runs LLVMFuzzerTestOneInput on every file and on every truncation of it, each in a block of exactly its
- * size, so that a sanitizer sees the first byte read too far. It passes when nothing crashes. */
+ * size, so that a sanitizer sees the first byte read too far. A file passes when nothing crashes and every
+ * call returns 0. */
 #include "check.h"
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,22 +13,30 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define CUT_EVERY_BYTE 8192u
 #define CUT_STEPS 1024u
 
-static void run_one(const uint8_t *data, size_t size) {
-    uint8_t *copy = (uint8_t *)malloc(size ? size : 1);
-    if (!copy) {
-        CHECK_MSG(0, "out of memory for %lu bytes", (unsigned long)size);
-        return;
-    }
-    if (size) memcpy(copy, data, size);
-    CHECK(LLVMFuzzerTestOneInput(copy, size) == 0);
-    free(copy);
-}
-
 static size_t next_cut(size_t cut, size_t size) {
     size_t step = size / CUT_STEPS + 1;
     if (cut < CUT_EVERY_BYTE || size - cut <= CUT_EVERY_BYTE) return cut + 1;
     if (step > size - cut - CUT_EVERY_BYTE) step = size - cut - CUT_EVERY_BYTE;
     return cut + (step ? step : 1);
+}
+
+/* Returns 1 when the target took the input. */
+static int run_one(const uint8_t *data, size_t size) {
+    uint8_t *copy = (uint8_t *)malloc(size ? size : 1);
+    int result;
+    if (!copy) return 0;
+    if (size) memcpy(copy, data, size);
+    result = LLVMFuzzerTestOneInput(copy, size);
+    free(copy);
+    return result == 0;
+}
+
+/* A file and its truncations. Returns the number of bytes at which the target failed first, or -1. */
+static long run_truncations(const uint8_t *data, size_t size) {
+    size_t cut;
+    for (cut = 0; cut < size; cut = next_cut(cut, size))
+        if (!run_one(data, cut)) return (long)cut;
+    return run_one(data, size) ? -1 : (long)size;
 }
 
 static uint8_t *read_all(const char *path, size_t *size) {
@@ -50,16 +59,17 @@ static uint8_t *read_all(const char *path, size_t *size) {
 int main(int argc, char **argv) {
     const char *name = argc ? strrchr(argv[0], '/') : NULL;
     int i;
-    run_one((const uint8_t *)"", 0);
+    CHECK(run_one((const uint8_t *)"", 0));
     for (i = 1; i < argc; i++) {
-        size_t size = 0, cut;
+        size_t size = 0;
+        long at;
         uint8_t *data = read_all(argv[i], &size);
         if (!data) {
             CHECK_MSG(0, "cannot read %s", argv[i]);
             continue;
         }
-        for (cut = 0; cut < size; cut = next_cut(cut, size)) run_one(data, cut);
-        run_one(data, size);
+        at = run_truncations(data, size);
+        CHECK_MSG(at < 0, "%s, its first %ld bytes", argv[i], at);
         free(data);
     }
     if (argc < 2) check_skip("corpus", "tests/corpus has no folder of that name, or it is empty");
