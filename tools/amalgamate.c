@@ -1,0 +1,285 @@
+/* amalgamate.c - packs a page of src/ and the parts it includes into one self-contained header.
+ * Usage: amalgamate src/oxtorch.h > oxtorch.h; `make headers` calls it once for each page src/oxtorch*.h.
+ *
+ * Quoted includes are looked for beside the including file, then in the folder of the page, and replaced by
+ * the file's text: .h and .c the first time only, .inc (templates) and .def (tables) every time. Another page
+ * of the same folder stays an #include, as do <angle> includes. Conditionals are not evaluated, so a part
+ * that is included first inside an #if lives inside that #if. Output depends on nothing but the sources.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PATH_LENGTH_MAX 1024
+#define DEPTH_MAX 64
+#define MARK "Generated from src/ by tools/amalgamate.c. Do not edit: edit src/ and run make headers."
+
+/* ---- text ---- */
+
+typedef struct text {
+    char *data; /* always ends in a zero byte when data is not NULL */
+    size_t size, capacity;
+} text;
+
+static void die_out_of_memory(void) {
+    fprintf(stderr, "amalgamate: out of memory\n");
+    exit(1);
+}
+
+static void text_add(text *t, const char *data, size_t size) {
+    if (t->size + size + 1 > t->capacity) {
+        size_t capacity = (t->size + size + 1) * 2;
+        char *grown = (char *)realloc(t->data, capacity);
+        if (!grown) die_out_of_memory();
+        t->data = grown;
+        t->capacity = capacity;
+    }
+    memcpy(t->data + t->size, data, size);
+    t->size += size;
+    t->data[t->size] = 0;
+}
+
+static void text_add_string(text *t, const char *string) {
+    text_add(t, string, strlen(string));
+}
+
+/* Reads a file without carriage returns and with a newline at its end. Returns 0 if it cannot be opened. */
+static int text_read(text *t, const char *path) {
+    FILE *file = fopen(path, "rb");
+    char block[4096];
+    size_t count, i;
+    if (!file) return 0;
+    text_add(t, "", 0);
+    while ((count = fread(block, 1, sizeof block, file)) > 0) {
+        for (i = 0; i < count; i++)
+            if (block[i] != '\r') text_add(t, block + i, 1);
+    }
+    fclose(file);
+    if (t->size && t->data[t->size - 1] != '\n') text_add(t, "\n", 1);
+    return 1;
+}
+
+/* ---- the packer ---- */
+
+typedef struct packer {
+    char folder[PATH_LENGTH_MAX]; /* folder of the page; all other paths are relative to it */
+    text output;
+    char **seen; /* the .h and .c parts that are in */
+    size_t seen_count;
+    const char *stack[DEPTH_MAX]; /* the page and the includes that lead to the present part */
+    int depth;
+} packer;
+
+/* Where we are in a source file; kept from line to line. */
+typedef struct lexer {
+    int in_comment;   /* inside a block comment at the start of the line */
+    int continued;    /* the line before ended in a backslash */
+    int line_comment; /* ... and that backslash stood in a // comment */
+} lexer;
+
+static void die_at(const packer *p, const char *path, int line, const char *what, const char *name) {
+    int i;
+    fprintf(stderr, "%s/%s:%d: error: %s \"%s\"\n", p->folder, path, line, what, name);
+    for (i = p->depth - 1; i > 0; i--) fprintf(stderr, "  included from %s/%s\n", p->folder, p->stack[i - 1]);
+    exit(1);
+}
+
+/* Follows comments and quotes through one line (without its newline). */
+static void lexer_line(lexer *lex, const char *line, size_t size) {
+    size_t i = 0;
+    int backslash = size > 0 && line[size - 1] == '\\';
+    int line_comment = lex->continued && lex->line_comment;
+    char quote = 0;
+    for (; i < size && !line_comment; i++) {
+        if (lex->in_comment) {
+            if (line[i] == '*' && i + 1 < size && line[i + 1] == '/') lex->in_comment = 0, i++;
+        } else if (quote) {
+            if (line[i] == '\\')
+                i++;
+            else if (line[i] == quote)
+                quote = 0;
+        } else if (line[i] == '"' || line[i] == '\'') {
+            quote = line[i];
+        } else if (line[i] == '/' && i + 1 < size && line[i + 1] == '*') {
+            lex->in_comment = 1, i++;
+        } else if (line[i] == '/' && i + 1 < size && line[i + 1] == '/') {
+            line_comment = 1;
+        }
+    }
+    lex->continued = backslash;
+    lex->line_comment = line_comment;
+}
+
+/* If the line is `#include "name"`, copies name and returns what follows it on the line, else NULL. */
+static const char *quoted_include(const char *line, const char *end, char *name) {
+    const char *start;
+    while (line < end && isblank((unsigned char)*line)) line++;
+    if (line == end || *line++ != '#') return NULL;
+    while (line < end && isblank((unsigned char)*line)) line++;
+    if (end - line < 7 || strncmp(line, "include", 7) != 0) return NULL;
+    line += 7;
+    while (line < end && isblank((unsigned char)*line)) line++;
+    if (line == end || *line++ != '"') return NULL;
+    start = line;
+    while (line < end && *line != '"') line++;
+    if (line == end || line - start >= PATH_LENGTH_MAX) return NULL;
+    memcpy(name, start, (size_t)(line - start));
+    name[line - start] = 0;
+    return line + 1;
+}
+
+static int is_pragma_once(const char *line, const char *end) {
+    while (line < end && isspace((unsigned char)*line)) line++;
+    while (end > line && isspace((unsigned char)end[-1])) end--;
+    return end - line == 12 && strncmp(line, "#pragma once", 12) == 0;
+}
+
+static int has_suffix(const char *path, const char *suffix) {
+    size_t path_size = strlen(path), suffix_size = strlen(suffix);
+    return path_size > suffix_size && strcmp(path + path_size - suffix_size, suffix) == 0;
+}
+
+/* Takes "x/./", "x/../" and "//" out of a relative path, in place: one file, one name. */
+static void path_normalise(char *path) {
+    char *read = path, *write = path; /* each component written is followed by a slash until the end */
+    int more = 1;
+    while (more) {
+        size_t size = strcspn(read, "/");
+        int up = size == 2 && read[0] == '.' && read[1] == '.';
+        char *last = write; /* start of the last component written, when there is one to take back */
+        more = read[size] == '/';
+        if (write > path) {
+            last--;
+            while (last > path && last[-1] != '/') last--;
+        }
+        if (up && write > path && strncmp(last, "../", 3) != 0) {
+            write = last;
+        } else if (size && !(size == 1 && read[0] == '.')) {
+            memmove(write, read, size);
+            write += size;
+            *write++ = '/';
+        }
+        read += size + 1;
+    }
+    if (write > path) write--;
+    *write = 0;
+}
+
+/* Reads the include `name` of part `from`; its path relative to the folder goes to `path`. */
+static int find_part(const packer *p, const char *from, const char *name, char *path, text *content) {
+    char full[2 * PATH_LENGTH_MAX + 2];
+    const char *slash = strrchr(from, '/');
+    int beside;
+    for (beside = 1; beside >= 0; beside--) {
+        size_t from_size = beside && slash ? (size_t)(slash - from) + 1 : 0;
+        if (from_size + strlen(name) >= PATH_LENGTH_MAX) return 0;
+        memcpy(path, from, from_size);
+        strcpy(path + from_size, name);
+        path_normalise(path);
+        snprintf(full, sizeof full, "%s/%s", p->folder, path);
+        if (text_read(content, full)) return 1;
+    }
+    return 0;
+}
+
+static int seen_before(packer *p, const char *path) {
+    size_t i, size = strlen(path) + 1;
+    for (i = 0; i < p->seen_count; i++)
+        if (strcmp(p->seen[i], path) == 0) return 1;
+    p->seen = (char **)realloc(p->seen, (p->seen_count + 1) * sizeof *p->seen);
+    if (!p->seen || !(p->seen[p->seen_count] = (char *)malloc(size))) die_out_of_memory();
+    memcpy(p->seen[p->seen_count++], path, size);
+    return 0;
+}
+
+static void pack(packer *p, const char *path, const text *content);
+
+/* Handles one include line: `after` is what stands behind the name (a comment, as a rule). */
+static void pack_include(packer *p, const char *from, int line, const char *name, const char *after,
+                         size_t after_size) {
+    char path[PATH_LENGTH_MAX];
+    text content = {0};
+    lexer rest = {0};
+    int i, once;
+    lexer_line(&rest, after, after_size);
+    if (rest.in_comment || rest.continued) die_at(p, from, line, "the comment must end on the line of", name);
+    if (!find_part(p, from, name, path, &content)) die_at(p, from, line, "cannot find", name);
+    once = has_suffix(path, ".h") || has_suffix(path, ".c");
+    if (!once && !has_suffix(path, ".inc") && !has_suffix(path, ".def"))
+        die_at(p, from, line, "not a .h, .c, .inc or .def file:", name);
+    for (i = 0; i < p->depth; i++)
+        if (strcmp(p->stack[i], path) == 0) die_at(p, from, line, "a file includes itself:", name);
+    if (has_suffix(path, ".h") && !strchr(path, '/')) {
+        text_add_string(&p->output, "#include \"");
+        text_add_string(&p->output, path);
+        text_add_string(&p->output, "\"");
+        text_add(&p->output, after, after_size);
+        text_add_string(&p->output, "\n");
+    } else if (!once || !seen_before(p, path)) {
+        if (p->depth == DEPTH_MAX) die_at(p, from, line, "includes are nested too deeply at", name);
+        text_add_string(&p->output, "/* >>");
+        text_add_string(&p->output, path);
+        text_add_string(&p->output, " */");
+        text_add(&p->output, after, after_size);
+        text_add_string(&p->output, "\n");
+        pack(p, path, &content);
+    }
+    free(content.data);
+}
+
+static void pack(packer *p, const char *path, const text *content) {
+    const char *at = content->data, *end = content->data + content->size;
+    char name[PATH_LENGTH_MAX];
+    lexer lex = {0};
+    int line;
+    p->stack[p->depth++] = path;
+    for (line = 1; at < end; line++) {
+        const char *line_end = (const char *)memchr(at, '\n', (size_t)(end - at));
+        const char *after = NULL;
+        int directive = !lex.in_comment && !lex.continued;
+        if (directive) after = quoted_include(at, line_end, name);
+        lexer_line(&lex, at, (size_t)(line_end - at));
+        if (after) {
+            pack_include(p, path, line, name, after, (size_t)(line_end - after));
+        } else if (!(directive && p->depth > 1 && is_pragma_once(at, line_end))) {
+            text_add(&p->output, at, (size_t)(line_end - at) + 1);
+        }
+        if (line == 1 && p->depth == 1) /* the mark; the manual may be one long comment */
+            text_add_string(&p->output, lex.in_comment ? " * " MARK "\n" : "/* " MARK " */\n");
+        at = line_end + 1;
+    }
+    if (lex.in_comment) die_at(p, path, line - 1, "a comment does not end in", path);
+    p->depth--;
+}
+
+int main(int argc, char **argv) {
+    static packer p;
+    text page = {0};
+    const char *slash, *name;
+    size_t i;
+    if (argc != 2 || strlen(argv[1]) >= PATH_LENGTH_MAX) {
+        fprintf(stderr, "usage: amalgamate src/PAGE.h > PAGE.h\n");
+        return 1;
+    }
+    slash = strrchr(argv[1], '/');
+    name = slash ? slash + 1 : argv[1];
+    if (slash)
+        snprintf(p.folder, sizeof p.folder, "%.*s", (int)(slash - argv[1]), argv[1]);
+    else
+        strcpy(p.folder, ".");
+    if (!text_read(&page, argv[1])) {
+        fprintf(stderr, "amalgamate: cannot read %s\n", argv[1]);
+        return 1;
+    }
+    pack(&p, name, &page);
+    if (fwrite(p.output.data, 1, p.output.size, stdout) != p.output.size || fflush(stdout) != 0) {
+        fprintf(stderr, "amalgamate: cannot write\n");
+        return 1;
+    }
+    for (i = 0; i < p.seen_count; i++) free(p.seen[i]);
+    free(p.seen);
+    free(p.output.data);
+    free(page.data);
+    return 0;
+}
