@@ -1,0 +1,173 @@
+# OxTorch. The product is the headers beside this file; `make help` lists what there is to make.
+# Nothing below names a source part, a test, an example or a benchmark: they are found by their file names.
+#
+# Variables: CC CXX CFLAGS; DEBUG=1 (the edit loop: -O0, straight from src/, in build/debug);
+#            T="matmul view" (only the tests whose names contain one of the words).
+
+CC ?= cc
+CXX ?= g++
+SAN ?=
+
+ifeq ($(DEBUG),1)
+BUILD = build/debug
+INCLUDE = -Isrc
+OPT = -O0 -g
+TEST_OPT = -O0 -g
+else
+BUILD = build$(if $(SAN),/$(SAN))
+INCLUDE = -I.
+OPT = -O2 -g
+TEST_OPT = -O1 -g
+endif
+ifeq ($(SAN),asan)
+OPT = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+TEST_OPT = $(OPT)
+endif
+ifeq ($(SAN),tsan)
+OPT = -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+TEST_OPT = $(OPT)
+endif
+
+WARN = -Wall -Wextra
+LIBS = -lm -lpthread
+DEPEND = -MMD -MP -MF $@.d
+FUZZ_SECONDS ?= 20
+
+# oxtorch.h first: the other headers stand on it.
+PAGES = $(sort $(notdir $(wildcard src/oxtorch*.h)))
+TEST_SOURCES = $(if $(T),$(sort $(foreach t,$(T),$(wildcard tests/test_*$(t)*.c))),$(wildcard tests/test_*.c))
+ifeq ($(SAN),tsan)
+TEST_SOURCES := $(foreach f,$(TEST_SOURCES),$(shell head -n 10 $(f) | grep -q OX_TSAN && echo $(f)))
+endif
+FUZZ_SOURCES = $(filter-out tests/fuzz_main.c,$(wildcard tests/fuzz_*.c))
+TESTS = $(TEST_SOURCES:%.c=$(BUILD)/%)
+REPLAYS = $(FUZZ_SOURCES:%.c=$(BUILD)/%)
+EXAMPLES = $(patsubst %.c,$(BUILD)/%,$(wildcard examples/*.c))
+BENCHES = $(patsubst %.c,$(BUILD)/%,$(wildcard bench/bench_*.c))
+PROGRAMS = $(TESTS) $(if $(T)$(filter tsan,$(SAN)),,$(REPLAYS) $(EXAMPLES) $(if $(SAN),,$(BENCHES)))
+
+MODEL_PATH := $(value MODEL)
+PROMPT_TEXT := $(value PROMPT)
+export BUILD CC CXX SAN DEBUG T MODEL_PATH PROMPT_TEXT
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: all headers check-headers programs demo test bench deps matrix fuzz asan tsan clean help FORCE
+
+all: headers
+	@$(MAKE) --no-print-directory programs
+
+help:
+	@echo 'make             pack the headers; build the tests, examples and benchmarks'
+	@echo 'make headers     write oxtorch*.h from src/'
+	@echo 'make demo        a tour; with MODEL=file.gguf PROMPT="..." [THREADS=n] it continues the prompt'
+	@echo 'make test        everything that this machine can test (T="name ..." some tests only)'
+	@echo 'make bench       measure (B=name one benchmark only)'
+	@echo 'make deps        install the optional packages of the tests (Debian, Ubuntu; as root)'
+	@echo 'make matrix      compilers, standards, macros, headers and foreign processors'
+	@echo 'make fuzz        fuzz the readers with clang, FUZZ_SECONDS=20 each'
+	@echo 'make asan tsan   the tests under the address and undefined, and the thread sanitizer'
+	@echo 'make clean       remove build/'
+	@echo 'DEBUG=1          with any of them: -O0, straight from src/, in build/debug'
+
+# ---- headers ----
+
+build/amalgamate: tools/amalgamate.c
+	@mkdir -p $(@D)
+	@echo "cc $@" >&2
+	@$(CC) -std=c11 -O1 $(WARN) $(CFLAGS) $< -o $@
+
+headers: build/amalgamate
+	@mkdir -p build/headers
+	@for page in $(PAGES); do \
+	    build/amalgamate src/$$page > build/headers/$$page || exit 1; \
+	    cmp -s build/headers/$$page $$page || { cp build/headers/$$page $$page && echo "wrote $$page" >&2; }; \
+	done
+
+check-headers: build/amalgamate
+	@mkdir -p build/headers
+	@for page in $(PAGES); do \
+	    build/amalgamate src/$$page > build/headers/$$page || exit 1; \
+	    cmp -s build/headers/$$page $$page || { stale=1; echo "$$page differs from src/: run make headers"; }; \
+	done; test -z "$$stale"
+
+# ---- one object of the implementation, and the programs that use it ----
+
+# Changes only when the set of headers or the flags change.
+$(BUILD)/impl.c: FORCE
+	@mkdir -p $(@D)
+	@{ echo '/* $(CC) $(OPT) $(CFLAGS) */'; echo '#define OX_IMPLEMENTATION'; \
+	   for page in $(PAGES); do echo "#include \"$$page\""; done; } > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(BUILD)/impl.o: $(BUILD)/impl.c
+	@echo "cc $@" >&2
+	@$(CC) $(OPT) $(WARN) $(INCLUDE) $(CFLAGS) $(DEPEND) -c $< -o $@
+
+$(BUILD)/tests/test_%: tests/test_%.c $(BUILD)/impl.o
+	@mkdir -p $(@D)
+	@echo "cc $@" >&2
+	@$(CC) $(TEST_OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) $< $(BUILD)/impl.o $(LIBS) -o $@
+
+$(BUILD)/tests/fuzz_%: tests/fuzz_%.c tests/fuzz_main.c $(BUILD)/impl.o
+	@mkdir -p $(@D)
+	@echo "cc $@" >&2
+	@$(CC) $(TEST_OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) $< tests/fuzz_main.c $(BUILD)/impl.o $(LIBS) -o $@
+
+# An example is a whole program with the implementation in it. Here it shares the object, which saves its
+# compile time; tests/readme.sh and tests/matrix.sh compile the implementation the way a user does.
+$(BUILD)/examples/%: examples/%.c $(BUILD)/impl.o
+	@mkdir -p $(@D)
+	@echo "cc $@" >&2
+	@{ echo '#line 1 "$<"'; sed 's/^#define OX_IMPLEMENTATION.*//' $<; } > $@.c
+	@$(CC) $(OPT) $(WARN) $(INCLUDE) -Iexamples $(CFLAGS) $(DEPEND) $@.c $(BUILD)/impl.o $(LIBS) -o $@
+
+$(BUILD)/bench/%: bench/%.c $(BUILD)/impl.o
+	@mkdir -p $(@D)
+	@echo "cc $@" >&2
+	@$(CC) $(OPT) $(WARN) $(INCLUDE) -Ibench $(CFLAGS) $(DEPEND) $< $(BUILD)/impl.o $(LIBS) -o $@
+
+build/tiers: tests/tiers.c
+	@mkdir -p $(@D)
+	@$(CC) -O1 $(WARN) $< -o $@
+
+$(TESTS) $(REPLAYS) $(EXAMPLES) $(BENCHES): Makefile
+programs: $(PROGRAMS) build/tiers
+
+-include $(BUILD)/impl.o.d $(wildcard $(BUILD)/tests/*.d $(BUILD)/examples/*.d $(BUILD)/bench/*.d)
+
+# ---- what runs ----
+
+# Standard output is the program's text alone: compilers talk on standard error.
+ifneq ($(MODEL_PATH),)
+demo: $(BUILD)/examples/generate
+	@$(BUILD)/examples/generate "$$MODEL_PATH" -p "$$PROMPT_TEXT" -n 200 --temp 0 $(if $(THREADS),--threads $(THREADS))
+else
+demo: $(BUILD)/examples/demo
+	@$(BUILD)/examples/demo
+endif
+
+# `make deps test` installs first, also under -j.
+test: $(filter deps,$(MAKECMDGOALS))
+	+@MAKE="$(MAKE)" tests/run.sh
+
+bench: $(if $(B),$(BUILD)/bench/bench_$(B),$(BENCHES))
+	@for program in $^; do echo "== $${program##*/}"; $$program || exit 1; done
+
+matrix: $(filter deps headers,$(MAKECMDGOALS))
+	@tests/matrix.sh
+
+fuzz:
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz.sh
+
+asan:
+	@$(MAKE) --no-print-directory SAN=asan test
+
+tsan:
+	@$(MAKE) --no-print-directory SAN=tsan test
+
+deps:
+	@tools/deps.sh
+
+clean:
+	rm -rf build

@@ -1,0 +1,83 @@
+#!/bin/sh
+# examples.sh - runs the examples and compares what they print with what their head comment says.
+# The head of an example may hold a line ` * needs ...` (it wants a file or an argument: it is only built), and
+# a line ` * prints` or ` * output`, after which every line of the comment is expected, less its ` * ` and its
+# common indent. In an expected line `...` stands for any text; a line of it alone, for any number of lines.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+BUILD=${BUILD:-build}
+out=$BUILD/examples
+mkdir -p "$out"
+passed=0 failed=0
+
+fail() {
+    failed=$((failed + 1))
+    echo "failed: $1"
+}
+
+# Prints the expected output of a source; nothing if its head has none.
+expected() {
+    awk '
+        /\*\// && !on { exit }
+        on && /^[ \t]*\*\/[ \t]*$/ { exit }
+        on { line = $0; last = sub(/[ \t]*\*\/[ \t]*$/, "", line); sub(/^ \* ?/, "", line)
+             match(line, /^ */)
+             if (line != "" && (indent == "" || RLENGTH < indent)) indent = RLENGTH
+             text[++count] = line
+             if (last) exit }
+        /^ \* *(prints|output)[^a-z]*$/ { on = 1 }
+        END { while (count && text[count] ~ /^[ \t]*$/) count--
+              for (i = 1; i <= count; i++) print substr(text[i], indent + 1) }' "$1"
+}
+
+# compare EXPECTED ACTUAL: exit code 0 if they agree; otherwise says where they part
+compare() {
+    awk -v expected_file="$1" '
+        function fits(pattern, line,    at, part, first) {
+            first = 1
+            while ((at = index(pattern, "...")) > 0) {
+                part = substr(pattern, 1, at - 1)
+                pattern = substr(pattern, at + 3)
+                if (first ? substr(line, 1, length(part)) != part : index(line, part) == 0) return 0
+                line = first ? substr(line, length(part) + 1) : substr(line, index(line, part) + length(part))
+                first = 0
+            }
+            if (first) return line == pattern
+            return length(line) >= length(pattern) &&
+                   substr(line, length(line) - length(pattern) + 1) == pattern
+        }
+        BEGIN { while ((getline line < expected_file) > 0) { sub(/[ \t]+$/, "", line); want[++wants] = line } j = 1 }
+        { sub(/[ \t\r]+$/, "")
+          while (want[j] == "..." && j <= wants) { any = 1; j++ }
+          if (j <= wants && fits(want[j], $0)) { j++; any = 0 }
+          else if (!any) { printf "  line %d\n    is       \"%s\"\n    expected \"%s\"\n", NR, $0, j <= wants ? want[j] : "(end)"
+                           bad = 1; exit } }
+        END { while (j <= wants && want[j] == "...") j++
+              if (!bad && j <= wants) { printf "  ends before \"%s\"\n", want[j]; bad = 1 }
+              exit bad }' "$2"
+}
+
+for source in examples/*.c; do
+    [ -f "$source" ] || continue
+    name=$(basename "$source" .c)
+    program=$out/$name
+    if [ ! -x "$program" ]; then
+        fail "$source did not build"
+        continue
+    fi
+    if head -n 40 "$source" | grep -q '^ \* *needs '; then
+        passed=$((passed + 1))
+        continue
+    fi
+    expected "$source" > "$program.expected"
+    if ! "./$program" > "$program.actual" 2> "$program.errors" < /dev/null; then
+        fail "$source: exit code not 0"
+        tail -n 20 "$program.actual" "$program.errors"
+    elif [ -s "$program.expected" ] && ! compare "$program.expected" "$program.actual"; then
+        fail "$source: prints something else than its head says"
+    else
+        passed=$((passed + 1))
+    fi
+done
+echo "suite examples: $passed passed, $failed failed, 0 skipped"
+[ "$failed" = 0 ]

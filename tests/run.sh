@@ -1,0 +1,146 @@
+#!/bin/sh
+# run.sh - what `make test` (and asan, tsan) does: build, run everything this machine can run, add up.
+# A suite is anything that prints `suite NAME: N passed, N failed, N skipped`; skips say why on a line
+# `skip NAME: why`. The last line is `N passed, N failed, N skipped`; the exit code is 0 when nothing failed.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+MAKE=${MAKE:-make} BUILD=${BUILD:-build} SAN=${SAN:-} DEBUG=${DEBUG:-} T=${T:-}
+export BUILD SAN DEBUG CC="${CC:-cc}" CXX="${CXX:-g++}"
+export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1}"
+export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
+limit=${TEST_TIMEOUT:-300}
+passed=0 failed=0 skipped=0
+logs=$BUILD/logs
+rm -rf "$logs"
+mkdir -p "$logs" "$BUILD/tmp"
+: > "$logs/skips"
+: > "$logs/failures"
+export OX_TEST_TMP="$BUILD/tmp" # where a test may write files
+
+with_limit() {
+    if command -v timeout > /dev/null; then timeout -k 5 "$limit" "$@"; else "$@"; fi
+}
+
+# add LABEL PASSED FAILED SKIPPED SECONDS: one line, and the totals
+add() {
+    passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+    echo "suite $1: $2 passed, $3 failed, $4 skipped ($5 s)"
+    [ "$3" = 0 ] || echo "$1" >> "$logs/failures"
+}
+
+# suite LABEL COMMAND...: runs it and adds up the suite lines that it prints
+suite() {
+    label=$1
+    shift
+    log=$logs/$(echo "$label" | tr -c 'A-Za-z0-9_.\n-' '_').log
+    start=$(date +%s)
+    with_limit "$@" > "$log" 2>&1 < /dev/null
+    code=$?
+    seconds=$(($(date +%s) - start))
+    # shellcheck disable=SC2046 # three numbers
+    set -- $(awk '/^suite .*: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ {
+                      p += $(NF - 5); f += $(NF - 3); s += $(NF - 1); seen = 1 }
+                  END { if (seen) print p + 0, f + 0, s + 0 }' "$log")
+    if [ $# != 3 ]; then
+        set -- 0 1 0
+        echo "$label: ended early with code $code$([ $code = 124 ] && echo " (over $limit s)")" >> "$log"
+    elif [ $code != 0 ] && [ "$2" = 0 ]; then
+        set -- "$1" 1 "$3"
+        echo "$label: all checks passed, but the exit code is $code" >> "$log"
+    fi
+    if [ "$2" != 0 ]; then
+        grep -v '^suite ' "$log" | tail -n 60 | sed 's/^/    /'
+    fi
+    sed -n "s/^skip \(.*: .*\)/  $(echo "$label" | tr '|&\\' '   '): \1/p" "$log" >> "$logs/skips"
+    sed -n 's/^\(matrix: .*\) skipped (\(.*\))$/  \1: \2/p' "$log" >> "$logs/skips"
+    add "$label" "$1" "$2" "$3" "$seconds"
+}
+
+head_says() {
+    head -n 10 "$1" | grep -q "$2"
+}
+
+# ---- headers ----
+
+if [ "$DEBUG" != 1 ]; then
+    if "$MAKE" -s --no-print-directory check-headers; then add headers 1 0 0 0; else add headers 0 1 0 0; fi
+fi
+
+# ---- build ----
+
+start=$(date +%s)
+jobs=
+case "${MAKEFLAGS:-}" in *jobserver*) ;; *) jobs=-j$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2) ;; esac
+"$MAKE" -k --no-print-directory $jobs programs T="$T" > "$logs/build.log" 2>&1
+code=$?
+grep -v '^cc ' "$logs/build.log" | head -n 100
+if [ $code = 0 ]; then add build 1 0 0 $(($(date +%s) - start)); else add build 0 1 0 $(($(date +%s) - start)); fi
+
+# ---- tests ----
+
+selected() {
+    [ -z "$T" ] && return 0
+    for word in $T; do
+        case "$1" in tests/test_*"$word"*) return 0 ;; esac
+    done
+    return 1
+}
+
+for source in tests/test_*.c; do
+    [ -f "$source" ] && selected "$source" || continue
+    [ "$SAN" != tsan ] || head_says "$source" OX_TSAN || continue
+    name=$(basename "$source" .c)
+    name=${name#test_}
+    program=$BUILD/tests/test_$name
+    if [ ! -x "$program" ]; then
+        echo "    $source did not build"
+        add "$name" 0 1 0 0
+    elif [ "$SAN" = tsan ]; then # the sanitizer of gcc 12 wants addresses that are not shuffled
+        if setarch -R true 2> /dev/null; then set -- setarch -R; else set --; fi
+        suite "$name" "$@" "./$program"
+    elif head_says "$source" OX_TIERS; then
+        for tier in $(build/tiers || echo c); do suite "$name [$tier]" env OX_ISA="$tier" "./$program"; done
+    else
+        suite "$name" "./$program"
+    fi
+done
+
+# ---- fuzz targets, on their corpus ----
+
+for source in tests/fuzz_*.c; do
+    [ -f "$source" ] && [ "$source" != tests/fuzz_main.c ] && [ -z "$T" ] && [ "$SAN" != tsan ] || continue
+    name=$(basename "$source" .c)
+    if [ ! -x "$BUILD/tests/$name" ]; then
+        echo "    $source did not build"
+        add "$name" 0 1 0 0
+        continue
+    fi
+    set --
+    for file in tests/corpus/"${name#fuzz_}"/*; do
+        [ -f "$file" ] && set -- "$@" "$file"
+    done
+    suite "$name" "./$BUILD/tests/$name" "$@"
+done
+
+# ---- examples, README, compile matrix: what a user does ----
+
+if [ -z "$T" ] && [ "$SAN" != tsan ]; then
+    suite examples tests/examples.sh
+fi
+if [ -z "$T$SAN" ] && [ "$DEBUG" != 1 ]; then
+    limit=${TEST_TIMEOUT:-600}
+    suite readme tests/readme.sh
+    suite matrix tests/matrix.sh --short
+fi
+
+# ---- the closing lines ----
+
+if [ -s "$logs/skips" ]; then
+    echo "skipped:"
+    cat "$logs/skips"
+fi
+if [ -s "$logs/failures" ]; then
+    echo "failed: $(tr '\n' ' ' < "$logs/failures")(logs in $logs)"
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
