@@ -1,7 +1,8 @@
 # OxTorch. The product is the headers beside this file; `make help` lists what there is to make.
 # Nothing below names a source part, a test, an example or a benchmark: they are found by their file names.
 #
-# Variables: CC CXX CFLAGS; DEBUG=1 (the edit loop: -O0, straight from src/, in build/debug);
+# Variables: CC CXX CFLAGS; BUILD=folder (where everything goes);
+#            DEBUG=1 (the edit loop: -O0, straight from src/, in build/debug);
 #            T="matmul view" (only the tests whose names contain one of the words).
 
 CC ?= cc
@@ -72,23 +73,23 @@ help:
 
 # ---- headers ----
 
-build/amalgamate: tools/amalgamate.c
+$(BUILD)/amalgamate: tools/amalgamate.c
 	@mkdir -p $(@D)
 	@echo "cc $@" >&2
 	@$(CC) -std=c11 -O1 $(WARN) $(CFLAGS) $< -o $@
 
-headers: build/amalgamate
-	@mkdir -p build/headers
+headers: $(BUILD)/amalgamate
+	@mkdir -p $(BUILD)/headers
 	@for page in $(PAGES); do \
-	    build/amalgamate src/$$page > build/headers/$$page || exit 1; \
-	    cmp -s build/headers/$$page $$page || { cp build/headers/$$page $$page && echo "wrote $$page" >&2; }; \
+	    $(BUILD)/amalgamate src/$$page > $(BUILD)/headers/$$page || exit 1; \
+	    cmp -s $(BUILD)/headers/$$page $$page || { cp $(BUILD)/headers/$$page $$page && echo "wrote $$page" >&2; }; \
 	done
 
-check-headers: build/amalgamate
-	@mkdir -p build/headers
+check-headers: $(BUILD)/amalgamate
+	@mkdir -p $(BUILD)/headers
 	@for page in $(PAGES); do \
-	    build/amalgamate src/$$page > build/headers/$$page || exit 1; \
-	    cmp -s build/headers/$$page $$page || { stale=1; echo "$$page differs from src/: run make headers"; }; \
+	    $(BUILD)/amalgamate src/$$page > $(BUILD)/headers/$$page || exit 1; \
+	    cmp -s $(BUILD)/headers/$$page $$page || { stale=1; echo "$$page differs from src/: run make headers"; }; \
 	done; test -z "$$stale"
 
 # ---- one object of the implementation, and the programs that use it ----
@@ -127,12 +128,12 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/impl.o
 	@echo "cc $@" >&2
 	@$(CC) $(OPT) $(WARN) $(INCLUDE) -Ibench $(CFLAGS) $(DEPEND) $< $(BUILD)/impl.o $(LIBS) -o $@
 
-build/tiers: tests/tiers.c
+$(BUILD)/tiers: tests/tiers.c
 	@mkdir -p $(@D)
 	@$(CC) -O1 $(WARN) $< -o $@
 
 $(TESTS) $(REPLAYS) $(EXAMPLES) $(BENCHES): Makefile
-programs: $(PROGRAMS) build/tiers
+programs: $(PROGRAMS) $(BUILD)/tiers
 
 -include $(BUILD)/impl.o.d $(wildcard $(BUILD)/tests/*.d $(BUILD)/examples/*.d $(BUILD)/bench/*.d)
 

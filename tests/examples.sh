@@ -70,7 +70,7 @@ for source in examples/*.c; do
         continue
     fi
     expected "$source" > "$program.expected"
-    if ! "./$program" > "$program.actual" 2> "$program.errors" < /dev/null; then
+    if ! "$program" > "$program.actual" 2> "$program.errors" < /dev/null; then
         fail "$source: exit code not 0"
         tail -n 20 "$program.actual" "$program.errors"
     elif [ -s "$program.expected" ] && ! compare "$program.expected" "$program.actual"; then

@@ -4,7 +4,7 @@
 # T="gguf npy" runs only the targets whose names contain one of the words.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-dir=build/fuzz
+dir=${BUILD:-build}/fuzz
 flags="-O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=undefined -I. -Itests"
 seconds=${FUZZ_SECONDS:-20} T=${T:-}
 failed=0
@@ -42,7 +42,7 @@ for source in tests/fuzz_*.c; do
     mkdir -p "$dir/corpus/$name"
     set -- "$dir/corpus/$name"
     [ -d "tests/corpus/$name" ] && set -- "$@" "tests/corpus/$name"
-    if "./$dir/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    if "$dir/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
         -artifact_prefix="$dir/$name-" "$@" > "$dir/$name.log" 2>&1; then
         echo "fuzz: $name ok ($(sed -n 's/^stat::number_of_executed_units: *//p' "$dir/$name.log") runs in $seconds s)"
     else

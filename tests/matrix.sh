@@ -24,7 +24,7 @@ fi
 cd "$(dirname "$0")/.." || exit 1
 short=
 [ "${1:-}" = --short ] && short=1
-dir=build/matrix
+dir=${BUILD:-build}/matrix
 rm -rf $dir
 mkdir -p $dir/src $dir/jobs
 strict="-Wall -Wextra -Wpedantic -Wshadow -Werror -I. -Itests"
@@ -94,14 +94,14 @@ two_units() { # two_units COMPILER STANDARD
     job "two translation units, $1" "$1 $2 -O0 $strict -c $dir/src/all_impl.c -o @.o1
 $1 $2 -O0 $strict -c $dir/src/link.c -o @.o2
 $1 @.o1 @.o2 -lm -lpthread -o @.exe
-./@.exe"
+@.exe"
 }
 
 two_static() {
     job "OX_STATIC in two translation units, $1" "$1 $2 -O0 $strict -DOX_STATIC -c $dir/src/all_impl.c -o @.o1
 $1 $2 -O0 $strict -DOX_STATIC -DOX_IMPLEMENTATION -c $dir/src/link.c -o @.o2
 $1 @.o1 @.o2 -lm -lpthread -o @.exe
-./@.exe"
+@.exe"
 }
 
 # The implementation and the tests that say OX_QEMU, compiled and run: run_tests WHAT "COMPILER FLAGS" LINK EMULATOR
@@ -112,7 +112,7 @@ run_tests() {
         script="$script
 $2 -O1 -I. -Itests $test @.o1 $3 -lm -lpthread -o @.exe
 echo '$test:'
-$4 ./@.exe"
+$4 @.exe"
     done
     job "$1" "$script"
 }
@@ -194,7 +194,7 @@ else
         job "C implementation, C++ caller" "gcc -std=gnu11 -O0 $strict -c $dir/src/all_impl.c -o @.o1
 g++ -x c++ -std=c++17 -O0 $strict -c $dir/src/link.c -o @.o2
 g++ @.o1 @.o2 -lm -lpthread -o @.exe
-./@.exe"
+@.exe"
     fi
     for macro in OX_NO_THREADS OX_NO_SIMD; do
         run_tests "$macro, compiled and run" "${CC:-cc} -std=gnu11 -D$macro" "" ""

@@ -7,7 +7,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 BUILD=${BUILD:-build} CC=${CC:-cc} CXX=${CXX:-g++}
-dir=build/readme
+dir=$BUILD/readme
 rm -rf $dir
 mkdir -p $dir
 passed=0 failed=0 skipped=0

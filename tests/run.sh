@@ -97,11 +97,11 @@ for source in tests/test_*.c; do
         add "$name" 0 1 0 0
     elif [ "$SAN" = tsan ]; then # the sanitizer of gcc 12 wants addresses that are not shuffled
         if setarch -R true 2> /dev/null; then set -- setarch -R; else set --; fi
-        suite "$name" "$@" "./$program"
+        suite "$name" "$@" "$program"
     elif head_says "$source" OX_TIERS; then
-        for tier in $(build/tiers || echo c); do suite "$name [$tier]" env OX_ISA="$tier" "./$program"; done
+        for tier in $("$BUILD/tiers" || echo c); do suite "$name [$tier]" env OX_ISA="$tier" "$program"; done
     else
-        suite "$name" "./$program"
+        suite "$name" "$program"
     fi
 done
 
@@ -119,7 +119,7 @@ for source in tests/fuzz_*.c; do
     for file in tests/corpus/"${name#fuzz_}"/*; do
         [ -f "$file" ] && set -- "$@" "$file"
     done
-    suite "$name" "./$BUILD/tests/$name" "$@"
+    suite "$name" "$BUILD/tests/$name" "$@"
 done
 
 # ---- examples, README, compile matrix: what a user does ----
