@@ -1,0 +1,211 @@
+/* Language models from GGUF files: tokenizer, sampler, model, context with its key-value cache, generation.
+ * The forward pass is written in the public operations, for any device; weights stay in the mapped file.
+ * Zeroed descriptions mean good defaults; files and text may be hostile. */
+#ifndef OX_LLM_LLM_H
+#define OX_LLM_LLM_H
+#ifndef OX_NO_STDIO
+
+OX_EXTERN_C_BEGIN
+
+/* ---- tokenizer --------------------------------------------------------------------------------------------
+ * Text to token ids and back. Read-only once it is open: any number of threads may use one. */
+
+typedef struct ox_tokenizer ox_tokenizer;
+
+/* ox_tokenizer_open - the tokenizer in a GGUF file's metadata; the file may be closed afterwards.
+ * kinds     tokenizer.ggml.model "llama": SentencePiece, merging by score, with byte fallback
+ * errors    NULL: OX_ERR_NOT_FOUND a key is missing; OX_ERR_FORMAT a bad value; OX_ERR_UNSUPPORTED another
+ *           kind; OX_ERR_NOMEM. untrusted input: yes */
+OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file);
+OX_API void ox_tokenizer_close(ox_tokenizer *tokenizer);
+OX_API int64_t ox_tokenizer_count(const ox_tokenizer *tokenizer); /* ids are 0 .. count - 1 */
+
+typedef struct ox_encode_desc {
+    bool bare;          /* no BOS and EOS around the text; otherwise as the file says */
+    bool parse_special; /* control tokens in the text ("<s>") become their ids; otherwise plain text */
+} ox_encode_desc;
+
+/* ox_tokenizer_encode - text to ids.
+ *   text    UTF-8 of `length` bytes, -1 = up to its final 0; what is not UTF-8 becomes byte tokens
+ *   desc    NULL = zeroed
+ *   out     gets at most `room` ids; NULL with room 0 to measure
+ * returns   how many ids the whole text has; -1 on error
+ * errors    OX_ERR_ARG a text of 2^28 bytes or more; OX_ERR_FORMAT the vocabulary has no token for it;
+ *           OX_ERR_NOMEM. untrusted input: yes; n log n time */
+OX_API int64_t ox_tokenizer_encode(const ox_tokenizer *tokenizer, const char *text, int64_t length,
+                                   const ox_encode_desc *desc, int32_t *out, int64_t room);
+
+/* ox_tokenizer_piece - the bytes that `token` adds to the text after `previous` (-1 = at its start).
+ * May be part of a UTF-8 character (byte tokens). Control and unknown tokens add nothing; the space that
+ * encoding puts before a text is taken off again. Ids out of range: length 0. Valid like the tokenizer. */
+OX_API ox_text ox_tokenizer_piece(const ox_tokenizer *tokenizer, int32_t previous, int32_t token);
+/* The pieces of `count` ids into `out`, at most `room` bytes with a final 0 (NULL with room 0 to measure).
+ * Returns the length of the whole text. */
+OX_API size_t ox_tokenizer_decode(const ox_tokenizer *tokenizer, const int32_t *tokens, int64_t count,
+                                  char *out, size_t room);
+
+/* The numbers are those of GGUF's tokenizer.ggml.token_type. */
+typedef enum ox_token_type {
+    OX_TOKEN_UNDEFINED = 0,
+    OX_TOKEN_NORMAL,
+    OX_TOKEN_UNKNOWN,
+    OX_TOKEN_CONTROL,
+    OX_TOKEN_USER_DEFINED,
+    OX_TOKEN_UNUSED,
+    OX_TOKEN_BYTE,
+    OX_TOKEN_TYPE_COUNT
+} ox_token_type;
+
+typedef struct ox_token_info {
+    ox_text text; /* as the file has it: U+2581 for a space, "<0x0A>" for a byte */
+    ox_token_type type;
+    float score;
+} ox_token_info;
+
+/* Zeros out of range. */
+OX_API ox_token_info ox_tokenizer_token(const ox_tokenizer *tokenizer, int32_t token);
+/* The id of a text as the file has it (the last of equals); -1 = none. length -1 = up to its final 0. */
+OX_API int32_t ox_tokenizer_find(const ox_tokenizer *tokenizer, const char *text, int64_t length);
+
+typedef enum ox_special {
+    OX_SPECIAL_BOS = 1, /* begin of text */
+    OX_SPECIAL_EOS,     /* end of text */
+    OX_SPECIAL_EOT,     /* end of a turn */
+    OX_SPECIAL_UNKNOWN,
+    OX_SPECIAL_COUNT
+} ox_special;
+OX_API int32_t ox_tokenizer_special(const ox_tokenizer *tokenizer, ox_special which); /* -1 = it has none */
+/* Whether generation should stop at this token: EOS, EOT, or BOS, which starts another text. */
+OX_API bool ox_tokenizer_is_end(const ox_tokenizer *tokenizer, int32_t token);
+
+/* ---- sampler ----------------------------------------------------------------------------------------------
+ * Picks a token by the logits. The filters come first, in this order: top_k, top_p, min_p; temperature scales
+ * what is left. The n-th pick of a seed draws the same number everywhere (Philox). One thread at a time. */
+
+typedef struct ox_sampler ox_sampler;
+
+typedef struct ox_sampler_desc {
+    double temperature; /* 0 = greedy: the largest logit, the first of equals; the rest is not used then */
+    int64_t top_k;      /* keeps the k likeliest tokens; 0 = all */
+    double top_p;       /* keeps the fewest that together reach probability p; 0 or >= 1 = all */
+    double min_p;       /* keeps those at least p times as likely as the likeliest; 0 = all */
+    uint64_t seed;
+} ox_sampler_desc;
+
+/* desc NULL = zeroed. errors NULL: OX_ERR_ARG an option negative or NaN, min_p above 1; OX_ERR_NOMEM
+ * source    top_p: Holtzman et al. 2020; min_p: Nguyen et al. 2024 */
+OX_API ox_sampler *ox_sampler_open(const ox_sampler_desc *desc);
+OX_API void ox_sampler_close(ox_sampler *sampler);
+/* The next token from logits [count]; -infinity = never.
+ * errors    -1: OX_ERR_ARG no token is possible, a logit is NaN or +infinity, count above 2^31 - 1;
+ *           OX_ERR_NOMEM */
+OX_API int32_t ox_sampler_pick(ox_sampler *sampler, const float *logits, int64_t count);
+
+/* ---- model --------------------------------------------------------------------------------------------- */
+
+typedef struct ox_llm ox_llm;
+
+/* What the file says about the model. Sizes count elements. */
+typedef struct ox_llm_config {
+    char name[64];            /* general.name, cut; unprintable bytes are '?' */
+    const char *architecture; /* "llama" */
+    int64_t vocabulary;       /* rows of the embedding; logits of a token */
+    int64_t layers;
+    int64_t width;                /* embedding_length */
+    int64_t hidden;               /* feed_forward_length */
+    int64_t heads, kv_heads;      /* heads is a multiple of kv_heads */
+    int64_t key_size, value_size; /* a head's */
+    int64_t context;              /* positions it was trained for */
+    double norm_epsilon;
+    double rope_base, rope_scale; /* of the frequencies; of the positions */
+    int64_t rope_size;            /* elements of a head that turn */
+    bool tied;                    /* the embedding is the output matrix too */
+    int64_t parameters;
+    int64_t bytes; /* of the weights, as they lie in the file */
+} ox_llm_config;
+
+/* ox_llm_open - a model from a GGUF file; its weights stay in the mapped file.
+ *   device    where it computes; NULL = CPU
+ * dtypes    weights of any float or block type that ox_linear takes
+ * errors    NULL: OX_ERR_IO; OX_ERR_FORMAT bad or contradicting sizes; OX_ERR_NOT_FOUND a key or tensor is
+ *           missing; OX_ERR_SHAPE, OX_ERR_DTYPE of a tensor; OX_ERR_UNSUPPORTED another architecture,
+ *           experts, a rope scaling other than linear; OX_ERR_NOMEM. untrusted input: yes */
+OX_API ox_llm *ox_llm_open(const char *path, ox_device *device);
+/* The same from a file that is open, on its device; it may be closed afterwards. */
+OX_API ox_llm *ox_llm_open_file(ox_file *file);
+OX_API void ox_llm_close(ox_llm *model); /* its contexts keep it as long as they live */
+OX_API const ox_llm_config *ox_llm_config_of(const ox_llm *model);
+/* The model's own. NULL: OX_ERR_UNSUPPORTED if it has none of a kind that is read here; ids still work. */
+OX_API const ox_tokenizer *ox_llm_tokenizer(const ox_llm *model);
+
+/* ---- context: one text, with its keys and values ----------------------------------------------------------
+ * One thread at a time; a model may have many contexts. */
+
+typedef struct ox_llm_context ox_llm_context;
+
+typedef struct ox_llm_context_desc {
+    int64_t capacity; /* positions; 0 = as trained, at most 4096. Each takes layers * kv_heads *
+                       * (key_size + value_size) numbers */
+    ox_dtype cache;   /* of these numbers: OX_F32 (the default) or OX_F16 */
+    int64_t batch;    /* tokens at a time in prefill: more is faster and takes more memory; 0 = 512 */
+} ox_llm_context_desc;
+
+/* desc NULL = zeroed. errors NULL: OX_ERR_ARG, OX_ERR_DTYPE, OX_ERR_NOMEM */
+OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_desc *desc);
+OX_API void ox_llm_context_close(ox_llm_context *context);
+OX_API int64_t ox_llm_capacity(const ox_llm_context *context);
+OX_API int64_t ox_llm_length(const ox_llm_context *context); /* positions in use */
+/* Forgets all positions from `length` on. errors OX_ERR_ARG more than there are */
+OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length);
+
+/* ox_llm_decode - runs `count` tokens that follow those in the context.
+ *   logits    NULL, or room for [vocabulary]: what comes after the last one
+ * errors    OX_ERR_INDEX an id out of range; OX_ERR_ARG no token, or more than there is room for; what the
+ *           operations report. The context is as before then.
+ * numerics  float weights, f32 cache: about 1e-5 of float64; the same bits for any thread count */
+OX_API ox_status ox_llm_decode(ox_llm_context *context, const int32_t *tokens, int64_t count, float *logits);
+/* The same with what comes after each of them: logits [count, vocabulary]. */
+OX_API ox_status ox_llm_decode_all(ox_llm_context *context, const int32_t *tokens, int64_t count,
+                                   float *logits);
+/* The same for one token. */
+OX_API ox_status ox_llm_step(ox_llm_context *context, int32_t token, float *logits);
+
+/* ---- generation ---------------------------------------------------------------------------------------- */
+
+typedef enum ox_stop {
+    OX_STOP_NONE = 0,
+    OX_STOP_STEPS,   /* as many tokens as were asked for */
+    OX_STOP_END,     /* the model ended the text */
+    OX_STOP_CONTEXT, /* the context is full */
+    OX_STOP_CALLER   /* the callback said so */
+} ox_stop;
+
+typedef struct ox_generate_desc {
+    int64_t steps;            /* new tokens at most; 0 = until the context is full */
+    ox_sampler_desc sampling; /* zeroed = greedy */
+    bool past_end;            /* goes on after an end token */
+    /* Called for each new token with its bytes, not terminated (see ox_tokenizer_piece). false stops. */
+    bool (*text)(void *user, const char *bytes, int64_t length, int32_t token);
+    void *user;
+} ox_generate_desc;
+
+typedef struct ox_generate_result {
+    int64_t prompt_tokens, new_tokens;
+    double prompt_seconds; /* prefill: until the first logits */
+    double new_seconds;    /* decode: from there on, new_tokens - 1 steps */
+    ox_stop stop;
+} ox_generate_result;
+
+/* ox_llm_generate - continues a text, which goes after what the context holds.
+ *   prompt    UTF-8, terminated. "" or NULL: the model begins by itself, or goes on
+ *   desc      NULL = zeroed; result may be NULL
+ * BOS and the like come before the first prompt of a context only. The last new token is not in the context
+ * yet: the next ox_llm_generate puts it there.
+ * errors    as ox_llm_tokenizer, ox_tokenizer_encode, ox_llm_decode, ox_sampler_pick; OX_ERR_ARG there is
+ *           nothing to begin with. untrusted input: yes */
+OX_API ox_status ox_llm_generate(ox_llm_context *context, const char *prompt, const ox_generate_desc *desc,
+                                 ox_generate_result *result);
+
+OX_EXTERN_C_END
+#endif
+#endif
