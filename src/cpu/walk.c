@@ -17,10 +17,10 @@ typedef struct oxi_walk {
     int64_t step[OXI_WALK_MAX];                /* strides of the last dim, elements */
 } oxi_walk;
 
-/* IN_ORDER: position i is element i of the row-major shape. ANY_ORDER: dims are sorted and turned round so
- * that memory is walked forwards, the first operand's before the others'; for work where order does not
- * matter. */
-typedef enum oxi_walk_order { OXI_WALK_IN_ORDER, OXI_WALK_ANY_ORDER } oxi_walk_order;
+/* IN_ORDER: position i is element i of the row-major shape. MEMORY_ORDER: dims are sorted and turned round so
+ * that memory is walked forwards, the first operand's before the others'. ANY_ORDER: the same, but a long dim
+ * is taken as the run where the innermost is tiny. */
+typedef enum oxi_walk_order { OXI_WALK_IN_ORDER, OXI_WALK_MEMORY_ORDER, OXI_WALK_ANY_ORDER } oxi_walk_order;
 
 /* A place on a walk:  for (oxi_walk_seek(&w, &c, first, count, most); c.n; oxi_walk_next(&w, &c))  handles
  * c.n elements of one run, operand k at c.p[k] with stride w.step[k]; c.n is at most `most`. */
@@ -171,7 +171,7 @@ static OXI_UNUSED void oxi_walk_ready(oxi_walk *w, oxi_walk_order order) {
     for (int d = 0; d < w->ndim; d++) w->numel *= w->shape[d];
     if (w->numel > 0) {
         oxi_walk_drop_ones(w);
-        if (order == OXI_WALK_ANY_ORDER) {
+        if (order != OXI_WALK_IN_ORDER) {
             oxi_walk_turn(w);
             oxi_walk_sort(w);
         }
