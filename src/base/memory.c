@@ -1,0 +1,374 @@
+/* The allocator: size classes with a list of free blocks each, in front of the system, the user's hooks, or an arena.
+ * Blocks carry no header: oxi_free is told the bytes, which give the class. One short lock guards lists and counters.
+ * Everything in the library that needs memory comes here. */
+
+/* Counters of ox_stats that other rooms change, with oxi_atomic_add. */
+static int64_t oxi_stat_tensors, oxi_stat_storages, oxi_stat_tensors_made;
+static int64_t oxi_stat_calls, oxi_stat_detours, oxi_stat_bad_releases;
+
+/* From this size on, blocks lie on huge pages and are cut finer: 16 classes per power of two instead of 4. */
+#define OXI_HUGE_PAGE ((size_t)2 << 20)
+#define OXI_HUGE_FROM ((size_t)4 << 20)
+#define OXI_FINE_FROM 20                                 /* log2 of bytes */
+#define OXI_CLASS_COUNT (1 + 16 * ((int)sizeof(size_t) * 8 - 7))
+/* The cache may hold this much beyond twice the most that was ever in use. */
+#define OXI_CACHE_SLACK ((size_t)64 << 20)
+
+/* A free block's own first bytes. */
+typedef struct oxi_free_block {
+    struct oxi_free_block *next;
+    size_t bytes;
+} oxi_free_block;
+
+static oxi_lock oxi_memory_lock;                         /* guards all of the following */
+static oxi_free_block *oxi_free_lists[OXI_CLASS_COUNT];
+static size_t oxi_bytes_in_use, oxi_bytes_peak, oxi_bytes_cached, oxi_bytes_most;
+static int64_t oxi_system_allocs;
+static ox_allocator oxi_hooks;                           /* alloc NULL: the system */
+static char *oxi_arena_start;                            /* NULL: no arena */
+static size_t oxi_arena_bytes;
+static oxi_free_block *oxi_arena_free;                   /* by address, no two adjacent */
+
+/* ---- size classes ---------------------------------------------------------------------------------------------- */
+
+static int oxi_log2_size(size_t x) {
+    int k = 0;
+    while (x >>= 1) k++;
+    return k;
+}
+
+/* Rounds bytes up to its class: multiples of 64 that divide a power of two into 4 (16) steps. bytes <= SIZE_MAX/4. */
+static size_t oxi_class_of(size_t bytes, int *index) {
+    *index = 0;
+    if (bytes <= OXI_ALIGN) return OXI_ALIGN;
+    int k = oxi_log2_size(bytes - 1);                    /* bytes in (2^k, 2^(k+1)] */
+    size_t base = (size_t)1 << k;
+    size_t step = base / (k >= OXI_FINE_FROM ? 16 : 4);
+    if (step < OXI_ALIGN) step = OXI_ALIGN;
+    size_t steps = (bytes - base + step - 1) / step;
+    *index = 1 + (k - 6) * 16 + (int)(steps - 1);
+    return base + steps * step;
+}
+
+/* ---- the system ------------------------------------------------------------------------------------------------ */
+
+/* Huge blocks are asked for in whole huge pages; the rest of the last one is never touched. */
+static size_t oxi_system_round(size_t bytes) {
+    return bytes >= OXI_HUGE_FROM ? (bytes + OXI_HUGE_PAGE - 1) & ~(OXI_HUGE_PAGE - 1) : bytes;
+}
+
+static void *oxi_system_alloc(size_t bytes) {
+    size_t rounded = oxi_system_round(bytes);
+    size_t align = bytes >= OXI_HUGE_FROM ? OXI_HUGE_PAGE : OXI_ALIGN;
+    void *memory = NULL;
+#if defined(_WIN32)
+    memory = _aligned_malloc(rounded, align);
+#elif defined(__APPLE__)
+    if (posix_memalign(&memory, align, rounded) != 0) memory = NULL;
+#else
+    memory = aligned_alloc(align, rounded);
+#endif
+#ifdef __linux__
+    if (memory && bytes >= OXI_HUGE_FROM) (void)madvise(memory, rounded, MADV_HUGEPAGE);   /* only a wish */
+#endif
+    return memory;
+}
+
+static void *oxi_source_alloc(size_t bytes) {
+    (void)oxi_atomic_add(&oxi_system_allocs, 1);
+    if (!oxi_hooks.alloc) return oxi_system_alloc(bytes);
+    void *memory = oxi_hooks.alloc(oxi_hooks.user, bytes);
+    if (memory && (uintptr_t)memory % OXI_ALIGN != 0) {
+        oxi_log(OX_LOG_ERROR, "allocator: block is not aligned to %d bytes", OXI_ALIGN);
+        oxi_hooks.free(oxi_hooks.user, memory, bytes);
+        memory = NULL;
+    }
+    return memory;
+}
+
+static void oxi_source_free(void *memory, size_t bytes) {
+    OXI_UNPOISON(memory, bytes);
+    if (oxi_hooks.alloc) {
+        oxi_hooks.free(oxi_hooks.user, memory, bytes);
+        return;
+    }
+#if defined(_WIN32)
+    _aligned_free(memory);
+#else
+    free(memory);
+#endif
+}
+
+/* ---- the arena: first fit, free blocks merged with their neighbours; called with the lock held ------------------- */
+
+static void *oxi_arena_take(size_t bytes) {
+    oxi_free_block **link = &oxi_arena_free;
+    while (*link && (*link)->bytes < bytes) link = &(*link)->next;
+    oxi_free_block *block = *link;
+    if (!block) return NULL;
+    if (block->bytes > bytes) {
+        oxi_free_block *rest = (oxi_free_block *)(void *)((char *)block + bytes);
+        OXI_UNPOISON(rest, sizeof *rest);
+        rest->next = block->next;
+        rest->bytes = block->bytes - bytes;
+        *link = rest;
+    } else {
+        *link = block->next;
+    }
+    OXI_UNPOISON(block, bytes);
+    return block;
+}
+
+static void oxi_arena_merge_next(oxi_free_block *block) {
+    oxi_free_block *next = block->next;
+    if (!next || (char *)block + block->bytes != (char *)next) return;
+    block->bytes += next->bytes;
+    block->next = next->next;
+    OXI_POISON(next, sizeof *next);
+}
+
+static void oxi_arena_give(void *memory, size_t bytes) {
+    oxi_free_block *block = (oxi_free_block *)memory;
+    oxi_free_block *before = NULL, *after = oxi_arena_free;
+    while (after && (char *)after < (char *)block) {
+        before = after;
+        after = after->next;
+    }
+    block->next = after;
+    block->bytes = bytes;
+    OXI_POISON(block + 1, bytes - sizeof *block);
+    if (before) {
+        before->next = block;
+    } else {
+        oxi_arena_free = block;
+    }
+    oxi_arena_merge_next(block);
+    if (before) oxi_arena_merge_next(before);
+}
+
+/* ---- the cache --------------------------------------------------------------------------------------------------- */
+
+static void oxi_count_in_use(size_t bytes) {
+    oxi_bytes_in_use += bytes;
+    if (oxi_bytes_in_use > oxi_bytes_peak) oxi_bytes_peak = oxi_bytes_in_use;
+    if (oxi_bytes_in_use > oxi_bytes_most) oxi_bytes_most = oxi_bytes_in_use;
+}
+
+/* From the arena or the cache; NULL means: ask the source. */
+static void *oxi_take_at_hand(size_t bytes, int index) {
+    void *memory = NULL;
+    oxi_lock_take(&oxi_memory_lock);
+    if (oxi_arena_start) {
+        memory = oxi_arena_take(bytes);
+    } else if (oxi_free_lists[index]) {
+        oxi_free_block *block = oxi_free_lists[index];
+        oxi_free_lists[index] = block->next;
+        oxi_bytes_cached -= bytes;
+        OXI_UNPOISON(block, bytes);
+        memory = block;
+    }
+    if (memory) oxi_count_in_use(bytes);
+    oxi_lock_give(&oxi_memory_lock);
+    return memory;
+}
+
+/* Gives all cached blocks back. They are unlinked under the lock and freed outside it. */
+static void oxi_cache_empty(void) {
+    oxi_free_block *list = NULL;
+    oxi_lock_take(&oxi_memory_lock);
+    for (int i = 0; i < OXI_CLASS_COUNT; i++) {
+        while (oxi_free_lists[i]) {
+            oxi_free_block *block = oxi_free_lists[i];
+            oxi_free_lists[i] = block->next;
+            block->next = list;
+            list = block;
+        }
+    }
+    oxi_bytes_cached = 0;
+    oxi_lock_give(&oxi_memory_lock);
+    while (list) {
+        oxi_free_block *next = list->next;
+        oxi_source_free(list, list->bytes);
+        list = next;
+    }
+}
+
+/* oxi_alloc without an error: for callers that can do without. */
+OXI_UNUSED static void *oxi_try_alloc(size_t bytes) {
+    int index = 0;
+    if (bytes > SIZE_MAX / 4) return NULL;
+    size_t rounded = oxi_class_of(bytes, &index);
+    if (oxi_arena_start) rounded = (bytes + (bytes == 0) + OXI_ALIGN - 1) & ~(size_t)(OXI_ALIGN - 1);
+    void *memory = oxi_take_at_hand(rounded, index);
+    if (memory || oxi_arena_start) return memory;
+    memory = oxi_source_alloc(rounded);
+    if (!memory) {
+        oxi_cache_empty();
+        memory = oxi_source_alloc(rounded);
+    }
+    if (!memory) return NULL;
+    oxi_lock_take(&oxi_memory_lock);
+    oxi_count_in_use(rounded);
+    oxi_lock_give(&oxi_memory_lock);
+    return memory;
+}
+
+OXI_UNUSED static void *oxi_alloc(size_t bytes) {
+    void *memory = oxi_try_alloc(bytes);
+    if (!memory) {
+        (void)oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes asked for, %llu in use", (unsigned long long)bytes,
+                       (unsigned long long)ox_stats().bytes_in_use);
+    }
+    return memory;
+}
+
+OXI_UNUSED static void oxi_free(void *memory, size_t bytes) {
+    int index = 0;
+    if (!memory) return;
+    size_t rounded = oxi_class_of(bytes, &index);
+    oxi_lock_take(&oxi_memory_lock);
+    if (oxi_arena_start) {
+        rounded = (bytes + (bytes == 0) + OXI_ALIGN - 1) & ~(size_t)(OXI_ALIGN - 1);
+        oxi_bytes_in_use -= rounded;
+        oxi_arena_give(memory, rounded);
+        oxi_lock_give(&oxi_memory_lock);
+        return;
+    }
+    oxi_free_block *block = (oxi_free_block *)memory;
+    oxi_bytes_in_use -= rounded;
+    block->next = oxi_free_lists[index];
+    block->bytes = rounded;
+    OXI_POISON(block + 1, rounded - sizeof *block);      /* the links stay readable for the leak checker */
+    oxi_free_lists[index] = block;
+    oxi_bytes_cached += rounded;
+    bool overfull = oxi_bytes_cached > OXI_CACHE_SLACK && (oxi_bytes_cached - OXI_CACHE_SLACK) / 2 > oxi_bytes_most;
+    oxi_lock_give(&oxi_memory_lock);
+    if (overfull) oxi_cache_empty();
+}
+
+OXI_UNUSED static void *oxi_calloc(size_t count, size_t bytes_each) {
+    size_t bytes = 0;
+    if (!oxi_mul_size(count, bytes_each, &bytes)) {
+        (void)oxi_fail(OX_ERR_NOMEM, "out of memory: %llu x %llu bytes asked for", (unsigned long long)count,
+                       (unsigned long long)bytes_each);
+        return NULL;
+    }
+    void *memory = oxi_alloc(bytes);
+    if (memory) memset(memory, 0, bytes);
+    return memory;
+}
+
+OXI_UNUSED static void *oxi_realloc(void *memory, size_t old_bytes, size_t new_bytes) {
+    int old_index = -1, new_index = -2;
+    if (memory && !oxi_arena_start && new_bytes <= SIZE_MAX / 4) {
+        (void)oxi_class_of(old_bytes, &old_index);
+        (void)oxi_class_of(new_bytes, &new_index);
+        if (old_index == new_index) return memory;
+    }
+    void *grown = oxi_alloc(new_bytes);
+    if (!grown) return NULL;
+    if (memory) memcpy(grown, memory, old_bytes < new_bytes ? old_bytes : new_bytes);
+    oxi_free(memory, old_bytes);
+    return grown;
+}
+
+/* ---- public ------------------------------------------------------------------------------------------------------ */
+
+/* Rooms above that keep memory while no tensor is alive give it back here. */
+#define OXI_MAX_KEEPERS 16
+static void (*oxi_keepers[OXI_MAX_KEEPERS])(void);
+
+OXI_UNUSED static void oxi_on_memory_change(void (*give_back)(void)) {
+    oxi_lock_take(&oxi_memory_lock);
+    for (int i = 0; i < OXI_MAX_KEEPERS; i++) {
+        if (oxi_keepers[i] == give_back) break;
+        if (!oxi_keepers[i]) {
+            oxi_keepers[i] = give_back;
+            break;
+        }
+    }
+    oxi_lock_give(&oxi_memory_lock);
+}
+
+/* Empties the cache, and while no tensor is alive also what the rooms above keep. */
+static void oxi_memory_let_go(void) {
+    bool alive = oxi_atomic_load(&oxi_stat_tensors) > 0 || oxi_atomic_load(&oxi_stat_storages) > 0;
+    for (int i = 0; !alive && i < OXI_MAX_KEEPERS && oxi_keepers[i]; i++) oxi_keepers[i]();
+    oxi_cache_empty();
+}
+
+/* The same; fails while anything is handed out. */
+static ox_status oxi_memory_quiet(const char *who) {
+    if (oxi_atomic_load(&oxi_stat_tensors) > 0 || oxi_atomic_load(&oxi_stat_storages) > 0) {
+        return oxi_fail(OX_ERR_ARG, "%s: %lld tensors are alive", who, (long long)oxi_atomic_load(&oxi_stat_tensors));
+    }
+    oxi_memory_let_go();
+    if (ox_stats().bytes_in_use > 0) {
+        return oxi_fail(OX_ERR_ARG, "%s: %llu bytes are in use", who, (unsigned long long)ox_stats().bytes_in_use);
+    }
+    return OX_OK;
+}
+
+static void oxi_arena_leave(void) {
+    if (oxi_arena_start) OXI_UNPOISON(oxi_arena_start, oxi_arena_bytes);
+    oxi_arena_start = NULL;
+    oxi_arena_free = NULL;
+    oxi_arena_bytes = 0;
+}
+
+OX_API ox_status ox_set_allocator(const ox_allocator *allocator) {
+    if (allocator && (!allocator->alloc || !allocator->free)) {
+        return oxi_fail(OX_ERR_ARG, "ox_set_allocator: alloc and free must both be given");
+    }
+    ox_status status = oxi_memory_quiet("ox_set_allocator");
+    if (status != OX_OK) return status;
+    oxi_lock_take(&oxi_memory_lock);
+    oxi_arena_leave();
+    memset(&oxi_hooks, 0, sizeof oxi_hooks);
+    if (allocator) oxi_hooks = *allocator;
+    oxi_lock_give(&oxi_memory_lock);
+    return OX_OK;
+}
+
+OX_API ox_status ox_set_arena(void *memory, size_t bytes) {
+    if (!memory) return ox_set_allocator(NULL);
+    size_t skip = (size_t)(-(intptr_t)memory & (OXI_ALIGN - 1));
+    if (bytes < skip + OXI_ALIGN) {
+        return oxi_fail(OX_ERR_ARG, "ox_set_arena: %llu bytes are too few", (unsigned long long)bytes);
+    }
+    ox_status status = oxi_memory_quiet("ox_set_arena");
+    if (status != OX_OK) return status;
+    oxi_lock_take(&oxi_memory_lock);
+    oxi_arena_leave();
+    oxi_arena_start = (char *)memory + skip;
+    oxi_arena_bytes = (bytes - skip) & ~(size_t)(OXI_ALIGN - 1);
+    oxi_arena_give(oxi_arena_start, oxi_arena_bytes);
+    oxi_lock_give(&oxi_memory_lock);
+    return OX_OK;
+}
+
+OX_API void ox_trim(void) { oxi_cache_empty(); }
+
+OX_API ox_statistics ox_stats(void) {
+    ox_statistics s;
+    memset(&s, 0, sizeof s);
+    s.tensors = oxi_atomic_load(&oxi_stat_tensors);
+    s.storages = oxi_atomic_load(&oxi_stat_storages);
+    s.tensors_made = oxi_atomic_load(&oxi_stat_tensors_made);
+    s.calls = oxi_atomic_load(&oxi_stat_calls);
+    s.detours = oxi_atomic_load(&oxi_stat_detours);
+    s.bad_releases = oxi_atomic_load(&oxi_stat_bad_releases);
+    s.system_allocs = oxi_atomic_load(&oxi_system_allocs);
+    oxi_lock_take(&oxi_memory_lock);
+    s.bytes_in_use = oxi_bytes_in_use;
+    s.bytes_peak = oxi_bytes_peak;
+    s.bytes_cached = oxi_bytes_cached;
+    oxi_lock_give(&oxi_memory_lock);
+    return s;
+}
+
+OX_API void ox_reset_peak(void) {
+    oxi_lock_take(&oxi_memory_lock);
+    oxi_bytes_peak = oxi_bytes_in_use;
+    oxi_lock_give(&oxi_memory_lock);
+}

@@ -1,0 +1,96 @@
+/* System headers and compiler differences, for the implementation only.
+ * No feature macros: the user may have included system headers already, so what strict -std=c11 hides is declared here.
+ * OXI_POSIX says that there are files, mmap and (unless OX_NO_THREADS) pthreads. */
+#ifndef OX_BASE_PLATFORM_H
+#define OX_BASE_PLATFORM_H
+
+#include <errno.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#if defined(_WIN32)
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+#undef near
+#undef far
+#undef small
+#elif defined(__unix__) || defined(__unix) || defined(__APPLE__) || defined(__HAIKU__)
+#define OXI_POSIX 1
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+#ifndef OX_NO_THREADS
+#include <pthread.h>
+#endif
+#endif
+
+#ifdef __linux__
+#include <sys/syscall.h>
+#if !defined(__cplusplus) && !defined(_GNU_SOURCE) && !defined(_DEFAULT_SOURCE) && !defined(_BSD_SOURCE)
+int madvise(void *memory, size_t bytes, int advice);
+long syscall(long number, ...);
+#if !defined(CLOCK_MONOTONIC) && defined(__LP64__)   /* elsewhere struct timespec may not be the one of this symbol */
+int clock_gettime(int clock, struct timespec *out);
+#define CLOCK_MONOTONIC 1
+#endif
+#endif
+/* Values of <asm-generic/mman-common.h>; the processors that differ do without. */
+#ifndef MADV_HUGEPAGE
+#define MADV_HUGEPAGE 14
+#endif
+#if !defined(MAP_NORESERVE) && !defined(__mips__) && !defined(__powerpc__) && !defined(__sparc__) && !defined(__alpha__)
+#define MAP_NORESERVE 0x4000
+#endif
+#endif
+
+#ifdef OXI_POSIX
+#ifndef MAP_NORESERVE
+#define MAP_NORESERVE 0
+#endif
+#ifndef O_CLOEXEC
+#define O_CLOEXEC 0
+#endif
+#endif
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#define OXI_THREAD_LOCAL __declspec(thread)
+#else
+#define OXI_THREAD_LOCAL __thread
+#endif
+
+/* Address sanitizer: freed blocks that the cache keeps are marked, so that their use is still found. */
+#if defined(__SANITIZE_ADDRESS__)
+#define OXI_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define OXI_ASAN 1
+#endif
+#endif
+#ifdef OXI_ASAN
+OX_EXTERN_C_BEGIN
+void __asan_poison_memory_region(void const volatile *memory, size_t bytes);
+void __asan_unpoison_memory_region(void const volatile *memory, size_t bytes);
+OX_EXTERN_C_END
+#define OXI_POISON(memory, bytes) __asan_poison_memory_region(memory, bytes)
+#define OXI_UNPOISON(memory, bytes) __asan_unpoison_memory_region(memory, bytes)
+#else
+#define OXI_POISON(memory, bytes) ((void)(memory), (void)(bytes))
+#define OXI_UNPOISON(memory, bytes) ((void)(memory), (void)(bytes))
+#endif
+
+#endif

@@ -1,0 +1,93 @@
+/* One element at a time between f32 and the narrow floats, bit by bit.
+ * Both ways follow from the format's exponent and mantissa widths; rounding is to nearest even.
+ * For slow paths, printing and tests; kernels convert whole vectors. */
+
+static float oxi_float_of_bits(uint32_t bits) {
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+static uint32_t oxi_bits_of_float(float f) {
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+/* The magnitude of a finite f32 (bits without sign) in a float with `mantissa` stored bits and exponent bias `bias`,
+ * as if the exponent had no upper end: the caller cuts what is too large. */
+static uint32_t oxi_narrow_bits(uint32_t bits, int mantissa, int bias) {
+    int shift = 23 - mantissa;
+    int exponent = (int)(bits >> 23);
+    int64_t rebiased = (int64_t)bits - ((int64_t)(127 - bias) << 23);
+    uint32_t kept = (uint32_t)rebiased;
+    if (exponent <= 127 - bias) {                        /* subnormal there: the leading 1 becomes explicit */
+        int down = 127 - bias + 1 - exponent;
+        if (down > mantissa + 2 || exponent == 0) return 0;
+        kept = (bits & 0x7fffff) | 0x800000;
+        shift += down;
+    }
+    uint32_t half = (uint32_t)1 << (shift - 1);
+    return (kept + half - 1 + (kept >> shift & 1)) >> shift;
+}
+
+/* The value of a finite, unsigned narrow float. Subnormals are exact multiples of the smallest one. */
+static float oxi_widen_bits(uint32_t bits, int mantissa, int bias) {
+    if (bits >> mantissa == 0) return (float)bits * oxi_float_of_bits((uint32_t)(127 + 1 - bias - mantissa) << 23);
+    return oxi_float_of_bits((bits << (23 - mantissa)) + ((uint32_t)(127 - bias) << 23));
+}
+
+static float oxi_signed(float magnitude, bool negative) { return negative ? -magnitude : magnitude; }
+
+/* ---- f16: 1 sign, 5 exponent, 10 mantissa bits -------------------------------------------------------------------- */
+
+OXI_UNUSED static float oxi_f16_to_f32(uint16_t h) {
+    uint32_t magnitude = h & 0x7fffu, sign = (uint32_t)(h & 0x8000u) << 16;
+    if (magnitude == 0x7c00) return oxi_float_of_bits(sign | 0x7f800000);
+    if (magnitude > 0x7c00) return oxi_float_of_bits(sign | 0x7fc00000 | (magnitude & 0x3ff) << 13);
+    return oxi_signed(oxi_widen_bits(magnitude, 10, 15), sign != 0);
+}
+
+OXI_UNUSED static uint16_t oxi_f32_to_f16(float f) {
+    uint32_t bits = oxi_bits_of_float(f), magnitude = bits & 0x7fffffff, sign = bits >> 16 & 0x8000;
+    if (magnitude > 0x7f800000) return (uint16_t)(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
+    if (magnitude >= 0x47800000) return (uint16_t)(sign | 0x7c00);       /* 65536 and more */
+    return (uint16_t)(sign | oxi_narrow_bits(magnitude, 10, 15));        /* 65520 rounds up to infinity's bits */
+}
+
+OXI_UNUSED static double oxi_f16_to_f64(uint16_t h) { return (double)oxi_f16_to_f32(h); }
+
+/* ---- bf16: the upper half of an f32 --------------------------------------------------------------------------------- */
+
+OXI_UNUSED static float oxi_bf16_to_f32(uint16_t h) { return oxi_float_of_bits((uint32_t)h << 16); }
+
+OXI_UNUSED static uint16_t oxi_f32_to_bf16(float f) {
+    uint32_t bits = oxi_bits_of_float(f);
+    if ((bits & 0x7fffffff) > 0x7f800000) return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/* ---- f8_e4m3: no infinity, 0x7f is NaN, the largest is 448 (OCP 8-bit floating point, torch.float8_e4m3fn) --------------- */
+
+OXI_UNUSED static float oxi_f8_e4m3_to_f32(uint8_t b) {
+    uint32_t magnitude = b & 0x7fu;
+    if (magnitude == 0x7f) return oxi_float_of_bits((uint32_t)(b & 0x80u) << 24 | 0x7fc00000);
+    return oxi_signed(oxi_widen_bits(magnitude, 3, 7), (b & 0x80) != 0);
+}
+
+OXI_UNUSED static uint8_t oxi_f32_to_f8_e4m3(float f) {
+    uint32_t bits = oxi_bits_of_float(f), magnitude = bits & 0x7fffffff, sign = bits >> 24 & 0x80;
+    if (magnitude >= 0x43f00000) return (uint8_t)(sign | 0x7f);          /* 480 and more */
+    return (uint8_t)(sign | oxi_narrow_bits(magnitude, 3, 7));           /* above 464 rounds up to NaN's bits */
+}
+
+/* ---- f8_e5m2: as IEEE formats (torch.float8_e5m2) -------------------------------------------------------------------------- */
+
+OXI_UNUSED static float oxi_f8_e5m2_to_f32(uint8_t b) { return oxi_f16_to_f32((uint16_t)((uint16_t)b << 8)); }
+
+OXI_UNUSED static uint8_t oxi_f32_to_f8_e5m2(float f) {
+    uint32_t bits = oxi_bits_of_float(f), magnitude = bits & 0x7fffffff, sign = bits >> 24 & 0x80;
+    if (magnitude > 0x7f800000) return (uint8_t)(sign | 0x7f);
+    if (magnitude >= 0x47800000) return (uint8_t)(sign | 0x7c);
+    return (uint8_t)(sign | oxi_narrow_bits(magnitude, 2, 15));
+}
