@@ -1,0 +1,79 @@
+/* What the parts of the llm room share: the vocabulary under every tokenizer, the model's weights by role.
+ * Kinds of tokenizers and model architectures are rows of tables (tokenizer.c, model.c); no other code asks which.
+ * Included before the .c parts of the room. */
+#ifndef OX_LLM_INTERNAL_H
+#define OX_LLM_INTERNAL_H
+
+/* ---- vocabulary: texts, types and scores by id, ids by text (vocabulary.c) ---------------------------------- */
+
+/* A token that is looked for in the text before anything is split. */
+typedef struct oxi_marker {
+    const char *text;
+    size_t length;
+    int32_t token;
+} oxi_marker;
+
+typedef struct oxi_vocabulary {
+    int64_t count;
+    size_t *start;        /* [count + 1]: where a token's text begins in texts, and its piece in pieces */
+    char *texts;          /* as the file has them */
+    char *pieces;         /* as they read */
+    size_t *piece_length; /* [count] */
+    uint8_t *type;        /* [count] of ox_token_type */
+    float *score;         /* [count] */
+    int32_t *slots;       /* [slot_count] open addressing: id + 1, 0 = free */
+    size_t slot_count;    /* a power of two */
+    oxi_marker *markers;  /* [marker_count] control, unknown and user-defined tokens, by text */
+    int64_t marker_count;
+    int32_t byte_token[256]; /* -1 = none */
+} oxi_vocabulary;
+
+/* Reads tokens, token_type and scores of a GGUF file; v is zeroed. On error the caller still frees it. */
+static ox_status oxi_vocabulary_read(oxi_vocabulary *v, const ox_file *file, bool needs_scores);
+static void oxi_vocabulary_free(oxi_vocabulary *v);
+static int32_t oxi_vocabulary_find(const oxi_vocabulary *v, const char *text, size_t length);
+/* The longest marker at the start of a text, control and unknown ones only if `control`; -1 = none. */
+static int32_t oxi_vocabulary_marker(const oxi_vocabulary *v, const char *text, size_t length, bool control);
+static size_t oxi_vocabulary_length(const oxi_vocabulary *v, int32_t token);
+
+/* ---- tokenizer ------------------------------------------------------------------------------------------------ */
+
+/* Where ids go: all are counted, those that fit are written. */
+typedef struct oxi_token_list {
+    int32_t *out;
+    int64_t room, count;
+} oxi_token_list;
+static void oxi_token_push(oxi_token_list *list, int32_t token);
+
+/* A row of the table of kinds. */
+typedef struct oxi_tokenizer_kind {
+    const char *name; /* tokenizer.ggml.model */
+    bool needs_scores;
+    bool add_bos, add_eos, space_prefix; /* where the file does not say */
+    int32_t special[OX_SPECIAL_COUNT];   /* the same */
+    /* Plain text to ids; `first` = at the start, or right after a marker. */
+    ox_status (*encode)(const ox_tokenizer *tokenizer, const char *text, size_t length, bool first,
+                        oxi_token_list *list);
+} oxi_tokenizer_kind;
+
+struct ox_tokenizer {
+    const oxi_tokenizer_kind *kind;
+    bool add_bos, add_eos, space_prefix;
+    int32_t special[OX_SPECIAL_COUNT];
+    oxi_vocabulary vocabulary;
+};
+
+static ox_status oxi_spm_encode(const ox_tokenizer *tokenizer, const char *text, size_t length, bool first,
+                                oxi_token_list *list);
+/* The row for a file, NULL if it has none or an unknown one; nothing is recorded. */
+static const oxi_tokenizer_kind *oxi_tokenizer_kind_of(const ox_file *file);
+
+/* ---- metadata ---------------------------------------------------------------------------------------------------- */
+
+/* A whole number in [low, high] under `key`. A missing key gives `otherwise`, or OX_ERR_NOT_FOUND if that is
+ * below low. OX_ERR_FORMAT for another type or a number out of range. */
+static ox_status oxi_llm_meta_int(const ox_file *file, const char *key, int64_t low, int64_t high,
+                                  int64_t otherwise, int64_t *out);
+static ox_status oxi_llm_meta_bool(const ox_file *file, const char *key, bool otherwise, bool *out);
+
+#endif

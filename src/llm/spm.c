@@ -1,0 +1,191 @@
+/* SentencePiece encoding by scores: neighbours are merged as long as a vocabulary text comes out, best score first.
+ * A heap holds the pairs that could be merged; pairs whose sides have changed since are skipped: n log n.
+ * A row of the table in tokenizer.c; source: Kudo & Richardson 2018, SentencePiece (bpe_model). */
+
+/* A run of bytes; merged into its left neighbour it has length 0. */
+typedef struct oxi_spm_symbol {
+    int32_t previous, next; /* -1 = none */
+    int32_t start, length;
+} oxi_spm_symbol;
+
+typedef struct oxi_spm_pair {
+    float score;
+    int32_t left, right; /* symbols */
+    int32_t length;      /* of both together when the pair was found */
+} oxi_spm_pair;
+
+typedef struct oxi_spm {
+    const oxi_vocabulary *vocabulary;
+    const char *text;
+    oxi_spm_symbol *symbols; /* [symbol_count] */
+    int32_t symbol_count;
+    oxi_spm_pair *heap; /* [heap_count], the best one first */
+    size_t heap_count;
+} oxi_spm;
+
+/* ---- the heap --------------------------------------------------------------------------------------------------- */
+
+/* The higher score goes first, of equal ones the left one. */
+static bool oxi_spm_before(const oxi_spm_pair *a, const oxi_spm_pair *b) {
+    return a->score > b->score || (!(a->score < b->score) && a->left < b->left);
+}
+
+static void oxi_spm_heap_push(oxi_spm *spm, oxi_spm_pair pair) {
+    size_t at = spm->heap_count++;
+    while (at > 0 && oxi_spm_before(&pair, &spm->heap[(at - 1) / 2])) {
+        spm->heap[at] = spm->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    spm->heap[at] = pair;
+}
+
+static oxi_spm_pair oxi_spm_heap_pop(oxi_spm *spm) {
+    const oxi_spm_pair best = spm->heap[0], last = spm->heap[--spm->heap_count];
+    size_t at = 0;
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= spm->heap_count) break;
+        if (child + 1 < spm->heap_count && oxi_spm_before(&spm->heap[child + 1], &spm->heap[child])) child++;
+        if (!oxi_spm_before(&spm->heap[child], &last)) break;
+        spm->heap[at] = spm->heap[child];
+        at = child;
+    }
+    spm->heap[at] = last;
+    return best;
+}
+
+/* ---- merging ------------------------------------------------------------------------------------------------------ */
+
+/* Plain text becomes pieces only: a control token cannot be spelled in it. */
+static int32_t oxi_spm_find(const oxi_vocabulary *v, const char *text, size_t length) {
+    const int32_t token = oxi_vocabulary_find(v, text, length);
+    if (token < 0) return -1;
+    const uint8_t type = v->type[token];
+    return type == OX_TOKEN_CONTROL || type == OX_TOKEN_UNKNOWN || type == OX_TOKEN_BYTE ? -1 : token;
+}
+
+static void oxi_spm_offer(oxi_spm *spm, int32_t left, int32_t right) {
+    if (left < 0 || right < 0) return;
+    const oxi_spm_symbol *a = &spm->symbols[left];
+    oxi_spm_pair pair;
+    pair.left = left;
+    pair.right = right;
+    pair.length = a->length + spm->symbols[right].length;
+    const int32_t token = oxi_spm_find(spm->vocabulary, spm->text + a->start, (size_t)pair.length);
+    if (token < 0) return;
+    pair.score = spm->vocabulary->score[token];
+    oxi_spm_heap_push(spm, pair);
+}
+
+/* Each merge leaves one symbol less and offers two pairs, so fewer than 3 pairs a symbol are ever pushed. */
+static void oxi_spm_merge(oxi_spm *spm) {
+    for (int32_t i = 1; i < spm->symbol_count; i++) oxi_spm_offer(spm, i - 1, i);
+    while (spm->heap_count > 0) {
+        const oxi_spm_pair pair = oxi_spm_heap_pop(spm);
+        oxi_spm_symbol *left = &spm->symbols[pair.left], *right = &spm->symbols[pair.right];
+        if (left->length == 0 || right->length == 0 || left->length + right->length != pair.length) continue;
+        left->length = pair.length;
+        left->next = right->next;
+        right->length = 0;
+        if (left->next >= 0) spm->symbols[left->next].previous = pair.left;
+        oxi_spm_offer(spm, left->previous, pair.left);
+        oxi_spm_offer(spm, pair.left, left->next);
+    }
+}
+
+/* ---- from text to symbols, from symbols to ids ---------------------------------------------------------------------- */
+
+/* Bytes of the UTF-8 character at the start of a text; 1 for a byte that starts none. */
+static int32_t oxi_utf8_length(const char *text, size_t length) {
+    const unsigned char lead = (unsigned char)text[0];
+    const int32_t bytes = lead >= 0xf0 && lead < 0xf8 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+    if (lead >= 0xf8 || (size_t)bytes > length) return 1;
+    for (int32_t i = 1; i < bytes; i++) {
+        if (((unsigned char)text[i] & 0xc0) != 0x80) return 1;
+    }
+    return bytes;
+}
+
+/* Every space as U+2581, one more in front if `prefix`. Returns the bytes written. */
+static size_t oxi_spm_normalise(const char *text, size_t length, bool prefix, char *out) {
+    static const char space[3] = {'\xe2', '\x96', '\x81'};
+    size_t written = 0;
+    if (prefix) {
+        memcpy(out, space, sizeof space);
+        written = sizeof space;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == ' ') {
+            memcpy(out + written, space, sizeof space);
+            written += sizeof space;
+        } else {
+            out[written++] = text[i];
+        }
+    }
+    return written;
+}
+
+static void oxi_spm_split(oxi_spm *spm, size_t length) {
+    size_t at = 0;
+    while (at < length) {
+        oxi_spm_symbol *symbol = &spm->symbols[spm->symbol_count];
+        symbol->start = (int32_t)at;
+        symbol->length = oxi_utf8_length(spm->text + at, length - at);
+        symbol->previous = spm->symbol_count - 1;
+        symbol->next = spm->symbol_count + 1;
+        at += (size_t)symbol->length;
+        spm->symbol_count++;
+    }
+    if (spm->symbol_count) spm->symbols[spm->symbol_count - 1].next = -1;
+}
+
+/* A symbol that is no token falls back to the tokens of its bytes, then to the unknown token. */
+static ox_status oxi_spm_emit(const oxi_spm *spm, int32_t unknown, oxi_token_list *list) {
+    const oxi_vocabulary *v = spm->vocabulary;
+    for (int32_t i = spm->symbol_count ? 0 : -1; i >= 0; i = spm->symbols[i].next) {
+        const char *text = spm->text + spm->symbols[i].start;
+        const int32_t length = spm->symbols[i].length;
+        const int32_t token = oxi_spm_find(v, text, (size_t)length);
+        if (token >= 0) {
+            oxi_token_push(list, token);
+            continue;
+        }
+        bool bytes_known = true;
+        for (int32_t b = 0; b < length; b++) bytes_known &= v->byte_token[(unsigned char)text[b]] >= 0;
+        if (bytes_known) {
+            for (int32_t b = 0; b < length; b++) oxi_token_push(list, v->byte_token[(unsigned char)text[b]]);
+        } else if (unknown >= 0) {
+            oxi_token_push(list, unknown);
+        } else {
+            return oxi_fail(OX_ERR_FORMAT, "tokenizer: no token for byte 0x%02x, and no unknown token",
+                            (unsigned)(unsigned char)text[0]);
+        }
+    }
+    return OX_OK;
+}
+
+static ox_status oxi_spm_encode(const ox_tokenizer *tokenizer, const char *text, size_t length, bool first,
+                                oxi_token_list *list) {
+    const bool prefix = first && tokenizer->space_prefix;
+    const size_t room = 3 * (length + 1);
+    char *normal = (char *)oxi_alloc(room);
+    if (!normal) return OX_ERR_NOMEM;
+    const size_t bytes = oxi_spm_normalise(text, length, prefix, normal);
+    oxi_spm spm;
+    memset(&spm, 0, sizeof spm);
+    spm.vocabulary = &tokenizer->vocabulary;
+    spm.text = normal;
+    /* at most a symbol for each byte; normalising makes one character of one */
+    spm.symbols = (oxi_spm_symbol *)oxi_calloc(length + 1, sizeof *spm.symbols);
+    spm.heap = (oxi_spm_pair *)oxi_calloc(length + 1, 3 * sizeof *spm.heap);
+    ox_status status = OX_ERR_NOMEM;
+    if (spm.symbols && spm.heap) {
+        oxi_spm_split(&spm, bytes);
+        oxi_spm_merge(&spm);
+        status = oxi_spm_emit(&spm, tokenizer->special[OX_SPECIAL_UNKNOWN], list);
+    }
+    oxi_free(spm.heap, (length + 1) * 3 * sizeof *spm.heap);
+    oxi_free(spm.symbols, (length + 1) * sizeof *spm.symbols);
+    oxi_free(normal, room);
+    return status;
+}

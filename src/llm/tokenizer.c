@@ -1,0 +1,218 @@
+/* The tokenizer: what the file says about special tokens, markers in the text, ids to text.
+ * A kind of tokenizer is a row of a table; the row's function encodes the plain text between two markers.
+ * Called by users and by generate.c. */
+
+static const oxi_tokenizer_kind oxi_tokenizer_kinds[] = {
+    /* name    scores  BOS    EOS   space        BOS EOS EOT unknown     */
+    {"llama", true, true, false, true, {-1, 1, 2, -1, 0}, oxi_spm_encode},
+};
+
+static const oxi_tokenizer_kind *oxi_tokenizer_kind_of(const ox_file *file) {
+    const ox_meta name = ox_meta_find(file, "tokenizer.ggml.model");
+    if (name.type != OX_META_STRING) return NULL;
+    for (size_t i = 0; i < sizeof oxi_tokenizer_kinds / sizeof *oxi_tokenizer_kinds; i++) {
+        const oxi_tokenizer_kind *kind = &oxi_tokenizer_kinds[i];
+        if ((size_t)name.text.length == strlen(kind->name) &&
+            memcmp(name.text.data, kind->name, strlen(kind->name)) == 0) {
+            return kind;
+        }
+    }
+    return NULL;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------- */
+
+/* A special token's id; 2^32 - 1 in the file means that there is none. */
+static ox_status oxi_tokenizer_read_special(ox_tokenizer *t, const ox_file *file, ox_special which,
+                                            const char *key) {
+    const int32_t usual = t->kind->special[which] < t->vocabulary.count ? t->kind->special[which] : -1;
+    const ox_meta meta = ox_meta_find(file, key);
+    int64_t token = -1;
+    if (meta.type == OX_META_NONE) {
+        token = usual;
+    } else if (meta.type != OX_META_UINT || meta.i != (int64_t)UINT32_MAX) {
+        const ox_status status = oxi_llm_meta_int(file, key, -1, t->vocabulary.count - 1, -1, &token);
+        if (status) return status;
+    }
+    t->special[which] = (int32_t)token;
+    return OX_OK;
+}
+
+static ox_status oxi_tokenizer_read(ox_tokenizer *t, const ox_file *file) {
+    ox_status status = oxi_vocabulary_read(&t->vocabulary, file, t->kind->needs_scores);
+    t->special[OX_SPECIAL_BOS] = t->special[0] = -1;
+    if (!status) status = oxi_tokenizer_read_special(t, file, OX_SPECIAL_BOS, "tokenizer.ggml.bos_token_id");
+    if (!status) status = oxi_tokenizer_read_special(t, file, OX_SPECIAL_EOS, "tokenizer.ggml.eos_token_id");
+    if (!status) status = oxi_tokenizer_read_special(t, file, OX_SPECIAL_EOT, "tokenizer.ggml.eot_token_id");
+    if (!status) {
+        status = oxi_tokenizer_read_special(t, file, OX_SPECIAL_UNKNOWN, "tokenizer.ggml.unknown_token_id");
+    }
+    if (!status) {
+        status = oxi_llm_meta_bool(file, "tokenizer.ggml.add_bos_token", t->kind->add_bos, &t->add_bos);
+    }
+    if (!status) {
+        status = oxi_llm_meta_bool(file, "tokenizer.ggml.add_eos_token", t->kind->add_eos, &t->add_eos);
+    }
+    if (!status) {
+        status = oxi_llm_meta_bool(file, "tokenizer.ggml.add_space_prefix", t->kind->space_prefix,
+                                   &t->space_prefix);
+    }
+    return status;
+}
+
+OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file) {
+    if (!file) return NULL;
+    const oxi_tokenizer_kind *kind = oxi_tokenizer_kind_of(file);
+    if (!kind) {
+        const ox_meta name = ox_meta_find(file, "tokenizer.ggml.model");
+        if (name.type != OX_META_STRING) {
+            (void)oxi_fail(OX_ERR_NOT_FOUND, "tokenizer: the file has no tokenizer.ggml.model");
+        } else {
+            (void)oxi_fail(OX_ERR_UNSUPPORTED,
+                           "tokenizer: the kind \"%.*s\" is not supported yet, only \"llama\" is",
+                           name.text.length < 40 ? (int)name.text.length : 40, name.text.data);
+        }
+        return NULL;
+    }
+    ox_tokenizer *tokenizer = (ox_tokenizer *)oxi_calloc(1, sizeof *tokenizer);
+    if (!tokenizer) return NULL;
+    tokenizer->kind = kind;
+    if (oxi_tokenizer_read(tokenizer, file)) {
+        ox_tokenizer_close(tokenizer);
+        return NULL;
+    }
+    return tokenizer;
+}
+
+OX_API void ox_tokenizer_close(ox_tokenizer *tokenizer) {
+    if (!tokenizer) return;
+    oxi_vocabulary_free(&tokenizer->vocabulary);
+    oxi_free(tokenizer, sizeof *tokenizer);
+}
+
+/* ---- facts ------------------------------------------------------------------------------------------------- */
+
+OX_API int64_t ox_tokenizer_count(const ox_tokenizer *tokenizer) {
+    return tokenizer ? tokenizer->vocabulary.count : 0;
+}
+
+static bool oxi_tokenizer_has(const ox_tokenizer *tokenizer, int32_t token) {
+    return token >= 0 && token < ox_tokenizer_count(tokenizer);
+}
+
+OX_API ox_token_info ox_tokenizer_token(const ox_tokenizer *tokenizer, int32_t token) {
+    ox_token_info info;
+    memset(&info, 0, sizeof info);
+    if (!oxi_tokenizer_has(tokenizer, token)) return info;
+    const oxi_vocabulary *v = &tokenizer->vocabulary;
+    info.text.data = v->texts + v->start[token];
+    info.text.length = (int64_t)oxi_vocabulary_length(v, token);
+    info.type = (ox_token_type)v->type[token];
+    info.score = v->score ? v->score[token] : 0;
+    return info;
+}
+
+OX_API int32_t ox_tokenizer_find(const ox_tokenizer *tokenizer, const char *text, int64_t length) {
+    if (!tokenizer || !text) return -1;
+    return oxi_vocabulary_find(&tokenizer->vocabulary, text, length < 0 ? strlen(text) : (size_t)length);
+}
+
+OX_API int32_t ox_tokenizer_special(const ox_tokenizer *tokenizer, ox_special which) {
+    return tokenizer && which > 0 && which < OX_SPECIAL_COUNT ? tokenizer->special[which] : -1;
+}
+
+OX_API bool ox_tokenizer_is_end(const ox_tokenizer *tokenizer, int32_t token) {
+    if (!oxi_tokenizer_has(tokenizer, token)) return false;
+    return token == tokenizer->special[OX_SPECIAL_EOS] || token == tokenizer->special[OX_SPECIAL_EOT] ||
+           token == tokenizer->special[OX_SPECIAL_BOS];
+}
+
+/* ---- text to ids ------------------------------------------------------------------------------------------- */
+
+static void oxi_token_push(oxi_token_list *list, int32_t token) {
+    if (list->count < list->room) list->out[list->count] = token;
+    list->count++;
+}
+
+/* Cuts the text at its markers; the text between two is the kind's business. */
+static ox_status oxi_tokenizer_encode_text(const ox_tokenizer *t, const char *text, size_t length,
+                                           bool control, oxi_token_list *list) {
+    size_t start = 0, at = 0;
+    bool first = true;
+    while (at < length) {
+        const int32_t marker = oxi_vocabulary_marker(&t->vocabulary, text + at, length - at, control);
+        if (marker < 0) {
+            at++;
+            continue;
+        }
+        if (at > start) {
+            const ox_status status = t->kind->encode(t, text + start, at - start, first, list);
+            if (status) return status;
+        }
+        oxi_token_push(list, marker);
+        at += oxi_vocabulary_length(&t->vocabulary, marker);
+        start = at;
+        first = true;
+    }
+    return at > start ? t->kind->encode(t, text + start, at - start, first, list) : OX_OK;
+}
+
+OX_API int64_t ox_tokenizer_encode(const ox_tokenizer *tokenizer, const char *text, int64_t length,
+                                   const ox_encode_desc *desc, int32_t *out, int64_t room) {
+    if (!tokenizer) return -1;
+    const size_t bytes = !text ? 0 : length < 0 ? strlen(text) : (size_t)length;
+    if ((!text && length > 0) || bytes >= (size_t)1 << 28) {
+        (void)oxi_fail(OX_ERR_ARG, "tokenizer: a text of 2^28 bytes or more, or none at all");
+        return -1;
+    }
+    oxi_token_list list;
+    list.out = out;
+    list.room = out ? room : 0;
+    list.count = 0;
+    const bool bare = desc && desc->bare;
+    if (!bare && tokenizer->add_bos && tokenizer->special[OX_SPECIAL_BOS] >= 0) {
+        oxi_token_push(&list, tokenizer->special[OX_SPECIAL_BOS]);
+    }
+    if (oxi_tokenizer_encode_text(tokenizer, text, bytes, desc && desc->parse_special, &list)) return -1;
+    if (!bare && tokenizer->add_eos && tokenizer->special[OX_SPECIAL_EOS] >= 0) {
+        oxi_token_push(&list, tokenizer->special[OX_SPECIAL_EOS]);
+    }
+    return list.count;
+}
+
+/* ---- ids to text ------------------------------------------------------------------------------------------- */
+
+OX_API ox_text ox_tokenizer_piece(const ox_tokenizer *tokenizer, int32_t previous, int32_t token) {
+    ox_text piece;
+    piece.data = "";
+    piece.length = 0;
+    if (!oxi_tokenizer_has(tokenizer, token)) return piece;
+    const oxi_vocabulary *v = &tokenizer->vocabulary;
+    piece.data = v->pieces + v->start[token];
+    piece.length = (int64_t)v->piece_length[token];
+    /* where encoding puts its space: at the start and after a marker */
+    const uint8_t before =
+        oxi_tokenizer_has(tokenizer, previous) ? v->type[previous] : (uint8_t)OX_TOKEN_CONTROL;
+    const bool first = before == OX_TOKEN_CONTROL || before == OX_TOKEN_USER_DEFINED;
+    if (first && tokenizer->space_prefix && v->type[token] != OX_TOKEN_USER_DEFINED && piece.length > 0 &&
+        piece.data[0] == ' ') {
+        piece.data++;
+        piece.length--;
+    }
+    return piece;
+}
+
+OX_API size_t ox_tokenizer_decode(const ox_tokenizer *tokenizer, const int32_t *tokens, int64_t count,
+                                  char *out, size_t room) {
+    size_t length = 0;
+    int32_t previous = -1;
+    for (int64_t i = 0; tokens && i < count; i++) {
+        const ox_text piece = ox_tokenizer_piece(tokenizer, previous, tokens[i]);
+        for (int64_t b = 0; b < piece.length; b++, length++) {
+            if (length + 1 < room) out[length] = piece.data[b];
+        }
+        previous = tokens[i];
+    }
+    if (room) out[length < room ? length : room - 1] = 0;
+    return length;
+}
