@@ -1,0 +1,110 @@
+/* Which processor this is: the tiers it can run and the extras that single kernels ask for.
+ * cpuid says what the processor has, xgetbv what the operating system saves; on Arm the kernel's hwcap says both.
+ * Called by tiers.c once, when the table of kernels is made. */
+
+/* Lowest first. Each tier's table starts as a copy of the one below it that this machine runs. */
+typedef enum oxi_tier {
+    OXI_TIER_C, OXI_TIER_SSE2, OXI_TIER_AVX, OXI_TIER_AVX2, OXI_TIER_AVX512, OXI_TIER_NEON, OXI_TIER_COUNT
+} oxi_tier;
+
+/* What a processor may have beyond its tier. */
+enum {
+    OXI_CPU_SSSE3 = 1 << 0, OXI_CPU_SSE41 = 1 << 1, OXI_CPU_F16C = 1 << 2,
+    OXI_CPU_AVX_VNNI = 1 << 3,                                  /* 256-bit int8 dot products */
+    OXI_CPU_AVX512_VNNI = 1 << 4, OXI_CPU_AVX512_VBMI = 1 << 5,
+    OXI_CPU_AVX512_BF16 = 1 << 6, OXI_CPU_AVX512_FP16 = 1 << 7,
+    OXI_CPU_AMX_BF16 = 1 << 8, OXI_CPU_AMX_INT8 = 1 << 9,       /* tiles exist; the kernel is still to be asked */
+    OXI_CPU_DOTPROD = 1 << 10, OXI_CPU_I8MM = 1 << 11,
+    OXI_CPU_ARM_FP16 = 1 << 12, OXI_CPU_ARM_BF16 = 1 << 13
+};
+
+typedef struct oxi_cpu {
+    unsigned features;                                          /* OXI_CPU_... */
+    bool runs[OXI_TIER_COUNT];
+} oxi_cpu;
+
+#if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || defined(__i386__))
+#define OXI_X86 1
+#include <cpuid.h>
+#elif (defined(__GNUC__) || defined(__clang__)) && defined(__aarch64__) && !defined(__AARCH64EB__)
+#define OXI_ARM64 1
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
+#endif
+
+#if defined(OXI_X86)
+
+/* XCR0: the registers whose state the operating system saves. */
+static uint64_t oxi_saved_state(void) {
+    uint32_t low, high;
+    __asm__ volatile(".byte 0x0f, 0x01, 0xd0" : "=a"(low), "=d"(high) : "c"(0)); /* xgetbv */
+    return (uint64_t)high << 32 | low;
+}
+
+static unsigned oxi_feature(uint32_t reg, int bit, unsigned feature) {
+    return reg >> bit & 1 ? feature : 0;
+}
+
+/* Bits: Intel SDM volume 2A, CPUID; volume 1, chapter 13 for XCR0. */
+static void oxi_detect_cpu(oxi_cpu *cpu) {
+    uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0, ebx7 = 0, ecx7 = 0, edx7 = 0, eax71 = 0, unused_b, unused_c, unused_d;
+    uint64_t saved = 0;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx)) return;
+    if (ecx >> 27 & 1) saved = oxi_saved_state();
+    bool ymm = (saved & 0x6) == 0x6, zmm = (saved & 0xe6) == 0xe6, tiles = (saved & 0x60000) == 0x60000;
+    if (__get_cpuid_count(7, 0, &eax, &ebx7, &ecx7, &edx7) && eax >= 1)
+        __get_cpuid_count(7, 1, &eax71, &unused_b, &unused_c, &unused_d);
+    const uint32_t fma_f16c = 1u << 12 | 1u << 29, avx2_bmi = 1u << 3 | 1u << 5 | 1u << 8;
+    const uint32_t avx512_f_dq_bw_vl = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
+    cpu->runs[OXI_TIER_SSE2] = edx >> 26 & 1;
+    cpu->runs[OXI_TIER_AVX] = ymm && (ecx >> 28 & 1);
+    cpu->runs[OXI_TIER_AVX2] = cpu->runs[OXI_TIER_AVX] && (ecx & fma_f16c) == fma_f16c && (ebx7 & avx2_bmi) == avx2_bmi;
+    cpu->runs[OXI_TIER_AVX512] =
+        cpu->runs[OXI_TIER_AVX2] && zmm && (ebx7 & avx512_f_dq_bw_vl) == avx512_f_dq_bw_vl;
+    cpu->features = oxi_feature(ecx, 9, OXI_CPU_SSSE3) | oxi_feature(ecx, 19, OXI_CPU_SSE41);
+    if (ymm) cpu->features |= oxi_feature(ecx, 29, OXI_CPU_F16C) | oxi_feature(eax71, 4, OXI_CPU_AVX_VNNI);
+    if (zmm)
+        cpu->features |= oxi_feature(ecx7, 11, OXI_CPU_AVX512_VNNI) | oxi_feature(ecx7, 1, OXI_CPU_AVX512_VBMI) |
+                         oxi_feature(eax71, 5, OXI_CPU_AVX512_BF16) | oxi_feature(edx7, 23, OXI_CPU_AVX512_FP16);
+    if (tiles) cpu->features |= oxi_feature(edx7, 22, OXI_CPU_AMX_BF16) | oxi_feature(edx7, 25, OXI_CPU_AMX_INT8);
+}
+
+#elif defined(OXI_ARM64)
+
+/* Bits: Linux arch/arm64/include/uapi/asm/hwcap.h. */
+static void oxi_detect_cpu(oxi_cpu *cpu) {
+    cpu->runs[OXI_TIER_NEON] = true;
+#if defined(__linux__)
+    unsigned long caps = getauxval(AT_HWCAP), caps2 = getauxval(AT_HWCAP2);
+    if (caps >> 10 & 1) cpu->features |= OXI_CPU_ARM_FP16;
+    if (caps >> 20 & 1) cpu->features |= OXI_CPU_DOTPROD;
+    if (caps2 >> 13 & 1) cpu->features |= OXI_CPU_I8MM;
+    if (caps2 >> 14 & 1) cpu->features |= OXI_CPU_ARM_BF16;
+#endif
+}
+
+#else
+
+static void oxi_detect_cpu(oxi_cpu *cpu) {
+    (void)cpu;
+}
+
+#endif
+
+/* This processor, found out once. */
+static const oxi_cpu *oxi_cpu_info(void) {
+    static oxi_cpu cpu;
+    static oxi_lock lock;
+    static int64_t known;
+    if (!oxi_atomic_load(&known)) {
+        oxi_lock_take(&lock);
+        if (!oxi_atomic_load(&known)) {
+            cpu.runs[OXI_TIER_C] = true;
+            oxi_detect_cpu(&cpu);
+            oxi_atomic_store(&known, 1);
+        }
+        oxi_lock_give(&lock);
+    }
+    return &cpu;
+}
