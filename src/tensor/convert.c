@@ -91,3 +91,52 @@ OXI_UNUSED static uint8_t oxi_f32_to_f8_e5m2(float f) {
     if (magnitude >= 0x47800000) return (uint8_t)(sign | 0x7c);
     return (uint8_t)(sign | oxi_narrow_bits(magnitude, 2, 15));
 }
+
+/* ---- any plain dtype -------------------------------------------------------------------------------------------------------- */
+
+OXI_UNUSED static int64_t oxi_element_to_i64(ox_dtype dtype, const void *element) {
+    const unsigned char *b = (const unsigned char *)element;
+    uint16_t u16 = 0;
+    uint32_t u32 = 0;
+    uint64_t u64 = 0;
+    switch (ox_dtype_of(dtype)->block_bytes) {
+    case 2: memcpy(&u16, b, 2); break;
+    case 4: memcpy(&u32, b, 4); break;
+    case 8: memcpy(&u64, b, 8); break;
+    default: break;
+    }
+    switch (dtype) {
+    case OX_BOOL: return b[0] != 0;
+    case OX_U8: return b[0];
+    case OX_I8: return (int8_t)b[0];
+    case OX_U16: return u16;
+    case OX_I16: return (int16_t)u16;
+    case OX_U32: return u32;
+    case OX_I32: return (int32_t)u32;
+    case OX_U64:
+    case OX_I64: return (int64_t)u64;
+    default: break;
+    }
+    double x = oxi_element_to_f64(dtype, element);
+    return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
+}
+
+OXI_UNUSED static double oxi_element_to_f64(ox_dtype dtype, const void *element) {
+    const unsigned char *b = (const unsigned char *)element;
+    uint16_t u16;
+    float f32;
+    double f64;
+    switch (dtype) {
+    case OX_F16: memcpy(&u16, b, 2); return oxi_f16_to_f64(u16);
+    case OX_BF16: memcpy(&u16, b, 2); return (double)oxi_bf16_to_f32(u16);
+    case OX_F8_E4M3: return (double)oxi_f8_e4m3_to_f32(b[0]);
+    case OX_F8_E5M2: return (double)oxi_f8_e5m2_to_f32(b[0]);
+    case OX_F32:
+    case OX_C64: memcpy(&f32, b, 4); return (double)f32;
+    case OX_F64: memcpy(&f64, b, 8); return f64;
+    case OX_U64: return (double)(uint64_t)oxi_element_to_i64(dtype, element);
+    default: break;
+    }
+    ox_class cls = ox_dtype_of(dtype)->cls;
+    return cls == OX_CLASS_INT || cls == OX_CLASS_BOOL ? (double)oxi_element_to_i64(dtype, element) : 0;
+}

@@ -1,0 +1,103 @@
+/* The executor of elementwise ops: any number of dims, any strides, any mix of dtypes.
+ * A piece of a run is brought into the lane type (float, double, int64 ...) tile by tile in L1, the tier's kernel runs on
+ * contiguous lanes, and the result is stored; operands that already are contiguous lanes are used where they lie. */
+
+#define OXI_MAP_TILE 512
+
+typedef struct oxi_map_work {
+    const oxi_attrs *attr;
+    oxi_map_kernel kernel;
+    int in_count;
+    oxi_load_kernel load[3]; /* NULL: use the operand where it lies */
+    oxi_store_kernel store;  /* NULL: the kernel writes the result itself */
+    oxi_load_kernel widen;   /* bool results for a non-bool tensor: bool -> lane before the store */
+} oxi_map_work;
+
+/* Bytes of a bool mask at any stride, side by side. */
+static void oxi_load_mask(int64_t n, const void *source, int64_t stride, void *lane) {
+    const uint8_t *from = (const uint8_t *)source;
+    uint8_t *to = (uint8_t *)lane;
+    for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
+}
+
+static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    const oxi_map_work *work = (const oxi_map_work *)arg;
+    double tiles[4][OXI_MAP_TILE]; /* three operands and the result; double: the strictest alignment */
+    uint8_t truth[OXI_MAP_TILE];
+    const void *in[3];
+    (void)lane;
+    for (int k = 0; k < work->in_count; k++) {
+        in[k] = c->p[k + 1];
+        if (!work->load[k]) continue;
+        work->load[k](c->n, in[k], w->step[k + 1], tiles[k]);
+        in[k] = tiles[k];
+    }
+    if (!work->store) {
+        work->kernel(c->n, in, c->p[0], work->attr);
+    } else if (work->widen) {
+        work->kernel(c->n, in, truth, work->attr);
+        work->widen(c->n, truth, 1, tiles[3]);
+        work->store(c->n, tiles[3], c->p[0], w->step[0]);
+    } else {
+        work->kernel(c->n, in, tiles[3], work->attr);
+        work->store(c->n, tiles[3], c->p[0], w->step[0]);
+    }
+}
+
+/* bool tensors compute as 0 and 1 in I64; ~ is the one op that needs another kernel for them. */
+static oxi_op oxi_map_op_for(oxi_op op, ox_dtype compute) {
+    return op == OXI_OP_bitwise_not && compute == OX_BOOL ? OXI_OP_logical_not : op;
+}
+
+/* Chooses loads and stores for the walk that is ready; returns the most elements of a piece. */
+static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_walk *w, const oxi_call *call,
+                            oxi_lane lane, bool truth) {
+    const ox_tensor *out = call->out[0];
+    int first = oxi_op_row_of(call->op)->flags & OXI_FLAG_COND ? 1 : 0;
+    bool tiled = false;
+    for (int i = 0; i < call->in_count; i++) {
+        bool mask = i < first,
+             lies = w->step[i + 1] == 1 && (mask || call->in[i]->dtype == oxi_lane_dtype(lane));
+        work->load[i] = lies ? NULL : mask ? oxi_load_mask : k->load[call->in[i]->dtype][lane];
+        tiled = tiled || !lies;
+    }
+    oxi_lane result = call->op == OXI_OP_abs && lane == OXI_LANE_C64 ? OXI_LANE_F32 : lane;
+    bool writes = w->step[0] == 1 && (truth ? out->dtype == OX_BOOL : out->dtype == oxi_lane_dtype(result));
+    work->widen = NULL;
+    work->store = NULL;
+    if (!writes) {
+        if (truth) result = oxi_lane_of(out->dtype);
+        work->widen = truth ? k->load[OX_BOOL][result] : NULL;
+        work->store = k->store[out->dtype][result];
+        tiled = true;
+    }
+    return tiled ? OXI_MAP_TILE : 1 << 14;
+}
+
+static ox_status oxi_cpu_map(const oxi_call *call) {
+    const oxi_kernels *k = oxi_cpu_kernels();
+    const oxi_op_row *row = oxi_op_row_of(call->op);
+    ox_tensor *out = call->out[0];
+    ox_dtype compute = oxi_compute_dtype(call);
+    oxi_lane lane = oxi_lane_of(compute);
+    oxi_op op = oxi_map_op_for(call->op, compute);
+    bool truth = row->rule == oxi_rule_map_bool || op == OXI_OP_logical_not;
+    oxi_attrs attr = call->attr;
+    oxi_map_work work;
+    oxi_walk w;
+    memset(&work, 0, sizeof work);
+    work.attr = &attr;
+    work.kernel = k->map[op][lane];
+    work.in_count = call->in_count;
+    if (!work.kernel)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "%s: no kernel for %s", row->name, ox_dtype_name(compute));
+    if (op == OXI_OP_bitwise_left_shift || op == OXI_OP_bitwise_right_shift)
+        attr.i[0] = 8 * ox_dtype_of(compute)->block_bytes; /* counts from this width on shift all bits out */
+    oxi_walk_begin(&w, out->ndim, out->shape);
+    oxi_walk_add(&w, out);
+    for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
+    oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
+    int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
+    oxi_walk_all(&w, row->flops > 4 ? 1 << 13 : 1 << 15, most, oxi_map_piece, &work);
+    return OX_OK;
+}

@@ -1,0 +1,73 @@
+/* Model and array files: GGUF v2/v3, safetensors (single and sharded), .npy, .npz.
+ * Reading maps the file; tensors lie in it where the format allows (zero copy) and keep it open. Files may be hostile:
+ * every field is checked, a bad one is OX_ERR_FORMAT with file, offset and field in words. */
+#ifndef OX_FILES_FILE_H
+#define OX_FILES_FILE_H
+#ifndef OX_NO_STDIO
+
+OX_EXTERN_C_BEGIN
+
+typedef struct ox_file ox_file;
+
+/* ox_open - opens a file and reads its directory, not its tensors. The format is told by the content; a path to
+ * "x.safetensors.index.json" or to a folder that holds one opens all shards. device NULL = CPU.
+ * errors    NULL: OX_ERR_IO, OX_ERR_FORMAT, OX_ERR_NOMEM. untrusted input: yes */
+OX_API ox_file *ox_open(const char *path, ox_device *device);
+OX_API void ox_close(ox_file *file);                                   /* tensors taken from it live on */
+OX_API const char *ox_file_format(const ox_file *file);                /* "gguf", "safetensors", "npy", "npz" */
+
+/* What is inside, in file order. */
+OX_API int64_t ox_file_count(const ox_file *file);
+OX_API const char *ox_file_name(const ox_file *file, int64_t index);   /* NULL out of range */
+typedef struct ox_file_entry {
+    const char *name;
+    ox_dtype dtype;
+    int ndim;
+    int64_t shape[OX_MAX_DIMS];      /* row-major: GGUF's reversed dims are turned round */
+    int64_t bytes;
+} ox_file_entry;
+OX_API ox_status ox_file_entry_at(const ox_file *file, int64_t index, ox_file_entry *out);
+/* A tensor by name or by place; owned like any result. Errors OX_ERR_NOT_FOUND, OX_ERR_NOMEM. */
+OX_API ox_tensor *ox_load(ox_file *file, const char *name);
+OX_API ox_tensor *ox_load_at(ox_file *file, int64_t index);
+OX_API bool ox_file_has(const ox_file *file, const char *name);
+/* Shorthand for one array: the only tensor of a file (.npy). */
+OX_API ox_tensor *ox_load_file(const char *path);
+
+/* ---- metadata: GGUF key-value pairs, safetensors' __metadata__ (strings) ----------------------------------------- */
+
+typedef enum ox_meta_type { OX_META_NONE = 0, OX_META_INT, OX_META_UINT, OX_META_FLOAT, OX_META_BOOL, OX_META_STRING, OX_META_ARRAY }
+    ox_meta_type;
+typedef struct ox_text { const char *data; int64_t length; } ox_text;  /* not terminated: may hold zeros */
+typedef struct ox_meta {
+    ox_text key;
+    ox_meta_type type;               /* OX_META_NONE = no such key */
+    int64_t i;                       /* INT, BOOL; UINT as bits */
+    double f;                        /* FLOAT; INT and UINT too */
+    ox_text text;                    /* STRING */
+    ox_meta_type element;            /* ARRAY: type of its elements */
+    int64_t count;
+    const void *array;               /* private; read through ox_meta_at */
+    int array_type;
+} ox_meta;
+OX_API int64_t ox_meta_count(const ox_file *file);
+OX_API ox_meta ox_meta_entry(const ox_file *file, int64_t index);
+OX_API ox_meta ox_meta_find(const ox_file *file, const char *key);
+/* Element `index` of an array (constant time; strings too). OX_META_NONE out of range. */
+OX_API ox_meta ox_meta_at(const ox_file *file, const ox_meta *array, int64_t index);
+/* Values with a default when the key is missing or of another type. */
+OX_API int64_t ox_meta_int(const ox_file *file, const char *key, int64_t otherwise);
+OX_API double ox_meta_float(const ox_file *file, const char *key, double otherwise);
+
+/* ---- writing: to a temporary file beside `path`, renamed when it is whole --------------------------------------------- */
+
+OX_API ox_status ox_save_npy(const char *path, ox_tensor *t);
+OX_API ox_status ox_save_npz(const char *path, const char *const *names, ox_tensor *const *tensors, int64_t count);
+/* metadata: `pairs` keys and values in turn, or NULL. max_shard_bytes 0 = one file; else path gets -00001-of-0000N and
+ * an index file "<path>.index.json". */
+OX_API ox_status ox_save_safetensors(const char *path, const char *const *names, ox_tensor *const *tensors, int64_t count,
+                                     const char *const *metadata, int64_t pairs, int64_t max_shard_bytes);
+
+OX_EXTERN_C_END
+#endif
+#endif

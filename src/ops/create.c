@@ -1,0 +1,163 @@
+/* Making tensors: each is a FILL call or a copy of the caller's numbers. */
+
+static ox_tensor *oxi_fill_call(oxi_op op, ox_shape shape, ox_dtype dtype, ox_device *device,
+                                oxi_attrs *attr) {
+    attr->shape = shape;
+    attr->dtype = dtype;
+    if (device == ox_cpu()) return oxi_apply_list(op, attr, NULL, 0, NULL);
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *result = ox_keep(ox_to(oxi_apply_list(op, attr, NULL, 0, NULL), device));
+    ox_scope_end(&scope);
+    return result;
+}
+
+static oxi_attrs oxi_fill_attrs(double f0, double f1) {
+    oxi_attrs attr = oxi_numbers(f0, f1, 0);
+    attr.i[0] = f0 >= -9223372036854775808.0 && f0 < 9223372036854775808.0 ? (int64_t)f0 : 0;
+    return attr;
+}
+
+static ox_dtype oxi_default_dtype(ox_dtype dtype, ox_dtype otherwise) {
+    return dtype == OX_DTYPE_NONE ? otherwise : dtype;
+}
+
+OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype) {
+    if (shape.ndim < 0)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "empty: a shape of more than %d dims", OX_MAX_DIMS);
+    return oxi_tensor_new(ox_cpu(), oxi_default_dtype(dtype, OX_F32), shape.ndim, shape.dim);
+}
+
+OX_API ox_tensor *ox_full(ox_shape shape, double value, ox_dtype dtype) {
+    oxi_attrs attr = oxi_fill_attrs(value, 0);
+    return oxi_fill_call(OXI_OP_fill, shape, oxi_default_dtype(dtype, OX_F32), ox_cpu(), &attr);
+}
+OX_API ox_tensor *ox_zeros(ox_shape shape, ox_dtype dtype) {
+    return ox_full(shape, 0, dtype);
+}
+OX_API ox_tensor *ox_ones(ox_shape shape, ox_dtype dtype) {
+    return ox_full(shape, 1, dtype);
+}
+
+OX_API ox_tensor *ox_full_like(const ox_tensor *t, double value) {
+    if (!t) return NULL;
+    oxi_attrs attr = oxi_fill_attrs(value, 0);
+    return oxi_fill_call(OXI_OP_fill, ox_shape_of(t), t->dtype, ox_device_of(t), &attr);
+}
+OX_API ox_tensor *ox_zeros_like(const ox_tensor *t) {
+    return ox_full_like(t, 0);
+}
+OX_API ox_tensor *ox_ones_like(const ox_tensor *t) {
+    return ox_full_like(t, 1);
+}
+OX_API ox_tensor *ox_empty_like(const ox_tensor *t) {
+    return t ? oxi_tensor_new(ox_device_of(t), t->dtype, t->ndim, t->shape) : NULL;
+}
+
+OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype) {
+    double count = ceil((end - start) / step);
+    if (step == 0 || !(count > -1.0) || count > 9e15)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "arange: from %g to %g by %g", start, end, step);
+    oxi_attrs attr = oxi_fill_attrs(start, step);
+    int64_t size = count > 0 ? (int64_t)count : 0;
+    return oxi_fill_call(OXI_OP_arange, ox_shape_from(1, &size), oxi_default_dtype(dtype, OX_I64), ox_cpu(),
+                         &attr);
+}
+
+OX_API ox_tensor *ox_linspace(double start, double end, int64_t steps, ox_dtype dtype) {
+    oxi_attrs attr = oxi_fill_attrs(start, end);
+    return oxi_fill_call(OXI_OP_linspace, ox_shape_from(1, &steps), oxi_default_dtype(dtype, OX_F32),
+                         ox_cpu(), &attr);
+}
+
+OX_API ox_tensor *ox_eye(int64_t rows, int64_t columns, ox_dtype dtype) {
+    oxi_attrs attr = oxi_fill_attrs(0, 0);
+    return oxi_fill_call(OXI_OP_eye, OX_SHAPE(rows, columns), oxi_default_dtype(dtype, OX_F32), ox_cpu(),
+                         &attr);
+}
+
+static ox_tensor *oxi_make_number(ox_dtype dtype, const void *value, size_t bytes) {
+    ox_tensor *t = oxi_tensor_new(ox_cpu(), dtype, 0, NULL);
+    if (!t) return NULL;
+    memcpy(t->storage->data, value, bytes);
+    t->is_number = true;
+    return t;
+}
+OX_API ox_tensor *ox_number(double value) {
+    return oxi_make_number(OX_F64, &value, sizeof value);
+}
+OX_API ox_tensor *ox_integer(int64_t value) {
+    return oxi_make_number(OX_I64, &value, sizeof value);
+}
+
+/* ---- from the caller's memory ------------------------------------------------------------------------------------- */
+
+OX_API ox_tensor *ox_from_data(const void *data, ox_shape shape, ox_dtype dtype) {
+    ox_tensor *t = ox_empty(shape, dtype);
+    if (!t) return NULL;
+    size_t bytes = ox_nbytes(t);
+    if (bytes > 0 && !data) {
+        ox_release(t);
+        return OXI_FAIL_NULL(OX_ERR_ARG, "from_data: no data for %s", oxi_shape_text(shape.ndim, shape.dim));
+    }
+    if (bytes > 0) memcpy(t->storage->data, data, bytes);
+    return t;
+}
+
+static ox_tensor *oxi_from_converted(const void *data, ox_shape shape, ox_dtype from, ox_dtype dtype) {
+    ox_dtype to = oxi_default_dtype(dtype, from);
+    if (to == from) return ox_from_data(data, shape, from);
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *result = ox_keep(ox_cast(ox_from_data(data, shape, from), to));
+    ox_scope_end(&scope);
+    return result;
+}
+OX_API ox_tensor *ox_from_floats(const float *data, ox_shape shape, ox_dtype dtype) {
+    return oxi_from_converted(data, shape, OX_F32, dtype);
+}
+OX_API ox_tensor *ox_from_doubles(const double *data, ox_shape shape, ox_dtype dtype) {
+    return oxi_from_converted(data, shape, OX_F64, dtype);
+}
+OX_API ox_tensor *ox_from_ints(const int64_t *data, ox_shape shape, ox_dtype dtype) {
+    return oxi_from_converted(data, shape, OX_I64, dtype);
+}
+
+OX_API ox_tensor *ox_from_blob(void *data, ox_shape shape, const int64_t *strides, ox_dtype dtype,
+                               ox_release_fn release, void *user) {
+    size_t bytes = 0;
+    ox_dtype type = oxi_default_dtype(dtype, OX_F32);
+    if (oxi_check_shape("from_blob", type, shape.ndim, shape.dim, &bytes) != OX_OK) return NULL;
+    if (!data && bytes > 0)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "from_blob: no memory for %s",
+                             oxi_shape_text(shape.ndim, shape.dim));
+    if (strides && oxi_is_block(type))
+        return OXI_FAIL_NULL(OX_ERR_DTYPE, "from_blob: %s has no strides", ox_dtype_name(type));
+    ox_tensor meta;
+    oxi_meta(&meta, type, shape.ndim, shape.dim);
+    int64_t first = 0, last = 0;
+    bool fits = true;
+    for (int d = 0; strides && d < shape.ndim; d++) {
+        int64_t far = 0;
+        meta.stride[d] = strides[d];
+        fits = fits &&
+               (shape.dim[d] == 0 || (oxi_mul_i64(shape.dim[d] - 1, strides[d], &far) &&
+                                      oxi_add_i64(far < 0 ? first : last, far, far < 0 ? &first : &last)));
+    }
+    /* Strides may reach below data: the storage starts at the lowest element. */
+    int64_t width = ox_dtype_of(type)->block_bytes, span = 0, span_bytes = 0;
+    fits = fits && first > INT64_MIN / 32 && last < INT64_MAX / 32 && oxi_add_i64(last, -first + 1, &span) &&
+           oxi_mul_i64(span, width, &span_bytes);
+    if (!fits) return OXI_FAIL_NULL(OX_ERR_SHAPE, "from_blob: strides reach beyond memory");
+    if (strides && bytes > 0) bytes = (size_t)span_bytes;
+    meta.offset = -first;
+    ox_storage *storage = oxi_storage_borrow(
+        ox_cpu(), bytes > 0 ? (char *)data + first * width : (char *)data, bytes, NULL, NULL);
+    if (!storage) return NULL;
+    ox_tensor *t = oxi_tensor_over(storage, &meta);
+    if (t) { /* only now: a failed from_blob leaves the memory to its owner */
+        storage->release = release;
+        storage->release_user = user;
+        storage->release_data = data;
+    }
+    oxi_storage_release(storage);
+    return t;
+}

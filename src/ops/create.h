@@ -1,0 +1,59 @@
+/* Making tensors, and getting numbers in and out of them. New tensors are contiguous and on the CPU.
+ * shapes   any; 0-size dims are legal. dtype OX_DTYPE_NONE means f32 (arange, randint, randperm: i64)
+ * errors   OX_ERR_SHAPE negative dim or too many elements; OX_ERR_DTYPE; OX_ERR_NOMEM
+ * source   the torch functions of the same names */
+#ifndef OX_OPS_CREATE_H
+#define OX_OPS_CREATE_H
+
+OX_EXTERN_C_BEGIN
+
+OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype);    /* not cleared; block types too */
+OX_API ox_tensor *ox_zeros(ox_shape shape, ox_dtype dtype);
+OX_API ox_tensor *ox_ones(ox_shape shape, ox_dtype dtype);
+OX_API ox_tensor *ox_full(ox_shape shape, double value, ox_dtype dtype);
+OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype);   /* [start, end) */
+OX_API ox_tensor *ox_linspace(double start, double end, int64_t steps, ox_dtype dtype); /* both ends in */
+OX_API ox_tensor *ox_eye(int64_t rows, int64_t columns, ox_dtype dtype);
+OX_API ox_tensor *ox_number(double value);                     /* 0-dim, category float: x + 1.5 */
+OX_API ox_tensor *ox_integer(int64_t value);                   /* 0-dim, category int: i + 1 */
+OX_API ox_tensor *ox_empty_like(const ox_tensor *t);           /* shape, dtype and device of t, contiguous */
+OX_API ox_tensor *ox_zeros_like(const ox_tensor *t);
+OX_API ox_tensor *ox_ones_like(const ox_tensor *t);
+OX_API ox_tensor *ox_full_like(const ox_tensor *t, double value);
+
+/* Random numbers come from Philox4x32-10, keyed by the seed, one counter a tensor: the same for any thread count. */
+OX_API void ox_manual_seed(uint64_t seed);
+OX_API ox_tensor *ox_rand(ox_shape shape, ox_dtype dtype);     /* uniform in [0, 1) */
+OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype);    /* normal, mean 0, deviation 1 */
+OX_API ox_tensor *ox_randint(int64_t low, int64_t high, ox_shape shape, ox_dtype dtype); /* [low, high) */
+OX_API ox_tensor *ox_randperm(int64_t n, ox_dtype dtype);
+
+/* A copy of row-major numbers of that dtype at `data`. */
+OX_API ox_tensor *ox_from_data(const void *data, ox_shape shape, ox_dtype dtype);
+/* The same from floats (doubles, int64s), converted to dtype. */
+OX_API ox_tensor *ox_from_floats(const float *data, ox_shape shape, ox_dtype dtype);
+OX_API ox_tensor *ox_from_doubles(const double *data, ox_shape shape, ox_dtype dtype);
+OX_API ox_tensor *ox_from_ints(const int64_t *data, ox_shape shape, ox_dtype dtype);
+/* A tensor over the caller's memory, not copied. `release(user, data)` is called when the last view is gone; it may be
+ * NULL, then the memory must outlive the tensor. Strides in elements; strides NULL = contiguous. */
+typedef void (*ox_release_fn)(void *user, void *data);
+OX_API ox_tensor *ox_from_blob(void *data, ox_shape shape, const int64_t *strides, ox_dtype dtype,
+                               ox_release_fn release, void *user);
+
+/* The single element of t as a double (int64); t may be on any device. Errors OX_ERR_SHAPE unless numel is 1. */
+OX_API double ox_item(ox_tensor *t);
+OX_API int64_t ox_item_int(ox_tensor *t);
+/* Copies t, row-major whatever its strides, into `out`, which has room for `count` numbers; count must be numel.
+ * The plain form keeps the dtype, the others convert. */
+OX_API ox_status ox_to_data(ox_tensor *t, void *out, size_t bytes);
+OX_API ox_status ox_to_floats(ox_tensor *t, float *out, int64_t count);
+OX_API ox_status ox_to_doubles(ox_tensor *t, double *out, int64_t count);
+OX_API ox_status ox_to_ints(ox_tensor *t, int64_t *out, int64_t count);
+
+/* Same shape, dtype and numbers (NaN equals nothing, -0 equals 0): torch.equal. */
+OX_API bool ox_equal(ox_tensor *a, ox_tensor *b);
+/* |a - b| <= atol + rtol |b| everywhere; shapes broadcast: torch.allclose. */
+OX_API bool ox_allclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan);
+
+OX_EXTERN_C_END
+#endif

@@ -1,0 +1,163 @@
+/* Copies, dtypes, devices, and numbers to and from the host. */
+
+static ox_tensor *oxi_copy_call(ox_tensor *x, ox_dtype dtype) {
+    oxi_attrs attr = oxi_no_attrs();
+    attr.dtype = dtype;
+    return oxi_apply_1(OXI_OP_copy, &attr, x);
+}
+
+OX_API ox_tensor *ox_clone(ox_tensor *x) {
+    return oxi_copy_call(x, OX_DTYPE_NONE);
+}
+
+/* t itself as a result: one more reference, owned by the scope like any result's. */
+static ox_tensor *oxi_same_again(ox_tensor *t) {
+    return oxi_tensor_over(t->storage, t);
+}
+
+OX_API ox_tensor *ox_contiguous(ox_tensor *x) {
+    if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
+    return ox_is_contiguous(x) ? oxi_same_again(x) : ox_clone(x);
+}
+
+static ox_tensor *oxi_contiguous(ox_tensor *t) {
+    if (ox_is_contiguous(t)) return ox_retain(t);
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *copy = ox_retain(ox_clone(t));
+    ox_scope_end(&scope);
+    return copy;
+}
+
+OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype) {
+    if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
+    if (ox_dtype_of(dtype)->cls == OX_CLASS_NONE)
+        return OXI_FAIL_NULL(OX_ERR_DTYPE, "cast: dtype %d does not exist", (int)dtype);
+    return dtype == x->dtype ? oxi_same_again(x) : oxi_copy_call(x, dtype);
+}
+
+OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source) {
+    ox_tensor *in[2] = {x, source};
+    if (oxi_any_null(OXI_OP_copy, in, 2)) return NULL;
+    if (ox_device_of(x) == ox_device_of(source)) return oxi_apply_list(OXI_OP_copy, NULL, &source, 1, x);
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *near = ox_to(source, ox_device_of(x));
+    ox_tensor *result = near ? oxi_apply_list(OXI_OP_copy, NULL, &near, 1, x) : NULL;
+    ox_scope_end(&scope);
+    return result;
+}
+
+/* ---- devices --------------------------------------------------------------------------------------------------------- */
+
+/* Bytes go through host memory; a strided source is made contiguous on its own device first. */
+OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device) {
+    if (oxi_any_null(OXI_OP_copy, &t, 1)) return NULL;
+    if (!device) return OXI_FAIL_NULL(OX_ERR_DEVICE, "to: no device");
+    if (ox_device_of(t) == device) return ox_retain(t);
+    ox_tensor *from = oxi_contiguous(t);
+    if (!from) return NULL;
+    ox_device *source = ox_device_of(from);
+    size_t bytes = ox_nbytes(from), offset = oxi_byte_offset(from->dtype, from->offset);
+    ox_tensor *to = oxi_tensor_new(device, from->dtype, from->ndim, from->shape);
+    ox_status status = to ? OX_OK : OX_ERR_NOMEM;
+    if (status == OX_OK && source->host) {
+        status = device->write(device, to->storage->data, 0, oxi_ptr(from), bytes);
+    } else if (status == OX_OK && device->host) {
+        status = source->read(source, from->storage->data, offset, to->storage->data, bytes);
+    } else if (status == OX_OK) {
+        void *host = oxi_alloc(bytes);
+        status = host ? source->read(source, from->storage->data, offset, host, bytes) : OX_ERR_NOMEM;
+        if (status == OX_OK) status = device->write(device, to->storage->data, 0, host, bytes);
+        oxi_free(host, bytes);
+    }
+    ox_release(from);
+    if (status == OX_OK) return to;
+    ox_release(to);
+    return NULL;
+}
+
+/* ---- numbers out -------------------------------------------------------------------------------------------------------- */
+
+/* t as contiguous numbers of `dtype` copied to out. */
+static ox_status oxi_export(ox_tensor *t, ox_dtype dtype, void *out, size_t bytes) {
+    ox_status status = OX_OK;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *plain = ox_cast(t, dtype);
+    plain = plain ? ox_contiguous(plain) : NULL;
+    plain = plain && ox_device_of(plain) != ox_cpu() ? ox_to(plain, ox_cpu()) : plain;
+    if (!plain)
+        status = ox_error();
+    else if (bytes != ox_nbytes(plain))
+        status = oxi_fail(OX_ERR_SHAPE, "to_data: room for %zu bytes, %s has %zu", bytes,
+                          oxi_tensor_text(plain), ox_nbytes(plain));
+    else if (bytes > 0)
+        memcpy(out, oxi_ptr(plain), bytes);
+    ox_scope_end(&scope);
+    return status;
+}
+
+static ox_status oxi_export_numbers(ox_tensor *t, ox_dtype dtype, void *out, int64_t count, size_t each) {
+    if (!t) return oxi_any_null(OXI_OP_copy, &t, 1) ? ox_error() : OX_OK;
+    if (count != ox_numel(t))
+        return oxi_fail(OX_ERR_SHAPE, "to_data: room for %lld numbers, %s has %lld", (long long)count,
+                        oxi_tensor_text(t), (long long)ox_numel(t));
+    return oxi_export(t, dtype, out, (size_t)count * each);
+}
+
+OX_API ox_status ox_to_data(ox_tensor *t, void *out, size_t bytes) {
+    if (!t) return oxi_any_null(OXI_OP_copy, &t, 1) ? ox_error() : OX_OK;
+    return oxi_export(t, t->dtype, out, bytes);
+}
+OX_API ox_status ox_to_floats(ox_tensor *t, float *out, int64_t count) {
+    return oxi_export_numbers(t, OX_F32, out, count, sizeof *out);
+}
+OX_API ox_status ox_to_doubles(ox_tensor *t, double *out, int64_t count) {
+    return oxi_export_numbers(t, OX_F64, out, count, sizeof *out);
+}
+OX_API ox_status ox_to_ints(ox_tensor *t, int64_t *out, int64_t count) {
+    return oxi_export_numbers(t, OX_I64, out, count, sizeof *out);
+}
+
+OX_API double ox_item(ox_tensor *t) {
+    double value = 0;
+    return ox_to_doubles(t, &value, 1) == OX_OK ? value : 0;
+}
+OX_API int64_t ox_item_int(ox_tensor *t) {
+    int64_t value = 0;
+    return ox_to_ints(t, &value, 1) == OX_OK ? value : 0;
+}
+
+/* ---- comparing whole tensors ------------------------------------------------------------------------------------------------ */
+
+static bool oxi_truth(ox_tensor *all) {
+    return all && ox_item(all) != 0;
+}
+
+OX_API bool ox_equal(ox_tensor *a, ox_tensor *b) {
+    if (!a || !b || a->dtype != b->dtype || a->ndim != b->ndim) return false;
+    for (int d = 0; d < a->ndim; d++)
+        if (a->shape[d] != b->shape[d]) return false;
+    ox_scope scope = ox_scope_begin();
+    bool same;
+    if (oxi_is_block(a->dtype)) {
+        ox_tensor *pa = ox_contiguous(ox_to(a, ox_cpu())), *pb = ox_contiguous(ox_to(b, ox_cpu()));
+        same = pa && pb && memcmp(oxi_ptr(pa), oxi_ptr(pb), ox_nbytes(pa)) == 0;
+    } else {
+        same = oxi_truth(ox_all(ox_eq(a, b), OX_ALL_DIMS, false));
+    }
+    ox_scope_end(&scope);
+    return same;
+}
+
+OX_API bool ox_allclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan) {
+    ox_tensor *in[2] = {a, b};
+    if (oxi_any_null(OXI_OP_eq, in, 2)) return false;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *x = ox_cast(a, OX_F64), *y = ox_cast(b, OX_F64);
+    ox_tensor *bound = ox_add_number(ox_mul_number(ox_abs(y), rtol), atol);
+    ox_tensor *near = ox_logical_and(ox_le(ox_abs(ox_sub(x, y)), bound), ox_isfinite(y));
+    ox_tensor *close = ox_logical_or(near, ox_eq(x, y));
+    if (equal_nan) close = ox_logical_or(close, ox_logical_and(ox_isnan(x), ox_isnan(y)));
+    bool all = oxi_truth(ox_all(close, OX_ALL_DIMS, false));
+    ox_scope_end(&scope);
+    return all;
+}

@@ -1,0 +1,245 @@
+/* The public functions that move numbers by index: gather, scatter, cat, repeat, roll ... */
+
+OX_API ox_tensor *ox_cat(ox_tensor *const *list, int count, int dim) {
+    oxi_attrs attr = oxi_no_attrs();
+    if (count < 1 || !list) return OXI_FAIL_NULL(OX_ERR_ARG, "cat: %d tensors", count);
+    if (oxi_any_null(OXI_OP_cat, list, count)) return NULL;
+    attr.dim = oxi_wrap_dim("cat", dim, list[0]->ndim);
+    return attr.dim < 0 ? NULL : oxi_apply_list(OXI_OP_cat, &attr, list, count, NULL);
+}
+
+OX_API ox_tensor *ox_stack(ox_tensor *const *list, int count, int dim) {
+    if (count < 1 || !list) return OXI_FAIL_NULL(OX_ERR_ARG, "stack: %d tensors", count);
+    if (oxi_any_null(OXI_OP_cat, list, count)) return NULL;
+    int at = oxi_wrap_dim("stack", dim, list[0]->ndim + 1);
+    if (at < 0) return NULL;
+    for (int i = 1; i < count; i++) {
+        bool same = list[i]->ndim == list[0]->ndim;
+        for (int d = 0; same && d < list[0]->ndim; d++) same = list[i]->shape[d] == list[0]->shape[d];
+        if (!same)
+            return OXI_FAIL_NULL(OX_ERR_SHAPE, "stack: shapes differ: %s x %s", oxi_tensor_text(list[0]),
+                                 oxi_tensor_text(list[i]));
+    }
+    size_t bytes = (size_t)count * sizeof *list;
+    ox_tensor **parts = (ox_tensor **)oxi_alloc(bytes), *result = NULL;
+    if (!parts) return NULL;
+    ox_scope scope = ox_scope_begin();
+    bool made = true;
+    for (int i = 0; i < count && made; i++) made = (parts[i] = ox_unsqueeze(list[i], at)) != NULL;
+    if (made) result = ox_keep(ox_cat(parts, count, at));
+    ox_scope_end(&scope);
+    oxi_free(parts, bytes);
+    return result;
+}
+
+/* x [a,b] repeated: a view [ta,a,tb,b] with stride 0 along the t dims, copied. */
+OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times) {
+    if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
+    if (times.ndim < x->ndim)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "repeat: %d counts for %s", times.ndim, oxi_tensor_text(x));
+    int64_t shape[OX_MAX_DIMS];
+    int lead = times.ndim - x->ndim;
+    for (int d = 0; d < times.ndim; d++) {
+        if (times.dim[d] < 0 || !oxi_mul_i64(times.dim[d], d < lead ? 1 : x->shape[d - lead], &shape[d]))
+            return OXI_FAIL_NULL(OX_ERR_SHAPE, "repeat: %s by %s", oxi_tensor_text(x),
+                                 oxi_shape_text(times.ndim, times.dim));
+    }
+    ox_tensor *out = oxi_tensor_new(ox_device_of(x), x->dtype, times.ndim, shape);
+    if (!out || ox_numel(out) == 0) return out;
+    /* Copies one tile, then doubles what is there along each dim: every copy is a plain strided one. */
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *tile = out;
+    for (int d = 0; d < times.ndim; d++) tile = ox_narrow(tile, d, 0, d < lead ? 1 : x->shape[d - lead]);
+    bool done = ox_copy_(tile, x) != NULL;
+    for (int d = 0; d < times.ndim && done; d++) {
+        int64_t unit = d < lead ? 1 : x->shape[d - lead];
+        ox_tensor *band = out; /* full in earlier dims, one tile in later ones */
+        for (int e = d + 1; e < times.ndim; e++)
+            band = ox_narrow(band, e, 0, e < lead ? 1 : x->shape[e - lead]);
+        for (int64_t have = unit; have < shape[d] && done;) {
+            int64_t more = have < shape[d] - have ? have : shape[d] - have;
+            done = ox_copy_(ox_narrow(band, d, have, more), ox_narrow(band, d, 0, more)) != NULL;
+            have += more;
+        }
+    }
+    ox_scope_end(&scope);
+    if (done) return out;
+    ox_release(out);
+    return NULL;
+}
+
+OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times) {
+    if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
+    ox_shape full = times;
+    if (times.ndim >= 0 && times.ndim < x->ndim) {
+        full.ndim = x->ndim;
+        for (int d = 0; d < x->ndim; d++)
+            full.dim[d] = d < x->ndim - times.ndim ? 1 : times.dim[d - (x->ndim - times.ndim)];
+    }
+    return ox_repeat(x, full);
+}
+
+OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
+    if (oxi_any_null(OXI_OP_roll, &x, 1)) return NULL;
+    oxi_attrs attr = oxi_no_attrs();
+    if (dims.ndim == 0 && shifts.ndim == 1 && x->ndim != 1) {
+        ox_scope scope = ox_scope_begin();
+        ox_tensor *flat = ox_reshape(x, OX_SHAPE(-1));
+        ox_tensor *result = flat ? ox_keep(ox_view(ox_roll(flat, shifts, OX_DIMS(0)), ox_shape_of(x))) : NULL;
+        ox_scope_end(&scope);
+        return result;
+    }
+    if (dims.ndim == 0 && shifts.ndim == 1) dims = OX_DIMS(0);
+    if (dims.ndim < 0 || shifts.ndim != dims.ndim)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "roll: %d shifts for %d dims", shifts.ndim, dims.ndim);
+    attr.shape = shifts;
+    attr.stride = dims;
+    for (int i = 0; i < dims.ndim; i++) {
+        int64_t wanted = dims.dim[i];
+        int dim =
+            oxi_wrap_dim("roll", wanted < INT32_MIN || wanted > INT32_MAX ? INT32_MAX : (int)wanted, x->ndim);
+        if (dim < 0) return NULL;
+        attr.stride.dim[i] = dim;
+    }
+    return oxi_apply_1(OXI_OP_roll, &attr, x);
+}
+
+/* ---- along one dim, by an index tensor --------------------------------------------------------------------------------- */
+
+static ox_tensor *oxi_indexed(oxi_op op, ox_tensor *const *in, int count, int dim, double f0, bool in_place) {
+    if (oxi_any_null(op, in, count)) return NULL;
+    oxi_attrs attr = oxi_numbers(f0, 0, 0);
+    attr.dim = oxi_wrap_dim(oxi_op_row_of(op)->name, dim, in[0]->ndim);
+    return attr.dim < 0 ? NULL : oxi_apply_list(op, &attr, in, count, in_place ? in[0] : NULL);
+}
+
+OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index) {
+    ox_tensor *in[2] = {x, index};
+    return oxi_indexed(OXI_OP_gather, in, 2, dim, 0, false);
+}
+OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index) {
+    ox_tensor *in[2] = {x, index};
+    return oxi_indexed(OXI_OP_index_select, in, 2, dim, 0, false);
+}
+OX_API ox_tensor *ox_scatter(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source) {
+    ox_tensor *in[3] = {x, index, source};
+    return oxi_indexed(OXI_OP_scatter, in, 3, dim, 0, false);
+}
+OX_API ox_tensor *ox_scatter_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source) {
+    ox_tensor *in[3] = {x, index, source};
+    return oxi_indexed(OXI_OP_scatter, in, 3, dim, 0, true);
+}
+OX_API ox_tensor *ox_scatter_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source) {
+    ox_tensor *in[3] = {x, index, source};
+    return oxi_indexed(OXI_OP_scatter_add, in, 3, dim, 0, false);
+}
+OX_API ox_tensor *ox_scatter_add_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source) {
+    ox_tensor *in[3] = {x, index, source};
+    return oxi_indexed(OXI_OP_scatter_add, in, 3, dim, 0, true);
+}
+OX_API ox_tensor *ox_index_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha) {
+    ox_tensor *in[3] = {x, index, source};
+    return oxi_indexed(OXI_OP_index_add, in, 3, dim, alpha, false);
+}
+OX_API ox_tensor *ox_index_add_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha) {
+    ox_tensor *in[3] = {x, index, source};
+    return oxi_indexed(OXI_OP_index_add, in, 3, dim, alpha, true);
+}
+
+/* a with dims of size 1 grown to like's, all but `dim`. */
+static ox_tensor *oxi_expand_beside(ox_tensor *a, const ox_tensor *like, int dim) {
+    ox_shape shape = ox_shape_of(a);
+    for (int d = 0; d < a->ndim; d++)
+        if (d != dim && shape.dim[d] == 1) shape.dim[d] = like->shape[d];
+    return ox_expand(a, shape);
+}
+
+OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
+    ox_tensor *in[2] = {x, index};
+    if (oxi_any_null(OXI_OP_gather, in, 2)) return NULL;
+    int at = oxi_wrap_dim("take_along_dim", dim, x->ndim);
+    if (at < 0) return NULL;
+    if (x->ndim != index->ndim)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "take_along_dim: %s by %s", oxi_tensor_text(x),
+                             oxi_tensor_text(index));
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *wide = oxi_expand_beside(x, index, at), *places = oxi_expand_beside(index, x, at);
+    ox_tensor *result = wide && places ? ox_keep(ox_gather(wide, at, places)) : NULL;
+    ox_scope_end(&scope);
+    return result;
+}
+
+OX_API ox_tensor *ox_embedding(ox_tensor *table, ox_tensor *ids) {
+    return oxi_apply_2(OXI_OP_embedding, NULL, table, ids);
+}
+
+/* ---- results whose size depends on the numbers: counted first ------------------------------------------------------------- */
+
+static int64_t oxi_count_true(ox_tensor *x) {
+    ox_tensor *count = ox_count_nonzero(x, OX_ALL_DIMS);
+    int64_t value = count ? ox_item_int(count) : -1;
+    ox_release(count);
+    return value;
+}
+
+OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask) {
+    ox_tensor *in[2] = {x, mask};
+    oxi_attrs attr = oxi_no_attrs();
+    if (oxi_any_null(OXI_OP_masked_select, in, 2)) return NULL;
+    if (mask->dtype != OX_BOOL)
+        return OXI_FAIL_NULL(OX_ERR_DTYPE, "masked_select: the mask is %s, not bool", oxi_tensor_text(mask));
+    oxi_call pair;
+    ox_tensor common;
+    memset(&pair, 0, sizeof pair);
+    pair.op = OXI_OP_masked_select;
+    pair.in = in;
+    pair.in_count = 2;
+    if (oxi_broadcast(&pair, &common, x->dtype) != OX_OK) return NULL;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *wide[2] = {ox_expand(x, ox_shape_of(&common)), ox_expand(mask, ox_shape_of(&common))};
+    attr.i[0] = wide[1] ? oxi_count_true(wide[1]) : -1;
+    ox_tensor *result =
+        attr.i[0] < 0 ? NULL : ox_keep(oxi_apply_2(OXI_OP_masked_select, &attr, wide[0], wide[1]));
+    ox_scope_end(&scope);
+    return result;
+}
+
+OX_API ox_tensor *ox_nonzero(ox_tensor *x) {
+    oxi_attrs attr = oxi_no_attrs();
+    if (oxi_any_null(OXI_OP_nonzero, &x, 1)) return NULL;
+    attr.i[0] = oxi_count_true(x);
+    return attr.i[0] < 0 ? NULL : oxi_apply_1(OXI_OP_nonzero, &attr, x);
+}
+
+OX_API ox_tensor *ox_one_hot(ox_tensor *ids, int64_t classes) {
+    oxi_attrs attr = oxi_no_attrs();
+    if (oxi_any_null(OXI_OP_one_hot, &ids, 1)) return NULL;
+    attr.i[0] = classes;
+    if (classes == -1) {
+        ox_tensor *largest = ox_amax(ids, OX_ALL_DIMS, false);
+        attr.i[0] = largest ? ox_item_int(largest) + 1 : 0;
+        ox_release(largest);
+        if (!largest) return NULL;
+    }
+    return oxi_apply_1(OXI_OP_one_hot, &attr, ids);
+}
+
+/* ---- triangles ---------------------------------------------------------------------------------------------------------------- */
+
+static ox_tensor *oxi_call_triangle(oxi_op op, ox_tensor *x, int64_t diagonal, bool in_place) {
+    oxi_attrs attr = oxi_no_attrs();
+    attr.i[0] = diagonal;
+    return in_place ? oxi_apply_in_place(op, &attr, &x, 1) : oxi_apply_1(op, &attr, x);
+}
+OX_API ox_tensor *ox_triu(ox_tensor *x, int64_t diagonal) {
+    return oxi_call_triangle(OXI_OP_triu, x, diagonal, false);
+}
+OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal) {
+    return oxi_call_triangle(OXI_OP_tril, x, diagonal, false);
+}
+OX_API ox_tensor *ox_triu_(ox_tensor *x, int64_t diagonal) {
+    return oxi_call_triangle(OXI_OP_triu, x, diagonal, true);
+}
+OX_API ox_tensor *ox_tril_(ox_tensor *x, int64_t diagonal) {
+    return oxi_call_triangle(OXI_OP_tril, x, diagonal, true);
+}

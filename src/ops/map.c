@@ -1,0 +1,219 @@
+/* The public elementwise functions: each fills a call and hands it over.
+ * Names and arity come from the same lists as the declarations in ops.h. */
+
+/* ---- one operand, no attributes -------------------------------------------------------------------------------- */
+
+#define OXI_UNARY_LIST(X) OX_INPLACE_1(X) X(isnan) X(isinf) X(isfinite)
+#define OXI_X(name)                                 \
+    OX_API ox_tensor *ox_##name(ox_tensor *x) {     \
+        return oxi_apply_1(OXI_OP_##name, NULL, x); \
+    }
+OXI_UNARY_LIST(OXI_X)
+#undef OXI_X
+#define OXI_X(name)                                            \
+    OX_API ox_tensor *ox_##name##_(ox_tensor *x) {             \
+        return oxi_apply_in_place(OXI_OP_##name, NULL, &x, 1); \
+    }
+OX_INPLACE_1(OXI_X)
+#undef OXI_X
+
+/* ---- one operand and up to three numbers ------------------------------------------------------------------------- */
+
+static oxi_attrs oxi_numbers(double f0, double f1, double f2) {
+    oxi_attrs attr;
+    memset(&attr, 0, sizeof attr);
+    attr.f[0] = f0;
+    attr.f[1] = f1;
+    attr.f[2] = f2;
+    return attr;
+}
+
+static ox_tensor *oxi_map_numbers(oxi_op op, ox_tensor *x, bool in_place, double f0, double f1, double f2) {
+    oxi_attrs attr = oxi_numbers(f0, f1, f2);
+    return in_place ? oxi_apply_in_place(op, &attr, &x, 1) : oxi_apply_1(op, &attr, x);
+}
+
+#define OXI_NUMBERS_1(name, a)                                    \
+    OX_API ox_tensor *ox_##name(ox_tensor *x, double a) {         \
+        return oxi_map_numbers(OXI_OP_##name, x, false, a, 0, 0); \
+    }                                                             \
+    OX_API ox_tensor *ox_##name##_(ox_tensor *x, double a) {      \
+        return oxi_map_numbers(OXI_OP_##name, x, true, a, 0, 0);  \
+    }
+#define OXI_NUMBERS_2(name, a, b)                                      \
+    OX_API ox_tensor *ox_##name(ox_tensor *x, double a, double b) {    \
+        return oxi_map_numbers(OXI_OP_##name, x, false, a, b, 0);      \
+    }                                                                  \
+    OX_API ox_tensor *ox_##name##_(ox_tensor *x, double a, double b) { \
+        return oxi_map_numbers(OXI_OP_##name, x, true, a, b, 0);       \
+    }
+OXI_NUMBERS_1(leaky_relu, slope)
+OXI_NUMBERS_1(elu, alpha)
+OXI_NUMBERS_1(celu, alpha)
+OXI_NUMBERS_2(clamp, low, high)
+OXI_NUMBERS_2(hardtanh, low, high)
+OXI_NUMBERS_2(threshold, threshold, value)
+
+OX_API ox_tensor *ox_softplus(ox_tensor *x, double beta, double threshold) {
+    return oxi_map_numbers(OXI_OP_softplus, x, false, beta, threshold, 0);
+}
+
+/* The largest finite number of a float dtype. */
+static double oxi_dtype_max(ox_dtype dtype) {
+    switch (dtype) {
+    case OX_F16: return 65504.0;
+    case OX_BF16: return 3.3895313892515355e38;
+    case OX_F64: return DBL_MAX;
+    case OX_F8_E4M3: return 448.0;
+    case OX_F8_E5M2: return 57344.0;
+    default: return FLT_MAX;
+    }
+}
+
+static ox_tensor *oxi_nan_to_num(ox_tensor *x, bool in_place, double nan, double positive, double negative) {
+    double most = x ? oxi_dtype_max(x->dtype) : 0;
+    return oxi_map_numbers(OXI_OP_nan_to_num, x, in_place, nan, positive > most ? most : positive,
+                           negative < -most ? -most : negative);
+}
+OX_API ox_tensor *ox_nan_to_num(ox_tensor *x, double nan, double positive, double negative) {
+    return oxi_nan_to_num(x, false, nan, positive, negative);
+}
+OX_API ox_tensor *ox_nan_to_num_(ox_tensor *x, double nan, double positive, double negative) {
+    return oxi_nan_to_num(x, true, nan, positive, negative);
+}
+
+/* ---- two operands --------------------------------------------------------------------------------------------------- */
+
+/* Integer ops whose second operand has forbidden values are refused before anything is written. */
+static bool oxi_check_integer_operand(oxi_op op, ox_tensor *a, ox_tensor *b) {
+    bool divides =
+        op == OXI_OP_floor_divide || op == OXI_OP_trunc_divide || op == OXI_OP_remainder || op == OXI_OP_fmod;
+    if (!a || !b || (!divides && op != OXI_OP_pow)) return true;
+    if (oxi_is_float(a->dtype) || oxi_is_float(b->dtype)) return true;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *bad = divides                ? ox_eq(b, ox_integer(0))
+                     : oxi_is_int(b->dtype) ? ox_lt(b, ox_integer(0))
+                                            : NULL;
+    ox_tensor *any = bad ? ox_any(bad, OX_ALL_DIMS, false) : NULL;
+    bool found = any && ox_item(any) != 0;
+    ox_scope_end(&scope);
+    if (found)
+        (void)oxi_fail(OX_ERR_ARG,
+                       divides ? "%s: integer division by zero" : "%s: integers to negative powers",
+                       oxi_op_row_of(op)->name);
+    return !found && ox_error() == OX_OK;
+}
+
+static ox_tensor *oxi_map_2(oxi_op op, ox_tensor *a, ox_tensor *b, bool in_place, double scale) {
+    ox_tensor *in[2] = {a, b};
+    oxi_attrs attr = oxi_numbers(scale, 0, 0);
+    if (oxi_any_null(op, in, 2) || !oxi_check_integer_operand(op, a, b)) return NULL;
+    return oxi_apply_list(op, &attr, in, 2, in_place ? a : NULL);
+}
+
+#define OXI_X(name)                                              \
+    OX_API ox_tensor *ox_##name(ox_tensor *a, ox_tensor *b) {    \
+        return oxi_map_2(OXI_OP_##name, a, b, false, 1);         \
+    }                                                            \
+    OX_API ox_tensor *ox_##name##_(ox_tensor *a, ox_tensor *b) { \
+        return oxi_map_2(OXI_OP_##name, a, b, true, 1);          \
+    }
+OX_INPLACE_2(OXI_X)
+#undef OXI_X
+
+OX_API ox_tensor *ox_add_scaled(ox_tensor *a, ox_tensor *b, double scale) {
+    return oxi_map_2(OXI_OP_add, a, b, false, scale);
+}
+OX_API ox_tensor *ox_add_scaled_(ox_tensor *a, ox_tensor *b, double scale) {
+    return oxi_map_2(OXI_OP_add, a, b, true, scale);
+}
+
+/* A number made for one call goes when the call is done. */
+static ox_tensor *oxi_map_number(oxi_op op, ox_tensor *a, double number) {
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *result = ox_keep(oxi_map_2(op, a, a ? ox_number(number) : NULL, false, 1));
+    ox_scope_end(&scope);
+    return result;
+}
+OX_API ox_tensor *ox_add_number(ox_tensor *a, double number) {
+    return oxi_map_number(OXI_OP_add, a, number);
+}
+OX_API ox_tensor *ox_sub_number(ox_tensor *a, double number) {
+    return oxi_map_number(OXI_OP_sub, a, number);
+}
+OX_API ox_tensor *ox_mul_number(ox_tensor *a, double number) {
+    return oxi_map_number(OXI_OP_mul, a, number);
+}
+OX_API ox_tensor *ox_div_number(ox_tensor *a, double number) {
+    return oxi_map_number(OXI_OP_div, a, number);
+}
+OX_API ox_tensor *ox_pow_number(ox_tensor *a, double number) {
+    return oxi_map_number(OXI_OP_pow, a, number);
+}
+
+OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
+    if (!x) return NULL;
+    int d = oxi_wrap_dim("glu", dim, x->ndim);
+    if (d < 0) return NULL;
+    if (x->ndim == 0 || x->shape[d] % 2)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "glu: dim %d of %s does not split in halves", d,
+                             oxi_tensor_text(x));
+    int64_t half = x->shape[d] / 2;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *result = ox_keep(ox_mul(ox_narrow(x, d, 0, half), ox_sigmoid(ox_narrow(x, d, half, half))));
+    ox_scope_end(&scope);
+    return result;
+}
+
+/* ---- three operands --------------------------------------------------------------------------------------------------- */
+
+static ox_tensor *oxi_map_3(oxi_op op, ox_tensor *a, ox_tensor *b, ox_tensor *c, bool in_place, double f0) {
+    ox_tensor *in[3] = {a, b, c};
+    oxi_attrs attr = oxi_numbers(f0, 0, 0);
+    return in_place ? oxi_apply_in_place(op, &attr, in, 3) : oxi_apply_3(op, &attr, a, b, c);
+}
+OX_API ox_tensor *ox_where(ox_tensor *condition, ox_tensor *a, ox_tensor *b) {
+    return oxi_map_3(OXI_OP_where, condition, a, b, false, 0);
+}
+OX_API ox_tensor *ox_lerp(ox_tensor *a, ox_tensor *b, ox_tensor *weight) {
+    return oxi_map_3(OXI_OP_lerp, a, b, weight, false, 0);
+}
+OX_API ox_tensor *ox_lerp_(ox_tensor *a, ox_tensor *b, ox_tensor *weight) {
+    return oxi_map_3(OXI_OP_lerp, a, b, weight, true, 0);
+}
+OX_API ox_tensor *ox_addcmul(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value) {
+    return oxi_map_3(OXI_OP_addcmul, t, a, b, false, value);
+}
+OX_API ox_tensor *ox_addcmul_(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value) {
+    return oxi_map_3(OXI_OP_addcmul, t, a, b, true, value);
+}
+OX_API ox_tensor *ox_addcdiv(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value) {
+    return oxi_map_3(OXI_OP_addcdiv, t, a, b, false, value);
+}
+OX_API ox_tensor *ox_addcdiv_(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value) {
+    return oxi_map_3(OXI_OP_addcdiv, t, a, b, true, value);
+}
+
+/* The fill value takes the tensor's dtype, as in torch. */
+static ox_tensor *oxi_masked_fill(ox_tensor *x, ox_tensor *mask, double value, bool in_place) {
+    ox_tensor *in[2] = {x, mask};
+    if (oxi_any_null(OXI_OP_where, in, 2)) return NULL;
+    if (!oxi_is_float(x->dtype) && x->dtype != OX_C64 && value != trunc(value))
+        return OXI_FAIL_NULL(OX_ERR_DTYPE, "masked_fill: %g does not fit %s", value, oxi_tensor_text(x));
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *fill = ox_full(OX_NO_DIMS, value, x->dtype);
+    fill = fill && ox_device_of(x) != ox_cpu() ? ox_to(fill, ox_device_of(x)) : fill;
+    ox_tensor *where[3] = {mask, fill, x};
+    ox_tensor *result = oxi_any_null(OXI_OP_where, where, 3)
+                            ? NULL
+                            : oxi_apply_list(OXI_OP_where, NULL, where, 3, in_place ? x : NULL);
+    if (!in_place) ox_keep(result);
+    ox_scope_end(&scope);
+    return result;
+}
+OX_API ox_tensor *ox_masked_fill(ox_tensor *x, ox_tensor *mask, double value) {
+    return oxi_masked_fill(x, mask, value, false);
+}
+OX_API ox_tensor *ox_masked_fill_(ox_tensor *x, ox_tensor *mask, double value) {
+    return oxi_masked_fill(x, mask, value, true);
+}

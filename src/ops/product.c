@@ -1,0 +1,56 @@
+/* The public products. einsum is in einsum.c. */
+
+OX_API ox_tensor *ox_matmul(ox_tensor *a, ox_tensor *b) {
+    return oxi_apply_2(OXI_OP_matmul, NULL, a, b);
+}
+
+static ox_tensor *oxi_call_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias, oxi_activation activation) {
+    ox_tensor *in[3] = {x, w, bias};
+    oxi_attrs attr = oxi_no_attrs();
+    attr.mode = (int)activation;
+    return oxi_any_null(OXI_OP_linear, in, 2) ? NULL : oxi_apply_list(OXI_OP_linear, &attr, in, 3, NULL);
+}
+
+OX_API ox_tensor *ox_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias) {
+    return oxi_call_linear(x, w, bias, OXI_ACT_NONE);
+}
+
+OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char *activation) {
+    static const struct {
+        const char *name;
+        oxi_activation activation;
+    } known[] = {
+        {"none", OXI_ACT_NONE},           {"relu", OXI_ACT_RELU}, {"gelu", OXI_ACT_GELU},
+        {"gelu_tanh", OXI_ACT_GELU_TANH}, {"silu", OXI_ACT_SILU}, {"sigmoid", OXI_ACT_SIGMOID},
+        {"tanh", OXI_ACT_TANH},
+    };
+    for (size_t i = 0; activation && i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, activation) == 0) return oxi_call_linear(x, w, bias, known[i].activation);
+    return OXI_FAIL_NULL(OX_ERR_ARG, "linear: no activation named '%s'", activation ? activation : "(null)");
+}
+
+OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha) {
+    oxi_attrs attr = oxi_numbers(beta, alpha, 0);
+    return oxi_apply_3(OXI_OP_addmm, &attr, c, a, b);
+}
+
+static bool oxi_check_vectors(const char *op, ox_tensor *a, ox_tensor *b) {
+    ox_tensor *in[2] = {a, b};
+    if (oxi_any_null(OXI_OP_matmul, in, 2)) return false;
+    if (a->ndim == 1 && b->ndim == 1) return true;
+    (void)oxi_fail(OX_ERR_SHAPE, "%s: operands must be 1-d: %s x %s", op, oxi_tensor_text(a),
+                   oxi_tensor_text(b));
+    return false;
+}
+
+OX_API ox_tensor *ox_outer(ox_tensor *a, ox_tensor *b) {
+    if (!oxi_check_vectors("outer", a, b)) return NULL;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *result = ox_keep(ox_mul(ox_unsqueeze(a, 1), b));
+    ox_scope_end(&scope);
+    return result;
+}
+
+OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b) {
+    return oxi_check_vectors("dot", a, b) ? ox_matmul(a, b) : NULL;
+}

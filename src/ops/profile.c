@@ -1,0 +1,174 @@
+/* The profiler: times every call while it is on, then prints a table per op or a Chrome trace.
+ * Records grow in one block; when memory runs out the rest of the run is not recorded, and the table says so. */
+
+typedef struct oxi_profile_record {
+    oxi_op op;
+    double start, seconds, flops, bytes;
+} oxi_profile_record;
+
+static bool oxi_profiling;
+static oxi_lock oxi_profile_lock;
+static oxi_profile_record *oxi_profile_records;
+static size_t oxi_profile_count, oxi_profile_room, oxi_profile_lost;
+
+static void oxi_profile_drop(void) {
+    oxi_free(oxi_profile_records, oxi_profile_room * sizeof *oxi_profile_records);
+    oxi_profile_records = NULL;
+    oxi_profile_count = oxi_profile_room = oxi_profile_lost = 0;
+}
+
+static void oxi_profile_forget(void) {
+    oxi_lock_take(&oxi_profile_lock);
+    oxi_profile_drop();
+    oxi_lock_give(&oxi_profile_lock);
+}
+
+OX_API void ox_profile_begin(void) {
+    oxi_profile_forget();
+    oxi_on_memory_change(oxi_profile_forget);
+    oxi_profiling = true;
+}
+
+OX_API void ox_profile_end(void) {
+    oxi_profiling = false;
+}
+
+/* Flops of a product or of attention come from its shapes, of other ops from the row. */
+static double oxi_call_flops(const oxi_call *call) {
+    const oxi_op_row *row = oxi_op_row_of(call->op);
+    double most = (double)ox_numel(call->out[0]);
+    if (row->flops >= 0) {
+        for (int i = 0; i < call->in_count; i++)
+            if (call->in[i] && (double)ox_numel(call->in[i]) > most) most = (double)ox_numel(call->in[i]);
+        return most * row->flops;
+    }
+    if (row->family == OXI_FAMILY_ATTENTION) {
+        const ox_tensor *q = call->in[0], *k = call->in[1];
+        double half = call->attr.mode ? 0.5 : 1.0;
+        return half * 4.0 * (double)ox_numel(q) * (double)k->shape[k->ndim - 2];
+    }
+    const ox_tensor *a = call->in[call->op == OXI_OP_addmm ? 1 : 0];
+    return 2.0 * most * (double)(a->ndim ? a->shape[a->ndim - 1] : 1);
+}
+
+static double oxi_call_bytes(const oxi_call *call) {
+    double bytes = 0;
+    for (int i = 0; i < call->in_count; i++) bytes += (double)ox_nbytes(call->in[i]);
+    for (int i = 0; i < call->out_count; i++) bytes += (double)ox_nbytes(call->out[i]);
+    return bytes;
+}
+
+static void oxi_profile_add(const oxi_call *call, double start, double end) {
+    oxi_lock_take(&oxi_profile_lock);
+    if (oxi_profile_count == oxi_profile_room) {
+        size_t room = oxi_profile_room ? 2 * oxi_profile_room : 1024;
+        void *grown = oxi_realloc(oxi_profile_records, oxi_profile_room * sizeof *oxi_profile_records,
+                                  room * sizeof *oxi_profile_records);
+        if (grown) {
+            oxi_profile_records = (oxi_profile_record *)grown;
+            oxi_profile_room = room;
+        }
+    }
+    if (oxi_profile_count < oxi_profile_room) {
+        oxi_profile_record *record = &oxi_profile_records[oxi_profile_count++];
+        record->op = call->op;
+        record->start = start;
+        record->seconds = end - start;
+        record->flops = oxi_call_flops(call);
+        record->bytes = oxi_call_bytes(call);
+    } else {
+        oxi_profile_lost++;
+    }
+    oxi_lock_give(&oxi_profile_lock);
+}
+
+/* ---- the table -------------------------------------------------------------------------------------------------- */
+
+/* snprintf into what is left of a buffer; returns the length of the text, 0 on failure. */
+static int oxi_text_append(size_t room, char *out, const char *format, ...) OXI_PRINTF(3, 4);
+static int oxi_text_append(size_t room, char *out, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(room ? out : NULL, room, format, arguments);
+    va_end(arguments);
+    return length > 0 ? length : 0;
+}
+
+typedef struct oxi_profile_line {
+    int op;
+    int64_t calls;
+    double seconds, flops, bytes;
+} oxi_profile_line;
+
+static int oxi_profile_compare(const void *a, const void *b) {
+    double x = ((const oxi_profile_line *)a)->seconds, y = ((const oxi_profile_line *)b)->seconds;
+    return x > y ? -1 : x < y;
+}
+
+OX_API size_t ox_profile_table(char *out, size_t room) {
+    oxi_profile_line lines[OXI_OP_COUNT];
+    double total = 0;
+    char none[1];
+    size_t used = 0;
+    if (!out) {
+        out = none;
+        room = 0;
+    }
+    for (int op = 0; op < OXI_OP_COUNT; op++) {
+        lines[op].op = op;
+        lines[op].calls = 0;
+        lines[op].seconds = lines[op].flops = lines[op].bytes = 0;
+    }
+    oxi_lock_take(&oxi_profile_lock);
+    for (size_t i = 0; i < oxi_profile_count; i++) {
+        const oxi_profile_record *record = &oxi_profile_records[i];
+        oxi_profile_line *line = &lines[record->op];
+        line->calls++;
+        line->seconds += record->seconds;
+        line->flops += record->flops;
+        line->bytes += record->bytes;
+        total += record->seconds;
+    }
+    size_t lost = oxi_profile_lost;
+    oxi_lock_give(&oxi_profile_lock);
+    qsort(lines, OXI_OP_COUNT, sizeof *lines, oxi_profile_compare);
+#define OXI_ROOM (used < room ? room - used : 0), out + (used < room ? used : 0)
+    used += (size_t)oxi_text_append(OXI_ROOM, "%-20s %8s %10s %6s %9s %9s\n", "op", "calls", "ms", "share",
+                                    "GFLOP/s", "GB/s");
+    for (int i = 0; i < OXI_OP_COUNT && lines[i].calls > 0; i++) {
+        const oxi_profile_line *line = &lines[i];
+        double seconds = line->seconds > 0 ? line->seconds : 1e-12;
+        used += (size_t)oxi_text_append(OXI_ROOM, "%-20s %8lld %10.3f %5.1f%% %9.2f %9.2f\n",
+                                        oxi_op_row_of((oxi_op)line->op)->name, (long long)line->calls,
+                                        1e3 * line->seconds, total > 0 ? 100 * line->seconds / total : 0,
+                                        line->flops / seconds * 1e-9, line->bytes / seconds * 1e-9);
+    }
+    if (lost)
+        used += (size_t)oxi_text_append(OXI_ROOM, "(%zu calls more, not recorded: out of memory)\n", lost);
+#undef OXI_ROOM
+    return used;
+}
+
+#ifndef OX_NO_STDIO
+OX_API ox_status ox_profile_trace(const char *path) {
+    FILE *file = path ? fopen(path, "wb") : NULL;
+    if (!file)
+        return oxi_fail(OX_ERR_IO, "profile: %s: %s", path ? path : "(null)",
+                        path ? strerror(errno) : "no path");
+    bool ok = fprintf(file, "{\"traceEvents\":[\n") > 0;
+    oxi_lock_take(&oxi_profile_lock);
+    for (size_t i = 0; i < oxi_profile_count && ok; i++) {
+        const oxi_profile_record *r = &oxi_profile_records[i];
+        ok = fprintf(file,
+                     "%s{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":%.3f,\"args\":{"
+                     "\"flops\":%.0f,\"bytes\":%.0f}}",
+                     i ? ",\n" : "", oxi_op_row_of(r->op)->name,
+                     1e6 * (r->start - oxi_profile_records[0].start), 1e6 * r->seconds, r->flops,
+                     r->bytes) > 0;
+    }
+    oxi_lock_give(&oxi_profile_lock);
+    ok = ok && fprintf(file, "\n]}\n") > 0;
+    ok = fclose(file) == 0 && ok;
+    return ok ? OX_OK : oxi_fail(OX_ERR_IO, "profile: %s could not be written whole", path);
+}
+#endif

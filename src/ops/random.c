@@ -1,0 +1,103 @@
+/* The public random functions, the seed and the counter.
+ * Each call takes the next counter value, so the numbers depend on the seed and on how many random calls came before,
+ * not on threads, strides or device. */
+
+static int64_t oxi_random_seed = 0;
+static int64_t oxi_random_counter = 0;
+
+OX_API void ox_manual_seed(uint64_t seed) {
+    oxi_atomic_store(&oxi_random_seed, (int64_t)seed);
+    oxi_atomic_store(&oxi_random_counter, 0);
+}
+
+static void oxi_random_attrs(oxi_attrs *attr) {
+    attr->i[0] = oxi_atomic_load(&oxi_random_seed);
+    attr->i[1] = oxi_atomic_add(&oxi_random_counter, 1);
+}
+
+static ox_tensor *oxi_random_fill(oxi_op op, ox_shape shape, ox_dtype dtype, oxi_attrs *attr) {
+    oxi_random_attrs(attr);
+    return oxi_fill_call(op, shape, dtype, ox_cpu(), attr);
+}
+
+OX_API ox_tensor *ox_rand(ox_shape shape, ox_dtype dtype) {
+    oxi_attrs attr = oxi_numbers(0, 1, 0);
+    return oxi_random_fill(OXI_OP_uniform, shape, oxi_default_dtype(dtype, OX_F32), &attr);
+}
+
+OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype) {
+    oxi_attrs attr = oxi_numbers(0, 1, 0);
+    return oxi_random_fill(OXI_OP_normal, shape, oxi_default_dtype(dtype, OX_F32), &attr);
+}
+
+OX_API ox_tensor *ox_randint(int64_t low, int64_t high, ox_shape shape, ox_dtype dtype) {
+    if (low >= high)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "randint: from %lld to below %lld", (long long)low, (long long)high);
+    oxi_attrs attr = oxi_no_attrs();
+    attr.i[2] = low;
+    attr.i[3] = high;
+    return oxi_random_fill(OXI_OP_randint, shape, oxi_default_dtype(dtype, OX_I64), &attr);
+}
+
+OX_API ox_tensor *ox_randperm(int64_t n, ox_dtype dtype) {
+    oxi_attrs attr = oxi_no_attrs();
+    return oxi_random_fill(OXI_OP_randperm, ox_shape_from(1, &n), oxi_default_dtype(dtype, OX_I64), &attr);
+}
+
+/* Fills x itself: a FILL call whose result is given. */
+static ox_tensor *oxi_fill_in_place(oxi_op op, ox_tensor *x, oxi_attrs *attr) {
+    if (oxi_any_null(op, &x, 1)) return NULL;
+    attr->shape = ox_shape_of(x);
+    attr->dtype = x->dtype;
+    return oxi_apply_list(op, attr, NULL, 0, x);
+}
+
+OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high) {
+    oxi_attrs attr = oxi_numbers(low, high, 0);
+    oxi_random_attrs(&attr);
+    return oxi_fill_in_place(OXI_OP_uniform, x, &attr);
+}
+
+OX_API ox_tensor *ox_normal_(ox_tensor *x, double mean, double deviation) {
+    oxi_attrs attr = oxi_numbers(mean, deviation, 0);
+    oxi_random_attrs(&attr);
+    if (deviation < 0) return OXI_FAIL_NULL(OX_ERR_ARG, "normal_: deviation %g", deviation);
+    return oxi_fill_in_place(OXI_OP_normal, x, &attr);
+}
+
+OX_API ox_tensor *ox_fill_(ox_tensor *x, double value) {
+    oxi_attrs attr = oxi_fill_attrs(value, 0);
+    return oxi_fill_in_place(OXI_OP_fill, x, &attr);
+}
+OX_API ox_tensor *ox_zero_(ox_tensor *x) {
+    return ox_fill_(x, 0);
+}
+
+OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities) {
+    oxi_attrs attr = oxi_no_attrs();
+    oxi_random_attrs(&attr);
+    return oxi_apply_1(OXI_OP_bernoulli, &attr, probabilities);
+}
+
+OX_API ox_tensor *ox_multinomial(ox_tensor *weights, int64_t samples, bool replacement) {
+    oxi_attrs attr = oxi_no_attrs();
+    oxi_random_attrs(&attr);
+    attr.i[2] = samples;
+    attr.keepdim = replacement;
+    return oxi_apply_1(OXI_OP_multinomial, &attr, weights);
+}
+
+OX_API ox_tensor *ox_dropout(ox_tensor *x, double p, bool training) {
+    if (oxi_any_null(OXI_OP_bernoulli, &x, 1)) return NULL;
+    if (!(p >= 0 && p <= 1)) return OXI_FAIL_NULL(OX_ERR_ARG, "dropout: probability %g", p);
+    if (!oxi_is_float(x->dtype))
+        return OXI_FAIL_NULL(OX_ERR_DTYPE, "dropout: not defined for %s", oxi_tensor_text(x));
+    if (!training || p == 0) return ox_clone(x);
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *kept = ox_bernoulli(ox_full_like(x, 1 - p));
+    ox_tensor *result = ox_mul(x, kept);
+    if (p < 1) result = ox_mul_number(result, 1 / (1 - p));
+    ox_keep(result);
+    ox_scope_end(&scope);
+    return result;
+}

@@ -1,0 +1,143 @@
+/* The public reductions, scans, sorts and choices along a dim. */
+
+static ox_tensor *oxi_call_reduce(oxi_op op, ox_tensor *x, ox_shape dims, bool keepdim, double f0) {
+    oxi_attrs attr = oxi_numbers(f0, 0, 0);
+    if (oxi_any_null(op, &x, 1) || !oxi_dim_set(oxi_op_row_of(op)->name, x, &dims, &attr.dims)) return NULL;
+    if (dims.ndim == 0) attr.dims = (1u << x->ndim) - 1;
+    attr.keepdim = keepdim;
+    return oxi_apply_1(op, &attr, x);
+}
+
+OX_API ox_tensor *ox_sum(ox_tensor *x, ox_shape dims, bool keepdim) {
+    return oxi_call_reduce(OXI_OP_sum, x, dims, keepdim, 0);
+}
+OX_API ox_tensor *ox_mean(ox_tensor *x, ox_shape dims, bool keepdim) {
+    return oxi_call_reduce(OXI_OP_mean, x, dims, keepdim, 0);
+}
+OX_API ox_tensor *ox_prod(ox_tensor *x, ox_shape dims, bool keepdim) {
+    return oxi_call_reduce(OXI_OP_prod, x, dims, keepdim, 0);
+}
+OX_API ox_tensor *ox_amax(ox_tensor *x, ox_shape dims, bool keepdim) {
+    return oxi_call_reduce(OXI_OP_amax, x, dims, keepdim, 0);
+}
+OX_API ox_tensor *ox_amin(ox_tensor *x, ox_shape dims, bool keepdim) {
+    return oxi_call_reduce(OXI_OP_amin, x, dims, keepdim, 0);
+}
+OX_API ox_tensor *ox_all(ox_tensor *x, ox_shape dims, bool keepdim) {
+    return oxi_call_reduce(OXI_OP_all, x, dims, keepdim, 0);
+}
+OX_API ox_tensor *ox_any(ox_tensor *x, ox_shape dims, bool keepdim) {
+    return oxi_call_reduce(OXI_OP_any, x, dims, keepdim, 0);
+}
+OX_API ox_tensor *ox_logsumexp(ox_tensor *x, ox_shape dims, bool keepdim) {
+    return oxi_call_reduce(OXI_OP_logsumexp, x, dims, keepdim, 0);
+}
+OX_API ox_tensor *ox_count_nonzero(ox_tensor *x, ox_shape dims) {
+    return oxi_call_reduce(OXI_OP_count_nonzero, x, dims, false, 0);
+}
+OX_API ox_tensor *ox_norm(ox_tensor *x, double p, ox_shape dims, bool keepdim) {
+    return oxi_call_reduce(OXI_OP_norm, x, dims, keepdim, p);
+}
+OX_API ox_tensor *ox_var(ox_tensor *x, ox_shape dims, double correction, bool keepdim) {
+    return oxi_call_reduce(OXI_OP_var, x, dims, keepdim, correction);
+}
+OX_API ox_tensor *ox_std(ox_tensor *x, ox_shape dims, double correction, bool keepdim) {
+    return oxi_call_reduce(OXI_OP_std, x, dims, keepdim, correction);
+}
+
+static ox_tensor *oxi_arg_reduce(oxi_op op, ox_tensor *x, int dim, bool keepdim) {
+    return oxi_call_reduce(op, x, dim == OX_NO_DIM ? OX_ALL_DIMS : OX_DIMS(dim), keepdim, 0);
+}
+OX_API ox_tensor *ox_argmax(ox_tensor *x, int dim, bool keepdim) {
+    return oxi_arg_reduce(OXI_OP_argmax, x, dim, keepdim);
+}
+OX_API ox_tensor *ox_argmin(ox_tensor *x, int dim, bool keepdim) {
+    return oxi_arg_reduce(OXI_OP_argmin, x, dim, keepdim);
+}
+
+/* ---- ops along one dim --------------------------------------------------------------------------------------------- */
+
+static bool oxi_one_dim(oxi_op op, ox_tensor *x, int dim, oxi_attrs *attr) {
+    *attr = oxi_no_attrs();
+    if (oxi_any_null(op, &x, 1)) return false;
+    attr->dim = oxi_wrap_dim(oxi_op_row_of(op)->name, dim, x->ndim);
+    return attr->dim >= 0;
+}
+
+static ox_pair oxi_apply_pair(oxi_op op, const oxi_attrs *attr, ox_tensor *x) {
+    oxi_call call;
+    ox_pair pair = {NULL, NULL};
+    memset(&call, 0, sizeof call);
+    call.op = op;
+    call.in = &x;
+    call.in_count = 1;
+    call.attr = *attr;
+    if (oxi_apply(&call) != OX_OK) return pair;
+    pair.values = call.out[0];
+    pair.indices = call.out[1];
+    return pair;
+}
+
+static ox_pair oxi_no_pair(void) {
+    ox_pair pair = {NULL, NULL};
+    return pair;
+}
+
+static ox_pair oxi_extreme(oxi_op op, ox_tensor *x, int dim, bool keepdim) {
+    oxi_attrs attr;
+    if (!oxi_one_dim(op, x, dim, &attr)) return oxi_no_pair();
+    attr.dims = x->ndim ? 1u << attr.dim : 0;
+    attr.keepdim = keepdim;
+    return oxi_apply_pair(op, &attr, x);
+}
+OX_API ox_pair ox_max(ox_tensor *x, int dim, bool keepdim) {
+    return oxi_extreme(OXI_OP_max_dim, x, dim, keepdim);
+}
+OX_API ox_pair ox_min(ox_tensor *x, int dim, bool keepdim) {
+    return oxi_extreme(OXI_OP_min_dim, x, dim, keepdim);
+}
+
+OX_API ox_pair ox_sort(ox_tensor *x, int dim, bool descending) {
+    oxi_attrs attr;
+    if (!oxi_one_dim(OXI_OP_sort, x, dim, &attr)) return oxi_no_pair();
+    attr.mode = descending;
+    return oxi_apply_pair(OXI_OP_sort, &attr, x);
+}
+
+OX_API ox_tensor *ox_argsort(ox_tensor *x, int dim, bool descending) {
+    ox_pair sorted = ox_sort(x, dim, descending);
+    ox_release(sorted.values);
+    return sorted.indices;
+}
+
+OX_API ox_pair ox_topk(ox_tensor *x, int64_t k, int dim, bool largest) {
+    oxi_attrs attr;
+    if (!oxi_one_dim(OXI_OP_topk, x, dim, &attr)) return oxi_no_pair();
+    attr.i[0] = k;
+    attr.mode = largest;
+    return oxi_apply_pair(OXI_OP_topk, &attr, x);
+}
+
+static ox_tensor *oxi_along(oxi_op op, ox_tensor *x, int dim, bool in_place) {
+    oxi_attrs attr;
+    if (!oxi_one_dim(op, x, dim, &attr)) return NULL;
+    return in_place ? oxi_apply_in_place(op, &attr, &x, 1) : oxi_apply_1(op, &attr, x);
+}
+OX_API ox_tensor *ox_cumsum(ox_tensor *x, int dim) {
+    return oxi_along(OXI_OP_cumsum, x, dim, false);
+}
+OX_API ox_tensor *ox_cumprod(ox_tensor *x, int dim) {
+    return oxi_along(OXI_OP_cumprod, x, dim, false);
+}
+OX_API ox_tensor *ox_cumsum_(ox_tensor *x, int dim) {
+    return oxi_along(OXI_OP_cumsum, x, dim, true);
+}
+OX_API ox_tensor *ox_cumprod_(ox_tensor *x, int dim) {
+    return oxi_along(OXI_OP_cumprod, x, dim, true);
+}
+OX_API ox_tensor *ox_softmax(ox_tensor *x, int dim) {
+    return oxi_along(OXI_OP_softmax, x, dim, false);
+}
+OX_API ox_tensor *ox_log_softmax(ox_tensor *x, int dim) {
+    return oxi_along(OXI_OP_log_softmax, x, dim, false);
+}

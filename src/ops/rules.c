@@ -1,0 +1,872 @@
+/* Shape and type rules: what a call's results are, or why it is refused.
+ * A rule fills one header (no storage) per result; a VIEW rule also fills strides and offset.
+ * Named by the rows of ops.def, called by oxi_apply only. */
+
+#define OXI_RULE(name) static ox_status oxi_rule_##name(const oxi_call *call, ox_tensor *out)
+static const char *oxi_op_name(const oxi_call *call) {
+    return oxi_op_row_of(call->op)->name;
+}
+
+/* The OXI_ACCEPT_ bit of a dtype's class. */
+static unsigned oxi_class_bit(ox_dtype dtype) {
+    static const unsigned bits[] = {0, OXI_ACCEPT_B, OXI_ACCEPT_I, OXI_ACCEPT_F, OXI_ACCEPT_C, OXI_ACCEPT_Q};
+    return bits[ox_dtype_of(dtype)->cls];
+}
+
+/* ---- promotion: torch.result_type ------------------------------------------------------------------------------------ */
+
+/* One dtype of the stronger group (more dims) with one of a weaker group, which counts by category only. */
+static ox_dtype oxi_combine_groups(ox_dtype strong, ox_dtype weak) {
+    ox_class cs = ox_dtype_of(strong)->cls, cw = ox_dtype_of(weak)->cls;
+    if (cs == OX_CLASS_NONE) return weak;
+    if (cw == OX_CLASS_NONE || cs >= cw) {
+        if (cs == OX_CLASS_BOOL && cw == OX_CLASS_INT) return weak;
+        return strong;
+    }
+    return cw == OX_CLASS_COMPLEX || cs == OX_CLASS_BOOL || cw == OX_CLASS_FLOAT
+               ? ox_promote_types(strong, weak)
+               : strong;
+}
+
+/* Promotes operands [first, in_count); *refused names a pair with no common dtype. */
+static ox_dtype oxi_result_type(const oxi_call *call, int first, const ox_tensor **refused) {
+    ox_dtype group[3] = {OX_DTYPE_NONE, OX_DTYPE_NONE, OX_DTYPE_NONE}; /* with dims, 0-dim, numbers */
+    for (int i = first; i < call->in_count; i++) {
+        const ox_tensor *t = call->in[i];
+        if (!t) continue;
+        int g = t->is_number ? 2 : t->ndim == 0 ? 1 : 0;
+        ox_dtype dtype = t->is_number && t->dtype == OX_F64 ? OX_F32 : t->dtype;
+        ox_dtype joined = group[g] ? ox_promote_types(group[g], dtype) : dtype;
+        if (!joined) {
+            *refused = t;
+            return OX_DTYPE_NONE;
+        }
+        group[g] = joined;
+    }
+    return oxi_combine_groups(group[0], oxi_combine_groups(group[1], group[2]));
+}
+
+static int oxi_first_valued_operand(const oxi_call *call) {
+    return oxi_op_row_of(call->op)->flags & OXI_FLAG_COND ? 1 : 0;
+}
+
+OXI_RULE(map_float);
+OXI_RULE(reduce_float);
+static ox_dtype oxi_compute_dtype(const oxi_call *call) {
+    const ox_tensor *refused = NULL;
+    const oxi_op_row *row = oxi_op_row_of(call->op);
+    ox_dtype dtype = oxi_result_type(call, oxi_first_valued_operand(call), &refused);
+    bool wants_float = row->rule == oxi_rule_map_float || row->rule == oxi_rule_reduce_float;
+    return wants_float && ox_dtype_of(dtype)->cls < OX_CLASS_FLOAT && dtype ? OX_F32 : dtype;
+}
+
+static ox_status oxi_promoted(const oxi_call *call, ox_dtype *out) {
+    const ox_tensor *refused = NULL;
+    int first = oxi_first_valued_operand(call);
+    *out = oxi_result_type(call, first, &refused);
+    if (!*out)
+        return oxi_fail(OX_ERR_DTYPE, "%s: %s and %s have no common dtype", oxi_op_name(call),
+                        oxi_tensor_text(call->in[first]),
+                        oxi_tensor_text(refused ? refused : call->in[call->in_count - 1]));
+    *out = oxi_compute_dtype(call);
+    return OX_OK;
+}
+
+/* ---- elementwise -------------------------------------------------------------------------------------------------------- */
+
+static ox_status oxi_broadcast(const oxi_call *call, ox_tensor *out, ox_dtype dtype) {
+    int64_t shape[OX_MAX_DIMS];
+    int ndim = 0;
+    for (int i = 0; i < call->in_count; i++)
+        if (call->in[i] && call->in[i]->ndim > ndim) ndim = call->in[i]->ndim;
+    for (int d = 0; d < ndim; d++) shape[d] = 1;
+    for (int i = 0; i < call->in_count; i++) {
+        const ox_tensor *t = call->in[i];
+        for (int d = 0; t && d < t->ndim; d++) {
+            int64_t *size = &shape[ndim - t->ndim + d];
+            if (t->shape[d] == *size || t->shape[d] == 1) continue;
+            if (*size != 1)
+                return oxi_fail(OX_ERR_SHAPE, "%s: shapes do not broadcast: %s x %s", oxi_op_name(call),
+                                oxi_tensor_text(call->in[0]), oxi_tensor_text(t));
+            *size = t->shape[d];
+        }
+    }
+    oxi_meta(out, dtype, ndim, shape);
+    return OX_OK;
+}
+
+static ox_status oxi_rule_map(const oxi_call *call, ox_tensor *out, bool to_bool) {
+    ox_dtype dtype;
+    ox_status status = oxi_promoted(call, &dtype);
+    if (status == OX_OK && !(oxi_class_bit(dtype) & oxi_op_row_of(call->op)->accepts))
+        status = oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", oxi_op_name(call), ox_dtype_name(dtype));
+    return status == OX_OK ? oxi_broadcast(call, out, to_bool ? OX_BOOL : dtype) : status;
+}
+
+OXI_RULE(map_same) {
+    return oxi_rule_map(call, out, false);
+}
+OXI_RULE(map_float) {
+    return oxi_rule_map(call, out, false);
+}
+OXI_RULE(map_bool) {
+    return oxi_rule_map(call, out, true);
+}
+
+OXI_RULE(map_abs) {
+    ox_status status = oxi_rule_map(call, out, false);
+    if (status == OX_OK && out->dtype == OX_C64) out->dtype = OX_F32;
+    return status;
+}
+
+OXI_RULE(map_where) {
+    if (call->in[0]->dtype != OX_BOOL)
+        return oxi_fail(OX_ERR_DTYPE, "where: the condition is %s, not bool", oxi_tensor_text(call->in[0]));
+    return oxi_rule_map(call, out, false);
+}
+
+OXI_RULE(copy) {
+    const ox_tensor *x = call->in[0];
+    ox_dtype dtype = call->attr.dtype ? call->attr.dtype : x->dtype;
+    if (call->out[0]) { /* copy_: the source broadcasts to the destination */
+        const ox_tensor *to = call->out[0];
+        for (int d = 0; d < x->ndim; d++) {
+            int at = to->ndim - x->ndim + d;
+            if (at < 0 ? x->shape[d] != 1 : x->shape[d] != 1 && x->shape[d] != to->shape[at])
+                return oxi_fail(OX_ERR_SHAPE, "copy_: %s does not broadcast to %s", oxi_tensor_text(x),
+                                oxi_tensor_text(to));
+        }
+        dtype = to->dtype;
+        oxi_meta(out, dtype, to->ndim, to->shape);
+    } else {
+        oxi_meta(out, dtype, x->ndim, x->shape);
+    }
+    if (dtype != x->dtype && oxi_is_block(dtype))
+        return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s cannot be packed into %s blocks yet",
+                        oxi_tensor_text(x), ox_dtype_name(dtype));
+    if (dtype != x->dtype && oxi_is_block(x->dtype) && !oxi_is_float(dtype))
+        return oxi_fail(OX_ERR_DTYPE, "copy: %s expands to floats only, not to %s", oxi_tensor_text(x),
+                        ox_dtype_name(dtype));
+    return oxi_check_shape("copy", dtype, out->ndim, out->shape, NULL);
+}
+
+OXI_RULE(fill) {
+    const ox_shape *shape = &call->attr.shape;
+    ox_dtype dtype = call->attr.dtype;
+    if (shape->ndim < 0)
+        return oxi_fail(OX_ERR_SHAPE, "%s: a shape of more than %d dims", oxi_op_name(call), OX_MAX_DIMS);
+    ox_status status = oxi_check_shape(oxi_op_name(call), dtype, shape->ndim, shape->dim, NULL);
+    if (status != OX_OK) return status;
+    if (!(oxi_class_bit(dtype) & oxi_op_row_of(call->op)->accepts))
+        return oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", oxi_op_name(call), ox_dtype_name(dtype));
+    oxi_meta(out, dtype, shape->ndim, shape->dim);
+    return OX_OK;
+}
+
+OXI_RULE(multinomial) {
+    const ox_tensor *x = call->in[0];
+    int64_t samples = call->attr.i[2];
+    if (x->ndim < 1) return oxi_fail(OX_ERR_SHAPE, "multinomial: weights need at least one dim");
+    if (samples < 1) return oxi_fail(OX_ERR_ARG, "multinomial: %lld samples", (long long)samples);
+    if (!call->attr.keepdim && samples > x->shape[x->ndim - 1])
+        return oxi_fail(OX_ERR_ARG, "multinomial: %lld samples without replacement from %s",
+                        (long long)samples, oxi_tensor_text(x));
+    int64_t shape[OX_MAX_DIMS];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->ndim - 1] = samples;
+    oxi_meta(out, OX_I64, x->ndim, shape);
+    return OX_OK;
+}
+
+/* ---- reductions ---------------------------------------------------------------------------------------------------------- */
+
+static ox_status oxi_reduced(const oxi_call *call, ox_tensor *out, ox_dtype dtype) {
+    const ox_tensor *x = call->in[0];
+    int64_t shape[OX_MAX_DIMS];
+    int ndim = 0;
+    for (int d = 0; d < x->ndim; d++) {
+        bool goes = call->attr.dims >> d & 1;
+        if (!goes)
+            shape[ndim++] = x->shape[d];
+        else if (call->attr.keepdim)
+            shape[ndim++] = 1;
+    }
+    oxi_meta(out, dtype, ndim, shape);
+    return OX_OK;
+}
+
+/* Reductions that have no value for no elements. */
+static ox_status oxi_check_not_empty(const oxi_call *call) {
+    const ox_tensor *x = call->in[0];
+    for (int d = 0; d < x->ndim; d++)
+        if (call->attr.dims >> d & 1 && x->shape[d] == 0)
+            return oxi_fail(OX_ERR_SHAPE, "%s: no elements along dim %d of %s", oxi_op_name(call), d,
+                            oxi_tensor_text(x));
+    return OX_OK;
+}
+
+OXI_RULE(reduce_sum) {
+    ox_dtype dtype = call->in[0]->dtype;
+    return oxi_reduced(call, out, oxi_is_int(dtype) || dtype == OX_BOOL ? OX_I64 : dtype);
+}
+
+OXI_RULE(reduce_same) {
+    ox_status status = oxi_check_not_empty(call);
+    return status == OX_OK ? oxi_reduced(call, out, call->in[0]->dtype) : status;
+}
+
+OXI_RULE(reduce_float) {
+    return oxi_reduced(call, out, oxi_compute_dtype(call));
+}
+OXI_RULE(reduce_bool) {
+    return oxi_reduced(call, out, OX_BOOL);
+}
+
+OXI_RULE(reduce_index) {
+    ox_status status = call->op == OXI_OP_count_nonzero ? OX_OK : oxi_check_not_empty(call);
+    return status == OX_OK ? oxi_reduced(call, out, OX_I64) : status;
+}
+
+OXI_RULE(reduce_pair) {
+    ox_status status = oxi_check_not_empty(call);
+    if (status != OX_OK) return status;
+    oxi_reduced(call, &out[0], call->in[0]->dtype);
+    return oxi_reduced(call, &out[1], OX_I64);
+}
+
+OXI_RULE(scan) {
+    const ox_tensor *x = call->in[0];
+    bool integer = oxi_is_int(x->dtype) || x->dtype == OX_BOOL;
+    oxi_meta(out, integer && !call->out[0] ? OX_I64 : x->dtype, x->ndim, x->shape);
+    return OX_OK;
+}
+
+OXI_RULE(sort) {
+    const ox_tensor *x = call->in[0];
+    oxi_meta(&out[0], x->dtype, x->ndim, x->shape);
+    oxi_meta(&out[1], OX_I64, x->ndim, x->shape);
+    return OX_OK;
+}
+
+OXI_RULE(topk) {
+    const ox_tensor *x = call->in[0];
+    int64_t k = call->attr.i[0], size = x->ndim ? x->shape[call->attr.dim] : 1;
+    if (k < 0 || k > size)
+        return oxi_fail(OX_ERR_ARG, "topk: k = %lld of %lld along dim %d of %s", (long long)k,
+                        (long long)size, call->attr.dim, oxi_tensor_text(x));
+    int64_t shape[OX_MAX_DIMS];
+    memcpy(shape, x->shape, sizeof shape);
+    if (x->ndim) shape[call->attr.dim] = k;
+    oxi_meta(&out[0], x->dtype, x->ndim, shape);
+    oxi_meta(&out[1], OX_I64, x->ndim, shape);
+    return OX_OK;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------------- */
+
+OXI_RULE(row) {
+    oxi_meta(out, call->in[0]->dtype, call->in[0]->ndim, call->in[0]->shape);
+    return OX_OK;
+}
+
+OXI_RULE(norm_rows) {
+    const ox_tensor *x = call->in[0];
+    int64_t last = call->attr.i[0];
+    if (last < 1 || last > x->ndim)
+        return oxi_fail(OX_ERR_DIM, "%s: the last %lld dims of %s", oxi_op_name(call), (long long)last,
+                        oxi_tensor_text(x));
+    for (int i = 1; i < call->in_count; i++) {
+        const ox_tensor *w = call->in[i];
+        bool fits = !w || (w->ndim == last && oxi_is_float(w->dtype));
+        for (int d = 0; w && fits && d < (int)last; d++)
+            fits = w->shape[d] == x->shape[x->ndim - (int)last + d];
+        if (!fits)
+            return oxi_fail(OX_ERR_SHAPE, "%s: %s %s does not fit the last %lld dims of %s",
+                            oxi_op_name(call), i == 1 ? "weight" : "bias", oxi_tensor_text(w),
+                            (long long)last, oxi_tensor_text(x));
+    }
+    return oxi_rule_row(call, out);
+}
+
+OXI_RULE(group_norm) {
+    const ox_tensor *x = call->in[0];
+    int64_t groups = call->attr.i[0];
+    if (x->ndim < 2) return oxi_fail(OX_ERR_SHAPE, "group_norm: %s has no channel dim", oxi_tensor_text(x));
+    if (groups < 1 || x->shape[1] % groups)
+        return oxi_fail(OX_ERR_SHAPE, "group_norm: %lld channels in %lld groups", (long long)x->shape[1],
+                        (long long)groups);
+    for (int i = 1; i < call->in_count; i++) {
+        const ox_tensor *w = call->in[i];
+        if (w && (w->ndim != 1 || w->shape[0] != x->shape[1] || !oxi_is_float(w->dtype)))
+            return oxi_fail(OX_ERR_SHAPE, "group_norm: %s does not fit the %lld channels of %s",
+                            oxi_tensor_text(w), (long long)x->shape[1], oxi_tensor_text(x));
+    }
+    return oxi_rule_row(call, out);
+}
+
+/* ---- index ------------------------------------------------------------------------------------------------------------------- */
+
+static ox_status oxi_check_index(const oxi_call *call, const ox_tensor *index) {
+    if (index->dtype == OX_I64 || index->dtype == OX_I32) return OX_OK;
+    return oxi_fail(OX_ERR_DTYPE, "%s: indices are %s, not i64 or i32", oxi_op_name(call),
+                    oxi_tensor_text(index));
+}
+
+static ox_status oxi_fail_fit(const oxi_call *call, const ox_tensor *part) {
+    return oxi_fail(OX_ERR_SHAPE, "%s: %s does not fit %s along dim %d", oxi_op_name(call),
+                    oxi_tensor_text(part), oxi_tensor_text(call->in[0]), call->attr.dim);
+}
+
+/* part may not reach beyond whole in any dim but `dim`. */
+static bool oxi_fits_beside(const ox_tensor *part, const ox_tensor *whole, int dim) {
+    int np = part->ndim ? part->ndim : 1, nw = whole->ndim ? whole->ndim : 1;
+    if (np != nw) return false;
+    for (int d = 0; d < part->ndim; d++)
+        if (d != dim && part->shape[d] > (whole->ndim ? whole->shape[d] : 1)) return false;
+    return true;
+}
+
+OXI_RULE(gather) {
+    const ox_tensor *x = call->in[0], *index = call->in[1];
+    ox_status status = oxi_check_index(call, index);
+    if (status != OX_OK) return status;
+    if (!oxi_fits_beside(index, x, call->attr.dim)) return oxi_fail_fit(call, index);
+    oxi_meta(out, x->dtype, index->ndim, index->shape);
+    return OX_OK;
+}
+
+OXI_RULE(scatter) {
+    const ox_tensor *x = call->in[0], *index = call->in[1], *source = call->in[2];
+    ox_status status = oxi_check_index(call, index);
+    if (status != OX_OK) return status;
+    if (source->dtype != x->dtype)
+        return oxi_fail(OX_ERR_DTYPE, "%s: source %s, target %s", oxi_op_name(call), oxi_tensor_text(source),
+                        oxi_tensor_text(x));
+    if (!oxi_fits_beside(index, x, call->attr.dim)) return oxi_fail_fit(call, index);
+    if (!oxi_fits_beside(index, source, -1)) return oxi_fail_fit(call, source);
+    return oxi_rule_row(call, out);
+}
+
+static ox_status oxi_check_index_list(const oxi_call *call, const ox_tensor *index) {
+    if (index->ndim > 1)
+        return oxi_fail(OX_ERR_SHAPE, "%s: the index is %s, not 1-d", oxi_op_name(call),
+                        oxi_tensor_text(index));
+    return oxi_check_index(call, index);
+}
+
+OXI_RULE(index_select) {
+    const ox_tensor *x = call->in[0];
+    ox_status status = oxi_check_index_list(call, call->in[1]);
+    if (status != OX_OK) return status;
+    int64_t shape[OX_MAX_DIMS];
+    memcpy(shape, x->shape, sizeof shape);
+    if (x->ndim)
+        shape[call->attr.dim] = ox_numel(call->in[1]);
+    else if (ox_numel(call->in[1]) != 1)
+        return oxi_fail_fit(call, call->in[1]);
+    oxi_meta(out, x->dtype, x->ndim, shape);
+    return OX_OK;
+}
+
+OXI_RULE(index_add) {
+    const ox_tensor *x = call->in[0], *source = call->in[2];
+    ox_status status = oxi_check_index_list(call, call->in[1]);
+    if (status != OX_OK) return status;
+    if (source->dtype != x->dtype)
+        return oxi_fail(OX_ERR_DTYPE, "index_add: source %s, target %s", oxi_tensor_text(source),
+                        oxi_tensor_text(x));
+    bool fits = source->ndim == x->ndim && x->ndim > 0;
+    for (int d = 0; fits && d < x->ndim; d++)
+        fits = source->shape[d] == (d == call->attr.dim ? ox_numel(call->in[1]) : x->shape[d]);
+    return fits ? oxi_rule_row(call, out) : oxi_fail_fit(call, source);
+}
+
+OXI_RULE(masked_select) {
+    if (call->in[1]->dtype != OX_BOOL)
+        return oxi_fail(OX_ERR_DTYPE, "masked_select: the mask is %s, not bool",
+                        oxi_tensor_text(call->in[1]));
+    oxi_meta(out, call->in[0]->dtype, 1, &call->attr.i[0]); /* i0: how many are true, counted by the caller */
+    return OX_OK;
+}
+
+OXI_RULE(nonzero) {
+    const int64_t shape[2] = {call->attr.i[0], call->in[0]->ndim}; /* i0: counted by the caller */
+    oxi_meta(out, OX_I64, 2, shape);
+    return OX_OK;
+}
+
+OXI_RULE(embedding) {
+    const ox_tensor *table = call->in[0], *ids = call->in[1];
+    ox_status status = oxi_check_index(call, ids);
+    if (status != OX_OK) return status;
+    if (table->ndim != 2)
+        return oxi_fail(OX_ERR_SHAPE, "embedding: the table is %s, not 2-d", oxi_tensor_text(table));
+    if (ids->ndim == OX_MAX_DIMS)
+        return oxi_fail(OX_ERR_SHAPE, "embedding: ids have %d dims already", OX_MAX_DIMS);
+    int64_t shape[OX_MAX_DIMS];
+    memcpy(shape, ids->shape, sizeof shape);
+    shape[ids->ndim] = table->shape[1];
+    oxi_meta(out, oxi_is_block(table->dtype) ? OX_F32 : table->dtype, ids->ndim + 1, shape);
+    return OX_OK;
+}
+
+OXI_RULE(one_hot) {
+    const ox_tensor *ids = call->in[0];
+    ox_status status = oxi_check_index(call, ids);
+    if (status != OX_OK) return status;
+    if (ids->ndim == OX_MAX_DIMS)
+        return oxi_fail(OX_ERR_SHAPE, "one_hot: ids have %d dims already", OX_MAX_DIMS);
+    if (call->attr.i[0] < 1) return oxi_fail(OX_ERR_ARG, "one_hot: %lld classes", (long long)call->attr.i[0]);
+    int64_t shape[OX_MAX_DIMS];
+    memcpy(shape, ids->shape, sizeof shape);
+    shape[ids->ndim] = call->attr.i[0];
+    oxi_meta(out, OX_I64, ids->ndim + 1, shape);
+    return OX_OK;
+}
+
+OXI_RULE(triangle) {
+    if (call->in[0]->ndim < 2)
+        return oxi_fail(OX_ERR_SHAPE, "%s: %s has fewer than 2 dims", oxi_op_name(call),
+                        oxi_tensor_text(call->in[0]));
+    return oxi_rule_row(call, out);
+}
+
+OXI_RULE(roll) {
+    return oxi_rule_row(call, out);
+}
+
+OXI_RULE(cat) {
+    const ox_tensor *first = call->in[0];
+    const ox_tensor *refused = NULL;
+    ox_dtype dtype = oxi_result_type(call, 0, &refused);
+    if (!dtype)
+        return oxi_fail(OX_ERR_DTYPE, "cat: %s and %s have no common dtype", oxi_tensor_text(first),
+                        oxi_tensor_text(refused));
+    if (first->ndim == 0) return oxi_fail(OX_ERR_SHAPE, "cat: 0-dim tensors cannot be joined; use stack");
+    int64_t shape[OX_MAX_DIMS];
+    memcpy(shape, first->shape, sizeof shape);
+    for (int i = 1; i < call->in_count; i++) {
+        const ox_tensor *t = call->in[i];
+        bool fits = t->ndim == first->ndim;
+        for (int d = 0; fits && d < t->ndim; d++)
+            fits = d == call->attr.dim || t->shape[d] == first->shape[d];
+        if (!fits || !oxi_add_i64(shape[call->attr.dim], t->shape[call->attr.dim], &shape[call->attr.dim]))
+            return oxi_fail_fit(call, t);
+    }
+    oxi_meta(out, dtype, first->ndim, shape);
+    return OX_OK;
+}
+
+/* ---- products ------------------------------------------------------------------------------------------------------------------ */
+
+/* Weights may differ from x in dtype: floats and blocks are read as they are. */
+static ox_status oxi_product_dtype(const oxi_call *call, const ox_tensor *x, const ox_tensor *w,
+                                   ox_dtype *dtype) {
+    if (oxi_is_block(x->dtype) && oxi_is_block(w->dtype))
+        return oxi_fail(OX_ERR_DTYPE, "%s: both operands are block types: %s x %s", oxi_op_name(call),
+                        oxi_tensor_text(x), oxi_tensor_text(w));
+    const ox_tensor *plain = oxi_is_block(x->dtype) ? w : x;
+    bool block = oxi_is_block(x->dtype) || oxi_is_block(w->dtype);
+    if (block || (oxi_is_float(x->dtype) && oxi_is_float(w->dtype) && call->op == OXI_OP_linear)) {
+        if (block && !oxi_is_float(plain->dtype))
+            return oxi_fail(OX_ERR_DTYPE, "%s: %s x %s", oxi_op_name(call), oxi_tensor_text(x),
+                            oxi_tensor_text(w));
+        *dtype = plain->dtype;
+    } else if (x->dtype != w->dtype) {
+        return oxi_fail(OX_ERR_DTYPE, "%s: operands of different dtypes: %s x %s", oxi_op_name(call),
+                        oxi_tensor_text(x), oxi_tensor_text(w));
+    } else {
+        *dtype = x->dtype == OX_I8 ? OX_I32 : x->dtype;
+    }
+    return OX_OK;
+}
+
+/* b of blocks must run along the summed dim, in whole rows. */
+static ox_status oxi_check_block_rows(const oxi_call *call, const ox_tensor *t, int summed) {
+    if (!oxi_is_block(t->dtype) || t->ndim == 0) return OX_OK;
+    if (t->stride[summed] == 1 && t->shape[summed] % ox_dtype_of(t->dtype)->block_elements == 0) return OX_OK;
+    return oxi_fail(OX_ERR_DTYPE, "%s: the blocks of %s do not run along the summed dim", oxi_op_name(call),
+                    oxi_tensor_text(t));
+}
+
+OXI_RULE(matmul) {
+    const ox_tensor *a = call->in[0], *b = call->in[1];
+    ox_dtype dtype;
+    ox_status status = oxi_product_dtype(call, a, b, &dtype);
+    if (status != OX_OK) return status;
+    if (a->ndim == 0 || b->ndim == 0)
+        return oxi_fail(OX_ERR_SHAPE, "matmul: 0-dim operand: %s x %s", oxi_tensor_text(a),
+                        oxi_tensor_text(b));
+    int b_summed = b->ndim == 1 ? 0 : b->ndim - 2;
+    if (a->shape[a->ndim - 1] != b->shape[b_summed])
+        return oxi_fail(OX_ERR_SHAPE, "matmul: inner sizes differ: %s x %s",
+                        oxi_shape_text(a->ndim, a->shape), oxi_shape_text(b->ndim, b->shape));
+    status = oxi_check_block_rows(call, a, a->ndim - 1);
+    if (status == OX_OK) status = oxi_check_block_rows(call, b, b_summed);
+    if (status != OX_OK) return status;
+    int a_batch = a->ndim > 2 ? a->ndim - 2 : 0, b_batch = b->ndim > 2 ? b->ndim - 2 : 0;
+    int ndim = a_batch > b_batch ? a_batch : b_batch, batch = ndim;
+    int64_t shape[OX_MAX_DIMS + 2];
+    for (int d = 0; d < batch; d++) {
+        int da = d - (batch - a_batch), db = d - (batch - b_batch);
+        int64_t sa = da >= 0 ? a->shape[da] : 1, sb = db >= 0 ? b->shape[db] : 1;
+        if (sa != sb && sa != 1 && sb != 1)
+            return oxi_fail(OX_ERR_SHAPE, "matmul: leading dims do not broadcast: %s x %s",
+                            oxi_shape_text(a->ndim, a->shape), oxi_shape_text(b->ndim, b->shape));
+        shape[d] = sa == 1 ? sb : sa;
+    }
+    if (a->ndim > 1) shape[ndim++] = a->shape[a->ndim - 2];
+    if (b->ndim > 1) shape[ndim++] = b->shape[b->ndim - 1];
+    status = oxi_check_shape("matmul", dtype, ndim, shape, NULL);
+    if (status == OX_OK) oxi_meta(out, dtype, ndim, shape);
+    return status;
+}
+
+OXI_RULE(linear) {
+    const ox_tensor *x = call->in[0], *w = call->in[1], *bias = call->in[2];
+    ox_dtype dtype;
+    ox_status status = oxi_product_dtype(call, x, w, &dtype);
+    if (status != OX_OK) return status;
+    if (x->ndim == 0 || w->ndim != 2)
+        return oxi_fail(OX_ERR_SHAPE, "linear: x %s, weight %s: the weight is 2-d", oxi_tensor_text(x),
+                        oxi_tensor_text(w));
+    if (x->shape[x->ndim - 1] != w->shape[1])
+        return oxi_fail(OX_ERR_SHAPE, "linear: inner sizes differ: %s x %s",
+                        oxi_shape_text(x->ndim, x->shape), oxi_shape_text(2, w->shape));
+    if (bias && (bias->ndim != 1 || bias->shape[0] != w->shape[0] ||
+                 ox_dtype_of(bias->dtype)->cls != ox_dtype_of(dtype)->cls))
+        return oxi_fail(OX_ERR_SHAPE, "linear: bias %s does not fit weight %s", oxi_tensor_text(bias),
+                        oxi_tensor_text(w));
+    status = oxi_check_block_rows(call, w, 1);
+    if (status == OX_OK && oxi_is_block(x->dtype))
+        status = oxi_fail(OX_ERR_DTYPE, "linear: x is %s", oxi_tensor_text(x));
+    if (status != OX_OK) return status;
+    int64_t shape[OX_MAX_DIMS];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->ndim - 1] = w->shape[0];
+    status = oxi_check_shape("linear", dtype, x->ndim, shape, NULL);
+    if (status == OX_OK) oxi_meta(out, dtype, x->ndim, shape);
+    return status;
+}
+
+OXI_RULE(addmm) {
+    const ox_tensor *c = call->in[0], *a = call->in[1], *b = call->in[2];
+    ox_dtype dtype;
+    if (a->ndim != 2 || b->ndim != 2)
+        return oxi_fail(OX_ERR_SHAPE, "addmm: operands must be 2-d: %s x %s", oxi_tensor_text(a),
+                        oxi_tensor_text(b));
+    ox_status status = oxi_product_dtype(call, a, b, &dtype);
+    if (status != OX_OK) return status;
+    if (a->shape[1] != b->shape[0])
+        return oxi_fail(OX_ERR_SHAPE, "addmm: inner sizes differ: %s x %s", oxi_shape_text(2, a->shape),
+                        oxi_shape_text(2, b->shape));
+    status = oxi_check_block_rows(call, b, 0);
+    if (status == OX_OK) status = oxi_check_block_rows(call, a, 1);
+    if (status != OX_OK) return status;
+    const int64_t shape[2] = {a->shape[0], b->shape[1]};
+    bool fits = c->ndim <= 2;
+    for (int d = 0; fits && d < c->ndim; d++)
+        fits = c->shape[d] == 1 || c->shape[d] == shape[2 - c->ndim + d];
+    if (!fits || c->dtype != dtype)
+        return oxi_fail(OX_ERR_SHAPE, "addmm: %s does not fit the product %s%s", oxi_tensor_text(c),
+                        ox_dtype_name(dtype), oxi_shape_text(2, shape));
+    oxi_meta(out, dtype, 2, shape);
+    return OX_OK;
+}
+
+/* ---- transformers ----------------------------------------------------------------------------------------------------------------- */
+
+OXI_RULE(rope) {
+    const ox_tensor *x = call->in[0], *positions = call->in[1], *factors = call->in[2];
+    int64_t dims = call->attr.i[0];
+    if (!oxi_is_float(x->dtype) || x->ndim < 2)
+        return oxi_fail(OX_ERR_SHAPE, "rope: x is %s, not floats [..,S,D]", oxi_tensor_text(x));
+    if (dims < 0 || dims % 2 || dims > x->shape[x->ndim - 1])
+        return oxi_fail(OX_ERR_ARG, "rope: %lld turning elements of rows %s", (long long)dims,
+                        oxi_tensor_text(x));
+    if (positions) {
+        ox_status status = oxi_check_index(call, positions);
+        if (status != OX_OK) return status;
+        if (positions->ndim != 1 || positions->shape[0] != x->shape[x->ndim - 2])
+            return oxi_fail(OX_ERR_SHAPE, "rope: positions %s for x %s", oxi_tensor_text(positions),
+                            oxi_tensor_text(x));
+    }
+    if (factors && (factors->dtype != OX_F32 || factors->ndim != 1 || factors->shape[0] != dims / 2))
+        return oxi_fail(OX_ERR_SHAPE, "rope: factors %s for %lld turning elements", oxi_tensor_text(factors),
+                        (long long)dims);
+    return oxi_rule_row(call, out);
+}
+
+OXI_RULE(attention) {
+    const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
+    int n = q->ndim;
+    bool fits = n >= 2 && k->ndim == n && v->ndim == n && oxi_is_float(q->dtype) && oxi_is_float(k->dtype) &&
+                k->dtype == v->dtype;
+    fits = fits && (q->dtype == OX_F64) == (k->dtype == OX_F64);
+    fits = fits && q->shape[n - 1] == k->shape[n - 1] && k->shape[n - 2] == v->shape[n - 2];
+    for (int d = 0; fits && d < n - 2; d++) {
+        fits = k->shape[d] == v->shape[d];
+        if (fits && d == n - 3)
+            fits = k->shape[d] > 0 ? q->shape[d] % k->shape[d] == 0 : q->shape[d] == 0;
+        else if (fits)
+            fits = q->shape[d] == k->shape[d];
+    }
+    if (!fits)
+        return oxi_fail(OX_ERR_SHAPE, "attention: q %s, k %s, v %s", oxi_tensor_text(q), oxi_tensor_text(k),
+                        oxi_tensor_text(v));
+    if (mask) {
+        bool ok = (mask->dtype == OX_BOOL || oxi_is_float(mask->dtype)) && mask->ndim <= n;
+        for (int d = 0; ok && d < mask->ndim; d++) {
+            int at = n - mask->ndim + d;
+            int64_t size = at == n - 1 ? k->shape[n - 2] : q->shape[at];
+            ok = mask->shape[d] == 1 || mask->shape[d] == size;
+        }
+        if (!ok)
+            return oxi_fail(OX_ERR_SHAPE, "attention: mask %s for q %s, k %s", oxi_tensor_text(mask),
+                            oxi_tensor_text(q), oxi_tensor_text(k));
+    }
+    int64_t shape[OX_MAX_DIMS];
+    memcpy(shape, q->shape, sizeof shape);
+    shape[n - 1] = v->shape[n - 1];
+    oxi_meta(out, q->dtype, n, shape);
+    return OX_OK;
+}
+
+/* ---- views -------------------------------------------------------------------------------------------------------------------------- */
+
+static void oxi_view_of(const ox_tensor *x, ox_tensor *out) {
+    *out = *x;
+    out->storage = NULL;
+}
+
+/* A block type's last dim must stay last and whole. */
+static ox_status oxi_check_block_view(const oxi_call *call, bool keeps_rows) {
+    if (keeps_rows || !oxi_is_block(call->in[0]->dtype)) return OX_OK;
+    return oxi_fail(OX_ERR_DTYPE, "%s: %s can be viewed by whole rows only", oxi_op_name(call),
+                    oxi_tensor_text(call->in[0]));
+}
+
+OXI_RULE(permute) {
+    const ox_tensor *x = call->in[0];
+    oxi_view_of(x, out);
+    for (int d = 0; d < x->ndim; d++) {
+        out->shape[d] = x->shape[call->attr.shape.dim[d]];
+        out->stride[d] = x->stride[call->attr.shape.dim[d]];
+    }
+    return OX_OK;
+}
+
+/* Strides for `shape` over the same elements as x, dim group by dim group; false if that needs a copy.
+ * source: at::detail::computeStride */
+static bool oxi_view_strides(const ox_tensor *x, int ndim, const int64_t *shape, int64_t *stride) {
+    if (ox_numel(x) == 0) {
+        int64_t step = 1;
+        for (int d = ndim - 1; d >= 0; d--) {
+            stride[d] = step;
+            step *= shape[d] > 0 ? shape[d] : 1;
+        }
+        return true;
+    }
+    int to = ndim - 1;
+    int64_t base = x->ndim ? x->stride[x->ndim - 1] : 1, old_count = 1, new_count = 1;
+    for (int d = x->ndim - 1; d >= 0; d--) {
+        old_count *= x->shape[d];
+        bool chunk_ends = d == 0 || (x->shape[d - 1] != 1 && x->stride[d - 1] != old_count * base);
+        if (!chunk_ends) continue;
+        while (to >= 0 && (new_count < old_count || shape[to] == 1)) {
+            stride[to] = new_count * base;
+            new_count *= shape[to--];
+        }
+        if (new_count != old_count) return false;
+        if (d > 0) {
+            base = x->stride[d - 1];
+            old_count = new_count = 1;
+        }
+    }
+    while (to >= 0 && shape[to] == 1) stride[to--] = 1;
+    return to < 0;
+}
+
+OXI_RULE(view) {
+    const ox_tensor *x = call->in[0];
+    const ox_shape *shape = &call->attr.shape;
+    oxi_view_of(x, out);
+    out->ndim = shape->ndim;
+    memcpy(out->shape, shape->dim, sizeof out->shape);
+    bool rows = shape->ndim > 0 && x->ndim > 0 &&
+                shape->dim[shape->ndim - 1] % ox_dtype_of(x->dtype)->block_elements == 0;
+    ox_status status = oxi_check_block_view(call, rows);
+    if (status == OX_OK && !oxi_view_strides(x, shape->ndim, shape->dim, out->stride))
+        status = oxi_fail(OX_ERR_SHAPE, "view: the strides of %s do not allow %s; use reshape",
+                          oxi_tensor_text(x), oxi_shape_text(shape->ndim, shape->dim));
+    return status;
+}
+
+OXI_RULE(slice) {
+    const ox_tensor *x = call->in[0];
+    int dim = call->attr.dim;
+    int64_t start = call->attr.i[0], step = call->attr.i[2], block = ox_dtype_of(x->dtype)->block_elements;
+    oxi_view_of(x, out);
+    out->shape[dim] = call->attr.i[1];
+    if (call->attr.i[1] > 0) out->offset += start * x->stride[dim];
+    if (call->attr.i[1] > 1 || step > 0) out->stride[dim] = x->stride[dim] * step;
+    bool whole_blocks = start % block == 0 && call->attr.i[1] % block == 0 && step == 1;
+    return oxi_check_block_view(call, x->stride[dim] != 1 || whole_blocks);
+}
+
+OXI_RULE(select) {
+    const ox_tensor *x = call->in[0];
+    int dim = call->attr.dim;
+    oxi_view_of(x, out);
+    out->offset += call->attr.i[0] * x->stride[dim];
+    out->ndim--;
+    for (int d = dim; d < out->ndim; d++) {
+        out->shape[d] = x->shape[d + 1];
+        out->stride[d] = x->stride[d + 1];
+    }
+    return oxi_check_block_view(call, x->stride[dim] != 1 && x->ndim > 1);
+}
+
+OXI_RULE(expand) {
+    const ox_tensor *x = call->in[0];
+    const ox_shape *shape = &call->attr.shape;
+    oxi_view_of(x, out);
+    out->ndim = shape->ndim;
+    for (int d = 0; d < shape->ndim; d++) {
+        int from = d - (shape->ndim - x->ndim);
+        int64_t old = from >= 0 ? x->shape[from] : 1;
+        out->shape[d] = shape->dim[d] == -1 && from >= 0 ? old : shape->dim[d];
+        out->stride[d] = from >= 0 && old == out->shape[d] ? x->stride[from] : 0;
+        if (out->shape[d] < 0 || (old != out->shape[d] && old != 1))
+            return oxi_fail(OX_ERR_SHAPE, "expand: %s to %s", oxi_tensor_text(x),
+                            oxi_shape_text(shape->ndim, shape->dim));
+    }
+    if (shape->ndim < x->ndim)
+        return oxi_fail(OX_ERR_SHAPE, "expand: %s to %s", oxi_tensor_text(x),
+                        oxi_shape_text(shape->ndim, shape->dim));
+    return oxi_check_shape("expand", out->dtype, out->ndim, out->shape, NULL);
+}
+
+OXI_RULE(flip) {
+    const ox_tensor *x = call->in[0];
+    oxi_view_of(x, out);
+    bool rows = true;
+    for (int d = 0; d < x->ndim; d++) {
+        if (!(call->attr.dims >> d & 1)) continue;
+        if (x->shape[d] > 0) out->offset += (x->shape[d] - 1) * x->stride[d];
+        out->stride[d] = -x->stride[d];
+        rows = rows && d < x->ndim - 1;
+    }
+    return oxi_check_block_view(call, rows);
+}
+
+OXI_RULE(diagonal) {
+    const ox_tensor *x = call->in[0];
+    int dim1 = call->attr.dim, dim2 = call->attr.mode;
+    int64_t offset = call->attr.i[0], length;
+    if (dim1 == dim2) return oxi_fail(OX_ERR_DIM, "diagonal: dim %d twice", dim1);
+    oxi_view_of(x, out);
+    length = offset >= 0
+                 ? (x->shape[dim2] - offset < x->shape[dim1] ? x->shape[dim2] - offset : x->shape[dim1])
+                 : (x->shape[dim1] + offset < x->shape[dim2] ? x->shape[dim1] + offset : x->shape[dim2]);
+    if (length < 0) length = 0;
+    if (length > 0) out->offset += offset >= 0 ? offset * x->stride[dim2] : -offset * x->stride[dim1];
+    int n = 0;
+    for (int d = 0; d < x->ndim; d++) {
+        if (d == dim1 || d == dim2) continue;
+        out->shape[n] = x->shape[d];
+        out->stride[n++] = x->stride[d];
+    }
+    out->shape[n] = length;
+    out->stride[n] = x->stride[dim1] + x->stride[dim2];
+    out->ndim = n + 1;
+    return OX_OK;
+}
+
+OXI_RULE(as_strided) {
+    const ox_tensor *x = call->in[0];
+    const ox_shape *shape = &call->attr.shape, *stride = &call->attr.stride;
+    if (shape->ndim < 0 || stride->ndim != shape->ndim)
+        return oxi_fail(OX_ERR_SHAPE, "as_strided: %d sizes, %d strides", shape->ndim, stride->ndim);
+    ox_status status = oxi_check_shape("as_strided", x->dtype, shape->ndim, shape->dim, NULL);
+    if (status != OX_OK) return status;
+    oxi_view_of(x, out);
+    out->ndim = shape->ndim;
+    out->offset = call->attr.i[0];
+    int64_t first = out->offset, last = out->offset;
+    bool fits = true, empty = false;
+    for (int d = 0; d < shape->ndim; d++) {
+        int64_t far = 0;
+        out->shape[d] = shape->dim[d];
+        out->stride[d] = stride->dim[d];
+        empty = empty || shape->dim[d] == 0;
+        fits = fits && oxi_mul_i64(shape->dim[d] - 1, stride->dim[d], &far) &&
+               oxi_add_i64(far < 0 ? first : last, far, far < 0 ? &first : &last);
+    }
+    int64_t count = (int64_t)(x->storage->bytes / (size_t)ox_dtype_of(x->dtype)->block_bytes);
+    if (out->offset < 0 || !fits || (!empty && (first < 0 || last >= count)))
+        return oxi_fail(OX_ERR_SHAPE, "as_strided: %s reaches beyond a storage of %lld elements",
+                        oxi_shape_text(shape->ndim, shape->dim), (long long)count);
+    return OX_OK;
+}
+
+OXI_RULE(unfold) {
+    const ox_tensor *x = call->in[0];
+    int dim = call->attr.dim;
+    int64_t size = call->attr.i[0], step = call->attr.i[1], length = x->ndim ? x->shape[dim] : 1;
+    if (step < 1 || size < 0 || size > length || x->ndim == OX_MAX_DIMS)
+        return oxi_fail(OX_ERR_ARG, "unfold: windows of %lld by %lld along dim %d of %s", (long long)size,
+                        (long long)step, dim, oxi_tensor_text(x));
+    oxi_view_of(x, out);
+    int64_t old_stride = x->ndim ? x->stride[dim] : 1;
+    if (x->ndim) {
+        out->shape[dim] = (length - size) / step + 1;
+        out->stride[dim] = old_stride * step;
+    }
+    out->shape[x->ndim] = size;
+    out->stride[x->ndim] = old_stride;
+    out->ndim = x->ndim + 1;
+    return OX_OK;
+}
+
+OXI_RULE(view_as_real) {
+    const ox_tensor *x = call->in[0];
+    if (x->ndim == OX_MAX_DIMS) return oxi_fail(OX_ERR_SHAPE, "view_as_real: %d dims already", OX_MAX_DIMS);
+    oxi_view_of(x, out);
+    out->dtype = OX_F32;
+    out->offset *= 2;
+    for (int d = 0; d < x->ndim; d++) out->stride[d] *= 2;
+    out->shape[x->ndim] = 2;
+    out->stride[x->ndim] = 1;
+    out->ndim++;
+    return OX_OK;
+}
+
+OXI_RULE(view_as_complex) {
+    const ox_tensor *x = call->in[0];
+    int last = x->ndim - 1;
+    bool fits =
+        x->dtype == OX_F32 && last >= 0 && x->shape[last] == 2 && x->stride[last] == 1 && x->offset % 2 == 0;
+    for (int d = 0; fits && d < last; d++) fits = x->stride[d] % 2 == 0;
+    if (!fits)
+        return oxi_fail(OX_ERR_SHAPE, "view_as_complex: %s is not f32 pairs side by side",
+                        oxi_tensor_text(x));
+    oxi_view_of(x, out);
+    out->dtype = OX_C64;
+    out->offset /= 2;
+    out->ndim--;
+    for (int d = 0; d < last; d++) out->stride[d] /= 2;
+    return OX_OK;
+}
+
+OXI_RULE(view_dtype) {
+    const ox_tensor *x = call->in[0];
+    ox_dtype dtype = call->attr.dtype;
+    const ox_dtype_info *from = ox_dtype_of(x->dtype), *to = ox_dtype_of(dtype);
+    if (to->cls == OX_CLASS_NONE || to->cls == OX_CLASS_BLOCK || to->block_bytes != from->block_bytes)
+        return oxi_fail(OX_ERR_DTYPE, "view_dtype: %s as %s: the widths differ", oxi_tensor_text(x),
+                        to->name);
+    oxi_view_of(x, out);
+    out->dtype = dtype;
+    return OX_OK;
+}

@@ -1,0 +1,367 @@
+/* The public views: each works out sizes, then makes a VIEW call whose rule does the strides. */
+
+static oxi_attrs oxi_no_attrs(void) {
+    oxi_attrs attr;
+    memset(&attr, 0, sizeof attr);
+    return attr;
+}
+
+/* x with its dims as given in order[]. */
+static ox_tensor *oxi_permuted(ox_tensor *x, const int *order) {
+    oxi_attrs attr = oxi_no_attrs();
+    attr.shape.ndim = x->ndim;
+    for (int d = 0; d < x->ndim; d++) attr.shape.dim[d] = order[d];
+    return oxi_apply_1(OXI_OP_permute, &attr, x);
+}
+
+OX_API ox_tensor *ox_transpose(ox_tensor *x, int dim0, int dim1) {
+    if (oxi_any_null(OXI_OP_permute, &x, 1)) return NULL;
+    int a = oxi_wrap_dim("transpose", dim0, x->ndim), b = oxi_wrap_dim("transpose", dim1, x->ndim);
+    int order[OX_MAX_DIMS];
+    if (a < 0 || b < 0) return NULL;
+    for (int d = 0; d < OX_MAX_DIMS; d++) order[d] = d;
+    order[a] = b;
+    order[b] = a;
+    return oxi_permuted(x, order);
+}
+
+OX_API ox_tensor *ox_t(ox_tensor *x) {
+    if (oxi_any_null(OXI_OP_permute, &x, 1)) return NULL;
+    if (x->ndim > 2)
+        return OXI_FAIL_NULL(OX_ERR_DIM, "t: %s has more than 2 dims; use transpose", oxi_tensor_text(x));
+    return x->ndim == 2 ? ox_transpose(x, 0, 1) : ox_view(x, ox_shape_of(x));
+}
+
+OX_API ox_tensor *ox_permute(ox_tensor *x, ox_shape dims) {
+    if (oxi_any_null(OXI_OP_permute, &x, 1)) return NULL;
+    if (dims.ndim != x->ndim)
+        return OXI_FAIL_NULL(OX_ERR_DIM, "permute: %d dims for %s", dims.ndim, oxi_tensor_text(x));
+    int order[OX_MAX_DIMS];
+    unsigned seen = 0;
+    for (int i = 0; i < dims.ndim; i++) {
+        int64_t wanted = dims.dim[i];
+        order[i] = oxi_wrap_dim("permute", wanted < INT32_MIN || wanted > INT32_MAX ? INT32_MAX : (int)wanted,
+                                x->ndim);
+        if (order[i] < 0) return NULL;
+        if (seen >> order[i] & 1) return OXI_FAIL_NULL(OX_ERR_DIM, "permute: dim %d twice", order[i]);
+        seen |= 1u << order[i];
+    }
+    return oxi_permuted(x, order);
+}
+
+OX_API ox_tensor *ox_movedim(ox_tensor *x, int source, int destination) {
+    if (oxi_any_null(OXI_OP_permute, &x, 1)) return NULL;
+    int from = oxi_wrap_dim("movedim", source, x->ndim), to = oxi_wrap_dim("movedim", destination, x->ndim);
+    if (from < 0 || to < 0) return NULL;
+    int order[OX_MAX_DIMS], next = 0;
+    for (int d = 0; d < x->ndim; d++) {
+        if (next == from) next++;
+        order[d] = d == to ? from : next++;
+    }
+    return oxi_permuted(x, order);
+}
+
+/* ---- other shapes over the same elements ------------------------------------------------------------------------------ */
+
+/* Works out a -1 in shape and checks that the elements are as many. */
+static bool oxi_resolve_shape(const char *op, const ox_tensor *x, ox_shape *shape) {
+    int unknown = -1;
+    int64_t known = 1, total = ox_numel(x);
+    bool fits = shape->ndim >= 0;
+    for (int d = 0; fits && d < shape->ndim; d++) {
+        if (shape->dim[d] == -1 && unknown < 0) {
+            unknown = d;
+            continue;
+        }
+        fits = shape->dim[d] >= 0 && oxi_mul_i64(known, shape->dim[d], &known);
+    }
+    if (fits && unknown >= 0) {
+        fits = known > 0 && total % known == 0;
+        if (fits) shape->dim[unknown] = total / known;
+    } else {
+        fits = fits && known == total;
+    }
+    if (!fits)
+        (void)oxi_fail(OX_ERR_SHAPE, "%s: %s to %s", op, oxi_tensor_text(x),
+                       oxi_shape_text(shape->ndim, shape->dim));
+    return fits;
+}
+
+static ox_tensor *oxi_viewed(ox_tensor *x, const ox_shape *shape) {
+    oxi_attrs attr = oxi_no_attrs();
+    attr.shape = *shape;
+    return oxi_apply_1(OXI_OP_view, &attr, x);
+}
+
+OX_API ox_tensor *ox_view(ox_tensor *x, ox_shape shape) {
+    if (oxi_any_null(OXI_OP_view, &x, 1) || !oxi_resolve_shape("view", x, &shape)) return NULL;
+    return oxi_viewed(x, &shape);
+}
+
+OX_API ox_tensor *ox_reshape(ox_tensor *x, ox_shape shape) {
+    int64_t stride[OX_MAX_DIMS];
+    if (oxi_any_null(OXI_OP_view, &x, 1) || !oxi_resolve_shape("reshape", x, &shape)) return NULL;
+    if (oxi_view_strides(x, shape.ndim, shape.dim, stride)) return oxi_viewed(x, &shape);
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *copy = ox_clone(x), *result = copy ? ox_keep(oxi_viewed(copy, &shape)) : NULL;
+    ox_scope_end(&scope);
+    return result;
+}
+
+OX_API ox_tensor *ox_flatten(ox_tensor *x, int first_dim, int last_dim) {
+    if (oxi_any_null(OXI_OP_view, &x, 1)) return NULL;
+    int first = oxi_wrap_dim("flatten", first_dim, x->ndim),
+        last = oxi_wrap_dim("flatten", last_dim, x->ndim);
+    if (first < 0 || last < 0) return NULL;
+    if (first > last) return OXI_FAIL_NULL(OX_ERR_DIM, "flatten: dims %d to %d", first, last);
+    ox_shape shape = ox_shape_from(0, NULL);
+    int64_t merged = 1;
+    for (int d = 0; d < x->ndim; d++) {
+        if (d < first || d > last) {
+            shape.dim[shape.ndim++] = x->shape[d];
+            continue;
+        }
+        merged *= x->shape[d];
+        if (d == last) shape.dim[shape.ndim++] = merged;
+    }
+    if (x->ndim == 0) shape.dim[shape.ndim++] = 1;
+    return ox_reshape(x, shape);
+}
+
+OX_API ox_tensor *ox_unflatten(ox_tensor *x, int dim, ox_shape sizes) {
+    if (oxi_any_null(OXI_OP_view, &x, 1)) return NULL;
+    int at = oxi_wrap_dim("unflatten", dim, x->ndim);
+    if (at < 0) return NULL;
+    if (x->ndim == 0 || sizes.ndim < 1 || x->ndim - 1 + sizes.ndim > OX_MAX_DIMS)
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "unflatten: dim %d of %s into %d", dim, oxi_tensor_text(x),
+                             sizes.ndim);
+    ox_shape shape = ox_shape_from(0, NULL);
+    ox_tensor part; /* the dim alone, so that its -1 is worked out on its own */
+    oxi_meta(&part, OX_U8, 1, &x->shape[at]);
+    if (!oxi_resolve_shape("unflatten", &part, &sizes)) return NULL;
+    for (int d = 0; d < x->ndim; d++) {
+        if (d != at) {
+            shape.dim[shape.ndim++] = x->shape[d];
+            continue;
+        }
+        for (int s = 0; s < sizes.ndim; s++) shape.dim[shape.ndim++] = sizes.dim[s];
+    }
+    return oxi_viewed(x, &shape);
+}
+
+OX_API ox_tensor *ox_squeeze(ox_tensor *x, int dim) {
+    if (oxi_any_null(OXI_OP_view, &x, 1)) return NULL;
+    int at = oxi_wrap_dim("squeeze", dim, x->ndim);
+    if (at < 0) return NULL;
+    ox_shape shape = ox_shape_from(0, NULL);
+    for (int d = 0; d < x->ndim; d++)
+        if (d != at || x->shape[d] != 1) shape.dim[shape.ndim++] = x->shape[d];
+    return oxi_viewed(x, &shape);
+}
+
+OX_API ox_tensor *ox_squeeze_all(ox_tensor *x) {
+    if (oxi_any_null(OXI_OP_view, &x, 1)) return NULL;
+    ox_shape shape = ox_shape_from(0, NULL);
+    for (int d = 0; d < x->ndim; d++)
+        if (x->shape[d] != 1) shape.dim[shape.ndim++] = x->shape[d];
+    return oxi_viewed(x, &shape);
+}
+
+OX_API ox_tensor *ox_unsqueeze(ox_tensor *x, int dim) {
+    if (oxi_any_null(OXI_OP_view, &x, 1)) return NULL;
+    int at = oxi_wrap_dim("unsqueeze", dim, x->ndim + 1);
+    if (at < 0) return NULL;
+    if (x->ndim == OX_MAX_DIMS) return OXI_FAIL_NULL(OX_ERR_SHAPE, "unsqueeze: %d dims already", OX_MAX_DIMS);
+    ox_shape shape = ox_shape_from(0, NULL);
+    for (int d = 0; d <= x->ndim; d++) shape.dim[shape.ndim++] = d == at ? 1 : x->shape[d < at ? d : d - 1];
+    return oxi_viewed(x, &shape);
+}
+
+/* ---- parts ---------------------------------------------------------------------------------------------------------------- */
+
+static ox_tensor *oxi_sliced(ox_tensor *x, int dim, int64_t start, int64_t length, int64_t step) {
+    oxi_attrs attr = oxi_no_attrs();
+    attr.dim = dim;
+    attr.i[0] = start;
+    attr.i[1] = length;
+    attr.i[2] = step;
+    return oxi_apply_1(OXI_OP_slice, &attr, x);
+}
+
+/* A dim that really exists, for views that have no meaning on 0-dim tensors. */
+static int oxi_own_dim(const char *op, const ox_tensor *x, int dim) {
+    if (x->ndim > 0) return oxi_wrap_dim(op, dim, x->ndim);
+    (void)oxi_fail(OX_ERR_DIM, "%s: a 0-dim tensor has no dim %d", op, dim);
+    return -1;
+}
+
+OX_API ox_tensor *ox_narrow(ox_tensor *x, int dim, int64_t start, int64_t length) {
+    if (oxi_any_null(OXI_OP_slice, &x, 1)) return NULL;
+    int at = oxi_own_dim("narrow", x, dim);
+    if (at < 0) return NULL;
+    int64_t size = x->shape[at], from = start < 0 ? start + size : start;
+    if (from < 0 || from > size || length < 0 || length > size - from)
+        return OXI_FAIL_NULL(OX_ERR_INDEX, "narrow: %lld elements from %lld along dim %d of %s",
+                             (long long)length, (long long)start, at, oxi_tensor_text(x));
+    return oxi_sliced(x, at, from, length, 1);
+}
+
+OX_API ox_tensor *ox_slice(ox_tensor *x, int dim, int64_t start, int64_t end, int64_t step) {
+    if (oxi_any_null(OXI_OP_slice, &x, 1)) return NULL;
+    int at = oxi_own_dim("slice", x, dim);
+    if (at < 0) return NULL;
+    if (step == 0 || step == INT64_MIN) return OXI_FAIL_NULL(OX_ERR_ARG, "slice: step %lld", (long long)step);
+    int64_t size = x->shape[at], low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
+    int64_t from = start == OX_END ? high : start < 0 ? start + size : start;
+    int64_t to = end == OX_END ? (step > 0 ? size : -1) : end < 0 ? end + size : end;
+    from = from < low ? low : from > high ? high : from;
+    to = to < low ? low : to > high ? high : to;
+    int64_t span = step > 0 ? to - from : from - to, stride = step > 0 ? step : -step;
+    return oxi_sliced(x, at, from, span > 0 ? (span - 1) / stride + 1 : 0, step);
+}
+
+OX_API ox_tensor *ox_select(ox_tensor *x, int dim, int64_t index) {
+    if (oxi_any_null(OXI_OP_select, &x, 1)) return NULL;
+    oxi_attrs attr = oxi_no_attrs();
+    attr.dim = oxi_own_dim("select", x, dim);
+    if (attr.dim < 0) return NULL;
+    int64_t size = x->shape[attr.dim];
+    attr.i[0] = index < 0 ? index + size : index;
+    if (attr.i[0] < 0 || attr.i[0] >= size)
+        return OXI_FAIL_NULL(OX_ERR_INDEX, "select: index %lld along dim %d of %s", (long long)index,
+                             attr.dim, oxi_tensor_text(x));
+    return oxi_apply_1(OXI_OP_select, &attr, x);
+}
+
+OX_API ox_tensor *ox_expand(ox_tensor *x, ox_shape shape) {
+    if (oxi_any_null(OXI_OP_expand, &x, 1)) return NULL;
+    if (shape.ndim < 0) return OXI_FAIL_NULL(OX_ERR_SHAPE, "expand: more than %d dims", OX_MAX_DIMS);
+    oxi_attrs attr = oxi_no_attrs();
+    attr.shape = shape;
+    return oxi_apply_1(OXI_OP_expand, &attr, x);
+}
+OX_API ox_tensor *ox_expand_as(ox_tensor *x, const ox_tensor *like) {
+    return like ? ox_expand(x, ox_shape_of(like)) : NULL;
+}
+
+/* A list of dims as a bit set; false and an error if one is out of range or there twice. */
+static bool oxi_dim_set(const char *op, const ox_tensor *x, const ox_shape *dims, uint32_t *set) {
+    *set = 0;
+    if (dims->ndim < 0) {
+        (void)oxi_fail(OX_ERR_DIM, "%s: more than %d dims", op, OX_MAX_DIMS);
+        return false;
+    }
+    for (int i = 0; i < dims->ndim; i++) {
+        int64_t wanted = dims->dim[i];
+        int dim =
+            oxi_wrap_dim(op, wanted < INT32_MIN || wanted > INT32_MAX ? INT32_MAX : (int)wanted, x->ndim);
+        if (dim < 0) return false;
+        if (*set >> dim & 1) {
+            (void)oxi_fail(OX_ERR_DIM, "%s: dim %d twice", op, dim);
+            return false;
+        }
+        *set |= 1u << dim;
+    }
+    return true;
+}
+
+OX_API ox_tensor *ox_flip(ox_tensor *x, ox_shape dims) {
+    if (oxi_any_null(OXI_OP_flip, &x, 1)) return NULL;
+    oxi_attrs attr = oxi_no_attrs();
+    return oxi_dim_set("flip", x, &dims, &attr.dims) ? oxi_apply_1(OXI_OP_flip, &attr, x) : NULL;
+}
+
+OX_API ox_tensor *ox_diagonal(ox_tensor *x, int64_t offset, int dim1, int dim2) {
+    if (oxi_any_null(OXI_OP_diagonal, &x, 1)) return NULL;
+    oxi_attrs attr = oxi_no_attrs();
+    attr.i[0] = offset;
+    attr.dim = oxi_own_dim("diagonal", x, dim1);
+    attr.mode = oxi_own_dim("diagonal", x, dim2);
+    if (offset == INT64_MIN) return OXI_FAIL_NULL(OX_ERR_ARG, "diagonal: offset %lld", (long long)offset);
+    return attr.dim < 0 || attr.mode < 0 ? NULL : oxi_apply_1(OXI_OP_diagonal, &attr, x);
+}
+
+OX_API ox_tensor *ox_as_strided(ox_tensor *x, ox_shape shape, ox_shape strides, int64_t offset) {
+    oxi_attrs attr = oxi_no_attrs();
+    attr.shape = shape;
+    attr.stride = strides;
+    attr.i[0] = offset;
+    return oxi_apply_1(OXI_OP_as_strided, &attr, x);
+}
+
+OX_API ox_tensor *ox_unfold(ox_tensor *x, int dim, int64_t size, int64_t step) {
+    if (oxi_any_null(OXI_OP_unfold, &x, 1)) return NULL;
+    oxi_attrs attr = oxi_no_attrs();
+    attr.dim = oxi_wrap_dim("unfold", dim, x->ndim);
+    attr.i[0] = size;
+    attr.i[1] = step;
+    return attr.dim < 0 ? NULL : oxi_apply_1(OXI_OP_unfold, &attr, x);
+}
+
+OX_API ox_tensor *ox_view_as_real(ox_tensor *x) {
+    return oxi_apply_1(OXI_OP_view_as_real, NULL, x);
+}
+OX_API ox_tensor *ox_view_as_complex(ox_tensor *x) {
+    return oxi_apply_1(OXI_OP_view_as_complex, NULL, x);
+}
+OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype) {
+    oxi_attrs attr = oxi_no_attrs();
+    attr.dtype = dtype;
+    return oxi_apply_1(OXI_OP_view_dtype, &attr, x);
+}
+
+/* ---- lists of views --------------------------------------------------------------------------------------------------------- */
+
+OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, int64_t room) {
+    if (oxi_any_null(OXI_OP_slice, &x, 1)) return -1;
+    int at = oxi_own_dim("split", x, dim);
+    if (at < 0) return -1;
+    int64_t length = x->shape[at];
+    if (size < 0 || (size == 0 && length > 0)) {
+        (void)oxi_fail(OX_ERR_ARG, "split: parts of %lld along dim %d of %s", (long long)size, at,
+                       oxi_tensor_text(x));
+        return -1;
+    }
+    int64_t count = length == 0 ? 1 : (length - 1) / size + 1;
+    for (int64_t i = 0; i < count && i < room; i++) {
+        int64_t start = i * size, left = length - start;
+        out[i] = oxi_sliced(x, at, start, left < size ? left : size, 1);
+        if (!out[i]) {
+            while (i-- > 0) {
+                ox_release(out[i]);
+                out[i] = NULL;
+            }
+            return -1;
+        }
+    }
+    return count;
+}
+
+OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, int64_t room) {
+    if (oxi_any_null(OXI_OP_slice, &x, 1)) return -1;
+    int at = oxi_own_dim("chunk", x, dim);
+    if (at < 0) return -1;
+    if (chunks < 1) {
+        (void)oxi_fail(OX_ERR_ARG, "chunk: %lld chunks", (long long)chunks);
+        return -1;
+    }
+    int64_t length = x->shape[at];
+    return ox_split(x, length == 0 ? 0 : (length - 1) / chunks + 1, dim, out, room);
+}
+
+OX_API int64_t ox_unbind(ox_tensor *x, int dim, ox_tensor **out, int64_t room) {
+    if (oxi_any_null(OXI_OP_select, &x, 1)) return -1;
+    int at = oxi_own_dim("unbind", x, dim);
+    if (at < 0) return -1;
+    for (int64_t i = 0; i < x->shape[at] && i < room; i++) {
+        out[i] = ox_select(x, at, i);
+        if (!out[i]) {
+            while (i-- > 0) {
+                ox_release(out[i]);
+                out[i] = NULL;
+            }
+            return -1;
+        }
+    }
+    return x->shape[at];
+}

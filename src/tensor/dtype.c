@@ -1,0 +1,65 @@
+/* The dtype table's look-ups and promotion.
+ * Everything is a column of OX_DTYPE_LIST; promotion follows torch.promote_types by class, then by width. */
+
+static const ox_dtype_info oxi_dtypes[OX_DTYPE_COUNT] = {{"none", 1, 0, OX_CLASS_NONE, -1, "", ""},
+#define OXI_X(name, id, text, elements, bytes, cls, gguf, safetensors, npy) \
+    {text, elements, bytes, cls, gguf, safetensors, npy},
+                                                         OX_DTYPE_LIST(OXI_X)
+#undef OXI_X
+};
+
+#define OXI_X(name, id, text, elements, bytes, cls, gguf, safetensors, npy) \
+    typedef char oxi_check_id_##name[(name) == (id) ? 1 : -1];
+OX_DTYPE_LIST(OXI_X)
+#undef OXI_X
+
+OX_API const ox_dtype_info *ox_dtype_of(ox_dtype dtype) {
+    return &oxi_dtypes[(int)dtype > 0 && dtype < OX_DTYPE_COUNT ? (int)dtype : 0];
+}
+
+OX_API const char *ox_dtype_name(ox_dtype dtype) {
+    return ox_dtype_of(dtype)->name;
+}
+
+OX_API ox_dtype ox_dtype_by_name(const char *name) {
+    for (int d = 1; name && d < OX_DTYPE_COUNT; d++)
+        if (strcmp(oxi_dtypes[d].name, name) == 0) return (ox_dtype)d;
+    return OX_DTYPE_NONE;
+}
+
+static bool oxi_is_float(ox_dtype dtype) {
+    return ox_dtype_of(dtype)->cls == OX_CLASS_FLOAT;
+}
+static bool oxi_is_int(ox_dtype dtype) {
+    return ox_dtype_of(dtype)->cls == OX_CLASS_INT;
+}
+static bool oxi_is_block(ox_dtype dtype) {
+    return ox_dtype_of(dtype)->cls == OX_CLASS_BLOCK;
+}
+static bool oxi_is_f8(ox_dtype dtype) {
+    return dtype == OX_F8_E4M3 || dtype == OX_F8_E5M2;
+}
+
+/* Two different integer types: the wider signed one; u8 needs one more bit than itself; torch has no rule for
+ * the wider unsigned types. */
+static ox_dtype oxi_promote_ints(ox_dtype a, ox_dtype b) {
+    int widest = ox_dtype_of(a)->block_bytes, other = ox_dtype_of(b)->block_bytes;
+    if (widest < other) widest = other;
+    if (a == OX_U16 || a == OX_U32 || a == OX_U64 || b == OX_U16 || b == OX_U32 || b == OX_U64)
+        return OX_DTYPE_NONE;
+    if (widest == 1) return OX_I16;
+    return widest == 2 ? OX_I16 : widest == 4 ? OX_I32 : OX_I64;
+}
+
+OX_API ox_dtype ox_promote_types(ox_dtype a, ox_dtype b) {
+    ox_class ca = ox_dtype_of(a)->cls, cb = ox_dtype_of(b)->cls;
+    if (ca == OX_CLASS_NONE || cb == OX_CLASS_NONE || ca == OX_CLASS_BLOCK || cb == OX_CLASS_BLOCK)
+        return OX_DTYPE_NONE;
+    if (a == b) return a;
+    if (oxi_is_f8(a) || oxi_is_f8(b)) return OX_DTYPE_NONE;
+    if (ca == OX_CLASS_COMPLEX || cb == OX_CLASS_COMPLEX)
+        return a == OX_F64 || b == OX_F64 ? OX_DTYPE_NONE : OX_C64;
+    if (ca != cb) return ca > cb ? a : b;
+    if (ca == OX_CLASS_INT) return oxi_promote_ints(a, b);
+    return a == OX_F64 || b == OX_F64 ? OX_F64 : OX_F32; /* two different floats */
+}

@@ -1,0 +1,85 @@
+/* What the rooms above use of tensor/: storages, devices, making tensors from parts, walking strides.
+ * A tensor header comes from type-stable memory, so a late ox_release is counted, not a crash. */
+#ifndef OX_TENSOR_INTERNAL_H
+#define OX_TENSOR_INTERNAL_H
+
+struct oxi_call;
+
+/* A device is this struct. Pointers it hands out are its own handles; only `host` devices' are addresses. */
+struct ox_device {
+    const char *name;                /* "cpu", "vulkan:0" */
+    bool host;                       /* memory can be read by the CPU as it lies */
+    ox_status (*alloc)(ox_device *self, size_t bytes, void **out);
+    void (*free)(ox_device *self, void *memory, size_t bytes);
+    ox_status (*read)(ox_device *self, const void *memory, size_t offset, void *out, size_t bytes);
+    ox_status (*write)(ox_device *self, void *memory, size_t offset, const void *data, size_t bytes);
+    ox_status (*copy)(ox_device *self, void *to, size_t to_offset, const void *from, size_t from_offset, size_t bytes);
+    bool (*supports)(ox_device *self, const struct oxi_call *call);
+    ox_status (*run)(ox_device *self, const struct oxi_call *call);
+    ox_status (*sync)(ox_device *self);
+    void *state;
+};
+
+/* Reference-counted memory of a device. */
+struct ox_storage {
+    int64_t references;
+    ox_device *device;
+    void *data;                      /* host devices: the address of element 0 */
+    size_t bytes;
+    ox_release_fn release;           /* borrowed memory: called at the end; NULL = the device's free */
+    void *release_user;
+    void *release_data;              /* what release gets: the address the lender gave */
+    bool borrowed;                   /* not from device->alloc */
+    bool read_only;                  /* in-place ops are refused */
+    int64_t version;                 /* counts in-place changes */
+};
+
+static ox_storage *oxi_storage_new(ox_device *device, size_t bytes);               /* one reference */
+static ox_storage *oxi_storage_borrow(ox_device *device, void *data, size_t bytes, ox_release_fn release, void *user);
+static void oxi_storage_retain(ox_storage *storage);
+static void oxi_storage_release(ox_storage *storage);
+
+/* A contiguous tensor with storage of its own, registered in the innermost scope. */
+static ox_tensor *oxi_tensor_new(ox_device *device, ox_dtype dtype, int ndim, const int64_t *shape);
+/* A tensor over `storage` (which gains a reference) with the dtype, shape, stride, offset of `meta`. */
+static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta);
+/* Fills shape and contiguous strides of a header that only describes (no storage). */
+static void oxi_meta(ox_tensor *meta, ox_dtype dtype, int ndim, const int64_t *shape);
+
+/* Checks a shape: dims >= 0, at most OX_MAX_DIMS, numel and bytes fit. `op` starts the message. */
+static ox_status oxi_check_shape(const char *op, ox_dtype dtype, int ndim, const int64_t *shape, size_t *bytes);
+/* dim in [-ndim, ndim) -> [0, ndim); -1 and OX_ERR_DIM otherwise. 0-d tensors count as 1-d, as in torch. */
+static int oxi_wrap_dim(const char *op, int dim, int ndim);
+/* Bytes from the start of the storage to element `offset`; for block types offset is a multiple of the block. */
+static size_t oxi_byte_offset(ox_dtype dtype, int64_t offset);
+/* Host address of the first element; the tensor must be on a host device. */
+static char *oxi_ptr(const ox_tensor *t);
+/* "[2,3]" and "f32[2,3]" into one of a few rotating per-thread buffers, for messages. */
+static const char *oxi_shape_text(int ndim, const int64_t *shape);
+static const char *oxi_tensor_text(const ox_tensor *t);
+
+static bool oxi_is_float(ox_dtype dtype);
+static bool oxi_is_block(ox_dtype dtype);
+static bool oxi_is_int(ox_dtype dtype);                       /* bool is not */
+
+/* t itself if it is contiguous, otherwise a contiguous copy; in both cases a reference the caller releases. */
+static ox_tensor *oxi_contiguous(ox_tensor *t);
+
+/* ---- one element at a time, for slow paths and printing ------------------------------------------------------- */
+
+static double oxi_f16_to_f64(uint16_t h);
+static uint16_t oxi_f32_to_f16(float f);                      /* to nearest even, overflow to infinity, NaN kept */
+static float oxi_bf16_to_f32(uint16_t h);
+static uint16_t oxi_f32_to_bf16(float f);
+static float oxi_f16_to_f32(uint16_t h);
+static float oxi_f8_e4m3_to_f32(uint8_t b);                   /* fn: no infinity, NaN 0x7f */
+static uint8_t oxi_f32_to_f8_e4m3(float f);                   /* as torch: overflow to NaN */
+static float oxi_f8_e5m2_to_f32(uint8_t b);
+static uint8_t oxi_f32_to_f8_e5m2(float f);                   /* overflow to infinity */
+/* The number at `element` (any alignment), of a plain dtype; c64: its real part. Floats to i64 truncate. */
+static double oxi_element_to_f64(ox_dtype dtype, const void *element);
+static int64_t oxi_element_to_i64(ox_dtype dtype, const void *element);   /* u64: its bits */
+/* Expands n elements of a block type; NULL until the CPU room registers its own. */
+static void (*oxi_expand_hook)(ox_dtype dtype, int64_t n, const void *blocks, float *out);
+
+#endif

@@ -1,0 +1,47 @@
+/* Reference-counted device memory.
+ * The last release gives borrowed memory back to its lender and the rest to the device.
+ * Shared by all views of a tensor; called by tensor.c and the file readers. */
+
+static ox_storage *oxi_storage_header(ox_device *device, void *data, size_t bytes) {
+    ox_storage *storage = (ox_storage *)oxi_calloc(1, sizeof *storage);
+    if (!storage) return NULL;
+    storage->references = 1;
+    storage->device = device;
+    storage->data = data;
+    storage->bytes = bytes;
+    oxi_atomic_add(&oxi_stat_storages, 1);
+    return storage;
+}
+
+static ox_storage *oxi_storage_new(ox_device *device, size_t bytes) {
+    void *data = NULL;
+    if (device->alloc(device, bytes, &data) != OX_OK) return NULL;
+    ox_storage *storage = oxi_storage_header(device, data, bytes);
+    if (!storage) device->free(device, data, bytes);
+    return storage;
+}
+
+static ox_storage *oxi_storage_borrow(ox_device *device, void *data, size_t bytes, ox_release_fn release,
+                                      void *user) {
+    ox_storage *storage = oxi_storage_header(device, data, bytes);
+    if (!storage) return NULL;
+    storage->borrowed = true;
+    storage->release = release;
+    storage->release_user = user;
+    storage->release_data = data;
+    return storage;
+}
+
+static void oxi_storage_retain(ox_storage *storage) {
+    oxi_atomic_add(&storage->references, 1);
+}
+
+static void oxi_storage_release(ox_storage *storage) {
+    if (!storage || oxi_atomic_add(&storage->references, -1) != 0) return;
+    if (!storage->borrowed)
+        storage->device->free(storage->device, storage->data, storage->bytes);
+    else if (storage->release)
+        storage->release(storage->release_user, storage->release_data);
+    oxi_free(storage, sizeof *storage);
+    oxi_atomic_add(&oxi_stat_storages, -1);
+}
