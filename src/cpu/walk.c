@@ -35,6 +35,13 @@ typedef struct oxi_cursor {
 /* Called once for each piece of a walk; lane as in oxi_parallel_for. */
 typedef void (*oxi_walk_piece)(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane);
 
+static OXI_UNUSED int64_t oxi_min_i64(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* For kernels whose op has no attributes; never written (C++ wants no constants without values). */
+static oxi_attrs oxi_plain_attrs;
+
 /* ---- lanes --------------------------------------------------------------------------------------------- */
 
 /* The lane that holds every number of a plain dtype exactly and is computed in by default. */

@@ -1,0 +1,703 @@
+/* Reductions (sum, mean, prod, amax, all, var, logsumexp, norm, argmax ...) over any dims of any strides.
+ * The operand is kept positions times a line of reduced ones. Lines are cut into chunks whatever the number
+ * of threads; partial results are merged in order, in 64 bits. Called by the CPU device. */
+
+#define OXI_REDUCE_BLOCK 2048  /* elements that several passes read while they are in the L1 cache */
+#define OXI_REDUCE_LINE 65536  /* elements of a chunk of a line, and of a task */
+#define OXI_REDUCE_BUFFER 1024 /* elements converted at a time; kept positions of a tile */
+#define OXI_REDUCE_ROWS 8      /* rows of a tile converted at a time */
+#define OXI_STRIP 64           /* columns handled together, a constant so that compilers vectorise */
+
+typedef enum oxi_reduce_kind {
+    OXI_REDUCE_SUM,
+    OXI_REDUCE_PROD,
+    OXI_REDUCE_COUNT,
+    OXI_REDUCE_MAX,
+    OXI_REDUCE_MIN,
+    OXI_REDUCE_MAX_PLACE,
+    OXI_REDUCE_MIN_PLACE,
+    OXI_REDUCE_SQUARES,
+    OXI_REDUCE_MOMENTS,
+    OXI_REDUCE_LOGSUMEXP,
+    OXI_REDUCE_KINDS
+} oxi_reduce_kind;
+
+/* What is known of `width` columns after `count` elements of each: two values a column.
+ *   sum, prod, squares  a = the running value; c64: a real, b imaginary part       count  a = int64 non-zeros
+ *   max, min            a = the best, in the lane's type; with place b = int64 index of it
+ *   moments             a = mean, b = sum of squared distances from it
+ *   logsumexp           a = largest x, b = sum of e^(x - oxi_exp_shift(a)) */
+typedef struct oxi_partial {
+    void *a, *b;
+    int64_t count;
+} oxi_partial;
+
+/* How one kind is reduced in one lane. begin NULL = zeros; position = index of the first in its line. */
+typedef struct oxi_reducer {
+    void (*begin)(oxi_partial *p, int64_t width);
+    void (*row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements, int64_t position);
+    void (*columns)(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows, const void *elements,
+                    int64_t row_stride, int64_t position);
+    void (*merge)(oxi_partial *p, int64_t width, const oxi_partial *later);
+} oxi_reducer;
+
+/* ---- moments and log-sum-exp: merging ------------------------------------------------------------------ */
+
+/* Joins n elements of that mean and sum of squares to `count` earlier ones (Chan, Golub & LeVeque 1979). */
+static void oxi_moments_add(double *mean, double *squares, int64_t count, double other_mean,
+                            double other_squares, int64_t n) {
+    double distance = other_mean - *mean, share = (double)n / (double)(count + n);
+    *mean += distance * share;
+    *squares += other_squares + distance * distance * (double)count * share;
+}
+
+/* The exponent's shift for a largest element: infinities are not subtracted, they would give NaN. */
+static double oxi_exp_shift(double most) {
+    return isfinite(most) ? most : 0;
+}
+
+static void oxi_logsumexp_add(double *most, double *sum, double other_most, double other_sum) {
+    double joint = other_most > *most || other_most != other_most ? other_most : *most;
+    double shift = oxi_exp_shift(joint);
+    double here = oxi_exp_shift(*most), there = oxi_exp_shift(other_most);
+    if (here != shift && *sum != 0) *sum *= exp(here - shift);
+    if (there != shift && other_sum != 0) other_sum *= exp(there - shift);
+    *sum += other_sum;
+    *most = joint;
+}
+
+static void oxi_moments_merge(oxi_partial *p, int64_t width, const oxi_partial *later) {
+    double *mean = (double *)p->a, *squares = (double *)p->b;
+    const double *other_mean = (const double *)later->a, *other_squares = (const double *)later->b;
+    for (int64_t c = 0; c < width; c++) {
+        oxi_moments_add(mean + c, squares + c, p->count, other_mean[c], other_squares[c], later->count);
+    }
+}
+
+static void oxi_logsumexp_merge(oxi_partial *p, int64_t width, const oxi_partial *later) {
+    double *most = (double *)p->a, *sum = (double *)p->b;
+    const double *other_most = (const double *)later->a, *other_sum = (const double *)later->b;
+    for (int64_t c = 0; c < width; c++) oxi_logsumexp_add(most + c, sum + c, other_most[c], other_sum[c]);
+}
+
+static void oxi_logsumexp_begin(oxi_partial *p, int64_t width) {
+    for (int64_t c = 0; c < width; c++) ((double *)p->a)[c] = -INFINITY;
+}
+
+/* ---- stamping the lanes -------------------------------------------------------------------------------- */
+
+#define OXI_BEATS_MAX(x, y) ((x) > (y))
+#define OXI_BEATS_MIN(x, y) ((x) < (y))
+#define OXI_FLOAT_IS_NAN(x) ((x) != (x))
+#define OXI_INT_IS_NAN(x) 0
+
+#define OXI_T float
+#define OXI_LANE OXI_LANE_F32
+#define OXI_IS_NAN OXI_FLOAT_IS_NAN
+#define OXI_NAME(x) oxi_max_##x##_f32
+#define OXI_BEATS OXI_BEATS_MAX
+#define OXI_MAP_OP OXI_OP_maximum
+#define OXI_EXTREME_OF(k, n, x) (k)->row_max(n, x)
+#include "cpu/reduce_extreme.inc"
+#define OXI_NAME(x) oxi_min_##x##_f32
+#define OXI_BEATS OXI_BEATS_MIN
+#define OXI_MAP_OP OXI_OP_minimum
+#define OXI_EXTREME_OF(k, n, x) (k)->row_min(n, x)
+#include "cpu/reduce_extreme.inc"
+#undef OXI_T
+#undef OXI_LANE
+
+#define OXI_T double
+#define OXI_LANE OXI_LANE_F64
+#define OXI_NAME(x) oxi_max_##x##_f64
+#define OXI_BEATS OXI_BEATS_MAX
+#define OXI_MAP_OP OXI_OP_maximum
+#include "cpu/reduce_extreme.inc"
+#define OXI_NAME(x) oxi_min_##x##_f64
+#define OXI_BEATS OXI_BEATS_MIN
+#define OXI_MAP_OP OXI_OP_minimum
+#include "cpu/reduce_extreme.inc"
+#undef OXI_T
+#undef OXI_LANE
+#undef OXI_IS_NAN
+
+#define OXI_T int64_t
+#define OXI_LANE OXI_LANE_I64
+#define OXI_IS_NAN OXI_INT_IS_NAN
+#define OXI_NAME(x) oxi_max_##x##_i64
+#define OXI_BEATS OXI_BEATS_MAX
+#define OXI_MAP_OP OXI_OP_maximum
+#include "cpu/reduce_extreme.inc"
+#define OXI_NAME(x) oxi_min_##x##_i64
+#define OXI_BEATS OXI_BEATS_MIN
+#define OXI_MAP_OP OXI_OP_minimum
+#include "cpu/reduce_extreme.inc"
+#undef OXI_T
+#undef OXI_LANE
+
+#define OXI_T uint64_t
+#define OXI_LANE OXI_LANE_U64
+#define OXI_NAME(x) oxi_max_##x##_u64
+#define OXI_BEATS OXI_BEATS_MAX
+#define OXI_MAP_OP OXI_OP_maximum
+#include "cpu/reduce_extreme.inc"
+#define OXI_NAME(x) oxi_min_##x##_u64
+#define OXI_BEATS OXI_BEATS_MIN
+#define OXI_MAP_OP OXI_OP_minimum
+#include "cpu/reduce_extreme.inc"
+#undef OXI_T
+#undef OXI_LANE
+#undef OXI_IS_NAN
+
+#define OXI_T float
+#define OXI_A double
+#define OXI_NAME(x) oxi_##x##_f32
+#define OXI_REAL 1
+#define OXI_LANE OXI_LANE_F32
+#define OXI_EXP_SUM(k, n, x, shift) (k)->row_exp_sum(n, x, shift, NULL)
+#include "cpu/reduce_lane.inc"
+
+#define OXI_T double
+#define OXI_A double
+#define OXI_NAME(x) oxi_##x##_f64
+#define OXI_REAL 1
+#define OXI_LANE OXI_LANE_F64
+#define OXI_EXP_SUM(k, n, x, shift) oxi_exp_sum_f64(k, n, x, shift)
+#include "cpu/reduce_lane.inc"
+
+/* Signed sums wrap: they are added as unsigned numbers. */
+#define OXI_T int64_t
+#define OXI_A uint64_t
+#define OXI_NAME(x) oxi_##x##_i64
+#define OXI_REAL 0
+#define OXI_LANE OXI_LANE_I64
+#include "cpu/reduce_lane.inc"
+
+#define OXI_T uint64_t
+#define OXI_A uint64_t
+#define OXI_NAME(x) oxi_##x##_u64
+#define OXI_REAL 0
+#define OXI_LANE OXI_LANE_U64
+#include "cpu/reduce_lane.inc"
+
+/* ---- f32 rows, by the tier's kernels ------------------------------------------------------------------- */
+
+/* Sum of squared distances from `mean`; again in double where the kernel's f32 squares leave their range. */
+static double oxi_square_sum(const oxi_kernels *k, int64_t n, const float *x, float mean) {
+    double sum = k->row_square_sum(n, x, mean);
+    return sum > 1e-25 && sum < 1e38 ? sum : oxi_square_sum_f32(n, x, mean);
+}
+
+static void oxi_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                        int64_t position) {
+    double sum = k->row_sum(n, (const float *)elements);
+    if (isfinite(sum))
+        *(double *)p->a += sum;
+    else
+        oxi_sum_row_f32(k, p, n, elements, position); /* perhaps only f32 overflowed */
+}
+
+static void oxi_squares_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                            int64_t position) {
+    (void)position;
+    for (int64_t done = 0, m; done < n; done += m) {
+        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
+        *(double *)p->a += oxi_square_sum(k, m, (const float *)elements + done, 0);
+    }
+}
+
+/* Distances from a rounded mean are exact where they are small, so their sum corrects that mean. */
+static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                            int64_t position) {
+    float distance[OXI_REDUCE_BLOCK];
+    for (int64_t done = 0, m; done < n; done += m) {
+        const float *x = (const float *)elements + done;
+        double sum, squares, shift;
+        float mean;
+        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
+        mean = (float)(k->row_sum(m, x) / (double)m);
+        if (!isfinite(mean)) {
+            oxi_partial block = *p;
+            block.count += done;
+            oxi_moments_row_f32(k, &block, m, x, position);
+            continue;
+        }
+        k->row_affine(m, x, mean, 1, NULL, NULL, distance);
+        sum = k->row_sum(m, distance);
+        squares = oxi_square_sum(k, m, distance, 0);
+        shift = sum / (double)m;
+        squares -= sum * shift;
+        oxi_moments_add((double *)p->a, (double *)p->b, p->count + done, mean + shift,
+                        squares > 0 ? squares : 0, m);
+    }
+}
+
+/* ---- c64 ----------------------------------------------------------------------------------------------- */
+
+static void oxi_sum_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
+                                const void *elements, int64_t row_stride, int64_t position) {
+    const float *x = (const float *)elements;
+    double *real = (double *)p->a, *imaginary = (double *)p->b;
+    (void)k;
+    (void)position;
+    for (int64_t r = 0; r < rows; r++, x += 2 * row_stride) {
+        for (int64_t c = 0; c < width; c++) {
+            real[c] += x[2 * c];
+            imaginary[c] += x[2 * c + 1];
+        }
+    }
+}
+
+static void oxi_count_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
+                                  const void *elements, int64_t row_stride, int64_t position) {
+    const float *x = (const float *)elements;
+    int64_t *total = (int64_t *)p->a;
+    (void)k;
+    (void)position;
+    for (int64_t r = 0; r < rows; r++, x += 2 * row_stride) {
+        for (int64_t c = 0; c < width; c++) total[c] += x[2 * c] != 0 || x[2 * c + 1] != 0;
+    }
+}
+
+/* A row is a column of width 1. */
+static void oxi_sum_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                            int64_t position) {
+    oxi_sum_columns_c64(k, p, 1, n, elements, 1, position);
+}
+
+static void oxi_count_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                              int64_t position) {
+    oxi_count_columns_c64(k, p, 1, n, elements, 1, position);
+}
+
+static void oxi_sum_merge_c64(oxi_partial *p, int64_t width, const oxi_partial *later) {
+    for (int64_t c = 0; c < width; c++) {
+        ((double *)p->a)[c] += ((const double *)later->a)[c];
+        ((double *)p->b)[c] += ((const double *)later->b)[c];
+    }
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------- */
+
+#define OXI_NONE \
+    { NULL, NULL, NULL, NULL }
+#define OXI_EXTREMES(name)                                                                        \
+    {                                                                                             \
+        {NULL, oxi_##name##row_f32, oxi_##name##columns_f32, oxi_##name##merge_f32},              \
+            {NULL, oxi_##name##row_f64, oxi_##name##columns_f64, oxi_##name##merge_f64},          \
+            {NULL, oxi_##name##row_i64, oxi_##name##columns_i64, oxi_##name##merge_i64},          \
+            {NULL, oxi_##name##row_u64, oxi_##name##columns_u64, oxi_##name##merge_u64}, OXI_NONE \
+    }
+
+/* Rows as in oxi_reduce_kind; lanes f32 f64 i64 u64 c64. */
+static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT] = {
+    {{NULL, oxi_sum_row, oxi_sum_columns_f32, oxi_sum_merge_f32},
+     {NULL, oxi_sum_row_f64, oxi_sum_columns_f64, oxi_sum_merge_f64},
+     {NULL, oxi_sum_row_i64, oxi_sum_columns_i64, oxi_sum_merge_i64},
+     {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64},
+     {NULL, oxi_sum_row_c64, oxi_sum_columns_c64, oxi_sum_merge_c64}},
+    {{oxi_prod_begin_f32, oxi_prod_row_f32, oxi_prod_columns_f32, oxi_prod_merge_f32},
+     {oxi_prod_begin_f64, oxi_prod_row_f64, oxi_prod_columns_f64, oxi_prod_merge_f64},
+     {oxi_prod_begin_i64, oxi_prod_row_i64, oxi_prod_columns_i64, oxi_prod_merge_i64},
+     {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
+     OXI_NONE},
+    {{NULL, oxi_count_row_f32, oxi_count_columns_f32, oxi_sum_merge_u64},
+     {NULL, oxi_count_row_f64, oxi_count_columns_f64, oxi_sum_merge_u64},
+     {NULL, oxi_count_row_i64, oxi_count_columns_i64, oxi_sum_merge_u64},
+     {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64},
+     {NULL, oxi_count_row_c64, oxi_count_columns_c64, oxi_sum_merge_u64}},
+    OXI_EXTREMES(max_),
+    OXI_EXTREMES(min_),
+    OXI_EXTREMES(max_place_),
+    OXI_EXTREMES(min_place_),
+    {{NULL, oxi_squares_row, oxi_squares_columns_f32, oxi_sum_merge_f64},
+     {NULL, oxi_squares_row_f64, oxi_squares_columns_f64, oxi_sum_merge_f64},
+     OXI_NONE,
+     OXI_NONE,
+     OXI_NONE},
+    {{NULL, oxi_moments_row, oxi_moments_columns_f32, oxi_moments_merge},
+     {NULL, oxi_moments_row_f64, oxi_moments_columns_f64, oxi_moments_merge},
+     OXI_NONE,
+     OXI_NONE,
+     OXI_NONE},
+    {{oxi_logsumexp_begin, oxi_logsumexp_row_f32, oxi_logsumexp_columns_f32, oxi_logsumexp_merge},
+     {oxi_logsumexp_begin, oxi_logsumexp_row_f64, oxi_logsumexp_columns_f64, oxi_logsumexp_merge},
+     OXI_NONE,
+     OXI_NONE,
+     OXI_NONE},
+};
+
+static oxi_reduce_kind oxi_norm_kind(double p) {
+    if (p == 2) return OXI_REDUCE_SQUARES;
+    if (p == 0) return OXI_REDUCE_COUNT;
+    return p == INFINITY ? OXI_REDUCE_MAX : p == -INFINITY ? OXI_REDUCE_MIN : OXI_REDUCE_SUM;
+}
+
+static oxi_reduce_kind oxi_reduce_kind_of(const oxi_call *call) {
+    switch (call->op) {
+    case OXI_OP_prod: return OXI_REDUCE_PROD;
+    case OXI_OP_amax: return OXI_REDUCE_MAX;
+    case OXI_OP_amin: return OXI_REDUCE_MIN;
+    case OXI_OP_all:
+    case OXI_OP_any:
+    case OXI_OP_count_nonzero: return OXI_REDUCE_COUNT;
+    case OXI_OP_var:
+    case OXI_OP_std: return OXI_REDUCE_MOMENTS;
+    case OXI_OP_logsumexp: return OXI_REDUCE_LOGSUMEXP;
+    case OXI_OP_norm: return oxi_norm_kind(call->attr.f[0]);
+    case OXI_OP_argmax:
+    case OXI_OP_max_dim: return OXI_REDUCE_MAX_PLACE;
+    case OXI_OP_argmin:
+    case OXI_OP_min_dim: return OXI_REDUCE_MIN_PLACE;
+    default: return OXI_REDUCE_SUM; /* sum, mean */
+    }
+}
+
+/* ---- the plan of one call ------------------------------------------------------------------------------ */
+
+typedef struct oxi_reduce {
+    const oxi_call *call;
+    const oxi_kernels *kernels;
+    oxi_reducer reducer;
+    oxi_reduce_kind kind;
+    oxi_lane lane;
+    oxi_load_kernel load;
+    bool direct; /* elements in memory are the lane's own */
+    bool powers; /* elements become |x|^p first (norm) */
+    bool by_columns;
+    oxi_walk kept;         /* operands: the reduced tensor, the results */
+    oxi_walk line;         /* the elements of kept position 0 */
+    int64_t line_shift;    /* bytes from a kept position's address to the start of its line */
+    int64_t chunk, chunks; /* elements of a chunk; chunks of a line */
+    int64_t group;         /* kept positions of a task */
+    int64_t width;         /* kept positions handled together, at most */
+    char *partials;        /* chunks > 1: a and b of each chunk, for all kept positions */
+    char *scratch;         /* for each lane of the thread pool: a, b, buffer */
+    int64_t scratch_bytes;
+} oxi_reduce;
+
+static int64_t oxi_reduce_value_bytes(const oxi_reduce *r) {
+    bool typed = r->kind >= OXI_REDUCE_MAX && r->kind <= OXI_REDUCE_MIN_PLACE;
+    return typed ? oxi_lane_bytes(r->lane) : 8;
+}
+
+static oxi_partial oxi_partial_at(const oxi_partial *p, int64_t column, int64_t value_bytes) {
+    oxi_partial one = *p;
+    one.a = (char *)p->a + column * value_bytes;
+    one.b = (char *)p->b + column * 8;
+    return one;
+}
+
+/* The stored partial of a chunk, from a kept position on. */
+static oxi_partial oxi_reduce_stored(const oxi_reduce *r, int64_t chunk, int64_t position) {
+    oxi_partial p;
+    p.a = r->partials + chunk * r->kept.numel * 16;
+    p.b = (char *)p.a + r->kept.numel * 8;
+    p.count = oxi_min_i64(r->line.numel - chunk * r->chunk, r->chunk);
+    return oxi_partial_at(&p, position, oxi_reduce_value_bytes(r));
+}
+
+/* ---- the result ---------------------------------------------------------------------------------------- */
+
+static void oxi_reduce_divide(double *x, int64_t n, double divisor) {
+    for (int64_t i = 0; i < n; i++) x[i] /= divisor;
+}
+
+static void oxi_reduce_pairs(oxi_partial *p, int64_t n, double divisor) {
+    for (int64_t i = 0; i < n; i++) {
+        float pair[2];
+        pair[0] = (float)(((double *)p->a)[i] / divisor);
+        pair[1] = (float)(((double *)p->b)[i] / divisor);
+        memcpy((char *)p->a + 8 * i, pair, sizeof pair);
+    }
+}
+
+static void oxi_reduce_norms(const oxi_reduce *r, oxi_partial *p, int64_t n) {
+    double power = r->call->attr.f[0], *x = (double *)p->a;
+    for (int64_t i = 0; i < n; i++) {
+        if (r->kind == OXI_REDUCE_SQUARES)
+            x[i] = sqrt(x[i]);
+        else if (r->kind == OXI_REDUCE_COUNT)
+            x[i] = (double)((int64_t *)p->a)[i];
+        else if (r->kind == OXI_REDUCE_SUM && power != 1)
+            x[i] = pow(x[i], 1 / power);
+    }
+}
+
+/* Turns p->a into results, in place; returns the lane that they are in. */
+static oxi_lane oxi_reduce_results(const oxi_reduce *r, oxi_partial *p, int64_t n) {
+    double *x = (double *)p->a, *b = (double *)p->b, count = (double)p->count;
+    int64_t *whole = (int64_t *)p->a;
+    double freedom = count - r->call->attr.f[0];
+    switch (r->call->op) {
+    case OXI_OP_mean:
+        if (r->lane == OXI_LANE_C64) break;
+        oxi_reduce_divide(x, n, count);
+        return OXI_LANE_F64;
+    case OXI_OP_var:
+    case OXI_OP_std:
+        for (int64_t i = 0; i < n; i++) x[i] = b[i] / (freedom > 0 ? freedom : 0);
+        for (int64_t i = 0; i < n && r->call->op == OXI_OP_std; i++) x[i] = sqrt(x[i]);
+        return OXI_LANE_F64;
+    case OXI_OP_logsumexp:
+        for (int64_t i = 0; i < n; i++) x[i] = log(b[i]) + oxi_exp_shift(x[i]);
+        return OXI_LANE_F64;
+    case OXI_OP_norm: oxi_reduce_norms(r, p, n); return OXI_LANE_F64;
+    case OXI_OP_all:
+        for (int64_t i = 0; i < n; i++) whole[i] = whole[i] == p->count;
+        return OXI_LANE_I64;
+    case OXI_OP_any:
+    case OXI_OP_count_nonzero: return OXI_LANE_I64;
+    default: break;
+    }
+    if (r->lane == OXI_LANE_C64) oxi_reduce_pairs(p, n, r->call->op == OXI_OP_mean ? count : 1);
+    return r->lane == OXI_LANE_F32 && oxi_reduce_value_bytes(r) == 8 ? OXI_LANE_F64 : r->lane;
+}
+
+static void oxi_reduce_store(const oxi_reduce *r, const oxi_cursor *c, oxi_partial *p) {
+    const oxi_call *call = r->call;
+    bool places = r->kind == OXI_REDUCE_MAX_PLACE || r->kind == OXI_REDUCE_MIN_PLACE;
+    if (places) {
+        int last = call->out[1] ? 1 : 0;
+        r->kernels->store[OX_I64][OXI_LANE_I64](c->n, p->b, c->p[1 + last], r->kept.step[1 + last]);
+        if (last == 0) return;
+    }
+    oxi_lane lane = oxi_reduce_results(r, p, c->n);
+    r->kernels->store[call->out[0]->dtype][lane](c->n, p->a, c->p[1], r->kept.step[1]);
+}
+
+/* ---- one line, one tile -------------------------------------------------------------------------------- */
+
+static void oxi_reduce_powers(double *x, int64_t n, double power) {
+    for (int64_t i = 0; i < n; i++) x[i] = fabs(x[i]);
+    if (power == 1 || isinf(power)) return;
+    for (int64_t i = 0; i < n; i++) x[i] = pow(x[i], power);
+}
+
+/* Whether more elements cannot change the answer. */
+static bool oxi_reduce_settled(const oxi_reduce *r, const oxi_partial *p) {
+    if (r->call->op == OXI_OP_any) return *(int64_t *)p->a > 0;
+    return r->call->op == OXI_OP_all && *(int64_t *)p->a < p->count;
+}
+
+static void oxi_reduce_flush(const oxi_reduce *r, oxi_partial *p, int64_t n, void *buffer, int64_t position) {
+    if (n == 0) return;
+    if (r->powers) oxi_reduce_powers((double *)buffer, n, r->call->attr.f[0]);
+    r->reducer.row(r->kernels, p, n, buffer, position);
+    p->count += n;
+}
+
+/* Elements [first, first + count) of a line, wherever they lie: gathered until the buffer is full. */
+static void oxi_reduce_gather(const oxi_reduce *r, const oxi_walk *line, oxi_partial *p, int64_t first,
+                              int64_t count, char *buffer) {
+    int64_t filled = 0, position = first;
+    oxi_cursor c;
+    for (oxi_walk_seek(line, &c, first, count, OXI_REDUCE_BUFFER); c.n; oxi_walk_next(line, &c)) {
+        if (filled + c.n > OXI_REDUCE_BUFFER) {
+            oxi_reduce_flush(r, p, filled, buffer, position);
+            if (oxi_reduce_settled(r, p)) return;
+            position += filled;
+            filled = 0;
+        }
+        r->load(c.n, c.p[0], line->step[0], buffer + filled * oxi_lane_bytes(r->lane));
+        filled += c.n;
+    }
+    oxi_reduce_flush(r, p, filled, buffer, position);
+}
+
+static void oxi_reduce_line(const oxi_reduce *r, const oxi_walk *line, oxi_partial *p, int64_t first,
+                            int64_t count, char *buffer) {
+    int64_t most = r->kind == OXI_REDUCE_COUNT ? 4096 : OXI_REDUCE_LINE;
+    oxi_cursor c;
+    if (!r->direct || line->step[0] != 1 || line->length < OXI_STRIP) {
+        oxi_reduce_gather(r, line, p, first, count, buffer);
+        return;
+    }
+    for (oxi_walk_seek(line, &c, first, count, most); c.n && !oxi_reduce_settled(r, p);
+         oxi_walk_next(line, &c)) {
+        r->reducer.row(r->kernels, p, c.n, c.p[0], c.position);
+        p->count += c.n;
+    }
+}
+
+/* The same elements of the lines of `width` neighbouring kept positions, a row of the tile at a time. */
+static void oxi_reduce_tile(const oxi_reduce *r, const oxi_walk *line, oxi_partial *p, int64_t width,
+                            int64_t first, int64_t count, char *buffer) {
+    bool direct = r->direct && r->kept.step[0] == 1;
+    int64_t bytes = oxi_lane_bytes(r->lane);
+    oxi_cursor c;
+    for (oxi_walk_seek(line, &c, first, count, OXI_REDUCE_ROWS); c.n; oxi_walk_next(line, &c)) {
+        const void *rows = c.p[0];
+        int64_t row_stride = line->step[0];
+        if (!direct) {
+            for (int64_t i = 0; i < c.n; i++) {
+                r->load(width, c.p[0] + i * row_stride * line->bytes[0], r->kept.step[0],
+                        buffer + i * width * bytes);
+            }
+            if (r->powers) oxi_reduce_powers((double *)(void *)buffer, c.n * width, r->call->attr.f[0]);
+            rows = buffer;
+            row_stride = width;
+        }
+        r->reducer.columns(r->kernels, p, width, c.n, rows, row_stride, c.position);
+        p->count += c.n;
+    }
+}
+
+/* ---- tasks --------------------------------------------------------------------------------------------- */
+
+static void oxi_reduce_piece(const oxi_reduce *r, oxi_walk *line, const oxi_cursor *c, oxi_partial *p,
+                             int64_t chunk, char *buffer) {
+    int64_t first = chunk * r->chunk, count = oxi_min_i64(r->line.numel - first, r->chunk);
+    int64_t value_bytes = oxi_reduce_value_bytes(r);
+    memset(p->a, 0, (size_t)(c->n * value_bytes));
+    memset(p->b, 0, (size_t)(c->n * 8));
+    if (r->reducer.begin) r->reducer.begin(p, c->n);
+    p->count = 0;
+    line->base[0] = c->p[0] + r->line_shift;
+    if (r->by_columns) {
+        oxi_reduce_tile(r, line, p, c->n, first, count, buffer);
+    } else {
+        for (int64_t i = 0; i < c->n; i++) {
+            oxi_partial one = oxi_partial_at(p, i, value_bytes);
+            oxi_reduce_line(r, line, &one, first, count, buffer);
+            line->base[0] += r->kept.step[0] * r->kept.bytes[0];
+        }
+    }
+    p->count = count;
+}
+
+/* One chunk of the lines of one group of kept positions. */
+static void oxi_reduce_task(void *arg, int64_t index, int lane) {
+    const oxi_reduce *r = (const oxi_reduce *)arg;
+    int64_t chunk = index % r->chunks, first = index / r->chunks * r->group;
+    char *scratch = r->scratch + lane * r->scratch_bytes;
+    oxi_walk line = r->line;
+    oxi_cursor c;
+    oxi_walk_seek(&r->kept, &c, first, oxi_min_i64(r->kept.numel - first, r->group), r->width);
+    for (; c.n; oxi_walk_next(&r->kept, &c)) {
+        oxi_partial p;
+        p.a = scratch;
+        p.b = scratch + 8 * r->width;
+        if (r->chunks > 1) p = oxi_reduce_stored(r, chunk, c.position);
+        oxi_reduce_piece(r, &line, &c, &p, chunk, scratch + 16 * r->width);
+        if (r->chunks == 1) oxi_reduce_store(r, &c, &p);
+    }
+}
+
+/* Joins the chunks of one group's lines, in order. */
+static void oxi_reduce_join_task(void *arg, int64_t index, int lane) {
+    const oxi_reduce *r = (const oxi_reduce *)arg;
+    int64_t first = index * r->group;
+    oxi_cursor c;
+    (void)lane;
+    oxi_walk_seek(&r->kept, &c, first, oxi_min_i64(r->kept.numel - first, r->group), r->width);
+    for (; c.n; oxi_walk_next(&r->kept, &c)) {
+        oxi_partial p = oxi_reduce_stored(r, 0, c.position);
+        for (int64_t chunk = 1; chunk < r->chunks; chunk++) {
+            oxi_partial later = oxi_reduce_stored(r, chunk, c.position);
+            r->reducer.merge(&p, c.n, &later);
+            p.count += later.count;
+        }
+        oxi_reduce_store(r, &c, &p);
+    }
+}
+
+/* ---- planning ------------------------------------------------------------------------------------------ */
+
+/* Splits the dims of the operand into the two walks. */
+static void oxi_reduce_split(oxi_reduce *r) {
+    const oxi_call *call = r->call;
+    const ox_tensor *x = call->in[0];
+    int64_t kept[OX_MAX_DIMS], line[OX_MAX_DIMS], stride[4][OX_MAX_DIMS];
+    int kept_dims = 0, line_dims = 0, bytes = (int)oxi_dtype_bytes(x->dtype);
+    bool places = r->kind == OXI_REDUCE_MAX_PLACE || r->kind == OXI_REDUCE_MIN_PLACE;
+    for (int d = 0; d < x->ndim; d++) {
+        if (call->attr.dims >> d & 1) {
+            line[line_dims] = x->shape[d];
+            stride[3][line_dims++] = x->stride[d];
+            continue;
+        }
+        kept[kept_dims] = x->shape[d];
+        stride[0][kept_dims] = x->stride[d];
+        for (int o = 0; o < call->out_count; o++) {
+            stride[1 + o][kept_dims] = call->out[o]->stride[call->attr.keepdim ? d : kept_dims];
+        }
+        kept_dims++;
+    }
+    oxi_walk_begin(&r->kept, kept_dims, kept);
+    oxi_walk_add_raw(&r->kept, oxi_ptr(x), bytes, stride[0]);
+    for (int o = 0; o < call->out_count; o++) {
+        oxi_walk_add_raw(&r->kept, oxi_ptr(call->out[o]), oxi_dtype_bytes(call->out[o]->dtype),
+                         stride[1 + o]);
+    }
+    oxi_walk_ready(&r->kept, OXI_WALK_MEMORY_ORDER);
+    oxi_walk_begin(&r->line, line_dims, line);
+    oxi_walk_add_raw(&r->line, oxi_ptr(x), bytes, stride[3]);
+    oxi_walk_ready(&r->line, places ? OXI_WALK_IN_ORDER : OXI_WALK_ANY_ORDER);
+    r->line_shift = r->line.base[0] - oxi_ptr(x);
+}
+
+/* Rows of a tile beat single lines where kept neighbours lie closer together, or where lines are short. */
+static void oxi_reduce_shape(oxi_reduce *r) {
+    int64_t kept_step = llabs(r->kept.step[0]), line_step = llabs(r->line.step[0]);
+    int64_t positions = r->kept.numel, elements = r->line.numel;
+    bool closer = r->line.numel > 1 && kept_step > 0 && kept_step < line_step;
+    r->by_columns = r->kept.length >= 16 && (closer || elements < 16);
+    r->width = r->by_columns ? oxi_min_i64(r->kept.length, OXI_REDUCE_BUFFER) : OXI_STRIP;
+    r->chunk = OXI_REDUCE_LINE;
+    if (r->by_columns)
+        r->chunk = positions >= 65536 ? elements : oxi_min_i64(elements, 4 * OXI_REDUCE_LINE / r->width);
+    if (r->chunk < 1) r->chunk = 1;
+    r->chunks = elements ? (elements - 1) / r->chunk + 1 : 1;
+    r->group = OXI_REDUCE_LINE / oxi_min_i64(elements + 1, r->chunk);
+    if (r->by_columns) r->group = r->group / r->width * r->width;
+    if (r->group < 1) r->group = r->by_columns ? r->width : 1;
+}
+
+static ox_status oxi_reduce_run(oxi_reduce *r) {
+    int64_t groups = (r->kept.numel + r->group - 1) / r->group;
+    int64_t buffer = OXI_REDUCE_BUFFER * 8 * (r->by_columns ? OXI_REDUCE_ROWS : 1);
+    size_t scratch_bytes, partial_bytes = 0;
+    r->scratch_bytes = 16 * r->width + buffer;
+    scratch_bytes = (size_t)r->scratch_bytes * (size_t)oxi_lanes(groups * r->chunks);
+    if (r->chunks > 1) {
+        bool fits = oxi_mul_size((size_t)r->chunks, (size_t)r->kept.numel, &partial_bytes) &&
+                    oxi_mul_size(partial_bytes, 16, &partial_bytes);
+        if (!fits) return oxi_fail(OX_ERR_NOMEM, "reduction of %s", oxi_tensor_text(r->call->in[0]));
+        r->partials = (char *)oxi_alloc(partial_bytes);
+        if (!r->partials) return OX_ERR_NOMEM;
+    }
+    r->scratch = (char *)oxi_alloc(scratch_bytes);
+    if (r->scratch) {
+        oxi_parallel_for(groups * r->chunks, oxi_reduce_task, r);
+        if (r->chunks > 1) oxi_parallel_for(groups, oxi_reduce_join_task, r);
+    }
+    oxi_free(r->partials, partial_bytes);
+    oxi_free(r->scratch, scratch_bytes);
+    return r->scratch ? OX_OK : OX_ERR_NOMEM;
+}
+
+/* The lane to reduce in: integers have no exponentials, and powers and sums of them want f64. */
+static oxi_lane oxi_reduce_lane(const oxi_call *call, bool powers) {
+    oxi_lane lane = oxi_lane_of(call->in[0]->dtype);
+    bool whole = lane == OXI_LANE_I64 || lane == OXI_LANE_U64;
+    return powers || (call->op == OXI_OP_logsumexp && whole) ? OXI_LANE_F64 : lane;
+}
+
+static OXI_UNUSED ox_status oxi_cpu_reduce(const oxi_call *call) {
+    oxi_reduce r;
+    ox_dtype dtype = call->in[0]->dtype;
+    memset(&r, 0, sizeof r);
+    r.call = call;
+    r.kernels = oxi_cpu_kernels();
+    r.kind = oxi_reduce_kind_of(call);
+    r.powers = call->op == OXI_OP_norm && r.kind != OXI_REDUCE_SQUARES && r.kind != OXI_REDUCE_COUNT;
+    r.lane = oxi_reduce_lane(call, r.powers);
+    r.load = r.kernels->load[dtype][r.lane];
+    r.direct = !r.powers && dtype == oxi_lane_dtype(r.lane);
+    r.reducer = oxi_reducers[r.kind][r.lane];
+    oxi_reduce_split(&r);
+    if (r.kept.numel == 0) return OX_OK;
+    oxi_reduce_shape(&r);
+    return oxi_reduce_run(&r);
+}
