@@ -56,10 +56,11 @@ static void oxi_lock_give(oxi_lock *lock);
 
 /* task(arg, index, lane): index in [0, count), each once; lane in [0, oxi_lanes(count)) tells concurrent calls
  * apart, so scratch can be set aside per lane before the region starts. Tasks are handed out in order, dynamically.
- * Inside a task, a nested call runs inline on lane 0 of its own. Returns when all are done. */
+ * Inside a task, a nested call runs inline on lane 0 of its own; the only task of a region may still use the pool.
+ * An error recorded in a task is the caller's afterwards. Returns when all are done. */
 typedef void (*oxi_lane_task)(void *arg, int64_t index, int lane);
 static void oxi_parallel_for(int64_t count, oxi_lane_task task, void *arg);
-/* How many lanes a region of `count` tasks will use from here: 1 inside a task. */
+/* How many lanes a region of `count` tasks may use from here: 1 inside a task. */
 static int oxi_lanes(int64_t count);
 
 /* ---- files and clock ---------------------------------------------------------------------------------------- */

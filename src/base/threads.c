@@ -171,7 +171,10 @@ static void oxi_help(oxi_region *region, int lane) {
 }
 
 static void oxi_run_alone(int64_t count, oxi_lane_task task, void *arg) {
+    bool was_in_task = oxi_in_task;
+    oxi_in_task = was_in_task || count > 1;              /* a single task may use the pool itself */
     for (int64_t i = 0; i < count; i++) task(arg, i, 0);
+    oxi_in_task = was_in_task;
 }
 
 static void oxi_region_set(oxi_region *region, int64_t count, oxi_lane_task task, void *arg) {

@@ -1,0 +1,256 @@
+/* test_threads.c - the thread pool: every task once, lanes apart, nesting, several callers, the host's jobs, fork.
+ * OX_OWN_IMPLEMENTATION OX_TSAN OX_QEMU: tests internals. */
+#include <stdio.h>
+#define OX_IMPLEMENTATION
+#define OX_STATIC
+#include "oxtorch.h"
+
+#include "check.h"
+
+#if defined(OXI_POSIX) && !defined(OX_NO_THREADS)
+#include <sys/wait.h>
+#define TEST_PTHREADS 1
+#endif
+
+enum { TASKS = 1000 };
+
+typedef struct work {
+    int64_t done[TASKS];                 /* times that a task ran */
+    int64_t busy[OXI_MAX_THREADS];       /* 1 while a lane is inside a task */
+    int64_t clashes, bad_lanes, nested_lanes, nested;
+    int lanes;
+    int64_t fail_at;
+} work;
+
+static void nested_task(void *arg, int64_t index, int lane) {
+    work *w = (work *)arg;
+    (void)index;
+    if (lane != 0) oxi_atomic_add(&w->nested_lanes, 1);
+    oxi_atomic_add(&w->nested, 1);
+}
+
+static void count_task(void *arg, int64_t index, int lane) {
+    work *w = (work *)arg;
+    if (lane < 0 || lane >= w->lanes) {
+        oxi_atomic_add(&w->bad_lanes, 1);
+        return;
+    }
+    if (oxi_atomic_add(&w->busy[lane], 1) != 1) oxi_atomic_add(&w->clashes, 1);
+    oxi_atomic_add(&w->done[index], 1);
+    if (oxi_lanes(100) != 1) oxi_atomic_add(&w->bad_lanes, 1);
+    if (index % 100 == 0) oxi_parallel_for(5, nested_task, w);
+    if (w->fail_at == index + 1) oxi_fail(OX_ERR_INDEX, "task %d", (int)index);
+    oxi_atomic_add(&w->busy[lane], -1);
+}
+
+static void check_region(work *w, int64_t tasks) {
+    memset(w, 0, sizeof *w);
+    w->lanes = oxi_lanes(tasks);
+    oxi_parallel_for(tasks, count_task, w);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < TASKS; i++) wrong += w->done[i] != (i < tasks ? 1 : 0);
+    CHECK(wrong == 0 && w->clashes == 0 && (tasks == 1 || w->nested_lanes == 0));
+    CHECK(w->nested == (tasks + 99) / 100 * 5);
+}
+
+static void test_regions(int threads) {
+    static work w;
+    ox_set_threads(threads);
+    CHECK(ox_threads() == threads);
+    CHECK(oxi_lanes(0) == 1 && oxi_lanes(1) == 1 && oxi_lanes(TASKS) == threads);
+    CHECK(threads == 1 || oxi_lanes(2) == 2);
+    for (int round = 0; round < 20; round++) {
+        check_region(&w, TASKS);
+        check_region(&w, threads);
+        check_region(&w, 2);
+        check_region(&w, 0);
+    }
+    CHECK(threads == 1 || w.bad_lanes == 0);
+}
+
+static void test_lazy_start(void) {
+#ifndef OX_NO_THREADS
+    static work w;
+    ox_set_threads(3);
+    CHECK(oxi_workers == 0);
+    oxi_parallel_for(1, nested_task, &w);
+    CHECK(oxi_workers == 0);
+    check_region(&w, TASKS);
+    CHECK(oxi_workers == 2);
+    ox_shutdown();
+    CHECK(oxi_workers == 0);
+    check_region(&w, TASKS);
+    CHECK(oxi_workers == 2);
+#endif
+}
+
+/* Regions one after the other with pauses, so that threads are found spinning, falling asleep and asleep. */
+static void test_sleep(void) {
+    static work w;
+    ox_set_threads(4);
+    for (int round = 0; round < 200; round++) {
+        double until = oxi_now() + 1e-6 * (round % 20) * 5;
+        check_region(&w, 8);
+        while (oxi_now() < until) oxi_yield();
+    }
+}
+
+/* The first error of any lane reaches the caller. */
+static void test_errors_travel(void) {
+    static work w;
+    ox_set_threads(4);
+    for (int round = 0; round < 20; round++) {
+        memset(&w, 0, sizeof w);
+        w.lanes = oxi_lanes(TASKS);
+        w.fail_at = 1 + round * 47;
+        ox_error_clear();
+        oxi_parallel_for(TASKS, count_task, &w);
+        CHECK(ox_error() == OX_ERR_INDEX);
+        ox_error_clear();
+        check_region(&w, TASKS);
+        CHECK(ox_error() == OX_OK);
+    }
+}
+
+/* ---- several callers ------------------------------------------------------------------------------------------------ */
+
+#ifdef TEST_PTHREADS
+static void *caller_main(void *arg) {
+    work *w = (work *)arg;
+    int64_t wrong = 0;
+    for (int round = 0; round < 50; round++) {
+        memset(w, 0, sizeof *w);
+        w->lanes = oxi_lanes(TASKS);
+        oxi_parallel_for(TASKS, count_task, w);
+        for (int i = 0; i < TASKS; i++) wrong += w->done[i] != 1;
+        wrong += w->clashes + w->bad_lanes;
+        void *memory = oxi_alloc((size_t)round * 100);
+        oxi_free(memory, (size_t)round * 100);
+    }
+    w->clashes = wrong;
+    return NULL;
+}
+
+static void test_callers(void) {
+    static work w[4];
+    pthread_t thread[4];
+    ox_set_threads(3);
+    for (int i = 0; i < 4; i++) pthread_create(&thread[i], NULL, caller_main, &w[i]);
+    for (int i = 0; i < 4; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < 4; i++) CHECK(w[i].clashes == 0);
+}
+
+static void test_fork(void) {
+#if defined(__SANITIZE_THREAD__)
+    check_skip("fork", "the thread sanitizer does not follow threads made after a fork");
+#elif defined(__linux__) && !defined(__x86_64__) && !defined(__i386__)
+    check_skip("fork", "qemu-user, where this processor's tests run, starts no threads after a fork");
+#else
+    static work w;
+    int code = 0;
+    ox_set_threads(3);
+    check_region(&w, TASKS);
+    for (int round = 0; round < 5; round++) {
+        pid_t child = fork();
+        if (child == 0) {
+            check_total.failed = 0;
+            check_region(&w, TASKS);
+            ox_set_threads(2);
+            check_region(&w, TASKS);
+            _exit(check_total.failed != 0);
+        }
+        CHECK(child > 0 && waitpid(child, &code, 0) == child && code == 0);
+        check_region(&w, TASKS);
+    }
+#endif
+}
+
+/* A host job system: jobs on three threads of its own, or in a strange order, or some left out. */
+typedef struct host_job {
+    ox_task_fn task;
+    void *arg;
+    int64_t index;
+} host_job;
+
+static void *host_main(void *arg) {
+    host_job *job = (host_job *)arg;
+    job->task(job->arg, job->index);
+    return NULL;
+}
+
+static void host_threads(void *user, int64_t count, ox_task_fn task, void *arg) {
+    pthread_t thread[OXI_MAX_THREADS];
+    host_job job[OXI_MAX_THREADS];
+    (void)oxi_atomic_add((int64_t *)user, 1);
+    for (int64_t i = 0; i < count; i++) {
+        job[i].task = task;
+        job[i].arg = arg;
+        job[i].index = i;
+        pthread_create(&thread[i], NULL, host_main, &job[i]);
+    }
+    for (int64_t i = 0; i < count; i++) pthread_join(thread[i], NULL);
+}
+#endif
+
+static void host_backwards(void *user, int64_t count, ox_task_fn task, void *arg) {
+    (void)oxi_atomic_add((int64_t *)user, 1);
+    while (count-- > 0) task(arg, count);
+}
+
+static void host_lazy(void *user, int64_t count, ox_task_fn task, void *arg) {
+    (void)oxi_atomic_add((int64_t *)user, 1);
+    (void)count, (void)task, (void)arg;
+}
+
+static void test_host(ox_parallel_for_fn host) {
+    static work w;
+    int64_t calls = 0;
+    ox_set_parallel_for(host, &calls);
+    check_region(&w, TASKS);
+    CHECK(calls == 1);
+    check_region(&w, 1);
+    CHECK(calls == 2);                                   /* the region inside the only task */
+    memset(&w, 0, sizeof w);
+    w.lanes = oxi_lanes(TASKS);
+    w.fail_at = 500;
+    oxi_parallel_for(TASKS, count_task, &w);
+    CHECK(ox_error() == OX_ERR_INDEX);
+    ox_error_clear();
+    ox_set_parallel_for(NULL, NULL);
+}
+
+static void set_threads_task(void *arg, int64_t index, int lane) {
+    (void)arg, (void)index, (void)lane;
+    ox_set_threads(2);
+}
+
+int main(void) {
+    ox_set_threads(0);
+    CHECK(ox_threads() >= 1 && ox_threads() <= OXI_MAX_THREADS);
+    ox_set_threads(100000);
+    CHECK(ox_threads() == OXI_MAX_THREADS);
+    test_lazy_start();
+    static const int counts[] = {1, 2, 3, 8};
+    for (int i = 0; i < 4; i++) test_regions(counts[i]);
+    test_sleep();
+    test_errors_travel();
+    ox_set_threads(2);
+    oxi_parallel_for(2, set_threads_task, NULL);         /* refused, not a deadlock */
+#ifndef OX_NO_THREADS
+    CHECK(ox_error() == OX_ERR_ARG);
+#endif
+    ox_error_clear();
+    ox_set_threads(3);
+    test_host(host_backwards);
+    test_host(host_lazy);
+#ifdef TEST_PTHREADS
+    test_host(host_threads);
+    test_callers();
+    test_fork();
+#else
+    check_skip("callers", "no POSIX threads here");
+#endif
+    ox_shutdown();
+    CHECK(ox_stats().bytes_in_use == 0);
+    return check_done("threads");
+}
