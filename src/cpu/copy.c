@@ -1,0 +1,393 @@
+/* Copies between any strides and dtypes, and the moving of ranges that other executors need.
+ * Runs that lie end to end are memcpy; a copy that turns rows into columns goes through tiles that stay in
+ * L1, so each cache line is read and written once; other dtypes go through a lane. Called by the CPU
+ * device for COPY. */
+
+enum {
+    OXI_COPY_PIECE = 512,        /* elements of a lane buffer on the stack */
+    OXI_COPY_GRAIN = 1 << 16,    /* elements of a task */
+    OXI_TILE_BYTES = 64 * 64 * 2 /* a tile: 64 x 64 elements of 1 or 2 bytes, 32 x 32 of 4 or 8 */
+};
+
+/* ---- runs of plain elements ---------------------------------------------------------------------------- */
+
+#define OXI_STRIDED_RUN(type)                                   \
+    for (int64_t i = 0; i < n; i++) {                           \
+        type element;                                           \
+        memcpy(&element, from + i * from_step, sizeof element); \
+        memcpy(to + i * to_step, &element, sizeof element);     \
+    }
+
+/* n elements of `bytes` (1, 2, 4 or 8) bytes each; steps in bytes. */
+static void oxi_copy_run(int64_t n, int64_t bytes, const char *from, int64_t from_step, char *to,
+                         int64_t to_step) {
+    if (from_step == bytes && to_step == bytes) {
+        memcpy(to, from, (size_t)(n * bytes));
+    } else if (bytes == 4) {
+        OXI_STRIDED_RUN(uint32_t)
+    } else if (bytes == 2) {
+        OXI_STRIDED_RUN(uint16_t)
+    } else if (bytes == 1) {
+        OXI_STRIDED_RUN(uint8_t)
+    } else {
+        OXI_STRIDED_RUN(uint64_t)
+    }
+}
+
+/* n times the element at `element`; step in bytes. */
+static void oxi_splat_run(int64_t n, int64_t bytes, const char *element, char *to, int64_t to_step) {
+    if (to_step != bytes || n < 16) {
+        oxi_copy_run(n, bytes, element, 0, to, to_step);
+        return;
+    }
+    bool same = true;
+    for (int64_t i = 1; i < bytes; i++) same = same && element[i] == element[0];
+    if (same) {
+        memset(to, element[0], (size_t)(n * bytes));
+        return;
+    }
+    int64_t total = n * bytes, done = 16 * bytes, most = 4096;
+    oxi_copy_run(16, bytes, element, 0, to, to_step);
+    while (done < total) { /* what is there is copied behind itself, doubling up to `most` bytes */
+        int64_t part = done < most ? done : most;
+        if (part > total - done) part = total - done;
+        memcpy(to + done, to, (size_t)part);
+        done += part;
+    }
+}
+
+/* ---- ranges of a tensor in a lane's type --------------------------------------------------------------- */
+
+static void oxi_range_walk(oxi_walk *w, const ox_tensor *t) {
+    oxi_walk_begin(w, t->ndim, t->shape);
+    oxi_walk_add(w, t);
+    oxi_walk_ready(w, OXI_WALK_IN_ORDER);
+}
+
+/* Elements [first, first + n) of t, row-major, to and from contiguous numbers of `lane`. */
+static OXI_UNUSED void oxi_load_range(const ox_tensor *t, int64_t first, int64_t n, oxi_lane lane,
+                                      void *values) {
+    oxi_load_kernel load = oxi_cpu_kernels()->load[t->dtype][lane];
+    char *to = (char *)values;
+    oxi_walk w;
+    oxi_cursor c;
+    oxi_range_walk(&w, t);
+    for (oxi_walk_seek(&w, &c, first, n, n); c.n; oxi_walk_next(&w, &c)) {
+        load(c.n, c.p[0], w.step[0], to);
+        to += c.n * oxi_lane_bytes(lane);
+    }
+}
+
+static OXI_UNUSED void oxi_store_range(const ox_tensor *t, int64_t first, int64_t n, oxi_lane lane,
+                                       const void *values) {
+    oxi_store_kernel store = oxi_cpu_kernels()->store[t->dtype][lane];
+    const char *from = (const char *)values;
+    oxi_walk w;
+    oxi_cursor c;
+    oxi_range_walk(&w, t);
+    for (oxi_walk_seek(&w, &c, first, n, n); c.n; oxi_walk_next(&w, &c)) {
+        store(c.n, from, c.p[0], w.step[0]);
+        from += c.n * oxi_lane_bytes(lane);
+    }
+}
+
+static void oxi_fill_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    (void)lane;
+    oxi_splat_run(c->n, w->bytes[0], (const char *)arg, c->p[0], w->step[0] * w->bytes[0]);
+}
+
+/* Every element of t becomes the one at `element`. */
+static OXI_UNUSED void oxi_fill_strided(const ox_tensor *t, void *element) {
+    oxi_walk w;
+    oxi_walk_begin(&w, t->ndim, t->shape);
+    oxi_walk_add(&w, t);
+    oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
+    oxi_walk_all(&w, OXI_COPY_GRAIN, OXI_COPY_GRAIN, oxi_fill_piece, element);
+}
+
+/* ---- conversions --------------------------------------------------------------------------------------- */
+
+/* How elements of one dtype become another's: load to the lane, store from it. Where one of the two has
+ * the lane's own format that half is left out, so each number is rounded once. */
+typedef struct oxi_conversion {
+    oxi_load_kernel load;   /* NULL: the source has the lane's format */
+    oxi_store_kernel store; /* NULL: the destination has it */
+    int64_t from_bytes, to_bytes;
+} oxi_conversion;
+
+static oxi_lane oxi_conversion_lane(ox_dtype from, ox_dtype to) {
+    for (int lane = 0; lane < OXI_LANE_COUNT; lane++)
+        if (oxi_lane_dtype((oxi_lane)lane) == to) return (oxi_lane)lane;
+    if (!oxi_is_float(to) || oxi_is_float(from) || from == OX_U64 || from == OX_I64 || from == OX_C64)
+        return oxi_lane_of(from);
+    /* integers that the float lane holds exactly */
+    return oxi_dtype_bytes(from) <= 2 ? OXI_LANE_F32 : OXI_LANE_F64;
+}
+
+static ox_status oxi_conversion_begin(oxi_conversion *conversion, ox_dtype from, ox_dtype to) {
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    oxi_lane lane = oxi_conversion_lane(from, to);
+    oxi_load_kernel load = kernels->load[from][lane];
+    oxi_store_kernel store = kernels->store[to][lane];
+    if (!load || !store)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s to %s is not supported", ox_dtype_name(from),
+                        ox_dtype_name(to));
+    conversion->load = from == oxi_lane_dtype(lane) ? NULL : load;
+    conversion->store = to == oxi_lane_dtype(lane) ? NULL : store;
+    conversion->from_bytes = oxi_dtype_bytes(from);
+    conversion->to_bytes = oxi_dtype_bytes(to);
+    return OX_OK;
+}
+
+/* At most OXI_COPY_PIECE elements; steps in elements. */
+static void oxi_convert_run(const oxi_conversion *how, int64_t n, const char *from, int64_t from_step,
+                            char *to, int64_t to_step) {
+    double buffer[OXI_COPY_PIECE];
+    if (!how->load && from_step == 1) {
+        how->store(n, from, to, to_step);
+        return;
+    }
+    if (!how->store && to_step == 1) {
+        how->load(n, from, from_step, to);
+        return;
+    }
+    if (how->load)
+        how->load(n, from, from_step, buffer);
+    else
+        oxi_copy_run(n, how->from_bytes, from, from_step * how->from_bytes, (char *)buffer, how->from_bytes);
+    if (how->store)
+        how->store(n, buffer, to, to_step);
+    else
+        oxi_copy_run(n, how->to_bytes, (const char *)buffer, how->to_bytes, to, to_step * how->to_bytes);
+}
+
+/* ---- rows into columns: tiles -------------------------------------------------------------------------- */
+
+/* side x side tiles over the walk's last dim (the destination's rows) and the dim `across` (the source's). */
+typedef struct oxi_tiling {
+    const oxi_walk *w;
+    const oxi_conversion *how; /* NULL = the same dtype */
+    int across;
+    int64_t side, tiles_across, tiles_along, tiles;
+} oxi_tiling;
+
+/* to[c][r] = from[r][c]: rows x columns elements, from_step bytes between rows of `from`, `side` elements
+ * between rows of `to`. */
+#define OXI_TRANSPOSE(type)                                                            \
+    for (int64_t r = 0; r < rows; r++) {                                               \
+        const char *line = from + r * from_step;                                       \
+        type *column = (type *)to + r;                                                 \
+        for (int64_t c = 0; c < columns; c++)                                          \
+            memcpy(column + c * side, line + c * (int64_t)sizeof(type), sizeof(type)); \
+    }
+
+static void oxi_transpose_tile(int64_t bytes, int64_t rows, int64_t columns, const char *from,
+                               int64_t from_step, void *to, int64_t side) {
+    if (bytes == 4) {
+        OXI_TRANSPOSE(uint32_t)
+    } else if (bytes == 2) {
+        OXI_TRANSPOSE(uint16_t)
+    } else if (bytes == 1) {
+        OXI_TRANSPOSE(uint8_t)
+    } else {
+        OXI_TRANSPOSE(uint64_t)
+    }
+}
+
+/* Tile `index`: read line by line into a buffer, turned, then written row by row. */
+static void oxi_tile(const oxi_tiling *tiling, int64_t index) {
+    const oxi_walk *w = tiling->w;
+    int last = w->ndim - 1, across = tiling->across;
+    int64_t along_at = index % tiling->tiles_along * tiling->side;
+    index /= tiling->tiles_along;
+    int64_t across_at = index % tiling->tiles_across * tiling->side;
+    index /= tiling->tiles_across;
+    char *to = w->base[0] + (along_at * w->stride[0][last] + across_at * w->stride[0][across]) * w->bytes[0];
+    const char *from =
+        w->base[1] + (along_at * w->stride[1][last] + across_at * w->stride[1][across]) * w->bytes[1];
+    for (int d = last - 1; d >= 0; d--) {
+        if (d == across) continue;
+        to += index % w->shape[d] * w->stride[0][d] * w->bytes[0];
+        from += index % w->shape[d] * w->stride[1][d] * w->bytes[1];
+        index /= w->shape[d];
+    }
+    int64_t rows = w->shape[last] - along_at, columns = w->shape[across] - across_at;
+    if (rows > tiling->side) rows = tiling->side;
+    if (columns > tiling->side) columns = tiling->side;
+    uint64_t buffer[OXI_TILE_BYTES / 8];
+    oxi_transpose_tile(w->bytes[1], rows, columns, from, w->stride[1][last] * w->bytes[1], buffer,
+                       tiling->side);
+    for (int64_t c = 0; c < columns; c++) {
+        const char *line = (const char *)buffer + c * tiling->side * w->bytes[1];
+        char *row = to + c * w->stride[0][across] * w->bytes[0];
+        if (tiling->how)
+            oxi_convert_run(tiling->how, rows, line, 1, row, 1);
+        else
+            memcpy(row, line, (size_t)(rows * w->bytes[0]));
+    }
+}
+
+enum { OXI_TILES_PER_TASK = 16 };
+
+static void oxi_tile_task(void *arg, int64_t index, int lane) {
+    (void)lane;
+    const oxi_tiling *tiling = (const oxi_tiling *)arg;
+    int64_t end = (index + 1) * OXI_TILES_PER_TASK;
+    if (end > tiling->tiles) end = tiling->tiles;
+    for (int64_t i = index * OXI_TILES_PER_TASK; i < end; i++) oxi_tile(tiling, i);
+}
+
+/* Whether the destination's rows are the source's columns; if so, the dim of the source's rows is made to
+ * run forwards. */
+static bool oxi_tiling_begin(oxi_tiling *tiling, oxi_walk *w, const oxi_conversion *how) {
+    int last = w->ndim - 1, across = 0;
+    if (w->numel == 0 || w->step[0] != 1 || llabs(w->step[1]) * w->bytes[1] < 64 || w->length < 8)
+        return false;
+    while (across < last && llabs(w->stride[1][across]) != 1) across++;
+    if (across == last || w->shape[across] < 8) return false;
+    if (w->stride[1][across] < 0) {
+        for (int k = 0; k < 2; k++) {
+            w->base[k] += (w->shape[across] - 1) * w->stride[k][across] * w->bytes[k];
+            w->stride[k][across] = -w->stride[k][across];
+        }
+    }
+    tiling->w = w;
+    tiling->how = how;
+    tiling->across = across;
+    tiling->side = w->bytes[1] <= 2 ? 64 : 32;
+    tiling->tiles_across = (w->shape[across] + tiling->side - 1) / tiling->side;
+    tiling->tiles_along = (w->length + tiling->side - 1) / tiling->side;
+    tiling->tiles = w->numel / w->length / w->shape[across] * tiling->tiles_across * tiling->tiles_along;
+    return true;
+}
+
+/* ---- plain dtypes -------------------------------------------------------------------------------------- */
+
+static void oxi_copy_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    (void)lane;
+    const oxi_conversion *how = (const oxi_conversion *)arg;
+    if (how)
+        oxi_convert_run(how, c->n, c->p[1], w->step[1], c->p[0], w->step[0]);
+    else if (w->step[1] == 0)
+        oxi_splat_run(c->n, w->bytes[0], c->p[1], c->p[0], w->step[0] * w->bytes[0]);
+    else
+        oxi_copy_run(c->n, w->bytes[0], c->p[1], w->step[1] * w->bytes[1], c->p[0], w->step[0] * w->bytes[0]);
+}
+
+static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
+    oxi_conversion conversion, *how = NULL;
+    if (from->dtype != to->dtype) {
+        ox_status status = oxi_conversion_begin(&conversion, from->dtype, to->dtype);
+        if (status != OX_OK) return status;
+        how = &conversion;
+    }
+    oxi_walk w;
+    oxi_tiling tiling;
+    oxi_walk_begin(&w, to->ndim, to->shape);
+    oxi_walk_add(&w, to);
+    oxi_walk_add(&w, from);
+    if (!how && w.base[0] == w.base[1] && !memcmp(w.stride[0], w.stride[1], sizeof w.stride[0]))
+        return OX_OK; /* itself */
+    oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
+    if (oxi_tiling_begin(&tiling, &w, how))
+        oxi_parallel_for((tiling.tiles + OXI_TILES_PER_TASK - 1) / OXI_TILES_PER_TASK, oxi_tile_task,
+                         &tiling);
+    else
+        oxi_walk_all(&w, OXI_COPY_GRAIN, how ? OXI_COPY_PIECE : OXI_COPY_GRAIN, oxi_copy_piece, how);
+    return OX_OK;
+}
+
+/* ---- block types: rows of whole blocks ----------------------------------------------------------------- */
+
+/* n elements (whole blocks) as floats, stored through `store`; step in elements. */
+static void oxi_expand_run(ox_dtype from, int64_t n, const char *blocks, ox_dtype to, oxi_store_kernel store,
+                           char *out, int64_t step) {
+    enum { PIECE = 1024 }; /* a multiple of every block */
+    void (*expand)(int64_t, const void *, float *) = oxi_cpu_kernels()->expand[from];
+    float buffer[PIECE];
+    if (to == OX_F32 && step == 1) {
+        expand(n, blocks, (float *)(void *)out);
+        return;
+    }
+    const ox_dtype_info *info = ox_dtype_of(from);
+    for (int64_t at = 0; at < n; at += PIECE) {
+        int64_t part = n - at < PIECE ? n - at : PIECE;
+        expand(part, blocks + at / info->block_elements * info->block_bytes, buffer);
+        store(part, buffer, out + at * step * oxi_dtype_bytes(to), step);
+    }
+}
+
+/* Positions are blocks. The run is one piece of memory when both sides' steps say so, else it goes block
+ * by block. */
+typedef struct oxi_block_copy {
+    ox_dtype from, to;
+    int64_t elements;       /* a block */
+    int64_t to_step;        /* between elements of the destination */
+    oxi_store_kernel store; /* NULL: the same block type */
+} oxi_block_copy;
+
+static void oxi_block_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    (void)lane;
+    const oxi_block_copy *job = (const oxi_block_copy *)arg;
+    int64_t whole_step = job->store ? job->elements * job->to_step : 1;
+    int64_t blocks = w->step[1] == 1 && w->step[0] == whole_step ? c->n : 1;
+    for (int64_t i = 0; i < c->n; i += blocks) {
+        const char *from = c->p[1] + i * w->step[1] * w->bytes[1];
+        char *to = c->p[0] + i * w->step[0] * w->bytes[0];
+        if (!job->store)
+            memcpy(to, from, (size_t)(blocks * w->bytes[1]));
+        else
+            oxi_expand_run(job->from, blocks * job->elements, from, job->to, job->store, to, job->to_step);
+    }
+}
+
+static ox_status oxi_copy_blocks(const ox_tensor *from, const ox_tensor *to) {
+    const ox_dtype_info *info = ox_dtype_of(from->dtype);
+    int64_t shape[OX_MAX_DIMS], from_stride[OX_MAX_DIMS], to_stride[OX_MAX_DIMS],
+        elements = info->block_elements;
+    bool same = from->dtype == to->dtype;
+    int last = from->ndim - 1;
+    oxi_block_copy job;
+    job.from = from->dtype;
+    job.to = to->dtype;
+    job.elements = elements;
+    job.to_step = last >= 0 ? to->stride[last] : 1;
+    job.store = same ? NULL : oxi_cpu_kernels()->store[to->dtype][OXI_LANE_F32];
+    if (last < 0 || to->ndim != from->ndim ||
+        (!same && (!job.store || !oxi_cpu_kernels()->expand[from->dtype])) ||
+        (from->shape[last] > elements && from->stride[last] != 1))
+        return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s to %s is not supported", oxi_tensor_text(from),
+                        oxi_tensor_text(to));
+    for (int d = 0; d <= last;
+         d++) { /* strides in blocks of the source; of the destination in blocks or elements */
+        shape[d] = d == last ? from->shape[d] / elements : from->shape[d];
+        from_stride[d] = d == last ? 1 : from->stride[d] / elements;
+        to_stride[d] =
+            same ? (d == last ? 1 : to->stride[d] / elements) : to->stride[d] * (d == last ? elements : 1);
+        if (from->shape[d] == 1 && to->shape[d] != 1) from_stride[d] = 0;
+        if (d < last) shape[d] = to->shape[d];
+    }
+    oxi_walk w;
+    oxi_walk_begin(&w, last + 1, shape);
+    oxi_walk_add_raw(&w, oxi_ptr(to), oxi_dtype_bytes(to->dtype), to_stride);
+    oxi_walk_add_raw(&w, oxi_ptr(from), info->block_bytes, from_stride);
+    oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
+    oxi_walk_all(&w, OXI_COPY_GRAIN / elements, OXI_COPY_GRAIN / elements, oxi_block_piece, &job);
+    return OX_OK;
+}
+
+/* ---- the executor -------------------------------------------------------------------------------------- */
+
+/* `to` = `from`, broadcast to its shape and converted; both are headers over host memory and may be slices
+ * made on the stack. They do not overlap unless they are the same. */
+static OXI_UNUSED ox_status oxi_cpu_copy_strided(const ox_tensor *from, const ox_tensor *to) {
+    if (oxi_is_block(from->dtype)) return oxi_copy_blocks(from, to);
+    if (oxi_is_block(to->dtype))
+        return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s to %s is not supported", ox_dtype_name(from->dtype),
+                        ox_dtype_name(to->dtype));
+    return oxi_copy_plain(from, to);
+}
+
+static ox_status oxi_cpu_copy(const oxi_call *call) {
+    return oxi_cpu_copy_strided(call->in[0], call->out[0]);
+}

@@ -1,0 +1,539 @@
+/* Tensors made from nothing: constants, ramps, random numbers; and random draws from given weights.
+ * Most ops are a generator that gives elements [first, first + n) in a lane type; one driver cuts the work,
+ * converts and honours strides. Called by the CPU device for the FILL and RANDOM families. */
+
+/* ---- random numbers: what every device gives -----------------------------------------------------------
+ * Element e (row-major index) of a call depends on e, the seed (attr i0) and the call's counter (i1) alone,
+ * through w[0..3] = philox(key seed, counter_hi counter, counter_lo block):
+ *   word         w[e % 4] of block e / 4
+ *   double word  w[2 (e % 2)] << 32 | w[2 (e % 2) + 1] of block e / 2
+ * and for each op
+ *   uniform      u = the top b bits of the word / 2^b; b = 24 for f32, 11 f16, 8 bf16, 4 f8_e4m3, 3 f8_e5m2;
+ *                f64: the top 53 bits of the double word / 2^53. The value low + u (high - low) is worked out
+ *                in double and rounded once; where that gives high, the number below high stands instead.
+ *   normal       Box & Muller 1958, in double: mean + deviation r cos(2 pi u2) for even e, sin for odd e, with
+ *                r = sqrt(-2 log u1). A pair of elements shares u1 = (w0 + 1) / 2^32 and u2 = w1 / 2^32, w0 and
+ *                w1 being the words of the even and the odd one; f64: u1 = (top 53 bits of the even double
+ *                word + 1) / 2^53, u2 = top 53 bits of the odd one / 2^53.
+ *   randint      low + floor(double word (high - low) / 2^64)
+ *   bernoulli    1 where u < p: u of 24 bits of the word; f64 operands: 53 bits of the double word
+ *   randperm     0, 1, .. n-1, then for i = n-1 .. 1: i and floor(double word of i times (i + 1) / 2^64) swap
+ *   multinomial  u of 53 bits of the double word. With replacement sample e takes the first category whose
+ *                running sum of weights (in double) exceeds u times their sum; without, category k of row r
+ *                gets the key -log(1 - u) / weight with e = r K + k, and the samples are the smallest keys in
+ *                order (Efraimidis & Spirakis 2006).
+ */
+
+enum { OXI_FILL_CHUNK = 8192, OXI_FILL_PIECE = 512 }; /* elements of a task; of a buffer on its stack */
+
+typedef struct oxi_fill_job {
+    const oxi_call *call;
+    const ox_tensor *out;
+    int64_t count;
+    oxi_lane lane;
+    /* Writes elements [first, first + n) to `values` (the lane's type); first is a multiple of 4. false =
+     * stop. */
+    bool (*make)(const struct oxi_fill_job *job, int64_t first, int64_t n, void *values);
+    double last_below; /* uniform: what stands for values that round to high; NaN = not needed */
+    int64_t bad;       /* set (atomically) when make said stop */
+} oxi_fill_job;
+
+static void oxi_fill_chunk(void *arg, int64_t index, int lane) {
+    (void)lane;
+    oxi_fill_job *job = (oxi_fill_job *)arg;
+    union {
+        double f64[OXI_FILL_PIECE];
+        float f32[OXI_FILL_PIECE];
+        int64_t i64[OXI_FILL_PIECE];
+    } values;
+    int64_t first = index * OXI_FILL_CHUNK;
+    int64_t end = job->count - first < OXI_FILL_CHUNK ? job->count : first + OXI_FILL_CHUNK;
+    for (; first < end; first += OXI_FILL_PIECE) {
+        int64_t n = end - first < OXI_FILL_PIECE ? end - first : OXI_FILL_PIECE;
+        if (!job->make(job, first, n, &values)) {
+            oxi_atomic_store(&job->bad, 1);
+            return;
+        }
+        oxi_store_range(job->out, first, n, job->lane, &values);
+    }
+}
+
+static void oxi_fill_run(oxi_fill_job *job) {
+    oxi_parallel_for((job->count + OXI_FILL_CHUNK - 1) / OXI_FILL_CHUNK, oxi_fill_chunk, job);
+}
+
+/* ---- ramps --------------------------------------------------------------------------------------------- */
+
+static bool oxi_make_arange(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
+    const double *f = job->call->attr.f;
+    if (job->lane == OXI_LANE_F64) {
+        double *out = (double *)values;
+        for (int64_t i = 0; i < n; i++) out[i] = f[0] + (double)(first + i) * f[1];
+    } else { /* integers step by whole numbers, as torch.arange does */
+        int64_t *out = (int64_t *)values;
+        uint64_t start = (uint64_t)(int64_t)f[0], step = (uint64_t)(int64_t)f[1];
+        for (int64_t i = 0; i < n; i++) out[i] = (int64_t)(start + (uint64_t)(first + i) * step);
+    }
+    return true;
+}
+
+/* From both ends to the middle, so that the ends are exact and the steps symmetric: torch.linspace. */
+static bool oxi_make_linspace(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
+    double start = job->call->attr.f[0], end = job->call->attr.f[1], *out = (double *)values;
+    double step = job->count > 1 ? (end - start) / (double)(job->count - 1) : 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t e = first + i;
+        out[i] = e < job->count / 2 || job->count == 1 ? start + step * (double)e
+                                                       : end - step * (double)(job->count - 1 - e);
+    }
+    return true;
+}
+
+/* ---- words and uniform numbers ------------------------------------------------------------------------- */
+
+static uint64_t oxi_double_word(const uint32_t *pair) {
+    return (uint64_t)pair[0] << 32 | pair[1];
+}
+
+/* floor(a b / 2^64) */
+static uint64_t oxi_multiply_high(uint64_t a, uint64_t b) {
+    uint64_t a0 = a & 0xffffffffu, a1 = a >> 32, b0 = b & 0xffffffffu, b1 = b >> 32;
+    uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
+    uint64_t carry = a0 * b1 + (middle & 0xffffffffu);
+    return a1 * b1 + (middle >> 32) + (carry >> 32);
+}
+
+/* The double word of element e alone. */
+static uint64_t oxi_double_word_at(const oxi_attrs *attr, int64_t e) {
+    uint32_t w[4];
+    oxi_philox((uint64_t)attr->i[0], (uint64_t)attr->i[1], (uint64_t)e / 2, w);
+    return oxi_double_word(w + 2 * (e % 2));
+}
+
+/* n words from element `first` (a multiple of 4) on, as whole blocks: room for n rounded up to 4. */
+static void oxi_words(const oxi_attrs *attr, int64_t first, int64_t n, uint32_t *words) {
+    for (int64_t i = 0; i < n; i += 4)
+        oxi_philox((uint64_t)attr->i[0], (uint64_t)attr->i[1], (uint64_t)(first + i) / 4, words + i);
+}
+
+/* n double words from element `first` (a multiple of 2) on: room for n rounded up to 2. */
+static void oxi_double_words(const oxi_attrs *attr, int64_t first, int64_t n, uint64_t *words) {
+    uint32_t w[4];
+    for (int64_t i = 0; i < n; i += 2) {
+        oxi_philox((uint64_t)attr->i[0], (uint64_t)attr->i[1], (uint64_t)(first + i) / 2, w);
+        words[i] = oxi_double_word(w);
+        words[i + 1] = oxi_double_word(w + 2);
+    }
+}
+
+/* n numbers in [0, 1) of `bits` random bits: 53 from double words, fewer from words. */
+static void oxi_unit_numbers(const oxi_attrs *attr, int bits, int64_t first, int64_t n, double *out) {
+    if (bits > 32) {
+        uint64_t words[OXI_FILL_PIECE];
+        oxi_double_words(attr, first, n, words);
+        for (int64_t i = 0; i < n; i++) out[i] = (double)(words[i] >> 11) * 0x1p-53;
+    } else {
+        uint32_t words[OXI_FILL_PIECE];
+        oxi_words(attr, first, n, words);
+        double unit = ldexp(1.0, -bits);
+        for (int64_t i = 0; i < n; i++) out[i] = (double)(words[i] >> (32 - bits)) * unit;
+    }
+}
+
+/* Random bits of a uniform number: as many as the significand has, so that it stays below 1. */
+static int oxi_unit_bits(ox_dtype dtype) {
+    switch (dtype) {
+    case OX_F64: return 53;
+    case OX_F16: return 11;
+    case OX_BF16: return 8;
+    case OX_F8_E4M3: return 4;
+    case OX_F8_E5M2: return 3;
+    default: return 24;
+    }
+}
+
+/* ---- uniform, normal, randint -------------------------------------------------------------------------- */
+
+/* x rounded to dtype and back. */
+static double oxi_round_to(ox_dtype dtype, double x) {
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    unsigned char element[8];
+    double rounded = x;
+    kernels->store[dtype][OXI_LANE_F64](1, &x, element, 1);
+    kernels->load[dtype][OXI_LANE_F64](1, element, 1, &rounded);
+    return rounded;
+}
+
+/* The largest number of dtype below `high`, or `low` if none lies between. */
+static double oxi_number_below(ox_dtype dtype, double low, double high) {
+    if (dtype == OX_F64) {
+        double below = nextafter(high, low);
+        return below > low ? below : low;
+    }
+    /* A step down is between 2^-b and 2^(1-b) of the value for b significand bits; subnormals step by
+     * more. */
+    for (double part = ldexp(1.0, -oxi_unit_bits(dtype) - 1); part < 2; part *= 2) {
+        double below = oxi_round_to(dtype, high - part * (fabs(high) > 0x1p-14 ? fabs(high) : 0x1p-14));
+        if (below < high) return below > low ? below : low;
+    }
+    return low;
+}
+
+static bool oxi_make_uniform(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
+    const oxi_attrs *attr = &job->call->attr;
+    double low = attr->f[0], high = attr->f[1], *out = (double *)values;
+    oxi_unit_numbers(attr, oxi_unit_bits(job->out->dtype), first, n, out);
+    if (low == 0 && high == 1) return true;
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = low + out[i] * (high - low);
+        if (low < high && oxi_round_to(job->out->dtype, out[i]) >= high) out[i] = job->last_below;
+    }
+    return true;
+}
+
+/* log of x in [2^-53, 1]: x = m 2^k, log m = 2 atanh((m - 1) / (m + 1)) by its series. Plain arithmetic,
+ * so that it does not depend on the C library. */
+static double oxi_log_unit(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    int exponent = (int)(bits >> 52) - 1023;
+    bits = (bits & 0xfffffffffffffu) | 0x3ff0000000000000u;
+    double m;
+    memcpy(&m, &bits, sizeof m);
+    if (m > 1.4142135623730951) {
+        m *= 0.5;
+        exponent++;
+    }
+    double s = (m - 1) / (m + 1), z = s * s, sum = 1.0 / 21;
+    for (int k = 19; k >= 1; k -= 2) sum = sum * z + 1.0 / k;
+    return exponent * 0.69314718055994531 + 2 * s * sum;
+}
+
+/* cos and sin of 2 pi u, u in [0, 1): reduced exactly to an eighth of a turn, then their series. */
+static void oxi_turn(double u, double *cosine, double *sine) {
+    static const double inverse_factorial[18] = {1.0,
+                                                 1.0,
+                                                 1.0 / 2,
+                                                 1.0 / 6,
+                                                 1.0 / 24,
+                                                 1.0 / 120,
+                                                 1.0 / 720,
+                                                 1.0 / 5040,
+                                                 1.0 / 40320,
+                                                 1.0 / 362880,
+                                                 1.0 / 3628800,
+                                                 1.0 / 39916800,
+                                                 1.0 / 479001600,
+                                                 1.0 / 6227020800.0,
+                                                 1.0 / 87178291200.0,
+                                                 1.0 / 1307674368000.0,
+                                                 1.0 / 20922789888000.0,
+                                                 1.0 / 355687428096000.0};
+    int quarter = (int)(u * 4 + 0.5);
+    double r = (u * 4 - quarter) * 1.5707963267948966, z = r * r;
+    double c = inverse_factorial[16], s = inverse_factorial[17];
+    for (int k = 14; k >= 0; k -= 2) {
+        c = inverse_factorial[k] - z * c;
+        s = inverse_factorial[k + 1] - z * s;
+    }
+    s *= r;
+    switch (quarter & 3) {
+    case 0: *cosine = c, *sine = s; break;
+    case 1: *cosine = -s, *sine = c; break;
+    case 2: *cosine = -c, *sine = -s; break;
+    default: *cosine = s, *sine = -c; break;
+    }
+}
+
+static bool oxi_make_normal(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
+    const oxi_attrs *attr = &job->call->attr;
+    double *out = (double *)values;
+    bool wide = job->out->dtype == OX_F64;
+    uint32_t words[OXI_FILL_PIECE];
+    uint64_t double_words[OXI_FILL_PIECE];
+    if (wide)
+        oxi_double_words(attr, first, n, double_words);
+    else
+        oxi_words(attr, first, n, words);
+    for (int64_t i = 0; i < n; i += 2) {
+        double u1 = wide ? (double)((double_words[i] >> 11) + 1) * 0x1p-53 : ((double)words[i] + 1) * 0x1p-32;
+        double u2 = wide ? (double)(double_words[i + 1] >> 11) * 0x1p-53 : (double)words[i + 1] * 0x1p-32;
+        double r = attr->f[1] * sqrt(-2 * oxi_log_unit(u1)), c, s;
+        oxi_turn(u2, &c, &s);
+        out[i] = attr->f[0] + r * c;
+        if (i + 1 < n) out[i + 1] = attr->f[0] + r * s;
+    }
+    return true;
+}
+
+static bool oxi_make_randint(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
+    const oxi_attrs *attr = &job->call->attr;
+    uint64_t words[OXI_FILL_PIECE], range = (uint64_t)attr->i[3] - (uint64_t)attr->i[2];
+    int64_t *out = (int64_t *)values;
+    oxi_double_words(attr, first, n, words);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (int64_t)((uint64_t)attr->i[2] + oxi_multiply_high(words[i], range));
+    return true;
+}
+
+/* ---- constants and permutations ------------------------------------------------------------------------ */
+
+/* The element of dtype that attr f0 (i0 for integers) stands for. */
+static void oxi_fill_element(const oxi_attrs *attr, ox_dtype dtype, void *element) {
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    if (oxi_is_int(dtype)) {
+        kernels->store[dtype][OXI_LANE_I64](1, &attr->i[0], element, 1);
+    } else {
+        kernels->store[dtype][OXI_LANE_F64](1, &attr->f[0], element, 1);
+    }
+}
+
+static ox_status oxi_fill_eye(const oxi_call *call) {
+    ox_tensor diagonal = *call->out[0];
+    oxi_attrs one = call->attr;
+    unsigned char element[8];
+    memset(element, 0, sizeof element);
+    oxi_fill_strided(&diagonal, element);
+    if (diagonal.ndim != 2) return OX_OK;
+    one.f[0] = 1;
+    one.i[0] = 1;
+    oxi_fill_element(&one, diagonal.dtype, element);
+    diagonal.ndim = 1;
+    if (diagonal.shape[1] < diagonal.shape[0]) diagonal.shape[0] = diagonal.shape[1];
+    diagonal.stride[0] += diagonal.stride[1];
+    oxi_fill_strided(&diagonal, element);
+    return OX_OK;
+}
+
+static ox_status oxi_fill_randperm(const oxi_call *call) {
+    const ox_tensor *out = call->out[0];
+    int64_t n = ox_numel(out);
+    size_t bytes;
+    if (oxi_is_float(out->dtype)
+            ? n > (int64_t)1 << oxi_unit_bits(out->dtype)
+            : ox_dtype_of(out->dtype)->block_bytes == 1 && n > (out->dtype == OX_I8 ? 128 : 256))
+        return oxi_fail(OX_ERR_ARG, "randperm: %s does not hold all numbers below %lld",
+                        ox_dtype_name(out->dtype), (long long)n);
+    if (!oxi_mul_size((size_t)n, sizeof(int64_t), &bytes))
+        return oxi_fail(OX_ERR_NOMEM, "randperm: too many numbers");
+    int64_t *order = (int64_t *)oxi_alloc(bytes);
+    if (!order) return OX_ERR_NOMEM;
+    for (int64_t i = 0; i < n; i++) order[i] = i;
+    for (int64_t i = n - 1; i > 0; i--) {
+        int64_t j = (int64_t)oxi_multiply_high(oxi_double_word_at(&call->attr, i), (uint64_t)i + 1),
+                swap = order[i];
+        order[i] = order[j];
+        order[j] = swap;
+    }
+    oxi_store_range(out, 0, n, OXI_LANE_I64, order);
+    oxi_free(order, bytes);
+    return OX_OK;
+}
+
+static ox_status oxi_cpu_fill(const oxi_call *call) {
+    const ox_tensor *out = call->out[0];
+    oxi_fill_job job;
+    memset(&job, 0, sizeof job);
+    job.call = call;
+    job.out = out;
+    job.count = ox_numel(out);
+    job.lane = OXI_LANE_F64;
+    unsigned char element[8];
+    switch (call->op) {
+    case OXI_OP_fill:
+        oxi_fill_element(&call->attr, out->dtype, element);
+        oxi_fill_strided(out, element);
+        return OX_OK;
+    case OXI_OP_eye: return oxi_fill_eye(call);
+    case OXI_OP_randperm: return oxi_fill_randperm(call);
+    case OXI_OP_arange:
+        job.make = oxi_make_arange;
+        if (!oxi_is_float(out->dtype)) job.lane = OXI_LANE_I64;
+        break;
+    case OXI_OP_linspace: job.make = oxi_make_linspace; break;
+    case OXI_OP_uniform:
+        job.make = oxi_make_uniform;
+        if (call->attr.f[0] < call->attr.f[1])
+            job.last_below = oxi_number_below(out->dtype, call->attr.f[0], call->attr.f[1]);
+        break;
+    case OXI_OP_normal: job.make = oxi_make_normal; break;
+    case OXI_OP_randint:
+        job.make = oxi_make_randint;
+        job.lane = OXI_LANE_I64;
+        break;
+    default: return oxi_fail(OX_ERR_UNSUPPORTED, "%s: not a fill", oxi_op_row_of(call->op)->name);
+    }
+    oxi_fill_run(&job);
+    return OX_OK;
+}
+
+/* ---- bernoulli and multinomial ------------------------------------------------------------------------- */
+
+static bool oxi_make_bernoulli(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
+    const ox_tensor *probabilities = job->call->in[0];
+    double unit[OXI_FILL_PIECE], *out = (double *)values;
+    oxi_load_range(probabilities, first, n, OXI_LANE_F64, out);
+    oxi_unit_numbers(&job->call->attr, probabilities->dtype == OX_F64 ? 53 : 24, first, n, unit);
+    for (int64_t i = 0; i < n; i++) {
+        if (!(out[i] >= 0 && out[i] <= 1)) return false;
+        out[i] = unit[i] < out[i];
+    }
+    return true;
+}
+
+enum { OXI_MULTINOMIAL_FINE, OXI_MULTINOMIAL_BAD_WEIGHT, OXI_MULTINOMIAL_NO_WEIGHT, OXI_MULTINOMIAL_TOO_FEW };
+
+typedef struct oxi_multinomial {
+    const oxi_call *call;
+    int64_t categories, samples;
+    double *keys;         /* [lanes][categories]: running sums, or keys */
+    int64_t *order;       /* [lanes][samples]: categories drawn */
+    int64_t bad_row, bad; /* the first row that cannot be drawn from, and why; under the lock */
+    oxi_lock lock;
+} oxi_multinomial;
+
+static void oxi_multinomial_fail(oxi_multinomial *job, int64_t row, int why) {
+    oxi_lock_take(&job->lock);
+    if (!job->bad || row < job->bad_row) {
+        job->bad_row = row;
+        job->bad = why;
+    }
+    oxi_lock_give(&job->lock);
+}
+
+/* keys: the running sums of a row's weights. */
+static void oxi_draw_with_replacement(const oxi_multinomial *job, int64_t row, const double *sums,
+                                      int64_t *out) {
+    double total = sums[job->categories - 1];
+    for (int64_t j = 0; j < job->samples; j++) {
+        double u =
+            (double)(oxi_double_word_at(&job->call->attr, row * job->samples + j) >> 11) * 0x1p-53 * total;
+        int64_t low = 0, high = job->categories - 1;
+        while (low < high) {
+            int64_t middle = low + (high - low) / 2;
+            if (sums[middle] > u)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        while (low > 0 && sums[low] == sums[low - 1])
+            low--; /* u rounded up to the sum: not a category of weight 0 */
+        out[j] = low;
+    }
+}
+
+/* Sorting order of two categories: by key, equal keys by number. */
+static bool oxi_key_less(const double *keys, int64_t a, int64_t b) {
+    return keys[a] < keys[b] || (keys[a] == keys[b] && a < b);
+}
+
+/* Lets heap[at] sink to its place in a heap of n with the largest key on top. */
+static void oxi_key_sink(const double *keys, int64_t *heap, int64_t n, int64_t at) {
+    for (;;) {
+        int64_t child = 2 * at + 1, swap = heap[at];
+        if (child >= n) return;
+        if (child + 1 < n && oxi_key_less(keys, heap[child], heap[child + 1])) child++;
+        if (!oxi_key_less(keys, heap[at], heap[child])) return;
+        heap[at] = heap[child];
+        heap[child] = swap;
+        at = child;
+    }
+}
+
+/* The `samples` smallest keys in order: a heap of the best so far, then sorted from the end. */
+static void oxi_draw_smallest(const oxi_multinomial *job, const double *keys, int64_t *heap) {
+    int64_t n = job->samples;
+    for (int64_t i = 0; i < n; i++) heap[i] = i;
+    for (int64_t i = n / 2 - 1; i >= 0; i--) oxi_key_sink(keys, heap, n, i);
+    for (int64_t i = n; i < job->categories; i++) {
+        if (!oxi_key_less(keys, i, heap[0])) continue;
+        heap[0] = i;
+        oxi_key_sink(keys, heap, n, 0);
+    }
+    for (int64_t i = n - 1; i > 0; i--) {
+        int64_t swap = heap[0];
+        heap[0] = heap[i];
+        heap[i] = swap;
+        oxi_key_sink(keys, heap, i, 0);
+    }
+}
+
+static void oxi_multinomial_row(void *arg, int64_t row, int lane) {
+    oxi_multinomial *job = (oxi_multinomial *)arg;
+    const oxi_attrs *attr = &job->call->attr;
+    double *keys = job->keys + lane * job->categories, total = 0;
+    int64_t *order = job->order + lane * job->samples, positive = 0;
+    oxi_load_range(job->call->in[0], row * job->categories, job->categories, OXI_LANE_F64, keys);
+    for (int64_t k = 0; k < job->categories; k++) {
+        if (!(keys[k] >= 0 && keys[k] <= DBL_MAX)) {
+            oxi_multinomial_fail(job, row, OXI_MULTINOMIAL_BAD_WEIGHT);
+            return;
+        }
+        total += keys[k];
+        positive += keys[k] > 0;
+        if (attr->keepdim) {
+            keys[k] = total;
+        } else {
+            double u = (double)(oxi_double_word_at(attr, row * job->categories + k) >> 11) * 0x1p-53;
+            keys[k] = keys[k] > 0 ? -oxi_log_unit(1 - u) / keys[k] : INFINITY;
+        }
+    }
+    if (positive == 0 || !(total <= DBL_MAX)) {
+        oxi_multinomial_fail(job, row, positive ? OXI_MULTINOMIAL_BAD_WEIGHT : OXI_MULTINOMIAL_NO_WEIGHT);
+    } else if (!attr->keepdim && positive < job->samples) {
+        oxi_multinomial_fail(job, row, OXI_MULTINOMIAL_TOO_FEW);
+    } else {
+        if (attr->keepdim)
+            oxi_draw_with_replacement(job, row, keys, order);
+        else
+            oxi_draw_smallest(job, keys, order);
+        oxi_store_range(job->call->out[0], row * job->samples, job->samples, OXI_LANE_I64, order);
+    }
+}
+
+static ox_status oxi_multinomial_run(const oxi_call *call) {
+    const ox_tensor *weights = call->in[0], *out = call->out[0];
+    oxi_multinomial job;
+    memset(&job, 0, sizeof job);
+    job.call = call;
+    job.categories = weights->ndim ? weights->shape[weights->ndim - 1] : 1;
+    job.samples = call->attr.i[2];
+    int64_t rows = 1;
+    for (int d = 0; d < weights->ndim - 1; d++) rows *= weights->shape[d];
+    if (rows == 0 || job.samples == 0) return OX_OK;
+    if (job.categories == 0 || job.samples < 0 || ox_numel(out) != rows * job.samples ||
+        (!call->attr.keepdim && job.samples > job.categories))
+        return oxi_fail(OX_ERR_ARG, "multinomial: cannot draw %lld samples from %lld categories%s",
+                        (long long)job.samples, (long long)job.categories,
+                        call->attr.keepdim ? "" : " without replacement");
+    size_t lanes = (size_t)oxi_lanes(rows), key_bytes, order_bytes;
+    if (!oxi_mul_size((size_t)job.categories, lanes * sizeof(double), &key_bytes) ||
+        !oxi_mul_size((size_t)job.samples, lanes * sizeof(int64_t), &order_bytes))
+        return oxi_fail(OX_ERR_NOMEM, "multinomial: too many categories");
+    job.keys = (double *)oxi_alloc(key_bytes);
+    job.order = job.keys ? (int64_t *)oxi_alloc(order_bytes) : NULL;
+    if (job.order) oxi_parallel_for(rows, oxi_multinomial_row, &job);
+    ox_status status = job.order ? OX_OK : OX_ERR_NOMEM;
+    oxi_free(job.order, job.order ? order_bytes : 0);
+    oxi_free(job.keys, job.keys ? key_bytes : 0);
+    static const char *const why[] = {
+        "", "a weight is negative, infinite or NaN", "the weights sum to zero",
+        "fewer categories have a weight than samples are to be drawn without replacement"};
+    if (job.bad)
+        status = oxi_fail(OX_ERR_ARG, "multinomial: row %lld: %s", (long long)job.bad_row, why[job.bad]);
+    return status;
+}
+
+static ox_status oxi_cpu_random(const oxi_call *call) {
+    if (call->op == OXI_OP_multinomial) return oxi_multinomial_run(call);
+    oxi_fill_job job;
+    memset(&job, 0, sizeof job);
+    job.call = call;
+    job.out = call->out[0];
+    job.count = ox_numel(job.out);
+    job.lane = OXI_LANE_F64;
+    job.make = oxi_make_bernoulli;
+    oxi_fill_run(&job);
+    if (job.bad) return oxi_fail(OX_ERR_ARG, "bernoulli: a probability is not in [0, 1]");
+    return OX_OK;
+}
