@@ -1,19 +1,27 @@
-/* The table of kernels of one processor tier. Kernels are written once (cpu/kernels/<x>.inc) against the vocabulary of
- * cpu/simd/ and stamped per tier; oxi_cpu_kernels() is the table that was picked at start.
+/* The table of kernels of one processor tier. Kernels are written once (cpu/kernels/<x>.inc) against the
+ * vocabulary of cpu/simd/ and stamped per tier; oxi_cpu_kernels() is the table that was picked at start.
  * Executors (cpu/map.c, cpu/reduce.c, ...) walk strides and threads and call these on contiguous runs. */
 #ifndef OX_CPU_KERNELS_H
 #define OX_CPU_KERNELS_H
 
 /* What a map computes in: every dtype loads into one of these. */
-typedef enum oxi_lane { OXI_LANE_F32, OXI_LANE_F64, OXI_LANE_I64, OXI_LANE_U64, OXI_LANE_C64, OXI_LANE_COUNT } oxi_lane;
+typedef enum oxi_lane {
+    OXI_LANE_F32,
+    OXI_LANE_F64,
+    OXI_LANE_I64,
+    OXI_LANE_U64,
+    OXI_LANE_C64,
+    OXI_LANE_COUNT
+} oxi_lane;
 
-/* out[i] = op(in[0][i], ...): n contiguous elements, operands of the lane's C type (float, double, int64_t, uint64_t, float[2]),
- * results of the same type, or uint8_t 0/1 for ops whose rule is map_bool. The first operand of `where` is uint8_t.
- * abs of C64 gives float. out may be in[0] exactly (in place). No alignment is promised. */
+/* out[i] = op(in[0][i], ...): n contiguous elements, operands of the lane's C type (float, double, int64_t,
+ * uint64_t, float[2]), results of the same type, or uint8_t 0/1 for ops whose rule is map_bool. The first
+ * operand of `where` is uint8_t. abs of C64 gives float. out may be in[0] exactly (in place). No alignment
+ * is promised. */
 typedef void (*oxi_map_kernel)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr);
 
-/* Converts n elements, source stride in elements; the destination is contiguous (load), or the other way round (store).
- * Stride-0 sources splat. Lane type as above. */
+/* Converts n elements, source stride in elements; the destination is contiguous (load), or the other way
+ * round (store). Stride-0 sources splat. Lane type as above. */
 typedef void (*oxi_load_kernel)(int64_t n, const void *source, int64_t stride, void *lane);
 typedef void (*oxi_store_kernel)(int64_t n, const void *lane, void *destination, int64_t stride);
 
@@ -23,11 +31,11 @@ typedef struct oxi_gemm_kernel {
     void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate);
 } oxi_gemm_kernel;
 
-/* Packs lines of 4-byte elements into panels of `width` lines: panel p at panels + p * panel_stride, panel[k][width], zeros
- * behind the last line. Across: neighbours in memory are neighbouring lines, source[k * stride + line]; along:
- * neighbours are neighbouring k, source[line * stride + k]. */
-typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
-                                int64_t panel_stride);
+/* Packs lines of 4-byte elements into panels of `width` lines: panel p at panels + p * panel_stride,
+ * panel[k][width], zeros behind the last line. Across: neighbours in memory are neighbouring lines,
+ * source[k * stride + line]; along: neighbours are neighbouring k, source[line * stride + k]. */
+typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
+                                void *panels, int64_t panel_stride);
 
 /* 32 activations: x ~ scale * q; sum = q[0] + .. + q[31], for types with an offset. */
 typedef struct oxi_q8 {
@@ -43,7 +51,7 @@ typedef struct oxi_kernels {
     oxi_load_kernel load[OX_DTYPE_COUNT][OXI_LANE_COUNT];    /* plain dtypes only */
     oxi_store_kernel store[OX_DTYPE_COUNT][OXI_LANE_COUNT];
     oxi_gemm_kernel gemm_f32, gemm_f64;
-    oxi_gemm_kernel gemm_i16;                       /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
+    oxi_gemm_kernel gemm_i16; /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
     oxi_pack_kernel pack_across, pack_along;
     /* dot of n f32 (n any), rows contiguous: matrix-vector shapes */
     float (*dot_f32)(int64_t n, const float *a, const float *b);
@@ -56,10 +64,17 @@ typedef struct oxi_kernels {
     float (*row_min)(int64_t n, const float *x);
     double (*row_sum)(int64_t n, const float *x);
     double (*row_square_sum)(int64_t n, const float *x, float mean);     /* sum of (x - mean)^2 */
-    double (*row_exp_sum)(int64_t n, const float *x, float max, float *out);  /* out = e^(x-max) (out may be x or NULL), its sum */
+    /* out = e^(x-max) (out may be x or NULL), its sum */
+    double (*row_exp_sum)(int64_t n, const float *x, float max, float *out);
     void (*row_scale)(int64_t n, const float *x, float scale, float *out);
-    void (*row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight, const float *bias, float *out);
-                                                     /* (x - mean) * scale [* weight] [+ bias] */
+    void (*row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
+                       const float *bias, float *out);
+    /* (x - mean) * scale [* weight] [+ bias] */
+    /* attention: scores[key][gemm_f32.nr] become e^(score - max), max and sum [nr] of the queries so far
+     * are brought up to date, rescale [nr] is what earlier weights are to be multiplied by; and that
+     * multiplication of x [rows][nr] */
+    void (*attention_softmax)(int64_t keys, float *scores, float *max, float *sum, float *rescale);
+    void (*attention_rescale)(int64_t rows, const float *factor, float *x);
     /* block types: expands `n` elements (a multiple of the block) exactly */
     void (*expand[OX_DTYPE_COUNT])(int64_t n, const void *blocks, float *out);
     /* quantised activations: q8 of n floats (n a multiple of 32), then rows of blocks against it */
@@ -70,7 +85,8 @@ typedef struct oxi_kernels {
 /* The tier in use: the best this processor has, or the one OX_ISA names if it has that. */
 static const oxi_kernels *oxi_cpu_kernels(void);
 
-/* A family's executor on the CPU. call->out are made; shapes and types are checked; nothing has NULL where it may not. */
+/* A family's executor on the CPU. call->out are made; shapes and types are checked; nothing has NULL where
+ * it may not. */
 static ox_status oxi_cpu_map(const oxi_call *call);        /* cpu/map.c */
 static ox_status oxi_cpu_copy(const oxi_call *call);       /* cpu/copy.c */
 static ox_status oxi_cpu_fill(const oxi_call *call);       /* cpu/fill.c: FILL and RANDOM */
@@ -80,16 +96,20 @@ static ox_status oxi_cpu_scan(const oxi_call *call);       /* cpu/scan.c */
 static ox_status oxi_cpu_sort(const oxi_call *call);       /* cpu/sort.c */
 static ox_status oxi_cpu_row(const oxi_call *call);        /* cpu/row.c: softmax, norms */
 static ox_status oxi_cpu_index(const oxi_call *call);      /* cpu/index.c */
-static ox_status oxi_cpu_product(const oxi_call *call);    /* cpu/product.c over cpu/gemm.c and cpu/blocks.c */
+/* cpu/product.c over cpu/gemm.c and cpu/blocks.c */
+static ox_status oxi_cpu_product(const oxi_call *call);
 static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rope.c */
 static ox_status oxi_cpu_attention(const oxi_call *call);  /* cpu/attention.c */
 
-/* Expands n elements of a block type (whole blocks) to floats; OX_ERR_UNSUPPORTED by name where there is no kernel. */
-static ox_status oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out);   /* cpu/blocks.c */
+/* Expands n elements of a block type (whole blocks) to floats; OX_ERR_UNSUPPORTED by name where there is no
+ * kernel. */
+/* cpu/blocks.c */
+static ox_status oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out);
 
-/* C = A B (or beta-accumulated) over raw strided memory: the core below matmul, linear, addmm and attention's callers.
- * a[m,k] at a + (m*a_row + k*a_col) elements, likewise b[k,n], c[m,n]. dtypes of a and b: F32 F16 BF16 (compute f32), F64 (f64),
- * c any plain float; I8 x I8 with c I32. Epilogue: c = act(alpha * ab + beta * c_in + bias[n]). */
+/* C = A B (or beta-accumulated) over raw strided memory: the core below matmul, linear, addmm and
+ * attention's callers. a[m,k] at a + (m*a_row + k*a_col) elements, likewise b[k,n], c[m,n]. dtypes of a and
+ * b: F32 F16 BF16 (compute f32), F64 (f64), c any plain float; I8 x I8 with c I32. Epilogue: c = act(alpha
+ * * ab + beta * c_in + bias[n]). */
 typedef struct oxi_gemm {
     int64_t m, n, k;
     const void *a, *b;
@@ -99,7 +119,7 @@ typedef struct oxi_gemm {
     int64_t c_row, c_col;
     ox_dtype c_dtype;
     double alpha;                                    /* 1 for a plain product */
-    const void *addend;                              /* NULL, or a matrix to add beta times; same layout fields */
+    const void *addend; /* NULL, or a matrix to add beta times; same layout fields */
     int64_t addend_row, addend_col;
     ox_dtype addend_dtype;
     double beta;
