@@ -4,11 +4,66 @@
  *     #define OX_IMPLEMENTATION        in exactly one source file, before the include
  *     #include "oxtorch.h"
  *     cc app.c -lm -lpthread           no other flag: kernels are picked at run time for the processor
+ *
+ * A PROGRAM
+ *     OX_SCOPE {                                                  frees every tensor made inside it
+ *         ox_tensor *a = ox_randn(OX_SHAPE(256, 512), OX_BF16);
+ *         ox_tensor *b = ox_randn(OX_SHAPE(128, 512), OX_BF16);
+ *         ox_print(ox_softmax(ox_matmul(a, ox_t(b)), -1));        ox_t is a strided view: nothing is copied
+ *     }
+ *     if (ox_error()) puts(ox_error_text());                      one check for the whole chain
+ *
+ * TENSORS
+ *     A tensor is (storage, offset, shape, strides, dtype), row-major, up to 8 dims; dims of size 0 are
+ *     legal, and negative dims count from the end. Views (ox_t, ox_slice, ox_expand, ox_flip ...) share the
+ *     storage, and every op gives on a view what it gives on a contiguous copy. Names and meaning follow
+ *     PyTorch; a comment tells where they do not.
+ *
+ * OWNERSHIP
+ *     A result belongs to the innermost open scope of its thread and goes when the scope ends; with no
+ *     scope open it belongs to the caller, who gives it back with ox_release. ox_keep(t) hands a result to
+ *     the scope outside. ox_retain adds a reference. ox_stats() counts what is alive.
+ *
+ * ERRORS
+ *     A function that fails returns NULL (or false, 0, -1) and records why; NULL passed on gives NULL. The
+ *     first error of a thread stays until ox_error_clear(), so a chain needs one check: ox_error() is its
+ *     status, ox_error_text() says it in words, as in "matmul: inner sizes differ: [2,3] x [4,5]". The
+ *     library never aborts, exits or prints on its own.
+ *
+ * THREADS AND BITS
+ *     One pool with as many threads as the process may use; ox_set_threads(n) changes that,
+ *     ox_set_parallel_for lends the host's job system. Results have the same bits for any number of
+ *     threads. Different tensors may be used from different threads at once; one tensor may be read by many.
+ *
+ * MEMORY
+ *     Freed blocks are kept and reused: a steady loop asks the system for nothing. ox_set_allocator takes
+ *     your own functions, ox_set_arena a fixed block, ox_trim gives the cache back.
+ *
+ * PROCESSORS
+ *     x86-64: sse2, avx, avx2 (with FMA and F16C), avx512; ARM: neon; anything else: c, portable C. The
+ *     best one that the machine has is picked at the first op. OX_ISA=avx in the environment picks a lower
+ *     one; ox_isa() tells which it is.
+ *
+ * FILES
+ *     ox_open reads GGUF, safetensors, .npy and .npz; tensors lie in the mapped file where the format
+ *     allows. Files may be hostile: a bad one is an error that names file, offset and field.
+ *
+ * WHAT IT DOES NOT DO (YET)
+ *     No gradients, convolutions, linear algebra beyond products, or GPU; no complex matmul, no c128;
+ *     no packing of floats into block types.
+ *
+ * CONTENTS (search for the tag)
+ *     >>base/config.h   version, macros         >>tensor/dtype.h   dtypes
+ *     >>base/error.h    errors, log             >>tensor/tensor.h  the tensor, ownership, scopes
+ *     >>base/memory.h   allocators, counters    >>tensor/print.h   printing
+ *     >>base/threads.h  the pool                >>ops/create.h     making tensors, numbers in and out
+ *     >>ops/view.h      views                   >>ops/ops.h        the operations
+ *     >>files/file.h    model and array files
  */
 #ifndef OX_TORCH_H
 #define OX_TORCH_H
 
-/* ---- the public interface, in the order of the manual --------------------------------------------------------- */
+/* ---- the public interface, in the order of the manual -------------------------------------------------- */
 #include "base/config.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -23,9 +78,9 @@
 
 #endif /* OX_TORCH_H */
 
-/* ================================================================================================================
+/* =========================================================================================================
  * Stop here if you only want to use the library.
- * ============================================================================================================== */
+ * ======================================================================================================== */
 #if defined(OX_IMPLEMENTATION) && !defined(OX_TORCH_IMPLEMENTED)
 #define OX_TORCH_IMPLEMENTED
 

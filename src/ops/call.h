@@ -1,6 +1,6 @@
 /* The call: the one currency between public functions, devices, autograd, capture and profiler.
- * A public function fills an oxi_call and hands it to oxi_apply, which checks it by the table, makes the results and
- * runs it on the device of its operands. */
+ * A public function fills an oxi_call and hands it to oxi_apply, which checks it by the table, makes the
+ * results and runs it on the device of its operands. */
 #ifndef OX_OPS_CALL_H
 #define OX_OPS_CALL_H
 
@@ -12,9 +12,20 @@ typedef enum oxi_op {
 } oxi_op;
 
 typedef enum oxi_family {
-    OXI_FAMILY_MAP, OXI_FAMILY_COPY, OXI_FAMILY_FILL, OXI_FAMILY_RANDOM, OXI_FAMILY_REDUCE, OXI_FAMILY_SCAN,
-    OXI_FAMILY_SORT, OXI_FAMILY_ROW, OXI_FAMILY_INDEX, OXI_FAMILY_PRODUCT, OXI_FAMILY_ROPE, OXI_FAMILY_ATTENTION,
-    OXI_FAMILY_VIEW, OXI_FAMILY_COUNT
+    OXI_FAMILY_MAP,
+    OXI_FAMILY_COPY,
+    OXI_FAMILY_FILL,
+    OXI_FAMILY_RANDOM,
+    OXI_FAMILY_REDUCE,
+    OXI_FAMILY_SCAN,
+    OXI_FAMILY_SORT,
+    OXI_FAMILY_ROW,
+    OXI_FAMILY_INDEX,
+    OXI_FAMILY_PRODUCT,
+    OXI_FAMILY_ROPE,
+    OXI_FAMILY_ATTENTION,
+    OXI_FAMILY_VIEW,
+    OXI_FAMILY_COUNT
 } oxi_family;
 
 enum { OXI_FLAG_INPLACE = 1, OXI_FLAG_RANDOM = 2, OXI_FLAG_COND = 4 };
@@ -65,17 +76,24 @@ static ox_tensor *oxi_apply_3(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox
 /* Operands that must be there: true (and an error recorded, if none was) when one is NULL. */
 static bool oxi_any_null(oxi_op op, ox_tensor *const *in, int count);
 /* Any number of operands; out = NULL or the tensor to write into. */
-static ox_tensor *oxi_apply_list(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count, ox_tensor *out);
+static ox_tensor *oxi_apply_list(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count,
+                                 ox_tensor *out);
 /* Written into in[0]. */
 static ox_tensor *oxi_apply_in_place(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count);
 
-/* The dtype in which a call computes: operands promoted (numbers and 0-dim tensors by category), then integers made
- * f32 where the rule is map_float. Set by the rules; executors read it. */
+/* The dtype in which a call computes: operands promoted (numbers and 0-dim tensors by category), then
+ * integers made f32 where the rule is map_float. Set by the rules; executors read it. */
 static ox_dtype oxi_compute_dtype(const oxi_call *call);
 
 /* Activation fused into linear. */
 typedef enum oxi_activation {
-    OXI_ACT_NONE = 0, OXI_ACT_RELU, OXI_ACT_GELU, OXI_ACT_GELU_TANH, OXI_ACT_SILU, OXI_ACT_SIGMOID, OXI_ACT_TANH
+    OXI_ACT_NONE = 0,
+    OXI_ACT_RELU,
+    OXI_ACT_GELU,
+    OXI_ACT_GELU_TANH,
+    OXI_ACT_SILU,
+    OXI_ACT_SIGMOID,
+    OXI_ACT_TANH
 } oxi_activation;
 
 #endif

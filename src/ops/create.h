@@ -21,7 +21,8 @@ OX_API ox_tensor *ox_zeros_like(const ox_tensor *t);
 OX_API ox_tensor *ox_ones_like(const ox_tensor *t);
 OX_API ox_tensor *ox_full_like(const ox_tensor *t, double value);
 
-/* Random numbers come from Philox4x32-10, keyed by the seed, one counter a tensor: the same for any thread count. */
+/* Random numbers come from Philox4x32-10, keyed by the seed, one counter a tensor: the same for any thread
+ * count. */
 OX_API void ox_manual_seed(uint64_t seed);
 OX_API ox_tensor *ox_rand(ox_shape shape, ox_dtype dtype);     /* uniform in [0, 1) */
 OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype);    /* normal, mean 0, deviation 1 */
@@ -34,17 +35,19 @@ OX_API ox_tensor *ox_from_data(const void *data, ox_shape shape, ox_dtype dtype)
 OX_API ox_tensor *ox_from_floats(const float *data, ox_shape shape, ox_dtype dtype);
 OX_API ox_tensor *ox_from_doubles(const double *data, ox_shape shape, ox_dtype dtype);
 OX_API ox_tensor *ox_from_ints(const int64_t *data, ox_shape shape, ox_dtype dtype);
-/* A tensor over the caller's memory, not copied. `release(user, data)` is called when the last view is gone; it may be
- * NULL, then the memory must outlive the tensor. Strides in elements; strides NULL = contiguous. */
+/* A tensor over the caller's memory, not copied. `release(user, data)` is called when the last view is
+ * gone; it may be NULL, then the memory must outlive the tensor. Strides in elements; strides NULL =
+ * contiguous. */
 typedef void (*ox_release_fn)(void *user, void *data);
 OX_API ox_tensor *ox_from_blob(void *data, ox_shape shape, const int64_t *strides, ox_dtype dtype,
                                ox_release_fn release, void *user);
 
-/* The single element of t as a double (int64); t may be on any device. Errors OX_ERR_SHAPE unless numel is 1. */
+/* The single element of t as a double (int64); t may be on any device. Errors OX_ERR_SHAPE unless numel is
+ * 1. */
 OX_API double ox_item(ox_tensor *t);
 OX_API int64_t ox_item_int(ox_tensor *t);
-/* Copies t, row-major whatever its strides, into `out`, which has room for `count` numbers; count must be numel.
- * The plain form keeps the dtype, the others convert. */
+/* Copies t, row-major whatever its strides, into `out`, which has room for `count` numbers; count must be
+ * numel. The plain form keeps the dtype, the others convert. */
 OX_API ox_status ox_to_data(ox_tensor *t, void *out, size_t bytes);
 OX_API ox_status ox_to_floats(ox_tensor *t, float *out, int64_t count);
 OX_API ox_status ox_to_doubles(ox_tensor *t, double *out, int64_t count);

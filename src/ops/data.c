@@ -87,8 +87,8 @@ static ox_status oxi_export(ox_tensor *t, ox_dtype dtype, void *out, size_t byte
     if (!plain)
         status = ox_error();
     else if (bytes != ox_nbytes(plain))
-        status = oxi_fail(OX_ERR_SHAPE, "to_data: room for %zu bytes, %s has %zu", bytes,
-                          oxi_tensor_text(plain), ox_nbytes(plain));
+        status = oxi_fail(OX_ERR_SHAPE, "to_data: room for %llu bytes, %s has %llu", (unsigned long long)bytes,
+                          oxi_tensor_text(plain), (unsigned long long)ox_nbytes(plain));
     else if (bytes > 0)
         memcpy(out, oxi_ptr(plain), bytes);
     ox_scope_end(&scope);

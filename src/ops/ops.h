@@ -7,10 +7,11 @@
 
 OX_EXTERN_C_BEGIN
 
-/* ---- elementwise, one operand --------------------------------------------------------------------------------
+/* ---- elementwise, one operand -----------------------------------------------------------------------------
  * shapes    any -> the same
  * dtypes    float ops take bool and integers too and give f32; f16 and bf16 compute in f32 and round once
- * numerics  f32 within 2 ULP (4 where noted *) over the whole range; NaN, infinities, signed zeros as IEEE says
+ * numerics  f32 within 2 ULP (4 where noted *) over the whole range; NaN, infinities, signed zeros as IEEE
+ *           says
  * errors    OX_ERR_DTYPE where torch refuses the dtype; OX_ERR_NOMEM
  *
  * abs |x| (c64 -> f32)      neg -x               sign -1, 0, 1         square x x          reciprocal 1/x
@@ -58,16 +59,18 @@ OX_API ox_tensor *ox_isinf(ox_tensor *x);
 OX_API ox_tensor *ox_isfinite(ox_tensor *x);
 OX_API ox_tensor *ox_logical_not(ox_tensor *x);
 OX_API ox_tensor *ox_clamp(ox_tensor *x, double low, double high);      /* -INFINITY, INFINITY for none */
-/* NaN -> nan, infinities -> positive, negative; torch's defaults are 0, the dtype's max and min (pass INFINITY). */
+/* NaN -> nan, infinities -> positive, negative; torch's defaults are 0, the dtype's max and min (pass
+ * INFINITY). */
 OX_API ox_tensor *ox_nan_to_num(ox_tensor *x, double nan, double positive, double negative);
 
-/* ---- activations (floats; relu, relu6, hardtanh, threshold integers too) ----------------------------------------
- * relu max(x,0)          relu6 min(max(x,0),6)          leaky_relu x<0 ? slope x : x
- * elu x<0 ? alpha(e^x-1) : x     selu     celu max(0,x)+min(0,alpha(e^(x/alpha)-1))
- * gelu x/2 (1+erf(x/sqrt2))      gelu_tanh x/2 (1+tanh(sqrt(2/pi)(x+0.044715x^3)))      silu x sigmoid(x)
- * mish x tanh(softplus(x))       softplus log(1+e^(beta x))/beta, x above threshold/beta      softsign x/(1+|x|)
- * hardtanh clamp         hardsigmoid min(max(x+3,0),6)/6        hardswish x hardsigmoid(x)
- * logsigmoid log(sigmoid(x))     threshold x>threshold ? x : value      glu a sigmoid(b), x = [a b] along dim */
+/* ---- activations (floats; relu, relu6, hardtanh, threshold integers too) ------------------------------------
+ * relu max(x,0)                      relu6 min(max(x,0),6)            leaky_relu x<0 ? slope x : x
+ * elu x<0 ? alpha(e^x-1) : x         celu max(0,x)+min(0,alpha(e^(x/alpha)-1))           selu
+ * gelu x/2 (1+erf(x/sqrt2))          gelu_tanh x/2 (1+tanh(sqrt(2/pi)(x+0.044715x^3)))
+ * silu x sigmoid(x)                  mish x tanh(softplus(x))         softsign x/(1+|x|)
+ * softplus log(1+e^(beta x))/beta, x above threshold/beta             logsigmoid log(sigmoid(x))
+ * hardtanh clamp                     hardsigmoid min(max(x+3,0),6)/6  hardswish x hardsigmoid(x)
+ * threshold x>threshold ? x : value  glu a sigmoid(b), x = [a b] along dim */
 OX_API ox_tensor *ox_relu(ox_tensor *x);
 OX_API ox_tensor *ox_relu6(ox_tensor *x);
 OX_API ox_tensor *ox_leaky_relu(ox_tensor *x, double slope);
@@ -87,12 +90,13 @@ OX_API ox_tensor *ox_logsigmoid(ox_tensor *x);
 OX_API ox_tensor *ox_threshold(ox_tensor *x, double threshold, double value);
 OX_API ox_tensor *ox_glu(ox_tensor *x, int dim);
 
-/* ---- elementwise, two and three operands --------------------------------------------------------------------------
+/* ---- elementwise, two and three operands ------------------------------------------------------------------
  * shapes    broadcast
  * dtypes    promoted as torch.promote_types does; 0-dim tensors and numbers by category only
- * add_scaled a + s b        div true division: integers give f32         floor_divide, trunc_divide round the quotient
- * remainder sign of b       fmod sign of a                               maximum, minimum: NaN wins
- * integer division by zero and negative integer powers are OX_ERR_ARG; shifts by the width or more give 0 (-1 for negative a, right) */
+ * add_scaled a + s b        div true division: integers give f32    floor_divide, trunc_divide: a/b rounded
+ * remainder sign of b       fmod sign of a                          maximum, minimum: NaN wins
+ * integers  division by zero and negative powers are OX_ERR_ARG; shifting by the width or more gives 0
+ *           (-1 for negative a shifted right) */
 OX_API ox_tensor *ox_add(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_sub(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_add_scaled(ox_tensor *a, ox_tensor *b, double scale);
@@ -129,26 +133,31 @@ OX_API ox_tensor *ox_lerp(ox_tensor *a, ox_tensor *b, ox_tensor *weight);       
 OX_API ox_tensor *ox_addcmul(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value);   /* t + value a b */
 OX_API ox_tensor *ox_addcdiv(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value);   /* t + value a / b */
 OX_API ox_tensor *ox_masked_fill(ox_tensor *x, ox_tensor *mask, double value);
-/* With a number as second operand: category float, so i32 + 1.5 is f32. For integers use ox_add(x, ox_integer(n)). */
+/* With a number as second operand: category float, so i32 + 1.5 is f32. For integers use ox_add(x,
+ * ox_integer(n)). */
 OX_API ox_tensor *ox_add_number(ox_tensor *a, double number);
 OX_API ox_tensor *ox_sub_number(ox_tensor *a, double number);
 OX_API ox_tensor *ox_mul_number(ox_tensor *a, double number);
 OX_API ox_tensor *ox_div_number(ox_tensor *a, double number);
 OX_API ox_tensor *ox_pow_number(ox_tensor *a, double number);
 
-/* ---- in place: the result is written into the first operand and rounded to its dtype -------------------------------
+/* ---- in place: the result is written into the first operand and rounded to its dtype ----------------------
  * shapes    the other operands broadcast to the first; overlapping operands are handled
- * errors    OX_ERR_SHAPE if the first would have to grow; OX_ERR_DTYPE if the result's category is higher than its own;
- *           OX_ERR_ARG for expanded (stride 0) or read-only tensors */
-#define OX_INPLACE_1(X) \
-    X(abs) X(neg) X(sign) X(square) X(floor) X(ceil) X(round) X(trunc) X(frac) X(bitwise_not) X(exp) X(exp2) X(expm1) \
-    X(log) X(log2) X(log10) X(log1p) X(sqrt) X(rsqrt) X(reciprocal) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) \
-    X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(sigmoid) X(erf) X(erfc) X(logical_not) X(relu) X(relu6) \
-    X(selu) X(gelu) X(gelu_tanh) X(silu) X(mish) X(softsign) X(hardsigmoid) X(hardswish) X(logsigmoid)
-#define OX_INPLACE_2(X) \
-    X(add) X(sub) X(mul) X(div) X(floor_divide) X(trunc_divide) X(remainder) X(fmod) X(pow) X(maximum) X(minimum) \
-    X(atan2) X(hypot) X(copysign) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) \
-    X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(bitwise_left_shift) X(bitwise_right_shift) X(silu_mul) X(gelu_mul)
+ * errors    OX_ERR_SHAPE if the first would have to grow; OX_ERR_DTYPE if the result's category is higher
+ *           than its own; OX_ERR_ARG for expanded (stride 0) or read-only tensors */
+#define OX_INPLACE_1(X)                                                                                  \
+    X(abs)                                                                                               \
+    X(neg) X(sign) X(square) X(floor) X(ceil) X(round) X(trunc) X(frac) X(bitwise_not) X(exp) X(exp2)    \
+        X(expm1) X(log) X(log2) X(log10) X(log1p) X(sqrt) X(rsqrt) X(reciprocal) X(sin) X(cos) X(tan)    \
+            X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(sigmoid) X(erf) \
+                X(erfc) X(logical_not) X(relu) X(relu6) X(selu) X(gelu) X(gelu_tanh) X(silu) X(mish)     \
+                    X(softsign) X(hardsigmoid) X(hardswish) X(logsigmoid)
+#define OX_INPLACE_2(X)                                                                                    \
+    X(add)                                                                                                 \
+    X(sub) X(mul) X(div) X(floor_divide) X(trunc_divide) X(remainder) X(fmod) X(pow) X(maximum) X(minimum) \
+        X(atan2) X(hypot) X(copysign) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or)     \
+            X(logical_xor) X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(bitwise_left_shift)               \
+                X(bitwise_right_shift) X(silu_mul) X(gelu_mul)
 #define OXI_X(name) OX_API ox_tensor *ox_##name##_(ox_tensor *x);
 OX_INPLACE_1(OXI_X)
 #undef OXI_X
@@ -174,24 +183,27 @@ OX_API ox_tensor *ox_scatter_add_(ox_tensor *x, int dim, ox_tensor *index, ox_te
 OX_API ox_tensor *ox_index_add_(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);
 OX_API ox_tensor *ox_triu_(ox_tensor *x, int64_t diagonal);
 OX_API ox_tensor *ox_tril_(ox_tensor *x, int64_t diagonal);
-OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source);           /* broadcast and converted, any device */
+OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source); /* broadcast and converted, any device */
 OX_API ox_tensor *ox_fill_(ox_tensor *x, double value);
 OX_API ox_tensor *ox_zero_(ox_tensor *x);
 OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high);
 OX_API ox_tensor *ox_normal_(ox_tensor *x, double mean, double deviation);
 
-/* ---- copies and dtypes ------------------------------------------------------------------------------------------------ */
+/* ---- copies and dtypes --------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_clone(ox_tensor *x);                               /* always a copy, contiguous */
 OX_API ox_tensor *ox_contiguous(ox_tensor *x);                          /* x itself if it is contiguous */
-/* Converts: to nearest even; float to integer truncates; out of range as torch on x86-64 (saturating for f8, wrapping for
- * integers); x itself if it has the dtype. Block types expand to floats; f32 to block types: OX_ERR_UNSUPPORTED. */
+/* Converts: to nearest even; float to integer truncates; out of range as torch on x86-64 (saturating for
+ * f8, wrapping for integers); x itself if it has the dtype. Block types expand to floats; f32 to block
+ * types: OX_ERR_UNSUPPORTED. */
 OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype);
 
-/* ---- reductions ---------------------------------------------------------------------------------------------------------
+/* ---- reductions -------------------------------------------------------------------------------------------
  * shapes    dims given as OX_DIMS(0, -1) or OX_ALL_DIMS; they go, or stay as size 1 if keepdim
- * dtypes    sum, prod: integers and bool give i64; mean, var, std, norm: floats; all, any: bool; arg..., count_nonzero: i64
+ * dtypes    sum, prod: integers and bool give i64; mean, var, std, norm: floats; all, any: bool; arg...,
+ *           count_nonzero: i64
  * numerics  f16, bf16 and f32 accumulate in f32 blocks summed in f64; the same bits for any thread count
- * errors    OX_ERR_DIM a dim out of range or twice; OX_ERR_SHAPE amax, argmax ... of no elements; OX_ERR_DTYPE */
+ * errors    OX_ERR_DIM a dim out of range or twice; OX_ERR_SHAPE amax, argmax ... of no elements;
+ *           OX_ERR_DTYPE */
 OX_API ox_tensor *ox_sum(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_mean(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_prod(ox_tensor *x, ox_shape dims, bool keepdim);
@@ -199,10 +211,12 @@ OX_API ox_tensor *ox_amax(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_amin(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_all(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_any(ox_tensor *x, ox_shape dims, bool keepdim);
-OX_API ox_tensor *ox_var(ox_tensor *x, ox_shape dims, double correction, bool keepdim);    /* torch's correction is 1 */
+/* torch's correction is 1 */
+OX_API ox_tensor *ox_var(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
 OX_API ox_tensor *ox_std(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
 OX_API ox_tensor *ox_logsumexp(ox_tensor *x, ox_shape dims, bool keepdim);
-OX_API ox_tensor *ox_norm(ox_tensor *x, double p, ox_shape dims, bool keepdim);            /* p may be +-INFINITY, 0 */
+/* p may be +-INFINITY, 0 */
+OX_API ox_tensor *ox_norm(ox_tensor *x, double p, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_count_nonzero(ox_tensor *x, ox_shape dims);
 /* One dim; OX_NO_DIM = over all elements, as an index into the flattened tensor. */
 #define OX_NO_DIM INT32_MIN
@@ -213,17 +227,19 @@ OX_API ox_pair ox_max(ox_tensor *x, int dim, bool keepdim);
 OX_API ox_pair ox_min(ox_tensor *x, int dim, bool keepdim);
 OX_API ox_tensor *ox_cumsum(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_cumprod(ox_tensor *x, int dim);
-OX_API ox_pair ox_sort(ox_tensor *x, int dim, bool descending);         /* stable; NaN counts as the largest */
+OX_API ox_pair ox_sort(ox_tensor *x, int dim, bool descending); /* stable; NaN counts as the largest */
 OX_API ox_tensor *ox_argsort(ox_tensor *x, int dim, bool descending);
 OX_API ox_pair ox_topk(ox_tensor *x, int64_t k, int dim, bool largest); /* sorted */
 
-/* ---- moving and choosing ---------------------------------------------------------------------------------------------------
- * index     i32 or i64; out of range is OX_ERR_INDEX with its value and place; negative ones count as out of range, as in torch */
+/* ---- moving and choosing ----------------------------------------------------------------------------------
+ * index     i32 or i64; out of range is OX_ERR_INDEX with its value and place; negative ones count as out
+ *           of range, as in torch */
 OX_API ox_tensor *ox_cat(ox_tensor *const *list, int count, int dim);
 OX_API ox_tensor *ox_stack(ox_tensor *const *list, int count, int dim);
 OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times);
 OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times);
-OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims); /* OX_ALL_DIMS: flattened, one shift */
+/* OX_ALL_DIMS: flattened, one shift */
+OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims);
 OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim);  /* the other dims broadcast */
 OX_API ox_tensor *ox_scatter(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
@@ -232,18 +248,19 @@ OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index);
 OX_API ox_tensor *ox_index_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source, double alpha);
 OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask);
 OX_API ox_tensor *ox_nonzero(ox_tensor *x);                             /* i64 [count, ndim] */
-OX_API ox_tensor *ox_embedding(ox_tensor *table, ox_tensor *ids);       /* [V,D], [..] -> [..,D]; a block table gives f32 */
-OX_API ox_tensor *ox_one_hot(ox_tensor *ids, int64_t classes);          /* i64 [.., classes]; -1 = largest id + 1 */
+/* [V,D], [..] -> [..,D]; a block table gives f32 */
+OX_API ox_tensor *ox_embedding(ox_tensor *table, ox_tensor *ids);
+OX_API ox_tensor *ox_one_hot(ox_tensor *ids, int64_t classes); /* i64 [.., classes]; -1 = largest id + 1 */
 OX_API ox_tensor *ox_triu(ox_tensor *x, int64_t diagonal);
 OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
 
-/* ---- products ------------------------------------------------------------------------------------------------------------------ */
+/* ---- products ------------------------------------------------------------------------------------------ */
 
 /* ox_matmul - matrix product; leading dims broadcast.
  *   out[..,m,n] = sum_k a[..,m,k] * b[..,k,n]
  * shapes    a [..,M,K], b [..,K,N] -> [..,M,N]; 1-d operands as in torch.matmul
- * dtypes    f16 bf16 f32 f64 promoted; i8 x i8 -> i32; other integers in their own type; one operand may be a block type
- *           (b given as [..,K,N] = ox_t of block rows [N,K]); f16 and bf16 accumulate in f32
+ * dtypes    f16 bf16 f32 f64 promoted; i8 x i8 -> i32; other integers in their own type; one operand may be
+ *           a block type (b given as [..,K,N] = ox_t of block rows [N,K]); f16 and bf16 accumulate in f32
  * memory    a new tensor, one reference; transposed and sliced operands are read in place
  * errors    OX_ERR_SHAPE inner sizes differ; OX_ERR_DTYPE; OX_ERR_NOMEM
  * numerics  within 1e-5*sqrt(K) of float64; same bits for any thread count
@@ -252,24 +269,29 @@ OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
 OX_API ox_tensor *ox_matmul(ox_tensor *a, ox_tensor *b);
 /* x w^T + bias: x [..,K], w [N,K] (any float or block type), bias [N] or NULL -> [..,N]. */
 OX_API ox_tensor *ox_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias);
-/* The same with an activation applied before the result is stored: "relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh". */
+/* The same with an activation applied before the result is stored: "relu", "gelu", "gelu_tanh", "silu",
+ * "sigmoid", "tanh". */
 OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char *activation);
-OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha); /* beta c + alpha a b */
+/* beta c + alpha a b */
+OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
 OX_API ox_tensor *ox_outer(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b);
-/* ox_einsum - sums of products by index letters: "bij,bjk->bik", "ii->i", "...ij->...ji"; without "->" letters that occur
- * once, in alphabetical order. Pairs are contracted left to right by matmul. source: torch.einsum */
+/* ox_einsum - sums of products by index letters: "bij,bjk->bik", "ii->i", "...ij->...ji"; without "->"
+ * letters that occur once, in alphabetical order. Pairs are contracted left to right by matmul. source:
+ * torch.einsum */
 OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count);
-/* true: block types multiply as f32 after exact expansion; false (the default): int8 products with quantised activations. */
+/* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
+ * quantised activations. */
 OX_API void ox_set_exact(bool exact);
 
-/* ---- neural network rows ------------------------------------------------------------------------------------------------------ */
+/* ---- neural network rows ------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_softmax(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_log_softmax(ox_tensor *x, int dim);
 /* Over the last `last_dims` dims; weight and bias have their shape or are NULL. */
 OX_API ox_tensor *ox_layer_norm(ox_tensor *x, int last_dims, ox_tensor *weight, ox_tensor *bias, double eps);
 OX_API ox_tensor *ox_rms_norm(ox_tensor *x, int last_dims, ox_tensor *weight, double eps);
-OX_API ox_tensor *ox_group_norm(ox_tensor *x, int64_t groups, ox_tensor *weight, ox_tensor *bias, double eps); /* x [N,C,..] */
+/* x [N,C,..] */
+OX_API ox_tensor *ox_group_norm(ox_tensor *x, int64_t groups, ox_tensor *weight, ox_tensor *bias, double eps);
 
 /* ox_rope - rotary position embedding.
  *   pair i of a row at position p turns by p * scale / (base^(2i/dims) * factor[i])
@@ -286,8 +308,8 @@ typedef struct ox_rope_desc {
 OX_API ox_tensor *ox_rope(ox_tensor *x, ox_tensor *positions, const ox_rope_desc *desc);
 
 /* ox_scaled_dot_product_attention - softmax(scale q k^T + mask) v, tiled with an online softmax: O(S) memory.
- * shapes    q [B,H,S,D], k [B,Hkv,T,D], v [B,Hkv,T,Dv] -> [B,H,S,Dv]; H a multiple of Hkv; leading dims may be missing
- *           mask bool (true = may attend) or float (added), broadcast to [B,H,S,T]
+ * shapes    q [B,H,S,D], k [B,Hkv,T,D], v [B,Hkv,T,Dv] -> [B,H,S,Dv]; H a multiple of Hkv; leading dims may
+ *           be missing mask bool (true = may attend) or float (added), broadcast to [B,H,S,T]
  * dtypes    f16 bf16 f32 f64; k and v may differ from q (a f16 cache); accumulates in f32 (f64: f64)
  * numerics  rows with nothing to attend to give 0, where torch gives NaN
  * source    torch.nn.functional.scaled_dot_product_attention; Milakov & Gimelshein 2018; Dao et al. 2022 */
@@ -299,14 +321,16 @@ typedef struct ox_attention_desc {
     double scale;            /* 0 = 1/sqrt(D) */
     double softcap;          /* > 0: scores become softcap tanh(score/softcap) before the mask */
 } ox_attention_desc;
-OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v, const ox_attention_desc *desc);
+OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox_tensor *v,
+                                                  const ox_attention_desc *desc);
 
-/* ---- random ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- random -------------------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities);
-OX_API ox_tensor *ox_multinomial(ox_tensor *weights, int64_t samples, bool replacement);    /* [..,K] -> i64 [..,samples] */
+/* [..,K] -> i64 [..,samples] */
+OX_API ox_tensor *ox_multinomial(ox_tensor *weights, int64_t samples, bool replacement);
 OX_API ox_tensor *ox_dropout(ox_tensor *x, double p, bool training);
 
-/* ---- watching ---------------------------------------------------------------------------------------------------------------------------
+/* ---- watching ---------------------------------------------------------------------------------------------
  * The profiler times each call: flops, bytes and seconds per op. */
 OX_API void ox_profile_begin(void);
 OX_API void ox_profile_end(void);
@@ -315,7 +339,8 @@ OX_API size_t ox_profile_table(char *out, size_t room);
 #ifndef OX_NO_STDIO
 OX_API ox_status ox_profile_trace(const char *path);                    /* Chrome trace JSON */
 #endif
-/* "c", "sse2", "avx", "avx2", "avx512", "neon": the tier that was picked (OX_ISA in the environment lowers it). */
+/* "c", "sse2", "avx", "avx2", "avx512", "neon": the tier that was picked (OX_ISA in the environment lowers
+ * it). */
 OX_API const char *ox_isa(void);
 
 OX_EXTERN_C_END

@@ -144,7 +144,7 @@ OX_API size_t ox_profile_table(char *out, size_t room) {
                                         line->flops / seconds * 1e-9, line->bytes / seconds * 1e-9);
     }
     if (lost)
-        used += (size_t)oxi_text_append(OXI_ROOM, "(%zu calls more, not recorded: out of memory)\n", lost);
+        used += (size_t)oxi_text_append(OXI_ROOM, "(%llu calls more, not recorded: out of memory)\n", (unsigned long long)lost);
 #undef OXI_ROOM
     return used;
 }

@@ -13,7 +13,8 @@ struct ox_device {
     void (*free)(ox_device *self, void *memory, size_t bytes);
     ox_status (*read)(ox_device *self, const void *memory, size_t offset, void *out, size_t bytes);
     ox_status (*write)(ox_device *self, void *memory, size_t offset, const void *data, size_t bytes);
-    ox_status (*copy)(ox_device *self, void *to, size_t to_offset, const void *from, size_t from_offset, size_t bytes);
+    ox_status (*copy)(ox_device *self, void *to, size_t to_offset, const void *from, size_t from_offset,
+                      size_t bytes);
     bool (*supports)(ox_device *self, const struct oxi_call *call);
     ox_status (*run)(ox_device *self, const struct oxi_call *call);
     ox_status (*sync)(ox_device *self);
@@ -35,7 +36,8 @@ struct ox_storage {
 };
 
 static ox_storage *oxi_storage_new(ox_device *device, size_t bytes);               /* one reference */
-static ox_storage *oxi_storage_borrow(ox_device *device, void *data, size_t bytes, ox_release_fn release, void *user);
+static ox_storage *oxi_storage_borrow(ox_device *device, void *data, size_t bytes, ox_release_fn release,
+                                      void *user);
 static void oxi_storage_retain(ox_storage *storage);
 static void oxi_storage_release(ox_storage *storage);
 
@@ -47,10 +49,12 @@ static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta);
 static void oxi_meta(ox_tensor *meta, ox_dtype dtype, int ndim, const int64_t *shape);
 
 /* Checks a shape: dims >= 0, at most OX_MAX_DIMS, numel and bytes fit. `op` starts the message. */
-static ox_status oxi_check_shape(const char *op, ox_dtype dtype, int ndim, const int64_t *shape, size_t *bytes);
+static ox_status oxi_check_shape(const char *op, ox_dtype dtype, int ndim, const int64_t *shape,
+                                 size_t *bytes);
 /* dim in [-ndim, ndim) -> [0, ndim); -1 and OX_ERR_DIM otherwise. 0-d tensors count as 1-d, as in torch. */
 static int oxi_wrap_dim(const char *op, int dim, int ndim);
-/* Bytes from the start of the storage to element `offset`; for block types offset is a multiple of the block. */
+/* Bytes from the start of the storage to element `offset`; for block types offset is a multiple of the
+ * block. */
 static size_t oxi_byte_offset(ox_dtype dtype, int64_t offset);
 /* Host address of the first element; the tensor must be on a host device. */
 static char *oxi_ptr(const ox_tensor *t);
@@ -62,13 +66,14 @@ static bool oxi_is_float(ox_dtype dtype);
 static bool oxi_is_block(ox_dtype dtype);
 static bool oxi_is_int(ox_dtype dtype);                       /* bool is not */
 
-/* t itself if it is contiguous, otherwise a contiguous copy; in both cases a reference the caller releases. */
+/* t itself if it is contiguous, otherwise a contiguous copy; in both cases a reference the caller releases.
+ * */
 static ox_tensor *oxi_contiguous(ox_tensor *t);
 
-/* ---- one element at a time, for slow paths and printing ------------------------------------------------------- */
+/* ---- one element at a time, for slow paths and printing ------------------------------------------------ */
 
 static double oxi_f16_to_f64(uint16_t h);
-static uint16_t oxi_f32_to_f16(float f);                      /* to nearest even, overflow to infinity, NaN kept */
+static uint16_t oxi_f32_to_f16(float f); /* to nearest even, overflow to infinity, NaN kept */
 static float oxi_bf16_to_f32(uint16_t h);
 static uint16_t oxi_f32_to_bf16(float f);
 static float oxi_f16_to_f32(uint16_t h);

@@ -26,7 +26,7 @@ struct ox_tensor {
     void *tape;
 };
 
-/* ---- shape literals: OX_SHAPE(2, 3), OX_DIMS(0, -1), up to 8 numbers ----------------------------------------- */
+/* ---- shape literals: OX_SHAPE(2, 3), OX_DIMS(0, -1), up to 8 numbers ----------------------------------- */
 
 typedef struct ox_shape {
     int ndim;                       /* -1 = made from too many numbers: every function refuses it */
@@ -42,46 +42,47 @@ typedef struct ox_shape {
 #define OX_ALL_DIMS OX_NO_DIMS
 #define OXI_COUNT(a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
 #define OXI_FIRST8(a, b, c, d, e, f, g, h, ...) a, b, c, d, e, f, g, h
-OX_API ox_shape ox_make_shape(int ndim, int64_t d0, int64_t d1, int64_t d2, int64_t d3, int64_t d4, int64_t d5,
-                              int64_t d6, int64_t d7);
+OX_API ox_shape ox_make_shape(int ndim, int64_t d0, int64_t d1, int64_t d2, int64_t d3, int64_t d4,
+                              int64_t d5, int64_t d6, int64_t d7);
 OX_API ox_shape ox_shape_from(int ndim, const int64_t *dims);
 OX_API ox_shape ox_shape_of(const ox_tensor *t);
 
-/* ---- facts --------------------------------------------------------------------------------------------------- */
+/* ---- facts --------------------------------------------------------------------------------------------- */
 
 OX_API int64_t ox_numel(const ox_tensor *t);                   /* number of elements; 0 for NULL */
-OX_API int64_t ox_size(const ox_tensor *t, int dim);           /* dim < 0 counts from the end; error OX_ERR_DIM, 0 */
+OX_API int64_t ox_size(const ox_tensor *t, int dim); /* dim < 0 counts from the end; error OX_ERR_DIM, 0 */
 OX_API size_t ox_nbytes(const ox_tensor *t);                   /* bytes of a contiguous copy */
 OX_API bool ox_is_contiguous(const ox_tensor *t);
 OX_API ox_device *ox_device_of(const ox_tensor *t);
 /* The first element's address in host memory; NULL when the tensor lives on another device. */
 OX_API void *ox_data(const ox_tensor *t);
 
-/* ---- devices ------------------------------------------------------------------------------------------------- */
+/* ---- devices ------------------------------------------------------------------------------------------- */
 
 OX_API ox_device *ox_cpu(void);
 OX_API const char *ox_device_name(const ox_device *device);
 /* ox_to - a copy on `device`; t itself (one more reference) if it is there already. */
 OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device);
 
-/* ---- ownership -----------------------------------------------------------------------------------------------
- * A result belongs to the innermost open scope of its thread, or to the caller if none is open. The end of a scope
- * releases what belongs to it. OX_SCOPE { ... } may be left by break, goto or return (gcc, clang). */
+/* ---- ownership --------------------------------------------------------------------------------------------
+ * A result belongs to the innermost open scope of its thread, or to the caller if none is open. The end of
+ * a scope releases what belongs to it. OX_SCOPE { ... } may be left by break, goto or return (gcc, clang). */
 
 typedef struct ox_scope { struct oxi_scope *scope; bool open; } ox_scope;
 OX_API ox_scope ox_scope_begin(void);
 OX_API void ox_scope_end(ox_scope *scope);                     /* ends scopes inside it as well */
 #if defined(__GNUC__) || defined(__clang__)
-#define OX_SCOPE \
-    for (ox_scope oxi_this_scope __attribute__((cleanup(ox_scope_end))) = ox_scope_begin(); oxi_this_scope.open; \
-         ox_scope_end(&oxi_this_scope))
+#define OX_SCOPE                                                                            \
+    for (ox_scope oxi_this_scope __attribute__((cleanup(ox_scope_end))) = ox_scope_begin(); \
+         oxi_this_scope.open; ox_scope_end(&oxi_this_scope))
 #else
-#define OX_SCOPE for (ox_scope oxi_this_scope = ox_scope_begin(); oxi_this_scope.open; ox_scope_end(&oxi_this_scope))
+#define OX_SCOPE \
+    for (ox_scope oxi_this_scope = ox_scope_begin(); oxi_this_scope.open; ox_scope_end(&oxi_this_scope))
 #endif
 /* Hands t to the scope outside the innermost one (to the caller if there is none); returns t. */
 OX_API ox_tensor *ox_keep(ox_tensor *t);
-/* One more reference, which the caller owns and gives back with ox_release; returns t. NULL is allowed in both.
- * Releasing a scope's tensor early is allowed: it leaves the scope. */
+/* One more reference, which the caller owns and gives back with ox_release; returns t. NULL is allowed in
+ * both. Releasing a scope's tensor early is allowed: it leaves the scope. */
 OX_API ox_tensor *ox_retain(ox_tensor *t);
 OX_API void ox_release(ox_tensor *t);
 
