@@ -156,10 +156,7 @@ static ox_status oxi_run_detour(ox_device *device, const oxi_call *call) {
     if (!in) status = OX_ERR_NOMEM;
     for (int i = 0; status == OX_OK && i < call->in_count; i++) {
         in[i] = call->in[i] ? ox_to(call->in[i], ox_cpu()) : NULL;
-        if (call->in[i] && !in[i])
-            status = ox_error();
-        else if (in[i] == call->in[i])
-            ox_release(in[i]); /* a number already there: ox_to retained it */
+        if (call->in[i] && !in[i]) status = ox_error();
     }
     host.in = in;
     for (int i = 0; i < OXI_MAX_OUT; i++) host.out[i] = NULL;

@@ -12,7 +12,9 @@ OX_API ox_tensor *ox_clone(ox_tensor *x) {
 
 /* t itself as a result: one more reference, owned by the scope like any result's. */
 static ox_tensor *oxi_same_again(ox_tensor *t) {
-    return oxi_tensor_over(t->storage, t);
+    ox_tensor *again = oxi_tensor_over(t->storage, t);
+    if (again) again->is_number = t->is_number;
+    return again;
 }
 
 OX_API ox_tensor *ox_contiguous(ox_tensor *x) {
@@ -52,7 +54,7 @@ OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source) {
 OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device) {
     if (oxi_any_null(OXI_OP_copy, &t, 1)) return NULL;
     if (!device) return OXI_FAIL_NULL(OX_ERR_DEVICE, "to: no device");
-    if (ox_device_of(t) == device) return ox_retain(t);
+    if (ox_device_of(t) == device) return oxi_same_again(t);
     ox_tensor *from = oxi_contiguous(t);
     if (!from) return NULL;
     ox_device *source = ox_device_of(from);
@@ -70,7 +72,10 @@ OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device) {
         oxi_free(host, bytes);
     }
     ox_release(from);
-    if (status == OX_OK) return to;
+    if (status == OX_OK) {
+        to->is_number = t->is_number;
+        return to;
+    }
     ox_release(to);
     return NULL;
 }

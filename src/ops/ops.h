@@ -145,19 +145,19 @@ OX_API ox_tensor *ox_pow_number(ox_tensor *a, double number);
  * shapes    the other operands broadcast to the first; overlapping operands are handled
  * errors    OX_ERR_SHAPE if the first would have to grow; OX_ERR_DTYPE if the result's category is higher
  *           than its own; OX_ERR_ARG for expanded (stride 0) or read-only tensors */
-#define OX_INPLACE_1(X)                                                                                  \
-    X(abs)                                                                                               \
-    X(neg) X(sign) X(square) X(floor) X(ceil) X(round) X(trunc) X(frac) X(bitwise_not) X(exp) X(exp2)    \
-        X(expm1) X(log) X(log2) X(log10) X(log1p) X(sqrt) X(rsqrt) X(reciprocal) X(sin) X(cos) X(tan)    \
-            X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(sigmoid) X(erf) \
-                X(erfc) X(logical_not) X(relu) X(relu6) X(selu) X(gelu) X(gelu_tanh) X(silu) X(mish)     \
-                    X(softsign) X(hardsigmoid) X(hardswish) X(logsigmoid)
-#define OX_INPLACE_2(X)                                                                                    \
-    X(add)                                                                                                 \
-    X(sub) X(mul) X(div) X(floor_divide) X(trunc_divide) X(remainder) X(fmod) X(pow) X(maximum) X(minimum) \
-        X(atan2) X(hypot) X(copysign) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or)     \
-            X(logical_xor) X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(bitwise_left_shift)               \
-                X(bitwise_right_shift) X(silu_mul) X(gelu_mul)
+/* clang-format off */
+#define OX_INPLACE_1(X) \
+    X(abs) X(neg) X(sign) X(square) X(floor) X(ceil) X(round) X(trunc) X(frac) X(bitwise_not) \
+    X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sqrt) X(rsqrt) X(reciprocal) \
+    X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) \
+    X(sigmoid) X(erf) X(erfc) X(logical_not) X(relu) X(relu6) X(selu) X(gelu) X(gelu_tanh) X(silu) \
+    X(mish) X(softsign) X(hardsigmoid) X(hardswish) X(logsigmoid)
+#define OX_INPLACE_2(X) \
+    X(add) X(sub) X(mul) X(div) X(floor_divide) X(trunc_divide) X(remainder) X(fmod) X(pow) \
+    X(maximum) X(minimum) X(atan2) X(hypot) X(copysign) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) \
+    X(logical_and) X(logical_or) X(logical_xor) X(bitwise_and) X(bitwise_or) X(bitwise_xor) \
+    X(bitwise_left_shift) X(bitwise_right_shift) X(silu_mul) X(gelu_mul)
+/* clang-format on */
 #define OXI_X(name) OX_API ox_tensor *ox_##name##_(ox_tensor *x);
 OX_INPLACE_1(OXI_X)
 #undef OXI_X

@@ -67,7 +67,7 @@ OXI_UNUSED static uint16_t oxi_f32_to_bf16(float f) {
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* ---- f8_e4m3: no infinity, 0x7f is NaN, the largest is 448 (OCP 8-bit floating point, torch.float8_e4m3fn) --------------- */
+/* ---- f8_e4m3: no infinity, 0x7f is NaN (OCP 8-bit floating point; torch.float8_e4m3fn) ---------------- */
 
 OXI_UNUSED static float oxi_f8_e4m3_to_f32(uint8_t b) {
     uint32_t magnitude = b & 0x7fu;
@@ -77,8 +77,9 @@ OXI_UNUSED static float oxi_f8_e4m3_to_f32(uint8_t b) {
 
 OXI_UNUSED static uint8_t oxi_f32_to_f8_e4m3(float f) {
     uint32_t bits = oxi_bits_of_float(f), magnitude = bits & 0x7fffffff, sign = bits >> 24 & 0x80;
-    if (magnitude >= 0x43f00000) return (uint8_t)(sign | 0x7f);          /* 480 and more */
-    return (uint8_t)(sign | oxi_narrow_bits(magnitude, 3, 7));           /* above 464 rounds up to NaN's bits */
+    if (magnitude > 0x7f800000) return (uint8_t)(sign | 0x7f);
+    if (magnitude >= 0x43e00000) return (uint8_t)(sign | 0x7e);          /* 448 and more, infinity too */
+    return (uint8_t)(sign | oxi_narrow_bits(magnitude, 3, 7));
 }
 
 /* ---- f8_e5m2: as IEEE formats (torch.float8_e5m2) -------------------------------------------------------------------------- */

@@ -78,7 +78,7 @@ static float oxi_bf16_to_f32(uint16_t h);
 static uint16_t oxi_f32_to_bf16(float f);
 static float oxi_f16_to_f32(uint16_t h);
 static float oxi_f8_e4m3_to_f32(uint8_t b);                   /* fn: no infinity, NaN 0x7f */
-static uint8_t oxi_f32_to_f8_e4m3(float f);                   /* as torch: overflow to NaN */
+static uint8_t oxi_f32_to_f8_e4m3(float f);                   /* overflow and infinity to +-448, as torch 2.14 */
 static float oxi_f8_e5m2_to_f32(uint8_t b);
 static uint8_t oxi_f32_to_f8_e5m2(float f);                   /* overflow to infinity */
 /* The number at `element` (any alignment), of a plain dtype; c64: its real part. Floats to i64 truncate. */

@@ -61,7 +61,7 @@ OX_API void *ox_data(const ox_tensor *t);
 
 OX_API ox_device *ox_cpu(void);
 OX_API const char *ox_device_name(const ox_device *device);
-/* ox_to - a copy on `device`; t itself (one more reference) if it is there already. */
+/* ox_to - a copy on `device`; another view of t if it is there already. */
 OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device);
 
 /* ---- ownership --------------------------------------------------------------------------------------------
