@@ -3,11 +3,12 @@
 #include <stdio.h>
 #define OX_IMPLEMENTATION
 #define OX_STATIC
+#define OX_NO_SIMD                       /* no kernels are tested here: compile less */
 #include "oxtorch.h"
 
 #include "check.h"
 
-/* ---- errors ------------------------------------------------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------------------------------------- */
 
 typedef struct log_state {
     int calls;
@@ -58,7 +59,7 @@ static void test_errors(void) {
     CHECK(strcmp(ox_version(), OX_VERSION) == 0);
 }
 
-/* ---- checked sizes -------------------------------------------------------------------------------------------------- */
+/* ---- checked sizes ------------------------------------------------------------------------------------- */
 
 static void test_checked_sizes(void) {
     static const int64_t edge[] = {INT64_MIN, INT64_MIN + 1, -4294967296, -3, -1, 0, 1, 2, 3, 4294967296,
@@ -73,7 +74,7 @@ static void test_checked_sizes(void) {
     CHECK(!oxi_add_size(SIZE_MAX, 1, &s));
     for (int i = 0; i < count; i++) {
         for (int j = 0; j < count; j++) {
-            /* long double has 64 bits of mantissa on x86 alone; 106 products of doubles settle every case here */
+            /* Doubles are exact enough to tell which cases fit; those near the limit are checked below. */
             double product = (double)edge[i] * (double)edge[j], sum = (double)edge[i] + (double)edge[j];
             bool mul = oxi_mul_i64(edge[i], edge[j], &x);
             if (fabs(product) < 9.2e18) CHECK(mul && x == edge[i] * edge[j]);
@@ -89,7 +90,7 @@ static void test_checked_sizes(void) {
     CHECK(!oxi_add_i64(INT64_MAX, 1, &x) && !oxi_add_i64(INT64_MIN, -1, &x));
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 static void test_classes(void) {
     size_t last = 0;
@@ -279,7 +280,7 @@ static void test_arena(void) {
     CHECK(ox_set_arena(NULL, 0) == OX_OK && oxi_arena_start == NULL);
 }
 
-/* ---- files and clock ---------------------------------------------------------------------------------------------------- */
+/* ---- files and clock ----------------------------------------------------------------------------------- */
 
 static void test_files(void) {
 #ifndef OX_NO_STDIO
@@ -322,7 +323,7 @@ static void test_files(void) {
     CHECK(after >= before);
 }
 
-/* ---- random bits: known answers of the Random123 distribution ------------------------------------------------------------- */
+/* ---- random bits: known answers of the Random123 distribution ------------------------------------------ */
 
 static void test_philox(void) {
     static const uint32_t expected[3][4] = {{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
@@ -338,7 +339,7 @@ static void test_philox(void) {
     CHECK(memcmp(out, expected[2], sizeof out) == 0);
 }
 
-/* ---- one-element conversions ------------------------------------------------------------------------------------------------ */
+/* ---- one-element conversions --------------------------------------------------------------------------- */
 
 /* The value of a small float from its definition. */
 static double small_float(int code, int exponent_bits, int mantissa_bits, bool has_infinity) {
@@ -380,10 +381,11 @@ static int narrow(int format, float f) {
     }
 }
 
-/* Each code widens to its value and comes back; between two neighbours the nearer one is taken, halfway the even one. */
+/* Each code widens to its value and comes back; between two neighbours the nearer wins, halfway the even. */
 static void test_small_float(int format, const small_format *f) {
     int codes = 1 << (8 * f->bytes), sign = codes / 2;
-    int largest = f->has_infinity ? ((1 << f->exponent_bits) - 1) << f->mantissa_bits : sign - 1;   /* infinity or NaN */
+    int top = ((1 << f->exponent_bits) - 1) << f->mantissa_bits;
+    int largest = f->has_infinity ? top : sign - 2;     /* where overflow goes: infinity or the last number */
     long wrong_value = 0, wrong_back = 0, wrong_nan = 0, wrong_round = 0;
     for (int code = 0; code < codes; code++) {
         double expected = small_float(code, f->exponent_bits, f->mantissa_bits, f->has_infinity);
@@ -398,7 +400,8 @@ static void test_small_float(int format, const small_format *f) {
         int magnitude = code % sign;
         if (magnitude + 1 > largest || (magnitude + 1 == largest && f->mantissa_bits == 7)) continue;
         /* The next magnitude as if there were no end: halfway to it, and one step of f32 beside. */
-        double low = fabs(expected), high = small_float(magnitude + 1, f->exponent_bits, f->mantissa_bits, f->has_infinity);
+        double low = fabs(expected);
+        double high = small_float(magnitude + 1, f->exponent_bits, f->mantissa_bits, f->has_infinity);
         if (!isfinite(high)) high = 2 * low - fabs((double)widen(format, magnitude - 1));
         float half = (float)(low + (high - low) / 2);
         int up = code + 1, even = code % 2 == 0 ? code : up;
@@ -421,7 +424,7 @@ static void test_convert(void) {
                                             {"f8_e4m3", 4, 3, 1, false}, {"f8_e5m2", 5, 2, 1, true}};
     for (int i = 0; i < 4; i++) test_small_float(i, &formats[i]);
     CHECK(oxi_f32_to_f16(65519.996f) == 0x7bff && oxi_f32_to_f16(65520.0f) == 0x7c00);
-    CHECK(oxi_f32_to_f8_e4m3(464.0f) == 0x7e && oxi_f32_to_f8_e4m3(464.1f) == 0x7f);
+    CHECK(oxi_f32_to_f8_e4m3(432.0f) == 0x7e && oxi_f32_to_f8_e4m3(480.0f) == 0x7e);
     CHECK(oxi_f32_to_f8_e5m2(61439.0f) == 0x7b && oxi_f32_to_f8_e5m2(61440.0f) == 0x7c);
     CHECK(oxi_f16_to_f64(0x0001) == ldexp(1, -24));
 
@@ -430,7 +433,8 @@ static void test_convert(void) {
     double f64 = -2.75;
     uint8_t yes = 3, byte = 200;
     CHECK(oxi_element_to_i64(OX_I64, &i64) == -5 && oxi_element_to_f64(OX_I64, &i64) == -5);
-    CHECK(oxi_element_to_i64(OX_U64, &u64) == -1 && oxi_element_to_f64(OX_U64, &u64) == 18446744073709551616.0);
+    CHECK(oxi_element_to_i64(OX_U64, &u64) == -1);
+    CHECK(oxi_element_to_f64(OX_U64, &u64) == 18446744073709551616.0);
     CHECK(oxi_element_to_i64(OX_F64, &f64) == -2 && oxi_element_to_f64(OX_F64, &f64) == -2.75);
     CHECK(oxi_element_to_i64(OX_BOOL, &yes) == 1);
     CHECK(oxi_element_to_i64(OX_I8, &byte) == -56 && oxi_element_to_i64(OX_U8, &byte) == 200);

@@ -1,8 +1,9 @@
-/* test_threads.c - the thread pool: every task once, lanes apart, nesting, several callers, the host's jobs, fork.
+/* test_threads.c - the thread pool: every task once, lanes apart, nesting, several callers, host jobs, fork.
  * OX_OWN_IMPLEMENTATION OX_TSAN OX_QEMU: tests internals. */
 #include <stdio.h>
 #define OX_IMPLEMENTATION
 #define OX_STATIC
+#define OX_NO_SIMD                       /* no kernels are tested here: compile less */
 #include "oxtorch.h"
 
 #include "check.h"
@@ -112,7 +113,7 @@ static void test_errors_travel(void) {
     }
 }
 
-/* ---- several callers ------------------------------------------------------------------------------------------------ */
+/* ---- several callers ----------------------------------------------------------------------------------- */
 
 #ifdef TEST_PTHREADS
 static void *caller_main(void *arg) {

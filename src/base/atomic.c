@@ -43,7 +43,9 @@ OXI_UNUSED static bool oxi_atomic_cas(int64_t *p, int64_t expected, int64_t desi
 
 OXI_UNUSED static int64_t oxi_atomic_load(const int64_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
 
-OXI_UNUSED static void oxi_atomic_store(int64_t *p, int64_t value) { __atomic_store_n(p, value, __ATOMIC_RELEASE); }
+OXI_UNUSED static void oxi_atomic_store(int64_t *p, int64_t value) {
+    __atomic_store_n(p, value, __ATOMIC_RELEASE);
+}
 
 OXI_UNUSED static int64_t oxi_atomic_add(int64_t *p, int64_t delta) {
     return __atomic_add_fetch(p, delta, __ATOMIC_SEQ_CST);

@@ -1,4 +1,4 @@
-/* What the rooms above use of base/: failing with words, checked sizes, memory, threads, atomics, files, clock.
+/* What the rooms above use of base/: failing with words, sizes, memory, threads, atomics, files, clock.
  * One page, so that nobody writes a second helper beside an existing one.
  * Included by every implementation part. */
 #ifndef OX_BASE_INTERNAL_H
@@ -8,7 +8,7 @@
 #define OX_ASSERT(condition) ((void)0)
 #endif
 
-/* ---- errors ------------------------------------------------------------------------------------------------ */
+/* ---- errors -------------------------------------------------------------------------------------------- */
 
 /* Records the thread's first error, logs it, and returns `status`. format is printf's. */
 static ox_status oxi_fail(ox_status status, const char *format, ...) OXI_PRINTF(2, 3);
@@ -16,17 +16,17 @@ static ox_status oxi_fail(ox_status status, const char *format, ...) OXI_PRINTF(
 #define OXI_FAIL_NULL(...) ((void)oxi_fail(__VA_ARGS__), (ox_tensor *)NULL)
 static void oxi_log(ox_log_level level, const char *format, ...) OXI_PRINTF(2, 3);
 
-/* ---- checked sizes: false when the result does not fit ------------------------------------------------------ */
+/* ---- checked sizes: false when the result does not fit ------------------------------------------------- */
 
 static bool oxi_mul_size(size_t a, size_t b, size_t *out);
 static bool oxi_add_size(size_t a, size_t b, size_t *out);
 static bool oxi_mul_i64(int64_t a, int64_t b, int64_t *out);
 static bool oxi_add_i64(int64_t a, int64_t b, int64_t *out);
 
-/* ---- memory ------------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 #define OXI_ALIGN 64
-/* 64-byte aligned, not cleared; NULL (and OX_ERR_NOMEM recorded) when there is none. bytes 0 gives a valid block. */
+/* 64-byte aligned, not cleared; NULL and OX_ERR_NOMEM when there is none. bytes 0 gives a valid block. */
 static void *oxi_alloc(size_t bytes);
 static void *oxi_calloc(size_t count, size_t bytes_each);
 /* Grows a block, keeping its first old_bytes; NULL leaves the old block as it was. */
@@ -35,46 +35,46 @@ static void *oxi_realloc(void *memory, size_t old_bytes, size_t new_bytes);
 static void oxi_free(void *memory, size_t bytes);
 /* oxi_alloc without recording an error, for callers that can do without. */
 static void *oxi_try_alloc(size_t bytes);
-/* give_back will be called, while no tensor is alive, by ox_shutdown and before memory comes from another source:
+/* give_back will be called, while no tensor is alive, by ox_shutdown and before memory comes from elsewhere:
  * for rooms that keep memory beyond the last tensor. Asking twice for the same function is harmless. */
 static void oxi_on_memory_change(void (*give_back)(void));
 
-/* ---- atomics (gcc and clang builtins, Interlocked on MSVC; compile as C++ too) ------------------------------ */
+/* ---- atomics (gcc and clang builtins, Interlocked on MSVC; compile as C++ too) ------------------------- */
 
 static int64_t oxi_atomic_load(const int64_t *p);             /* acquire */
 static void oxi_atomic_store(int64_t *p, int64_t value);      /* release */
 static int64_t oxi_atomic_add(int64_t *p, int64_t delta);     /* returns the NEW value; acq_rel */
 static bool oxi_atomic_cas(int64_t *p, int64_t expected, int64_t desired);
 
-/* ---- locks -------------------------------------------------------------------------------------------------- */
+/* ---- locks --------------------------------------------------------------------------------------------- */
 
 typedef struct oxi_lock { int64_t state; } oxi_lock;          /* zero = open; spins briefly, then yields */
 static void oxi_lock_take(oxi_lock *lock);
 static void oxi_lock_give(oxi_lock *lock);
 
-/* ---- threads ------------------------------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------------------------------------- */
 
-/* task(arg, index, lane): index in [0, count), each once; lane in [0, oxi_lanes(count)) tells concurrent calls
- * apart, so scratch can be set aside per lane before the region starts. Tasks are handed out in order, dynamically.
- * Inside a task, a nested call runs inline on lane 0 of its own; the only task of a region may still use the pool.
+/* task(arg, index, lane): index in [0, count), each once; lane in [0, oxi_lanes(count)) tells concurrent
+ * calls apart, so scratch can be set aside per lane before the region starts. Tasks are handed out in order.
+ * Inside a task, a nested call runs inline on lane 0 of its own; a region's only task may use the pool.
  * An error recorded in a task is the caller's afterwards. Returns when all are done. */
 typedef void (*oxi_lane_task)(void *arg, int64_t index, int lane);
 static void oxi_parallel_for(int64_t count, oxi_lane_task task, void *arg);
 /* How many lanes a region of `count` tasks may use from here: 1 inside a task. */
 static int oxi_lanes(int64_t count);
 
-/* ---- files and clock ---------------------------------------------------------------------------------------- */
+/* ---- files and clock ----------------------------------------------------------------------------------- */
 
 static double oxi_now(void);                                  /* seconds, monotonic */
 #ifndef OX_NO_STDIO
 typedef struct oxi_mapping { const unsigned char *data; size_t bytes; void *handle; } oxi_mapping;
-/* Maps a whole file for reading (copy-on-write pages, so a write does not reach the file). An empty file maps to
+/* Maps a whole file for reading (copy-on-write pages: a write does not reach the file). An empty file maps to
  * bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
 static ox_status oxi_map_file(const char *path, oxi_mapping *out);
 static void oxi_unmap_file(oxi_mapping *mapping);
 #endif
 
-/* ---- random: Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") --------------- */
+/* ---- random: Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") --------- */
 
 /* Four 32-bit words for (key, counter): the same on every device. */
 static void oxi_philox(uint64_t key, uint64_t counter_hi, uint64_t counter_lo, uint32_t out[4]);

@@ -1,5 +1,5 @@
-/* The allocator: size classes with a list of free blocks each, in front of the system, the user's hooks, or an arena.
- * Blocks carry no header: oxi_free is told the bytes, which give the class. One short lock guards lists and counters.
+/* The allocator: size classes, a list of free blocks each, before the system, the user's hooks or an arena.
+ * Blocks carry no header: oxi_free is told the bytes, which give the class. One short lock guards it all.
  * Everything in the library that needs memory comes here. */
 
 /* Counters of ox_stats that other rooms change, with oxi_atomic_add. */
@@ -29,7 +29,7 @@ static char *oxi_arena_start;                            /* NULL: no arena */
 static size_t oxi_arena_bytes;
 static oxi_free_block *oxi_arena_free;                   /* by address, no two adjacent */
 
-/* ---- size classes ---------------------------------------------------------------------------------------------- */
+/* ---- size classes -------------------------------------------------------------------------------------- */
 
 static int oxi_log2_size(size_t x) {
     int k = 0;
@@ -37,7 +37,7 @@ static int oxi_log2_size(size_t x) {
     return k;
 }
 
-/* Rounds bytes up to its class: multiples of 64 that divide a power of two into 4 (16) steps. bytes <= SIZE_MAX/4. */
+/* Rounds bytes (at most SIZE_MAX/4) up to its class: multiples of 64 that cut a power of two into 4 or 16. */
 static size_t oxi_class_of(size_t bytes, int *index) {
     *index = 0;
     if (bytes <= OXI_ALIGN) return OXI_ALIGN;
@@ -50,7 +50,7 @@ static size_t oxi_class_of(size_t bytes, int *index) {
     return base + steps * step;
 }
 
-/* ---- the system ------------------------------------------------------------------------------------------------ */
+/* ---- the system ---------------------------------------------------------------------------------------- */
 
 /* Huge blocks are asked for in whole huge pages; the rest of the last one is never touched. */
 static size_t oxi_system_round(size_t bytes) {
@@ -99,7 +99,7 @@ static void oxi_source_free(void *memory, size_t bytes) {
 #endif
 }
 
-/* ---- the arena: first fit, free blocks merged with their neighbours; called with the lock held ------------------- */
+/* ---- the arena: first fit, free blocks merged with their neighbours; called with the lock held --------- */
 
 static void *oxi_arena_take(size_t bytes) {
     oxi_free_block **link = &oxi_arena_free;
@@ -146,7 +146,7 @@ static void oxi_arena_give(void *memory, size_t bytes) {
     if (before) oxi_arena_merge_next(before);
 }
 
-/* ---- the cache --------------------------------------------------------------------------------------------------- */
+/* ---- the cache ----------------------------------------------------------------------------------------- */
 
 static void oxi_count_in_use(size_t bytes) {
     oxi_bytes_in_use += bytes;
@@ -216,8 +216,8 @@ OXI_UNUSED static void *oxi_try_alloc(size_t bytes) {
 OXI_UNUSED static void *oxi_alloc(size_t bytes) {
     void *memory = oxi_try_alloc(bytes);
     if (!memory) {
-        (void)oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes asked for, %llu in use", (unsigned long long)bytes,
-                       (unsigned long long)ox_stats().bytes_in_use);
+        (void)oxi_fail(OX_ERR_NOMEM, "out of memory: %llu bytes asked for, %llu in use",
+                       (unsigned long long)bytes, (unsigned long long)ox_stats().bytes_in_use);
     }
     return memory;
 }
@@ -241,7 +241,8 @@ OXI_UNUSED static void oxi_free(void *memory, size_t bytes) {
     OXI_POISON(block + 1, rounded - sizeof *block);      /* the links stay readable for the leak checker */
     oxi_free_lists[index] = block;
     oxi_bytes_cached += rounded;
-    bool overfull = oxi_bytes_cached > OXI_CACHE_SLACK && (oxi_bytes_cached - OXI_CACHE_SLACK) / 2 > oxi_bytes_most;
+    bool overfull = oxi_bytes_cached > OXI_CACHE_SLACK;
+    overfull = overfull && (oxi_bytes_cached - OXI_CACHE_SLACK) / 2 > oxi_bytes_most;
     oxi_lock_give(&oxi_memory_lock);
     if (overfull) oxi_cache_empty();
 }
@@ -272,7 +273,7 @@ OXI_UNUSED static void *oxi_realloc(void *memory, size_t old_bytes, size_t new_b
     return grown;
 }
 
-/* ---- public ------------------------------------------------------------------------------------------------------ */
+/* ---- public -------------------------------------------------------------------------------------------- */
 
 /* Rooms above that keep memory while no tensor is alive give it back here. */
 #define OXI_MAX_KEEPERS 16
@@ -299,12 +300,14 @@ static void oxi_memory_let_go(void) {
 
 /* The same; fails while anything is handed out. */
 static ox_status oxi_memory_quiet(const char *who) {
-    if (oxi_atomic_load(&oxi_stat_tensors) > 0 || oxi_atomic_load(&oxi_stat_storages) > 0) {
-        return oxi_fail(OX_ERR_ARG, "%s: %lld tensors are alive", who, (long long)oxi_atomic_load(&oxi_stat_tensors));
+    ox_statistics now = ox_stats();
+    if (now.tensors > 0 || now.storages > 0) {
+        return oxi_fail(OX_ERR_ARG, "%s: %lld tensors are alive", who, (long long)now.tensors);
     }
     oxi_memory_let_go();
-    if (ox_stats().bytes_in_use > 0) {
-        return oxi_fail(OX_ERR_ARG, "%s: %llu bytes are in use", who, (unsigned long long)ox_stats().bytes_in_use);
+    now = ox_stats();
+    if (now.bytes_in_use > 0) {
+        return oxi_fail(OX_ERR_ARG, "%s: %llu bytes are in use", who, (unsigned long long)now.bytes_in_use);
     }
     return OX_OK;
 }

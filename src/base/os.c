@@ -51,7 +51,7 @@ static ox_status oxi_map_open(int file, const char *path, oxi_mapping *out) {
     if (fstat(file, &info) != 0) return oxi_fail(OX_ERR_IO, "%s: %s", path, strerror(errno));
     if (S_ISDIR(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is a directory", path);
     if (!S_ISREG(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is not a regular file", path);
-    if ((uint64_t)info.st_size > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: larger than the address space", path);
+    if ((uint64_t)info.st_size > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: too large to map", path);
     size_t bytes = (size_t)info.st_size;
     if (bytes == 0) return OX_OK;
     /* Without a reservation: pages that are never written need no memory, whatever the size of the file. */
@@ -97,7 +97,7 @@ static ox_status oxi_windows_fail(const char *path) {
 static ox_status oxi_map_open(HANDLE file, const char *path, oxi_mapping *out) {
     LARGE_INTEGER size;
     if (!GetFileSizeEx(file, &size)) return oxi_windows_fail(path);
-    if ((uint64_t)size.QuadPart > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: larger than the address space", path);
+    if ((uint64_t)size.QuadPart > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: too large to map", path);
     if (size.QuadPart == 0) return OX_OK;
     HANDLE section = CreateFileMappingW(file, NULL, PAGE_WRITECOPY, 0, 0, NULL);
     if (!section) return oxi_windows_fail(path);
@@ -141,7 +141,8 @@ static ox_status oxi_map_path(const char *path, oxi_mapping *out) {
     FILE *file = fopen(path, "rb");
     if (!file) return oxi_fail(OX_ERR_IO, "%s: cannot be opened", path);
     long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-    ox_status status = size < 0 || fseek(file, 0, SEEK_SET) != 0 ? oxi_fail(OX_ERR_IO, "%s: has no size", path) : OX_OK;
+    ox_status status = OX_OK;
+    if (size < 0 || fseek(file, 0, SEEK_SET) != 0) status = oxi_fail(OX_ERR_IO, "%s: has no size", path);
     void *data = status == OX_OK && size > 0 ? oxi_alloc((size_t)size) : NULL;
     if (status == OX_OK && size > 0 && !data) status = OX_ERR_NOMEM;
     if (data && fread(data, 1, (size_t)size, file) != (size_t)size) {
@@ -171,8 +172,9 @@ OXI_UNUSED static ox_status oxi_map_file(const char *path, oxi_mapping *out) {
 }
 
 OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
-    if (mapping->handle == (const void *)&oxi_is_mapped) oxi_unmap_pages(mapping->data, mapping->bytes);
-    if (mapping->handle == (const void *)&oxi_is_read) oxi_free((void *)(intptr_t)mapping->data, mapping->bytes);
+    const void *handle = mapping->handle;
+    if (handle == &oxi_is_mapped) oxi_unmap_pages(mapping->data, mapping->bytes);
+    if (handle == &oxi_is_read) oxi_free((void *)(intptr_t)mapping->data, mapping->bytes);
     mapping->data = NULL;
     mapping->bytes = 0;
     mapping->handle = NULL;

@@ -1,5 +1,5 @@
 /* System headers and compiler differences, for the implementation only.
- * No feature macros: the user may have included system headers already, so what strict -std=c11 hides is declared here.
+ * No feature macros: system headers may have been included before, so what strict C hides is declared here.
  * OXI_POSIX says that there are files, mmap and (unless OX_NO_THREADS) pthreads. */
 #ifndef OX_BASE_PLATFORM_H
 #define OX_BASE_PLATFORM_H
@@ -43,7 +43,8 @@
 #if !defined(__cplusplus) && !defined(_GNU_SOURCE) && !defined(_DEFAULT_SOURCE) && !defined(_BSD_SOURCE)
 int madvise(void *memory, size_t bytes, int advice);
 long syscall(long number, ...);
-#if !defined(CLOCK_MONOTONIC) && defined(__LP64__)   /* elsewhere struct timespec may not be the one of this symbol */
+/* With 32 bits struct timespec may not be the one of this symbol. */
+#if !defined(CLOCK_MONOTONIC) && defined(__LP64__)
 int clock_gettime(int clock, struct timespec *out);
 #define CLOCK_MONOTONIC 1
 #endif
@@ -52,7 +53,10 @@ int clock_gettime(int clock, struct timespec *out);
 #ifndef MADV_HUGEPAGE
 #define MADV_HUGEPAGE 14
 #endif
-#if !defined(MAP_NORESERVE) && !defined(__mips__) && !defined(__powerpc__) && !defined(__sparc__) && !defined(__alpha__)
+#if defined(__mips__) || defined(__powerpc__) || defined(__sparc__) || defined(__alpha__)
+#define OXI_OTHER_MMAN 1
+#endif
+#if !defined(MAP_NORESERVE) && !defined(OXI_OTHER_MMAN)
 #define MAP_NORESERVE 0x4000
 #endif
 #endif

@@ -20,7 +20,7 @@ static oxi_lock oxi_host_lock;       /* guards the next two */
 static ox_parallel_for_fn oxi_host_parallel_for;
 static void *oxi_host_user;
 
-/* ---- how many ---------------------------------------------------------------------------------------------------- */
+/* ---- how many ------------------------------------------------------------------------------------------ */
 
 #if defined(__linux__) && !defined(OX_NO_THREADS) && !defined(OX_NO_STDIO)
 
@@ -36,7 +36,7 @@ static bool oxi_read_line(const char *folder, const char *group, const char *nam
     return ok;
 }
 
-/* Threads that the quota of one control group allows, rounded up; 0 = no limit. v2: cpu.max "quota period". */
+/* Threads that one control group's quota allows, rounded up; 0 = no limit. v2: cpu.max "quota period". */
 static long oxi_quota_of(const char *folder, const char *group) {
     char line[64];
     long long quota = 0, period = 0;
@@ -53,7 +53,7 @@ static long oxi_quota_of(const char *folder, const char *group) {
     return threads > OXI_MAX_THREADS ? OXI_MAX_THREADS : (long)threads;
 }
 
-/* The tightest quota from `group` up to the root; a container sees its own group as the root. group is cut up. */
+/* The tightest quota from `group` (cut up) to the root; a container sees its own group as the root. */
 static long oxi_quota_up(const char *folder, char *group, long least) {
     for (;;) {
         long quota = oxi_quota_of(folder, group);
@@ -71,7 +71,7 @@ static long oxi_quota(void) {
     char line[512], group[512];
     FILE *file = fopen("/proc/self/cgroup", "r");
     if (!file) return least;
-    while (fgets(line, (int)sizeof line, file)) {        /* "number:controllers:/path"; v2 has no controllers */
+    while (fgets(line, (int)sizeof line, file)) {    /* "number:controllers:/path"; v2: none */
         char *controllers = strchr(line, ':');
         char *path = controllers ? strchr(controllers + 1, ':') : NULL;
         if (!path) continue;
@@ -147,7 +147,7 @@ OXI_UNUSED static int oxi_lanes(int64_t count) {
     return count < n ? (int)count : n;
 }
 
-/* ---- doing tasks ------------------------------------------------------------------------------------------------- */
+/* ---- doing tasks --------------------------------------------------------------------------------------- */
 
 static void oxi_run_tasks(oxi_region *region, int lane) {
     bool was_in_task = oxi_in_task;
@@ -185,13 +185,13 @@ static void oxi_region_set(oxi_region *region, int64_t count, oxi_lane_task task
     region->error.status = OX_OK;
 }
 
-/* ---- the host's job system ---------------------------------------------------------------------------------------- */
+/* ---- the host's job system ----------------------------------------------------------------------------- */
 
 static void oxi_host_job(void *arg, int64_t lane) { oxi_help((oxi_region *)arg, (int)lane); }
 
 /* One job a lane, each pulling tasks. */
-static void oxi_run_on_host(ox_parallel_for_fn parallel_for, void *user, int lanes, int64_t count, oxi_lane_task task,
-                            void *arg) {
+static void oxi_run_on_host(ox_parallel_for_fn parallel_for, void *user, int lanes, int64_t count,
+                            oxi_lane_task task, void *arg) {
     oxi_region region;
     memset(&region, 0, sizeof region);
     oxi_region_set(&region, count, task, arg);
@@ -207,7 +207,7 @@ OX_API void ox_set_parallel_for(ox_parallel_for_fn parallel_for, void *user) {
     oxi_lock_give(&oxi_host_lock);
 }
 
-/* ---- the pool ------------------------------------------------------------------------------------------------------ */
+/* ---- the pool ------------------------------------------------------------------------------------------ */
 
 #ifdef OX_NO_THREADS
 
@@ -228,7 +228,9 @@ typedef HANDLE oxi_thread;
 #define OXI_CONDITION_NEW CONDITION_VARIABLE_INIT
 static void oxi_mutex_take(oxi_mutex *m) { AcquireSRWLockExclusive(m); }
 static void oxi_mutex_give(oxi_mutex *m) { ReleaseSRWLockExclusive(m); }
-static void oxi_condition_wait(oxi_condition *c, oxi_mutex *m) { SleepConditionVariableSRW(c, m, INFINITE, 0); }
+static void oxi_condition_wait(oxi_condition *c, oxi_mutex *m) {
+    SleepConditionVariableSRW(c, m, INFINITE, 0);
+}
 static void oxi_condition_wake(oxi_condition *c) { WakeConditionVariable(c); }
 static void oxi_condition_wake_all(oxi_condition *c) { WakeAllConditionVariable(c); }
 #else
@@ -244,8 +246,8 @@ static void oxi_condition_wake(oxi_condition *c) { pthread_cond_signal(c); }
 static void oxi_condition_wake_all(oxi_condition *c) { pthread_cond_broadcast(c); }
 #endif
 
-/* The gate: bits 0-15 threads inside, bits 16-31 lanes still open, from bit 32 on a region number, so that a word never
- * comes back. Opened by the caller, entered and left by workers, closed by the caller. */
+/* The gate: bits 0-15 threads inside, bits 16-31 lanes still open, from bit 32 on a region number, so that no
+ * word comes back. Opened by the caller, entered and left by workers, closed by the caller. */
 #define OXI_GATE_LANE ((int64_t)1 << 16)
 #define OXI_GATE_REGION ((int64_t)1 << 32)
 
@@ -329,7 +331,7 @@ static void oxi_worker(void) {
     }
 }
 
-/* ---- starting and stopping ------------------------------------------------------------------------------------------- */
+/* ---- starting and stopping ----------------------------------------------------------------------------- */
 
 #if defined(_WIN32)
 
@@ -369,7 +371,7 @@ static bool oxi_thread_start(oxi_thread *out) {
 
 static void oxi_thread_join(oxi_thread thread) { pthread_join(thread, NULL); }
 
-/* fork copies the calling thread alone: the child gets closed locks around whole data, and a pool without threads. */
+/* fork copies the calling thread alone: the child gets open locks around whole data, and an empty pool. */
 static void oxi_before_fork(void) {
     oxi_lock_take(&oxi_log_lock);
     oxi_lock_take(&oxi_memory_lock);
@@ -428,7 +430,7 @@ static void oxi_pool_stop(void) {
     oxi_lock_give(&oxi_pool_lock);
 }
 
-/* ---- a region ---------------------------------------------------------------------------------------------------------- */
+/* ---- a region ------------------------------------------------------------------------------------------ */
 
 static void oxi_gate_open(int helpers) {
     int64_t closed = oxi_atomic_load(&oxi_gate);
@@ -454,7 +456,9 @@ static void oxi_gate_close(void) {
     if (oxi_spin_for(oxi_all_left)) return;
     oxi_mutex_take(&oxi_sleep_mutex);
     (void)oxi_atomic_add(&oxi_caller_waits, 1);
-    while (oxi_gate_inside(oxi_look(&oxi_gate)) > 0) oxi_condition_wait(&oxi_done_condition, &oxi_sleep_mutex);
+    while (oxi_gate_inside(oxi_look(&oxi_gate)) > 0) {
+        oxi_condition_wait(&oxi_done_condition, &oxi_sleep_mutex);
+    }
     (void)oxi_atomic_add(&oxi_caller_waits, -1);
     oxi_mutex_give(&oxi_sleep_mutex);
 }

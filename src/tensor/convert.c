@@ -14,8 +14,8 @@ static uint32_t oxi_bits_of_float(float f) {
     return bits;
 }
 
-/* The magnitude of a finite f32 (bits without sign) in a float with `mantissa` stored bits and exponent bias `bias`,
- * as if the exponent had no upper end: the caller cuts what is too large. */
+/* The magnitude of a finite f32 (bits without sign) in a float with `mantissa` stored bits and that bias, as
+ * if the exponent had no upper end: the caller cuts what is too large. */
 static uint32_t oxi_narrow_bits(uint32_t bits, int mantissa, int bias) {
     int shift = 23 - mantissa;
     int exponent = (int)(bits >> 23);
@@ -33,13 +33,14 @@ static uint32_t oxi_narrow_bits(uint32_t bits, int mantissa, int bias) {
 
 /* The value of a finite, unsigned narrow float. Subnormals are exact multiples of the smallest one. */
 static float oxi_widen_bits(uint32_t bits, int mantissa, int bias) {
-    if (bits >> mantissa == 0) return (float)bits * oxi_float_of_bits((uint32_t)(127 + 1 - bias - mantissa) << 23);
+    uint32_t smallest = (uint32_t)(127 + 1 - bias - mantissa) << 23;
+    if (bits >> mantissa == 0) return (float)bits * oxi_float_of_bits(smallest);
     return oxi_float_of_bits((bits << (23 - mantissa)) + ((uint32_t)(127 - bias) << 23));
 }
 
 static float oxi_signed(float magnitude, bool negative) { return negative ? -magnitude : magnitude; }
 
-/* ---- f16: 1 sign, 5 exponent, 10 mantissa bits -------------------------------------------------------------------- */
+/* ---- f16: 1 sign, 5 exponent, 10 mantissa bits --------------------------------------------------------- */
 
 OXI_UNUSED static float oxi_f16_to_f32(uint16_t h) {
     uint32_t magnitude = h & 0x7fffu, sign = (uint32_t)(h & 0x8000u) << 16;
@@ -52,12 +53,12 @@ OXI_UNUSED static uint16_t oxi_f32_to_f16(float f) {
     uint32_t bits = oxi_bits_of_float(f), magnitude = bits & 0x7fffffff, sign = bits >> 16 & 0x8000;
     if (magnitude > 0x7f800000) return (uint16_t)(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
     if (magnitude >= 0x47800000) return (uint16_t)(sign | 0x7c00);       /* 65536 and more */
-    return (uint16_t)(sign | oxi_narrow_bits(magnitude, 10, 15));        /* 65520 rounds up to infinity's bits */
+    return (uint16_t)(sign | oxi_narrow_bits(magnitude, 10, 15));        /* 65520 rounds to infinity */
 }
 
 OXI_UNUSED static double oxi_f16_to_f64(uint16_t h) { return (double)oxi_f16_to_f32(h); }
 
-/* ---- bf16: the upper half of an f32 --------------------------------------------------------------------------------- */
+/* ---- bf16: the upper half of an f32 -------------------------------------------------------------------- */
 
 OXI_UNUSED static float oxi_bf16_to_f32(uint16_t h) { return oxi_float_of_bits((uint32_t)h << 16); }
 
@@ -67,7 +68,7 @@ OXI_UNUSED static uint16_t oxi_f32_to_bf16(float f) {
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* ---- f8_e4m3: no infinity, 0x7f is NaN (OCP 8-bit floating point; torch.float8_e4m3fn) ---------------- */
+/* ---- f8_e4m3: no infinity, 0x7f is NaN (OCP 8-bit floating point; torch.float8_e4m3fn) ----------------- */
 
 OXI_UNUSED static float oxi_f8_e4m3_to_f32(uint8_t b) {
     uint32_t magnitude = b & 0x7fu;
@@ -82,7 +83,7 @@ OXI_UNUSED static uint8_t oxi_f32_to_f8_e4m3(float f) {
     return (uint8_t)(sign | oxi_narrow_bits(magnitude, 3, 7));
 }
 
-/* ---- f8_e5m2: as IEEE formats (torch.float8_e5m2) -------------------------------------------------------------------------- */
+/* ---- f8_e5m2: as IEEE formats (torch.float8_e5m2) ------------------------------------------------------ */
 
 OXI_UNUSED static float oxi_f8_e5m2_to_f32(uint8_t b) { return oxi_f16_to_f32((uint16_t)((uint16_t)b << 8)); }
 
@@ -93,7 +94,7 @@ OXI_UNUSED static uint8_t oxi_f32_to_f8_e5m2(float f) {
     return (uint8_t)(sign | oxi_narrow_bits(magnitude, 2, 15));
 }
 
-/* ---- any plain dtype -------------------------------------------------------------------------------------------------------- */
+/* ---- any plain dtype ----------------------------------------------------------------------------------- */
 
 OXI_UNUSED static int64_t oxi_element_to_i64(ox_dtype dtype, const void *element) {
     const unsigned char *b = (const unsigned char *)element;

@@ -1,5 +1,5 @@
 /* Tensors as text, by the rules of torch/_tensor_str.py.
- * The numbers that will be shown are gathered once, a format is chosen for all of them, then the brackets are written.
+ * The numbers to show are gathered once, a format is chosen for all of them, then the brackets are written.
  * ox_format reads any device; nothing above this room is needed but the expansion of block types. */
 
 enum { OXI_PRINT_THRESHOLD = 1000, OXI_PRINT_EDGE = 3, OXI_PRINT_LINE = 80, OXI_PRINT_SPAN = 1 << 20 };
@@ -37,7 +37,7 @@ typedef struct oxi_printer {
     size_t block_at;
 } oxi_printer;
 
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 static void oxi_write(oxi_writer *w, const char *text) {
     for (; *text; text++) {
@@ -51,7 +51,7 @@ static void oxi_write_spaces(oxi_writer *w, int64_t count) {
     for (; count > 0; count--) oxi_write(w, " ");
 }
 
-/* printf's number as Python writes it: no sign on NaN, a point in any locale, two digits of exponent where they do. */
+/* A number as Python writes it: no sign on NaN, a point in any locale, two digits of exponent if they do. */
 static void oxi_write_float(oxi_writer *w, const oxi_print_format *format, double x, bool left, int *length) {
     char text[400];
     if (isnan(x)) {
@@ -103,7 +103,7 @@ static void oxi_write_value(oxi_writer *w, oxi_printer *p) {
     oxi_write(w, "j");
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 /* Bytes of the storage from `at` on, into out. */
 static ox_status oxi_print_read(const oxi_printer *p, size_t at, void *out, size_t bytes) {
@@ -115,8 +115,9 @@ static ox_status oxi_print_read(const oxi_printer *p, size_t at, void *out, size
         memcpy(out, (const char *)storage->data + at, bytes);
         return OX_OK;
     }
-    if (p->span && at >= p->span_start && bytes <= p->span_bytes && at - p->span_start <= p->span_bytes - bytes) {
-        memcpy(out, p->span + (at - p->span_start), bytes);
+    size_t in_span = at - p->span_start;
+    if (p->span && at >= p->span_start && bytes <= p->span_bytes && in_span <= p->span_bytes - bytes) {
+        memcpy(out, p->span + in_span, bytes);
         return OX_OK;
     }
     return storage->device->read(storage->device, storage->data, at, out, bytes);
@@ -196,7 +197,7 @@ static ox_status oxi_print_gather(oxi_printer *p) {
     return OX_OK;
 }
 
-/* ---- choosing the format --------------------------------------------------------------------------------------------- */
+/* ---- choosing the format ------------------------------------------------------------------------------- */
 
 static double oxi_print_part(const oxi_print_value *v, bool imag) { return imag ? v->imag : v->real; }
 
@@ -236,7 +237,7 @@ static void oxi_choose_format(oxi_printer *p) {
     }
 }
 
-/* ---- brackets ---------------------------------------------------------------------------------------------------------- */
+/* ---- brackets ------------------------------------------------------------------------------------------ */
 
 /* The last dim: as many numbers on a line as fit. "..." takes the place of one. */
 static void oxi_write_row(oxi_writer *w, oxi_printer *p, int64_t indent) {
@@ -289,7 +290,7 @@ static void oxi_write_dim(oxi_writer *w, oxi_printer *p, int d, int64_t indent) 
     oxi_write(w, "]");
 }
 
-/* ---- suffixes: device, size, dtype --------------------------------------------------------------------------------------- */
+/* ---- suffixes: device, size, dtype --------------------------------------------------------------------- */
 
 static void oxi_write_suffix(oxi_writer *w, const char *name, const char *value, int64_t *line) {
     int64_t length = (int64_t)(strlen(name) + strlen(value));
@@ -314,7 +315,8 @@ static void oxi_write_suffixes(oxi_writer *w, const ox_tensor *t, bool size, boo
     if (size) {
         size_t used = 0;
         for (int d = 0; d < t->ndim; d++) {
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld", d ? ", " : "(", (long long)t->shape[d]);
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld", d ? ", " : "(",
+                                     (long long)t->shape[d]);
         }
         snprintf(text + used, sizeof text - used, t->ndim == 0 ? "()" : t->ndim == 1 ? ",)" : ")");
         oxi_write_suffix(w, "size=", text, &line);
@@ -322,7 +324,7 @@ static void oxi_write_suffixes(oxi_writer *w, const ox_tensor *t, bool size, boo
     if (dtype) oxi_write_suffix(w, "dtype=", ox_dtype_name(t->dtype), &line);
 }
 
-/* ---- public -------------------------------------------------------------------------------------------------------------- */
+/* ---- public -------------------------------------------------------------------------------------------- */
 
 static ox_status oxi_printer_begin(oxi_printer *p, const ox_tensor *t) {
     memset(p, 0, sizeof *p);
