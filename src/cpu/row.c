@@ -1,0 +1,527 @@
+/* Rows: softmax, log_softmax, layer_norm, rms_norm, group_norm, for any dim and any strides.
+ * A row is measured by the reductions' machinery (cpu/reduce.c), which gives two numbers, shift and scale; then
+ * every element is written from them. Long rows are cut into chunks. Called by the CPU device. */
+
+#define OXI_ROW_BLOCK 512    /* elements converted at a time; neighbouring rows of a tile */
+#define OXI_ROW_CACHED 16384 /* a softmax row up to here keeps its exponentials */
+
+enum { OXI_ROW_X, OXI_ROW_OUT, OXI_ROW_WEIGHT, OXI_ROW_BIAS, OXI_ROW_OPERANDS };
+
+typedef struct oxi_row oxi_row;
+/* n elements in the lane's type, from shift and scale; weight and bias (lane type too) may be NULL, out may
+ * be x. */
+typedef void (*oxi_row_finish)(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
+                               const void *weight, const void *bias, void *out);
+
+struct oxi_row {
+    oxi_reduce measure; /* kept = the rows, line = the elements of a row; four operands each */
+    oxi_row_finish finish;
+    oxi_op op;
+    double eps;
+    bool native; /* x and out are of the lane's own dtype */
+    bool flat;   /* and so are weights; a row is one contiguous run of all of them */
+    oxi_store_kernel store;
+    oxi_load_kernel load_weight;
+    int64_t line_shift[OXI_ROW_OPERANDS]; /* bytes from a row's address to its line's start */
+    const void *weights[2]; /* weight and bias, contiguous, in the lane's type; NULL where not given */
+    void *converted[2];     /* those that had to be made */
+    size_t converted_bytes[2];
+    double *partials; /* chunks > 1: [rows][chunks][2] */
+};
+
+/* ---- finishing: f32 by the tier's kernels, f64 in plain loops ------------------------------------------ */
+
+static void oxi_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
+                                   const void *weight, const void *bias, void *out) {
+    const oxi_kernels *k = r->measure.kernels;
+    (void)weight;
+    (void)bias;
+    k->row_exp_sum(n, (const float *)x, (float)shift, (float *)out);
+    k->row_scale(n, (const float *)out, (float)scale, (float *)out);
+}
+
+/* Two subtractions: (x - max) is small, x - (max + log sum) would lose what the sum rounds away. */
+static void oxi_log_softmax_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
+                                       const void *weight, const void *bias, void *out) {
+    const oxi_kernels *k = r->measure.kernels;
+    (void)weight;
+    (void)bias;
+    for (int64_t done = 0, m; done < n; done += m) {
+        float *to = (float *)out + done;
+        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
+        k->row_affine(m, (const float *)x + done, (float)shift, 1, NULL, NULL, to);
+        k->row_affine(m, to, (float)scale, 1, NULL, NULL, to);
+    }
+}
+
+/* A mean far larger than the deviation is taken off in two steps, for f32 cannot hold all of it. */
+static void oxi_norm_finish_f32(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
+                                const void *weight, const void *bias, void *out) {
+    const oxi_kernels *k = r->measure.kernels;
+    const float *from = (const float *)x, *w = (const float *)weight, *b = (const float *)bias;
+    float *to = (float *)out, mean = (float)shift;
+    double rest = shift - mean;
+    if (!(fabs(rest) * scale > 1e-6)) {
+        k->row_affine(n, from, mean, (float)scale, w, b, to);
+        return;
+    }
+    for (int64_t done = 0, m; done < n; done += m) {
+        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
+        k->row_affine(m, from + done, mean, 1, NULL, NULL, to + done);
+        k->row_affine(m, to + done, (float)rest, (float)scale, w ? w + done : NULL, b ? b + done : NULL,
+                      to + done);
+    }
+}
+
+static void oxi_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
+                                   const void *weight, const void *bias, void *out) {
+    double *to = (double *)out;
+    const void *in[1];
+    (void)weight;
+    (void)bias;
+    in[0] = out;
+    for (int64_t i = 0; i < n; i++) to[i] = ((const double *)x)[i] - shift;
+    r->measure.kernels->map[OXI_OP_exp][OXI_LANE_F64](n, in, out, &oxi_plain_attrs);
+    for (int64_t i = 0; i < n; i++) to[i] *= scale;
+}
+
+static void oxi_log_softmax_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
+                                       const void *weight, const void *bias, void *out) {
+    (void)r;
+    (void)weight;
+    (void)bias;
+    for (int64_t i = 0; i < n; i++) ((double *)out)[i] = (((const double *)x)[i] - shift) - scale;
+}
+
+static void oxi_norm_finish_f64(const oxi_row *r, int64_t n, const void *x, double shift, double scale,
+                                const void *weight, const void *bias, void *out) {
+    const double *w = (const double *)weight, *b = (const double *)bias;
+    (void)r;
+    for (int64_t i = 0; i < n; i++) {
+        double value = (((const double *)x)[i] - shift) * scale;
+        if (w) value *= w[i];
+        if (b) value += b[i];
+        ((double *)out)[i] = value;
+    }
+}
+
+/* What a row's measures say: softmax (x - shift) -> e^.. * scale; log_softmax .. - scale; norms .. * scale.
+ * */
+static void oxi_row_numbers(const oxi_row *r, double a, double b, double *shift, double *scale) {
+    double count = (double)r->measure.line.numel;
+    switch (r->op) {
+    case OXI_OP_softmax:
+        *shift = oxi_exp_shift(a);
+        *scale = isfinite(a) ? 1 / b : (double)NAN;
+        return;
+    case OXI_OP_log_softmax:
+        *shift = oxi_exp_shift(a);
+        *scale = isfinite(a) ? log(b) : (double)NAN;
+        return;
+    case OXI_OP_rms_norm:
+        *shift = 0;
+        *scale = 1 / sqrt(a / count + r->eps);
+        return;
+    default:
+        *shift = a;
+        *scale = 1 / sqrt(b / count + r->eps);
+        return;
+    }
+}
+
+/* ---- a row --------------------------------------------------------------------------------------------- */
+
+/* Weights of a piece: as they lie, or gathered (a channel's one weight is spread over its elements). */
+static const void *oxi_row_weight(const oxi_row *r, const oxi_walk *line, const oxi_cursor *c, int operand,
+                                  void *buffer) {
+    if (!r->weights[operand - OXI_ROW_WEIGHT]) return NULL;
+    if (line->step[operand] == 1 || c->n == 1) return c->p[operand];
+    r->load_weight(c->n, c->p[operand], line->step[operand], buffer);
+    return buffer;
+}
+
+/* Writes elements [first, first + count) of a row. */
+static void oxi_row_write(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double shift,
+                          double scale) {
+    double x[OXI_ROW_BLOCK], weight[OXI_ROW_BLOCK], bias[OXI_ROW_BLOCK];
+    oxi_cursor c;
+    oxi_walk_seek(line, &c, first, count, r->flat ? count : OXI_ROW_BLOCK);
+    for (; c.n; oxi_walk_next(line, &c)) {
+        const void *w = oxi_row_weight(r, line, &c, OXI_ROW_WEIGHT, weight);
+        const void *b = oxi_row_weight(r, line, &c, OXI_ROW_BIAS, bias);
+        const void *from = c.p[OXI_ROW_X];
+        void *to = x;
+        if (!r->native || line->step[OXI_ROW_X] != 1) {
+            r->measure.load(c.n, from, line->step[OXI_ROW_X], x);
+            from = x;
+        }
+        if (r->native && line->step[OXI_ROW_OUT] == 1) to = c.p[OXI_ROW_OUT];
+        r->finish(r, c.n, from, shift, scale, w, b, to);
+        if (to == x) r->store(c.n, x, c.p[OXI_ROW_OUT], line->step[OXI_ROW_OUT]);
+    }
+}
+
+static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t first, int64_t count, double *a,
+                            double *b, char *scratch) {
+    oxi_partial p;
+    p.a = a;
+    p.b = b;
+    p.count = 0;
+    *a = *b = 0;
+    if (r->measure.reducer.begin) r->measure.reducer.begin(&p, 1);
+    oxi_reduce_line(&r->measure, line, &p, first, count, scratch);
+}
+
+/* One pass for the largest, one for exponentials and their sum, one to scale them: all in the cache. */
+static void oxi_softmax_cached(const oxi_row *r, int64_t n, const float *x, float *out) {
+    const oxi_kernels *k = r->measure.kernels;
+    float most = k->row_max(n, x);
+    double sum = k->row_exp_sum(n, x, most, out);
+    k->row_scale(n, out, (float)(1 / sum), out);
+}
+
+static void oxi_softmax_line(const oxi_row *r, const oxi_walk *line, char *scratch) {
+    float *buffer = (float *)(void *)scratch;
+    oxi_cursor c;
+    if (r->flat) {
+        oxi_softmax_cached(r, line->numel, (const float *)(const void *)line->base[OXI_ROW_X],
+                           (float *)(void *)line->base[OXI_ROW_OUT]);
+        return;
+    }
+    for (oxi_walk_seek(line, &c, 0, line->numel, line->numel); c.n; oxi_walk_next(line, &c)) {
+        r->measure.load(c.n, c.p[OXI_ROW_X], line->step[OXI_ROW_X], buffer + c.position);
+    }
+    oxi_softmax_cached(r, line->numel, buffer, buffer);
+    for (oxi_walk_seek(line, &c, 0, line->numel, line->numel); c.n; oxi_walk_next(line, &c)) {
+        r->store(c.n, buffer + c.position, c.p[OXI_ROW_OUT], line->step[OXI_ROW_OUT]);
+    }
+}
+
+/* ---- a tile of neighbouring rows whose elements lie apart: element by element of all of them ----------- */
+
+static void oxi_row_fill(const oxi_row *r, int64_t n, double value, void *out) {
+    for (int64_t i = 0; i < n; i++) {
+        if (r->measure.lane == OXI_LANE_F32)
+            ((float *)out)[i] = (float)value;
+        else
+            ((double *)out)[i] = value;
+    }
+}
+
+static double oxi_row_number(const oxi_row *r, const char *p) {
+    float single;
+    double value;
+    if (r->measure.lane == OXI_LANE_F32) {
+        memcpy(&single, p, sizeof single);
+        return single;
+    }
+    memcpy(&value, p, sizeof value);
+    return value;
+}
+
+static void oxi_row_map(const oxi_row *r, oxi_op op, int64_t n, const void *a, const void *b, void *out) {
+    const void *in[2];
+    oxi_attrs attr = oxi_plain_attrs;
+    in[0] = a;
+    in[1] = b;
+    attr.f[0] = 1;
+    r->measure.kernels->map[op][r->measure.lane](n, in, out, &attr);
+}
+
+/* One element of n rows. shift, scale: a number a row, in the lane's type. */
+static void oxi_row_finish_columns(const oxi_row *r, int64_t n, const void *x, const void *shift,
+                                   const void *scale, const oxi_cursor *c, void *spread, void *out) {
+    oxi_row_map(r, OXI_OP_sub, n, x, shift, out);
+    if (r->op == OXI_OP_softmax) oxi_row_map(r, OXI_OP_exp, n, out, NULL, out);
+    oxi_row_map(r, r->op == OXI_OP_log_softmax ? OXI_OP_sub : OXI_OP_mul, n, out, scale, out);
+    if (r->weights[0]) {
+        oxi_row_fill(r, n, oxi_row_number(r, c->p[OXI_ROW_WEIGHT]), spread);
+        oxi_row_map(r, OXI_OP_mul, n, out, spread, out);
+    }
+    if (r->weights[1]) {
+        oxi_row_fill(r, n, oxi_row_number(r, c->p[OXI_ROW_BIAS]), spread);
+        oxi_row_map(r, OXI_OP_add, n, out, spread, out);
+    }
+}
+
+static void oxi_row_tile(const oxi_row *r, const oxi_walk *line, const oxi_cursor *rows, char *scratch) {
+    double a[OXI_ROW_BLOCK], b[OXI_ROW_BLOCK], shift[OXI_ROW_BLOCK], scale[OXI_ROW_BLOCK];
+    const oxi_walk *kept = &r->measure.kept;
+    oxi_partial p;
+    oxi_cursor c;
+    p.a = a;
+    p.b = b;
+    p.count = 0;
+    memset(a, 0, sizeof a);
+    memset(b, 0, sizeof b);
+    if (r->measure.reducer.begin) r->measure.reducer.begin(&p, rows->n);
+    oxi_reduce_tile(&r->measure, line, &p, rows->n, 0, line->numel, scratch);
+    for (int64_t i = 0; i < rows->n; i++) {
+        double row_shift, row_scale;
+        oxi_row_numbers(r, a[i], b[i], &row_shift, &row_scale);
+        oxi_row_fill(r, 1, row_shift, (char *)shift + i * oxi_lane_bytes(r->measure.lane));
+        oxi_row_fill(r, 1, row_scale, (char *)scale + i * oxi_lane_bytes(r->measure.lane));
+    }
+    for (oxi_walk_seek(line, &c, 0, line->numel, 1); c.n; oxi_walk_next(line, &c)) {
+        const void *from = c.p[OXI_ROW_X];
+        void *to = a;
+        if (!r->native || kept->step[OXI_ROW_X] != 1) {
+            r->measure.load(rows->n, from, kept->step[OXI_ROW_X], a);
+            from = a;
+        }
+        if (r->native && kept->step[OXI_ROW_OUT] == 1) to = c.p[OXI_ROW_OUT];
+        oxi_row_finish_columns(r, rows->n, from, shift, scale, &c, b, to);
+        if (to == a) r->store(rows->n, a, c.p[OXI_ROW_OUT], kept->step[OXI_ROW_OUT]);
+    }
+}
+
+/* ---- tasks --------------------------------------------------------------------------------------------- */
+
+static void oxi_row_place_line(const oxi_row *r, const oxi_cursor *c, oxi_walk *line) {
+    for (int k = 0; k < OXI_ROW_OPERANDS; k++) line->base[k] = c->p[k] + r->line_shift[k];
+}
+
+static void oxi_row_task(void *arg, int64_t index, int lane) {
+    const oxi_row *r = (const oxi_row *)arg;
+    const oxi_reduce *m = &r->measure;
+    char *scratch = m->scratch + lane * m->scratch_bytes;
+    int64_t first = index * m->group;
+    oxi_walk line = m->line;
+    oxi_cursor c;
+    oxi_walk_seek(&m->kept, &c, first, oxi_min_i64(m->kept.numel - first, m->group), m->width);
+    for (; c.n; oxi_walk_next(&m->kept, &c)) {
+        double a, b, shift, scale;
+        oxi_row_place_line(r, &c, &line);
+        if (m->by_columns) {
+            oxi_row_tile(r, &line, &c, scratch);
+        } else if (r->op == OXI_OP_softmax && m->lane == OXI_LANE_F32 && line.numel <= OXI_ROW_CACHED) {
+            oxi_softmax_line(r, &line, scratch);
+        } else {
+            oxi_row_measure(r, &line, 0, line.numel, &a, &b, scratch);
+            oxi_row_numbers(r, a, b, &shift, &scale);
+            oxi_row_write(r, &line, 0, line.numel, shift, scale);
+        }
+    }
+}
+
+/* Long rows: index = row * chunks + chunk. First every chunk is measured ... */
+static void oxi_row_measure_task(void *arg, int64_t index, int lane) {
+    const oxi_row *r = (const oxi_row *)arg;
+    const oxi_reduce *m = &r->measure;
+    int64_t first = index % m->chunks * m->chunk;
+    oxi_walk line = m->line;
+    oxi_cursor c;
+    oxi_walk_seek(&m->kept, &c, index / m->chunks, 1, 1);
+    oxi_row_place_line(r, &c, &line);
+    oxi_row_measure(r, &line, first, oxi_min_i64(line.numel - first, m->chunk), r->partials + 2 * index,
+                    r->partials + 2 * index + 1, m->scratch + lane * m->scratch_bytes);
+}
+
+/* ... then each is written from the measures of all, joined in order. */
+static void oxi_row_write_task(void *arg, int64_t index, int lane) {
+    const oxi_row *r = (const oxi_row *)arg;
+    const oxi_reduce *m = &r->measure;
+    int64_t row = index / m->chunks, first = index % m->chunks * m->chunk;
+    double *stored = r->partials + 2 * row * m->chunks, a = stored[0], b = stored[1], shift, scale;
+    oxi_walk line = m->line;
+    oxi_partial p;
+    oxi_cursor c;
+    (void)lane;
+    p.a = &a;
+    p.b = &b;
+    p.count = m->chunk;
+    for (int64_t chunk = 1; chunk < m->chunks; chunk++) {
+        oxi_partial later;
+        later.a = stored + 2 * chunk;
+        later.b = stored + 2 * chunk + 1;
+        later.count = oxi_min_i64(line.numel - chunk * m->chunk, m->chunk);
+        m->reducer.merge(&p, 1, &later);
+        p.count += later.count;
+    }
+    oxi_row_numbers(r, a, b, &shift, &scale);
+    oxi_walk_seek(&m->kept, &c, row, 1, 1);
+    oxi_row_place_line(r, &c, &line);
+    oxi_row_write(r, &line, first, oxi_min_i64(line.numel - first, m->chunk), shift, scale);
+}
+
+/* ---- planning ------------------------------------------------------------------------------------------ */
+
+/* weight or bias as contiguous numbers of the lane's type, once for the call. */
+static ox_status oxi_row_convert(oxi_row *r, int which, const ox_tensor *t) {
+    oxi_lane lane = r->measure.lane;
+    int64_t bytes = oxi_lane_bytes(lane);
+    oxi_walk w;
+    oxi_cursor c;
+    if (!t) return OX_OK;
+    if (t->dtype == oxi_lane_dtype(lane) && ox_is_contiguous(t)) {
+        r->weights[which] = oxi_ptr(t);
+        return OX_OK;
+    }
+    r->converted_bytes[which] = (size_t)(ox_numel(t) * bytes);
+    r->converted[which] = oxi_alloc(r->converted_bytes[which]);
+    if (!r->converted[which]) return OX_ERR_NOMEM;
+    r->weights[which] = r->converted[which];
+    oxi_walk_begin(&w, t->ndim, t->shape);
+    oxi_walk_add(&w, t);
+    oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
+    for (oxi_walk_seek(&w, &c, 0, w.numel, w.numel); c.n; oxi_walk_next(&w, &c)) {
+        r->measure.kernels->load[t->dtype][lane](c.n, c.p[0], w.step[0],
+                                                 (char *)r->converted[which] + c.position * bytes);
+    }
+    return OX_OK;
+}
+
+/* Dims of the rows or of a row: sizes and the strides of x, result, weight and bias along them. */
+typedef struct oxi_row_dims {
+    int ndim;
+    int64_t shape[OX_MAX_DIMS];
+    int64_t stride[OXI_ROW_OPERANDS][OX_MAX_DIMS];
+} oxi_row_dims;
+
+static void oxi_row_add_dim(oxi_row_dims *dims, int64_t size, int64_t x, int64_t out, int64_t weight) {
+    int d = dims->ndim++;
+    dims->shape[d] = size;
+    dims->stride[OXI_ROW_X][d] = x;
+    dims->stride[OXI_ROW_OUT][d] = out;
+    dims->stride[OXI_ROW_WEIGHT][d] = dims->stride[OXI_ROW_BIAS][d] = weight;
+}
+
+static void oxi_row_walk(const oxi_row *r, oxi_walk *w, const oxi_row_dims *dims, oxi_walk_order order) {
+    const oxi_call *call = r->measure.call;
+    const ox_tensor *x = call->in[0], *out = call->out[0];
+    int64_t bytes = oxi_lane_bytes(r->measure.lane);
+    oxi_walk_begin(w, dims->ndim, dims->shape);
+    oxi_walk_add_raw(w, oxi_ptr(x), oxi_dtype_bytes(x->dtype), dims->stride[OXI_ROW_X]);
+    oxi_walk_add_raw(w, oxi_ptr(out), oxi_dtype_bytes(out->dtype), dims->stride[OXI_ROW_OUT]);
+    for (int k = 0; k < 2; k++) {
+        /* Without weights there is nothing to read there, but pointers stay valid. */
+        void *base = r->weights[k] ? (void *)(uintptr_t)r->weights[k] : (void *)oxi_ptr(x);
+        const int64_t none[OX_MAX_DIMS] = {0, 0, 0, 0, 0, 0, 0, 0};
+        oxi_walk_add_raw(w, base, bytes, r->weights[k] ? dims->stride[OXI_ROW_WEIGHT + k] : none);
+    }
+    oxi_walk_ready(w, order);
+}
+
+/* Which dims are rows and which make up a row, by op. */
+static void oxi_row_split(oxi_row *r) {
+    const oxi_call *call = r->measure.call;
+    const ox_tensor *x = call->in[0], *out = call->out[0];
+    bool norm = r->op == OXI_OP_layer_norm || r->op == OXI_OP_rms_norm;
+    int64_t weight = 1, channels = 1;
+    oxi_row_dims rows, line;
+    memset(&rows, 0, sizeof rows);
+    memset(&line, 0, sizeof line);
+    for (int d = 0; d < x->ndim; d++) {
+        bool inside = norm ? d >= x->ndim - (int)call->attr.i[0] : d == call->attr.dim;
+        if (r->op == OXI_OP_group_norm && d == 1) {
+            channels = x->shape[1] / call->attr.i[0];
+            oxi_row_add_dim(&rows, call->attr.i[0], x->stride[1] * channels, out->stride[1] * channels,
+                            channels);
+            oxi_row_add_dim(&line, channels, x->stride[1], out->stride[1], 1);
+        } else if (inside || (r->op == OXI_OP_group_norm && d > 1)) {
+            oxi_row_add_dim(&line, x->shape[d], x->stride[d], out->stride[d], 0);
+        } else {
+            oxi_row_add_dim(&rows, x->shape[d], x->stride[d], out->stride[d], 0);
+        }
+    }
+    for (int d = line.ndim - 1; norm && d >= 0; d--) {
+        line.stride[OXI_ROW_WEIGHT][d] = line.stride[OXI_ROW_BIAS][d] = weight;
+        weight *= line.shape[d];
+    }
+    oxi_row_walk(r, &r->measure.kept, &rows, OXI_WALK_MEMORY_ORDER);
+    oxi_row_walk(r, &r->measure.line, &line, OXI_WALK_ANY_ORDER);
+    r->line_shift[OXI_ROW_X] = r->measure.line.base[OXI_ROW_X] - oxi_ptr(x);
+    r->line_shift[OXI_ROW_OUT] = r->measure.line.base[OXI_ROW_OUT] - oxi_ptr(out);
+    for (int k = 0; k < 2; k++) {
+        if (!r->weights[k]) continue;
+        r->line_shift[OXI_ROW_WEIGHT + k] =
+            r->measure.line.base[OXI_ROW_WEIGHT + k] - (const char *)r->weights[k];
+    }
+}
+
+/* Decides between single rows, tiles of rows and chunks of a row, by shape and strides alone. */
+static void oxi_row_shape(oxi_row *r) {
+    oxi_reduce *m = &r->measure;
+    const oxi_walk *line = &m->line;
+    int64_t n = line->numel;
+    bool closer =
+        llabs(m->kept.step[OXI_ROW_X]) < llabs(line->step[OXI_ROW_X]) && m->kept.step[OXI_ROW_X] != 0;
+    r->flat = r->native && oxi_walk_flat(line, OXI_ROW_X) && oxi_walk_flat(line, OXI_ROW_OUT);
+    for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
+    m->by_columns = m->kept.length >= 16 && (closer || n < 16);
+    m->width = 1;
+    m->chunk = m->by_columns ? n : OXI_REDUCE_LINE;
+    if (m->by_columns) {
+        m->width = 4 * OXI_REDUCE_LINE / n / 16 * 16;
+        if (m->width > OXI_ROW_BLOCK) m->width = OXI_ROW_BLOCK;
+        if (m->width < 64) m->width = 64;
+    }
+    m->chunks = (n - 1) / m->chunk + 1;
+    m->group = OXI_REDUCE_LINE / n / m->width * m->width;
+    if (m->group < m->width) m->group = m->width;
+    m->scratch_bytes = 8 * (m->by_columns ? OXI_REDUCE_ROWS * m->width : OXI_REDUCE_BUFFER);
+    if (r->op == OXI_OP_softmax && m->scratch_bytes < 4 * OXI_ROW_CACHED)
+        m->scratch_bytes = 4 * OXI_ROW_CACHED;
+}
+
+static ox_status oxi_row_run(oxi_row *r) {
+    oxi_reduce *m = &r->measure;
+    int64_t tasks = m->chunks > 1 ? m->kept.numel * m->chunks : (m->kept.numel + m->group - 1) / m->group;
+    size_t scratch_bytes = (size_t)m->scratch_bytes * (size_t)oxi_lanes(tasks);
+    size_t partial_bytes = m->chunks > 1 ? (size_t)tasks * 2 * sizeof *r->partials : 0;
+    bool ready;
+    m->scratch = (char *)oxi_alloc(scratch_bytes);
+    if (partial_bytes) r->partials = (double *)oxi_alloc(partial_bytes);
+    ready = m->scratch && (r->partials || partial_bytes == 0);
+    if (ready && m->chunks == 1) oxi_parallel_for(tasks, oxi_row_task, r);
+    if (ready && m->chunks > 1) {
+        oxi_parallel_for(tasks, oxi_row_measure_task, r);
+        oxi_parallel_for(tasks, oxi_row_write_task, r);
+    }
+    oxi_free(r->partials, partial_bytes);
+    oxi_free(m->scratch, scratch_bytes);
+    return ready ? OX_OK : OX_ERR_NOMEM;
+}
+
+static void oxi_row_choose(oxi_row *r) {
+    static const oxi_row_finish finish[3][2] = {
+        {oxi_softmax_finish_f32, oxi_softmax_finish_f64},
+        {oxi_log_softmax_finish_f32, oxi_log_softmax_finish_f64},
+        {oxi_norm_finish_f32, oxi_norm_finish_f64},
+    };
+    oxi_reduce *m = &r->measure;
+    ox_dtype dtype = m->call->in[0]->dtype;
+    int which = r->op == OXI_OP_softmax ? 0 : r->op == OXI_OP_log_softmax ? 1 : 2;
+    m->kind = which < 2                  ? OXI_REDUCE_LOGSUMEXP
+              : r->op == OXI_OP_rms_norm ? OXI_REDUCE_SQUARES
+                                         : OXI_REDUCE_MOMENTS;
+    m->kernels = oxi_cpu_kernels();
+    m->lane = oxi_lane_of(dtype);
+    m->load = m->kernels->load[dtype][m->lane];
+    m->reducer = oxi_reducers[m->kind][m->lane];
+    r->store = m->kernels->store[dtype][m->lane];
+    r->load_weight = m->kernels->load[oxi_lane_dtype(m->lane)][m->lane];
+    r->finish = finish[which][m->lane == OXI_LANE_F64];
+    r->native = m->direct = dtype == oxi_lane_dtype(m->lane);
+}
+
+static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call) {
+    ox_status status = OX_OK;
+    oxi_row r;
+    if (ox_numel(call->in[0]) == 0) return OX_OK;
+    memset(&r, 0, sizeof r);
+    r.op = call->op;
+    r.eps = call->attr.f[0];
+    r.measure.call = call;
+    oxi_row_choose(&r);
+    for (int k = 0; k < 2 && status == OX_OK; k++) {
+        if (call->in_count > 1 + k) status = oxi_row_convert(&r, k, call->in[1 + k]);
+    }
+    if (status == OX_OK) {
+        oxi_row_split(&r);
+        oxi_row_shape(&r);
+        status = oxi_row_run(&r);
+    }
+    for (int k = 0; k < 2; k++) oxi_free(r.converted[k], r.converted_bytes[k]);
+    return status;
+}
