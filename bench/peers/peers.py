@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""Measures OxTorch against OpenBLAS and PyTorch on this machine, tier by tier.
+
+    python3 bench/peers/peers.py [--tiers sse2,avx,avx2,avx512] [--threads 1,2] [--sizes 1024,2048,4096]
+                                 [--work matmul,views,ops,attention] [--runs 7]
+
+Needs python3 with numpy; libopenblas (the pthread build) and torch where they are to be compared with. The library is
+built from the headers into build/liboxtorch.so with `cc`, or OXTORCH_LIB names one that is there already. Each tier runs
+in a process of its own, both sides held to the same instruction set. Within it the sides take turns (A B A B ...) with
+a pause between, so that no side pays for the other's spinning threads; figures are medians, ratios are OxTorch / peer in
+speed: above 1, OxTorch is faster.
+"""
+import argparse
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TIERS = {  # OX_ISA: what holds the peers to the same instructions
+    'sse2': {'OPENBLAS_CORETYPE': 'Nehalem', 'ATEN_CPU_CAPABILITY': 'default', 'ONEDNN_MAX_CPU_ISA': 'SSE41'},
+    'avx': {'OPENBLAS_CORETYPE': 'Sandybridge', 'ATEN_CPU_CAPABILITY': 'default', 'ONEDNN_MAX_CPU_ISA': 'AVX'},
+    'avx2': {'OPENBLAS_CORETYPE': 'Haswell', 'ATEN_CPU_CAPABILITY': 'avx2', 'ONEDNN_MAX_CPU_ISA': 'AVX2'},
+    'avx512': {'OPENBLAS_CORETYPE': 'SkylakeX', 'ATEN_CPU_CAPABILITY': 'avx512',
+               'ONEDNN_MAX_CPU_ISA': 'AVX512_CORE'},
+}
+F16, BF16, F32 = 10, 11, 12     # ox_dtype
+
+
+def build():
+    """Path of the shared library, built if it is missing or older than the header."""
+    given = os.environ.get('OXTORCH_LIB')
+    if given:
+        return given
+    library, header = ROOT + '/build/liboxtorch.so', ROOT + '/oxtorch.h'
+    if not os.path.exists(library) or os.path.getmtime(library) < os.path.getmtime(header):
+        os.makedirs(ROOT + '/build', exist_ok=True)
+        source = ROOT + '/build/liboxtorch.c'
+        with open(source, 'w') as f:
+            f.write('#define OX_IMPLEMENTATION\n#include "oxtorch.h"\n')
+        subprocess.run(['cc', '-O2', '-fPIC', '-shared', '-I' + ROOT, source, '-o', library, '-lm', '-lpthread'],
+                       check=True)
+    return library
+
+
+class Shape(ctypes.Structure):
+    _fields_ = [('ndim', ctypes.c_int), ('dim', ctypes.c_int64 * 8)]
+
+
+class AttentionDesc(ctypes.Structure):
+    _fields_ = [('mask', ctypes.c_void_p), ('causal', ctypes.c_bool), ('query_start', ctypes.c_int64),
+                ('window', ctypes.c_int64), ('scale', ctypes.c_double), ('softcap', ctypes.c_double)]
+
+
+class Oxtorch:
+    """The few functions that are measured; tensors are plain pointers, released by hand."""
+
+    def __init__(self, path):
+        self.lib = ctypes.CDLL(path)
+        pointer = ctypes.c_void_p
+        for name, arguments in {
+                'ox_matmul': [pointer, pointer], 'ox_t': [pointer], 'ox_cast': [pointer, ctypes.c_int],
+                'ox_clone': [pointer], 'ox_from_data': [pointer, Shape, ctypes.c_int], 'ox_add': [pointer, pointer],
+                'ox_relu': [pointer], 'ox_gelu': [pointer], 'ox_exp': [pointer], 'ox_tanh': [pointer],
+                'ox_softmax': [pointer, ctypes.c_int], 'ox_sum': [pointer, Shape, ctypes.c_bool],
+                'ox_layer_norm': [pointer, ctypes.c_int, pointer, pointer, ctypes.c_double],
+                'ox_narrow': [pointer, ctypes.c_int, ctypes.c_int64, ctypes.c_int64],
+                'ox_scaled_dot_product_attention': [pointer, pointer, pointer, ctypes.POINTER(AttentionDesc)]}.items():
+            getattr(self.lib, name).argtypes = arguments
+            getattr(self.lib, name).restype = pointer
+        self.lib.ox_release.argtypes = [pointer]
+        self.lib.ox_error_text.restype = ctypes.c_char_p
+        self.lib.ox_isa.restype = ctypes.c_char_p
+
+    def shape(self, *dims):
+        return Shape(len(dims), (ctypes.c_int64 * 8)(*dims))
+
+    def tensor(self, array):
+        return self.lib.ox_from_data(array.ctypes.data, self.shape(*array.shape), F32)
+
+    def run(self, name, *arguments):
+        result = getattr(self.lib, name)(*arguments)
+        if not result:
+            sys.exit('oxtorch: ' + self.lib.ox_error_text().decode())
+        self.lib.ox_release(result)
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def in_turn(sides, runs):
+    """Median seconds of each side, run in turn after one call each that does not count."""
+    seconds = [[] for _ in sides]
+    for side in sides:
+        side()
+    for _ in range(runs):
+        for k, side in enumerate(sides):
+            time.sleep(0.02)
+            start = time.perf_counter()
+            side()
+            seconds[k].append(time.perf_counter() - start)
+    return [median(s) for s in seconds]
+
+
+def load_openblas():
+    for name in ('libopenblas.so.0', 'libopenblas.so'):
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            pass
+    return None
+
+
+def load_torch():
+    try:
+        import torch
+        return torch
+    except ImportError:
+        return None
+
+
+def report(results, **row):
+    results.append(row)
+    ratios = '  '.join(f'{k} {v}' for k, v in row.items())
+    print(ratios, flush=True)
+
+
+def measure_matmul(ox, blas, torch, threads, sizes, runs, results):
+    import numpy as np
+    random = np.random.default_rng(0)
+    for n in sizes:
+        a, b = (random.standard_normal((n, n), dtype=np.float32) for _ in range(2))
+        c = np.zeros((n, n), np.float32)
+        p = {F32: [ox.tensor(a), ox.tensor(b)]}
+        for dtype in (BF16, F16):
+            p[dtype] = [ox.lib.ox_cast(t, dtype) for t in p[F32]]
+        sides = {name: (lambda pair=p[dtype]: ox.run('ox_matmul', *pair))
+                 for name, dtype in (('f32', F32), ('bf16', BF16), ('f16', F16))}
+        if blas:
+            blas.openblas_set_num_threads(threads)
+            sides['openblas'] = lambda: blas.cblas_sgemm(
+                101, 111, 111, n, n, n, ctypes.c_float(1), a.ctypes.data_as(ctypes.c_void_p), n,
+                b.ctypes.data_as(ctypes.c_void_p), n, ctypes.c_float(0), c.ctypes.data_as(ctypes.c_void_p), n)
+        seconds = dict(zip(sides, in_turn(list(sides.values()), runs)))
+        row = {'work': f'matmul {n}', 'threads': threads, 'GFLOP/s': round(2e-9 * n ** 3 / seconds['f32'], 1)}
+        if blas:
+            row['f32/openblas'] = round(seconds['openblas'] / seconds['f32'], 3)
+        row['bf16/f32'] = round(seconds['f32'] / seconds['bf16'], 3)
+        row['f16/f32'] = round(seconds['f32'] / seconds['f16'], 3)
+        if torch:   # only bf16: PyTorch's f32 product is OpenBLAS or MKL again
+            ta, tb = (torch.from_numpy(x).to(torch.bfloat16) for x in (a, b))
+            s = in_turn([sides['bf16'], lambda: torch.matmul(ta, tb)], 1 if n > 1024 else 3)
+            row['bf16/torch'] = round(s[1] / s[0], 3)
+        report(results, **row)
+        for pair in p.values():
+            for t in pair:
+                ox.lib.ox_release(t)
+
+
+def measure_views(ox, threads, sizes, runs, results):
+    """Transposed and sliced operands against contiguous ones."""
+    import numpy as np
+    random = np.random.default_rng(0)
+    for n in sizes:
+        wide = ox.tensor(random.standard_normal((n, n + 64), dtype=np.float32))
+        a, b = (ox.tensor(random.standard_normal((n, n), dtype=np.float32)) for _ in range(2))
+        at, bt, part = ox.lib.ox_t(a), ox.lib.ox_t(b), ox.lib.ox_narrow(wide, 1, 32, n)
+        pairs = {'plain': (a, b), 'a transposed': (at, b), 'b transposed': (a, bt), 'both': (at, bt), 'sliced': (part, b)}
+        seconds = in_turn([lambda pair=pair: ox.run('ox_matmul', *pair) for pair in pairs.values()], runs)
+        row = {'work': f'views {n}', 'threads': threads}
+        for name, s in list(zip(pairs, seconds))[1:]:
+            row[name] = round(seconds[0] / s, 3)
+        report(results, **row)
+        for t in (at, bt, part, wide, a, b):
+            ox.lib.ox_release(t)
+
+
+def measure_ops(ox, torch, threads, runs, results):
+    import numpy as np
+    count = 10_000_000
+    x = np.random.default_rng(0).standard_normal(count, dtype=np.float32)
+    ox_x, ox_rows = ox.tensor(x), ox.tensor(x.reshape(-1, 1000))
+    ones, zeros = ox.tensor(np.ones(1000, np.float32)), ox.tensor(np.zeros(1000, np.float32))
+    t_x = torch.from_numpy(x)
+    t_rows, t_ones, t_zeros = t_x.reshape(-1, 1000), torch.ones(1000), torch.zeros(1000)
+    functional = torch.nn.functional
+    work = {
+        'copy': (('ox_clone', ox_x), lambda: t_x.clone()),
+        'add': (('ox_add', ox_x, ox_x), lambda: t_x + t_x),
+        'relu': (('ox_relu', ox_x), lambda: torch.relu(t_x)),
+        'gelu': (('ox_gelu', ox_x), lambda: functional.gelu(t_x)),
+        'exp': (('ox_exp', ox_x), lambda: torch.exp(t_x)),
+        'tanh': (('ox_tanh', ox_x), lambda: torch.tanh(t_x)),
+        'softmax': (('ox_softmax', ox_rows, -1), lambda: torch.softmax(t_rows, -1)),
+        'layer_norm': (('ox_layer_norm', ox_rows, 1, ones, zeros, 1e-5),
+                       lambda: functional.layer_norm(t_rows, (1000,), t_ones, t_zeros)),
+        'sum': (('ox_sum', ox_x, ox.shape(), False), lambda: t_x.sum()),
+    }
+    for name, (call, peer) in work.items():
+        s = in_turn([lambda: ox.run(*call), peer], runs)
+        report(results, work=name, threads=threads, ms=round(1e3 * s[0], 2), **{'of torch': round(s[1] / s[0], 3)})
+    for t in (ox_x, ox_rows, ones, zeros):
+        ox.lib.ox_release(t)
+
+
+def measure_attention(ox, torch, threads, runs, results):
+    import numpy as np
+    random = np.random.default_rng(0)
+    for heads, tokens, dim in ((8, 2048, 64), (8, 4096, 128)):
+        arrays = [random.standard_normal((1, heads, tokens, dim), dtype=np.float32) for _ in range(3)]
+        tensors, desc = [ox.tensor(x) for x in arrays], AttentionDesc(causal=True)
+        peer = [torch.from_numpy(x) for x in arrays]
+        s = in_turn([lambda: ox.run('ox_scaled_dot_product_attention', *tensors, ctypes.byref(desc)),
+                     lambda: torch.nn.functional.scaled_dot_product_attention(*peer, is_causal=True)], runs)
+        flops = 2 * heads * tokens * tokens * dim
+        report(results, work=f'attention {heads} x {tokens} x {dim} causal', threads=threads,
+               **{'GFLOP/s': round(1e-9 * flops / s[0], 1), 'of torch': round(s[1] / s[0], 3)})
+        for t in tensors:
+            ox.lib.ox_release(t)
+
+
+def worker(options):
+    ox, blas, torch = Oxtorch(build()), load_openblas(), load_torch()
+    results = []
+    for threads in options.threads:
+        ox.lib.ox_set_threads(threads)
+        if torch:
+            torch.set_num_threads(threads)
+        if 'matmul' in options.work:
+            measure_matmul(ox, blas, torch if options.torch_matmul else None, threads, options.sizes, options.runs, results)
+        if 'views' in options.work:
+            measure_views(ox, threads, options.sizes, options.runs, results)
+        if 'ops' in options.work and torch:
+            measure_ops(ox, torch, threads, options.runs, results)
+        if 'attention' in options.work and torch:
+            measure_attention(ox, torch, threads, max(3, options.runs // 2), results)
+    with open(options.json, 'w') as f:
+        json.dump({'isa': ox.lib.ox_isa().decode(), 'results': results}, f, indent=1)
+
+
+def main():
+    numbers = lambda text: [int(x) for x in text.split(',')]
+    words = lambda text: text.split(',')
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--tiers', type=words, default=list(TIERS))
+    parser.add_argument('--threads', type=numbers, default=[1, 2])
+    parser.add_argument('--sizes', type=numbers, default=[1024, 2048, 4096])
+    parser.add_argument('--work', type=words, default=['matmul', 'views', 'ops', 'attention'])
+    parser.add_argument('--runs', type=int, default=7)
+    parser.add_argument('--torch-matmul', action='store_true', help="PyTorch's bf16 matmul too (minutes on old tiers)")
+    parser.add_argument('--worker', help=argparse.SUPPRESS)
+    parser.add_argument('--json', default=ROOT + '/build/peers.json', help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        return worker(options)
+    build()
+    for tier in options.tiers:
+        print(f'== {tier}', flush=True)
+        environment = dict(os.environ, OX_ISA=tier, **TIERS[tier])
+        subprocess.run([sys.executable, __file__, *sys.argv[1:], '--worker', tier, '--json',
+                        ROOT + f'/build/peers_{tier}.json'], env=environment, check=True)
+
+
+if __name__ == '__main__':
+    main()
