@@ -1,1 +1,249 @@
-/* (being written) */
+/* The context: keys and values of the positions so far, and the forward pass that adds to them.
+ * Written in public operations and views, inside scopes, so it runs on whatever device the weights are on.
+ * Called by users and by generate.c; the architecture's row decides what differs between models. */
+
+/* ---- opening and closing ------------------------------------------------------------------------------- */
+
+/* One layer's keys or values, not cleared: only positions that were written are read. One reference. */
+static ox_tensor *oxi_llm_new_cache(const ox_llm_context *context, ox_dtype dtype, int64_t size) {
+    const int64_t shape[3] = {context->model->config.kv_heads, context->capacity, size};
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *cache = ox_retain(oxi_tensor_new(context->model->device, dtype, 3, shape));
+    ox_scope_end(&scope);
+    return cache;
+}
+
+static ox_status oxi_llm_new_caches(ox_llm_context *context, ox_dtype dtype) {
+    const ox_llm_config *c = &context->model->config;
+    context->keys = (ox_tensor **)oxi_calloc((size_t)c->layers, sizeof *context->keys);
+    context->values = (ox_tensor **)oxi_calloc((size_t)c->layers, sizeof *context->values);
+    if (!context->keys || !context->values) return OX_ERR_NOMEM;
+    for (int64_t i = 0; i < c->layers; i++) {
+        context->keys[i] = oxi_llm_new_cache(context, dtype, c->key_size);
+        context->values[i] = oxi_llm_new_cache(context, dtype, c->value_size);
+        if (!context->keys[i] || !context->values[i]) return oxi_llm_error();
+    }
+    return OX_OK;
+}
+
+OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_desc *desc) {
+    ox_llm_context_desc zero;
+    memset(&zero, 0, sizeof zero);
+    if (!model) return NULL;
+    if (!desc) desc = &zero;
+    const ox_dtype cache = desc->cache ? desc->cache : OX_F32;
+    if (desc->capacity < 0 || desc->capacity > INT32_MAX || desc->batch < 0) {
+        (void)oxi_fail(OX_ERR_ARG, "llm: a context of %lld positions, batches of %lld",
+                       (long long)desc->capacity, (long long)desc->batch);
+        return NULL;
+    }
+    if (cache != OX_F32 && cache != OX_F16) {
+        (void)oxi_fail(OX_ERR_DTYPE, "llm: the cache is f32 or f16, not %s", ox_dtype_name(cache));
+        return NULL;
+    }
+    ox_llm_context *context = (ox_llm_context *)oxi_calloc(1, sizeof *context);
+    if (!context) return NULL;
+    const int64_t usual = model->config.context < 4096 ? model->config.context : 4096;
+    context->model = model;
+    context->capacity = desc->capacity ? desc->capacity : usual;
+    context->batch = desc->batch ? desc->batch : 512;
+    context->pending = -1;
+    (void)oxi_atomic_add(&model->references, 1);
+    if (oxi_llm_new_caches(context, cache)) {
+        ox_llm_context_close(context);
+        return NULL;
+    }
+    return context;
+}
+
+OX_API void ox_llm_context_close(ox_llm_context *context) {
+    if (!context) return;
+    const size_t layers = (size_t)context->model->config.layers;
+    for (size_t i = 0; i < layers; i++) {
+        if (context->keys) ox_release(context->keys[i]);
+        if (context->values) ox_release(context->values[i]);
+    }
+    oxi_free(context->keys, layers * sizeof *context->keys);
+    oxi_free(context->values, layers * sizeof *context->values);
+    ox_llm_close(context->model);
+    oxi_free(context, sizeof *context);
+}
+
+OX_API int64_t ox_llm_capacity(const ox_llm_context *context) {
+    return context ? context->capacity : 0;
+}
+
+OX_API int64_t ox_llm_length(const ox_llm_context *context) {
+    return context ? context->length : 0;
+}
+
+OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length) {
+    if (!context || length < 0 || length > context->length) {
+        return oxi_fail(OX_ERR_ARG, "llm: cannot rewind to position %lld of %lld", (long long)length,
+                        (long long)ox_llm_length(context));
+    }
+    context->length = length;
+    context->pending = -1;
+    return OX_OK;
+}
+
+/* ---- the forward pass ---------------------------------------------------------------------------------- */
+
+/* One batch: `count` tokens at positions start .. start + count - 1. */
+typedef struct oxi_llm_batch {
+    const ox_llm_context *context;
+    int64_t start, count;
+    ox_tensor *positions; /* i32 [count] */
+} oxi_llm_batch;
+
+/* x [S, width] -> [heads, S, size], a view of the product. */
+static ox_tensor *oxi_llm_heads(ox_tensor *x, ox_tensor *weight, ox_tensor *bias, int64_t heads,
+                                int64_t size) {
+    if (!x) return NULL;
+    ox_tensor *product = ox_linear(x, weight, bias);
+    return ox_transpose(ox_view(product, OX_SHAPE(x->shape[0], heads, size)), 0, 1);
+}
+
+static ox_tensor *oxi_llm_turn(const oxi_llm_batch *batch, ox_tensor *heads) {
+    const ox_llm *model = batch->context->model;
+    ox_rope_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.base = model->config.rope_base;
+    desc.scale = model->config.rope_scale;
+    desc.dims = (int)model->config.rope_size;
+    desc.interleaved = model->architecture->rope_interleaved;
+    desc.factors = model->weight[OXI_LLM_ROPE_FACTORS];
+    return ox_rope(heads, batch->positions, &desc);
+}
+
+/* Writes rows [kv_heads, S, size] behind those in the cache; gives all, [kv_heads, start + S, size]. */
+static ox_tensor *oxi_llm_remember(const oxi_llm_batch *batch, ox_tensor *cache, ox_tensor *rows) {
+    if (!ox_copy_(ox_narrow(cache, 1, batch->start, batch->count), rows)) return NULL;
+    return ox_narrow(cache, 1, 0, batch->start + batch->count);
+}
+
+/* x [S, width], normalised -> [S, width] */
+static ox_tensor *oxi_llm_attention(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm_context *context = batch->context;
+    const ox_llm_config *c = &context->model->config;
+    ox_tensor *const *w = context->model->layers[index].weight;
+    ox_tensor *q = oxi_llm_heads(x, w[OXI_LLM_QUERY], w[OXI_LLM_QUERY_BIAS], c->heads, c->key_size);
+    ox_tensor *k = oxi_llm_heads(x, w[OXI_LLM_KEY], w[OXI_LLM_KEY_BIAS], c->kv_heads, c->key_size);
+    ox_tensor *v = oxi_llm_heads(x, w[OXI_LLM_VALUE], w[OXI_LLM_VALUE_BIAS], c->kv_heads, c->value_size);
+    q = oxi_llm_turn(batch, q);
+    k = oxi_llm_remember(batch, context->keys[index], oxi_llm_turn(batch, k));
+    v = oxi_llm_remember(batch, context->values[index], v);
+    ox_attention_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.causal = true;
+    desc.query_start = batch->start;
+    ox_tensor *out = ox_scaled_dot_product_attention(q, k, v, &desc); /* [heads, S, value_size] */
+    out = ox_reshape(ox_transpose(out, 0, 1), OX_SHAPE(batch->count, c->heads * c->value_size));
+    return ox_linear(out, w[OXI_LLM_MERGE], w[OXI_LLM_MERGE_BIAS]);
+}
+
+/* x [S, width], normalised -> [S, width] */
+static ox_tensor *oxi_llm_feed_forward(const ox_llm *model, int64_t index, ox_tensor *x) {
+    ox_tensor *const *w = model->layers[index].weight;
+    ox_tensor *gate = ox_linear(x, w[OXI_LLM_GATE], NULL);
+    ox_tensor *up = ox_linear(x, w[OXI_LLM_UP], NULL);
+    return ox_linear(model->architecture->gate(gate, up), w[OXI_LLM_DOWN], NULL);
+}
+
+/* x += what the layer computes; false on error. */
+static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tensor *x) {
+    const ox_llm *model = batch->context->model;
+    const double epsilon = model->config.norm_epsilon;
+    ox_tensor *const *w = model->layers[index].weight;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *normal = model->architecture->norm(x, 1, w[OXI_LLM_ATTENTION_NORM], epsilon);
+    x = ox_add_(x, oxi_llm_attention(batch, index, normal));
+    normal = model->architecture->norm(x, 1, w[OXI_LLM_HIDDEN_NORM], epsilon);
+    const bool done = ox_add_(x, oxi_llm_feed_forward(model, index, normal)) != NULL;
+    ox_scope_end(&scope);
+    return done;
+}
+
+/* x [S, width] -> logits of the last `rows` of it. */
+static ox_status oxi_llm_read_out(const ox_llm *model, ox_tensor *x, int64_t rows, float *logits) {
+    x = ox_narrow(x, 0, x->shape[0] - rows, rows);
+    x = model->architecture->norm(x, 1, model->weight[OXI_LLM_OUTPUT_NORM], model->config.norm_epsilon);
+    x = ox_linear(x, model->weight[OXI_LLM_OUTPUT], NULL);
+    return x ? ox_to_floats(x, logits, rows * model->config.vocabulary) : oxi_llm_error();
+}
+
+/* The ids' embeddings, f32 [S, width]: the layers add to them in place. */
+static ox_tensor *oxi_llm_embed(const ox_llm *model, const int32_t *tokens, int64_t count) {
+    ox_tensor *ids = ox_to(ox_from_data(tokens, OX_SHAPE(count), OX_I32), model->device);
+    ox_tensor *x = ox_cast(ox_embedding(model->weight[OXI_LLM_EMBEDDING], ids), OX_F32);
+    ox_release(ids);
+    return x;
+}
+
+static ox_status oxi_llm_run_batch(oxi_llm_batch *batch, const int32_t *tokens, int64_t rows, float *logits) {
+    const ox_llm *model = batch->context->model;
+    ox_status status = OX_OK;
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *positions = ox_arange((double)batch->start, (double)(batch->start + batch->count), 1, OX_I32);
+    batch->positions = ox_to(positions, model->device);
+    ox_tensor *x = oxi_llm_embed(model, tokens, batch->count);
+    if (!batch->positions || !x) status = oxi_llm_error();
+    for (int64_t i = 0; !status && i < model->config.layers; i++) {
+        if (!oxi_llm_run_layer(batch, i, x)) status = oxi_llm_error();
+    }
+    if (!status && rows > 0) status = oxi_llm_read_out(model, x, rows, logits);
+    ox_release(batch->positions);
+    ox_scope_end(&scope);
+    return status;
+}
+
+/* ---- running tokens ------------------------------------------------------------------------------------ */
+
+static ox_status oxi_llm_check_tokens(const ox_llm_context *context, const int32_t *tokens, int64_t count) {
+    if (!context || !tokens || count < 1) return oxi_fail(OX_ERR_ARG, "llm: no context, or no tokens to run");
+    if (count > context->capacity - context->length) {
+        return oxi_fail(OX_ERR_ARG, "llm: %lld tokens for a context that holds %lld of %lld",
+                        (long long)count, (long long)context->length, (long long)context->capacity);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (tokens[i] < 0 || tokens[i] >= context->model->config.vocabulary) {
+            return oxi_fail(OX_ERR_INDEX, "llm: token %lld is %d, ids go from 0 to %lld", (long long)i,
+                            (int)tokens[i], (long long)context->model->config.vocabulary - 1);
+        }
+    }
+    return OX_OK;
+}
+
+/* Logits of no token (NULL), of the last one, or of every one. */
+static ox_status oxi_llm_run(ox_llm_context *context, const int32_t *tokens, int64_t count, bool every,
+                             float *logits) {
+    ox_status status = oxi_llm_check_tokens(context, tokens, count);
+    oxi_llm_batch batch;
+    memset(&batch, 0, sizeof batch);
+    batch.context = context;
+    for (int64_t done = 0; !status && done < count; done += batch.count) {
+        batch.start = context->length + done;
+        batch.count = count - done < context->batch ? count - done : context->batch;
+        const bool last = done + batch.count == count;
+        const int64_t rows = !logits ? 0 : every ? batch.count : last;
+        status = oxi_llm_run_batch(&batch, tokens + done, rows, logits);
+        if (logits) logits += rows * context->model->config.vocabulary;
+    }
+    if (status) return status;
+    context->length += count;
+    context->pending = -1;
+    return OX_OK;
+}
+
+OX_API ox_status ox_llm_decode(ox_llm_context *context, const int32_t *tokens, int64_t count, float *logits) {
+    return oxi_llm_run(context, tokens, count, false, logits);
+}
+
+OX_API ox_status ox_llm_decode_all(ox_llm_context *context, const int32_t *tokens, int64_t count,
+                                   float *logits) {
+    return oxi_llm_run(context, tokens, count, true, logits);
+}
+
+OX_API ox_status ox_llm_step(ox_llm_context *context, int32_t token, float *logits) {
+    return oxi_llm_run(context, &token, 1, false, logits);
+}

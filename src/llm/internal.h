@@ -1,10 +1,10 @@
 /* What the parts of the llm room share: the vocabulary under every tokenizer, the model's weights by role.
- * Kinds of tokenizers and model architectures are rows of tables (tokenizer.c, model.c); no other code asks which.
+ * Kinds of tokenizers and model architectures are rows of tables (tokenizer.c, model.c); nothing else asks.
  * Included before the .c parts of the room. */
 #ifndef OX_LLM_INTERNAL_H
 #define OX_LLM_INTERNAL_H
 
-/* ---- vocabulary: texts, types and scores by id, ids by text (vocabulary.c) ---------------------------------- */
+/* ---- vocabulary: texts, types and scores by id, ids by text (vocabulary.c) ----------------------------- */
 
 /* A token that is looked for in the text before anything is split. */
 typedef struct oxi_marker {
@@ -36,7 +36,7 @@ static int32_t oxi_vocabulary_find(const oxi_vocabulary *v, const char *text, si
 static int32_t oxi_vocabulary_marker(const oxi_vocabulary *v, const char *text, size_t length, bool control);
 static size_t oxi_vocabulary_length(const oxi_vocabulary *v, int32_t token);
 
-/* ---- tokenizer ------------------------------------------------------------------------------------------------ */
+/* ---- tokenizer ----------------------------------------------------------------------------------------- */
 
 /* Where ids go: all are counted, those that fit are written. */
 typedef struct oxi_token_list {
@@ -68,12 +68,96 @@ static ox_status oxi_spm_encode(const ox_tokenizer *tokenizer, const char *text,
 /* The row for a file, NULL if it has none or an unknown one; nothing is recorded. */
 static const oxi_tokenizer_kind *oxi_tokenizer_kind_of(const ox_file *file);
 
-/* ---- metadata ---------------------------------------------------------------------------------------------------- */
+/* ---- metadata ------------------------------------------------------------------------------------------ */
 
 /* A whole number in [low, high] under `key`. A missing key gives `otherwise`, or OX_ERR_NOT_FOUND if that is
  * below low. OX_ERR_FORMAT for another type or a number out of range. */
 static ox_status oxi_llm_meta_int(const ox_file *file, const char *key, int64_t low, int64_t high,
                                   int64_t otherwise, int64_t *out);
 static ox_status oxi_llm_meta_bool(const ox_file *file, const char *key, bool otherwise, bool *out);
+
+/* ---- weights by role ----------------------------------------------------------------------------------- */
+
+/* What the shapes of weights are made of: all known once the config is read. */
+#define OXI_LLM_SIZE_LIST(X)                                                \
+    X(NONE)                                                                 \
+    X(VOCABULARY) X(WIDTH) X(HIDDEN) X(QUERIES) /* heads * key_size */      \
+        X(KEYS)                                 /* kv_heads * key_size */   \
+        X(VALUES)                               /* kv_heads * value_size */ \
+        X(MERGED)                               /* heads * value_size */    \
+        X(PAIRS)                                /* rope_size / 2 */
+
+/* role, name in GGUF files, rows, columns; a vector has columns only. Architectures say which they have. */
+#define OXI_LLM_MODEL_WEIGHT_LIST(X)                     \
+    X(EMBEDDING, "token_embd.weight", VOCABULARY, WIDTH) \
+    X(OUTPUT_NORM, "output_norm.weight", NONE, WIDTH)    \
+    X(OUTPUT, "output.weight", VOCABULARY, WIDTH)        \
+    X(ROPE_FACTORS, "rope_freqs.weight", NONE, PAIRS)
+
+/* The same for those that each layer has, after "blk.<layer>.". */
+#define OXI_LLM_LAYER_WEIGHT_LIST(X)                   \
+    X(ATTENTION_NORM, "attn_norm.weight", NONE, WIDTH) \
+    X(QUERY, "attn_q.weight", QUERIES, WIDTH)          \
+    X(KEY, "attn_k.weight", KEYS, WIDTH)               \
+    X(VALUE, "attn_v.weight", VALUES, WIDTH)           \
+    X(MERGE, "attn_output.weight", WIDTH, MERGED)      \
+    X(QUERY_BIAS, "attn_q.bias", NONE, QUERIES)        \
+    X(KEY_BIAS, "attn_k.bias", NONE, KEYS)             \
+    X(VALUE_BIAS, "attn_v.bias", NONE, VALUES)         \
+    X(MERGE_BIAS, "attn_output.bias", NONE, WIDTH)     \
+    X(HIDDEN_NORM, "ffn_norm.weight", NONE, WIDTH)     \
+    X(GATE, "ffn_gate.weight", HIDDEN, WIDTH)          \
+    X(UP, "ffn_up.weight", HIDDEN, WIDTH)              \
+    X(DOWN, "ffn_down.weight", WIDTH, HIDDEN)
+
+typedef enum oxi_llm_size {
+#define OXI_X(size) OXI_LLM_SIZE_##size,
+    OXI_LLM_SIZE_LIST(OXI_X)
+#undef OXI_X
+        OXI_LLM_SIZE_COUNT
+} oxi_llm_size;
+
+#define OXI_X(role, name, rows, columns) OXI_LLM_##role,
+typedef enum oxi_llm_model_weight {
+    OXI_LLM_MODEL_WEIGHT_LIST(OXI_X) OXI_LLM_MODEL_WEIGHT_COUNT
+} oxi_llm_model_weight;
+typedef enum oxi_llm_layer_weight {
+    OXI_LLM_LAYER_WEIGHT_LIST(OXI_X) OXI_LLM_LAYER_WEIGHT_COUNT
+} oxi_llm_layer_weight;
+#undef OXI_X
+
+/* ---- architectures: a row each ------------------------------------------------------------------------- */
+
+typedef struct oxi_llm_architecture {
+    const char *name;                        /* general.architecture, and what its keys begin with */
+    const char *norm_epsilon;                /* key of the epsilon */
+    uint32_t model_weights, layer_weights;   /* bit per role: must be there */
+    uint32_t model_optional, layer_optional; /* may be there */
+    bool rope_interleaved;                   /* pairs (2i, 2i+1); else (i, i + rope_size/2) */
+    ox_tensor *(*norm)(ox_tensor *x, int last_dims, ox_tensor *weight, double epsilon);
+    ox_tensor *(*gate)(ox_tensor *gate, ox_tensor *up); /* activation(gate) * up, written to gate */
+} oxi_llm_architecture;
+
+typedef struct oxi_llm_layer {
+    ox_tensor *weight[OXI_LLM_LAYER_WEIGHT_COUNT]; /* NULL where optional and missing */
+} oxi_llm_layer;
+
+struct ox_llm {
+    int64_t references; /* the user's and one for each context */
+    const oxi_llm_architecture *architecture;
+    ox_llm_config config;
+    ox_device *device;
+    ox_tokenizer *tokenizer; /* NULL = a kind that is not read here */
+    char tokenizer_name[32];
+    ox_tensor *weight[OXI_LLM_MODEL_WEIGHT_COUNT]; /* OUTPUT is EMBEDDING where tied */
+    oxi_llm_layer *layers;                         /* [config.layers] */
+};
+
+struct ox_llm_context {
+    ox_llm *model;
+    int64_t capacity, length, batch;
+    int32_t pending; /* generated, but not run yet: goes first in the next ox_llm_generate; -1 = none */
+    ox_tensor **keys, **values; /* a layer's: [kv_heads, capacity, key_size], [.., value_size] */
+};
 
 #endif

@@ -184,6 +184,7 @@ typedef struct ox_generate_desc {
     int64_t steps;            /* new tokens at most; 0 = until the context is full */
     ox_sampler_desc sampling; /* zeroed = greedy */
     bool past_end;            /* goes on after an end token */
+    bool parse_special;       /* of the prompt, as in ox_encode_desc */
     /* Called for each new token with its bytes, not terminated (see ox_tokenizer_piece). false stops. */
     bool (*text)(void *user, const char *bytes, int64_t length, int32_t token);
     void *user;
@@ -199,8 +200,8 @@ typedef struct ox_generate_result {
 /* ox_llm_generate - continues a text, which goes after what the context holds.
  *   prompt    UTF-8, terminated. "" or NULL: the model begins by itself, or goes on
  *   desc      NULL = zeroed; result may be NULL
- * BOS and the like come before the first prompt of a context only. The last new token is not in the context
- * yet: the next ox_llm_generate puts it there.
+ * BOS comes before the first prompt of a context, if the file says so. The last new token is not in the
+ * context yet: a next ox_llm_generate puts it there first.
  * errors    as ox_llm_tokenizer, ox_tokenizer_encode, ox_llm_decode, ox_sampler_pick; OX_ERR_ARG there is
  *           nothing to begin with. untrusted input: yes */
 OX_API ox_status ox_llm_generate(ox_llm_context *context, const char *prompt, const ox_generate_desc *desc,

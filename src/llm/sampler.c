@@ -1,5 +1,5 @@
 /* The sampler: from logits to the next token.
- * Filters need the likeliest tokens only, so a heap gives them in order, as many as are wanted, without a full sort.
+ * Filters need the likeliest tokens only: a heap gives as many as are wanted in order, without a full sort.
  * Called by users and by generate.c. */
 
 typedef struct oxi_candidate {
@@ -36,7 +36,7 @@ OX_API void ox_sampler_close(ox_sampler *sampler) {
     oxi_free(sampler, sizeof *sampler);
 }
 
-/* ---- the heap ---------------------------------------------------------------------------------------------- */
+/* ---- the heap ------------------------------------------------------------------------------------------ */
 
 static bool oxi_candidate_before(const oxi_candidate *a, const oxi_candidate *b) {
     return a->logit > b->logit || (!(a->logit < b->logit) && a->token < b->token);
@@ -63,7 +63,7 @@ static void oxi_candidate_take(oxi_candidate *heap, size_t count) {
     heap[count - 1] = best;
 }
 
-/* ---- filters ----------------------------------------------------------------------------------------------- */
+/* ---- filters ------------------------------------------------------------------------------------------- */
 
 /* Sum of e^(logit - max), not yet scaled by the temperature. */
 static double oxi_candidate_mass(const oxi_candidate *list, size_t count, double max) {
@@ -100,7 +100,7 @@ static double oxi_sampler_uniform(ox_sampler *sampler) {
     return ((double)(words[0] >> 5) * 67108864.0 + (double)(words[1] >> 6)) / 9007199254740992.0;
 }
 
-/* ---- picking ----------------------------------------------------------------------------------------------- */
+/* ---- picking ------------------------------------------------------------------------------------------- */
 
 /* The largest logit, the first of equals; -1 where no token is possible or a logit is no number. */
 static int32_t oxi_sampler_best(const float *logits, int64_t count) {
@@ -150,14 +150,14 @@ OX_API int32_t ox_sampler_pick(ox_sampler *sampler, const float *logits, int64_t
     if (!used) return -1;
     const size_t kept = oxi_sampler_keep_best(desc, sampler->candidates, used, max);
     const oxi_candidate *list = sampler->candidates + used - kept;
-    const double floor = desc->min_p > 0 ? max + log(desc->min_p) : -INFINITY;
+    const double least = desc->min_p > 0 ? max + log(desc->min_p) : -INFINITY;
     double mass = 0;
     for (size_t i = 0; i < kept; i++) {
-        if (list[i].logit >= floor) mass += exp(((double)list[i].logit - max) / desc->temperature);
+        if (list[i].logit >= least) mass += exp(((double)list[i].logit - max) / desc->temperature);
     }
     double target = oxi_sampler_uniform(sampler) * mass;
     for (size_t i = kept; i > 0; i--) {
-        if (!(list[i - 1].logit >= floor)) continue;
+        if (!(list[i - 1].logit >= least)) continue;
         target -= exp(((double)list[i - 1].logit - max) / desc->temperature);
         if (target < 0) return list[i - 1].token;
     }

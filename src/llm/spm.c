@@ -1,4 +1,4 @@
-/* SentencePiece encoding by scores: neighbours are merged as long as a vocabulary text comes out, best score first.
+/* SentencePiece encoding by scores: neighbours that make a vocabulary text are merged, the best score first.
  * A heap holds the pairs that could be merged; pairs whose sides have changed since are skipped: n log n.
  * A row of the table in tokenizer.c; source: Kudo & Richardson 2018, SentencePiece (bpe_model). */
 
@@ -23,7 +23,7 @@ typedef struct oxi_spm {
     size_t heap_count;
 } oxi_spm;
 
-/* ---- the heap --------------------------------------------------------------------------------------------------- */
+/* ---- the heap ------------------------------------------------------------------------------------------ */
 
 /* The higher score goes first, of equal ones the left one. */
 static bool oxi_spm_before(const oxi_spm_pair *a, const oxi_spm_pair *b) {
@@ -54,7 +54,7 @@ static oxi_spm_pair oxi_spm_heap_pop(oxi_spm *spm) {
     return best;
 }
 
-/* ---- merging ------------------------------------------------------------------------------------------------------ */
+/* ---- merging ------------------------------------------------------------------------------------------- */
 
 /* Plain text becomes pieces only: a control token cannot be spelled in it. */
 static int32_t oxi_spm_find(const oxi_vocabulary *v, const char *text, size_t length) {
@@ -93,18 +93,7 @@ static void oxi_spm_merge(oxi_spm *spm) {
     }
 }
 
-/* ---- from text to symbols, from symbols to ids ---------------------------------------------------------------------- */
-
-/* Bytes of the UTF-8 character at the start of a text; 1 for a byte that starts none. */
-static int32_t oxi_utf8_length(const char *text, size_t length) {
-    const unsigned char lead = (unsigned char)text[0];
-    const int32_t bytes = lead >= 0xf0 && lead < 0xf8 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-    if (lead >= 0xf8 || (size_t)bytes > length) return 1;
-    for (int32_t i = 1; i < bytes; i++) {
-        if (((unsigned char)text[i] & 0xc0) != 0x80) return 1;
-    }
-    return bytes;
-}
+/* ---- from text to symbols, from symbols to ids --------------------------------------------------------- */
 
 /* Every space as U+2581, one more in front if `prefix`. Returns the bytes written. */
 static size_t oxi_spm_normalise(const char *text, size_t length, bool prefix, char *out) {
@@ -125,12 +114,14 @@ static size_t oxi_spm_normalise(const char *text, size_t length, bool prefix, ch
     return written;
 }
 
+/* One symbol a character; a byte that is not UTF-8 is one by itself. */
 static void oxi_spm_split(oxi_spm *spm, size_t length) {
     size_t at = 0;
     while (at < length) {
         oxi_spm_symbol *symbol = &spm->symbols[spm->symbol_count];
         symbol->start = (int32_t)at;
-        symbol->length = oxi_utf8_length(spm->text + at, length - at);
+        const size_t bytes = oxi_utf8_length((const unsigned char *)spm->text + at, length - at);
+        symbol->length = bytes ? (int32_t)bytes : 1;
         symbol->previous = spm->symbol_count - 1;
         symbol->next = spm->symbol_count + 1;
         at += (size_t)symbol->length;

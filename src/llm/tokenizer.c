@@ -20,7 +20,7 @@ static const oxi_tokenizer_kind *oxi_tokenizer_kind_of(const ox_file *file) {
     return NULL;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
 /* A special token's id; 2^32 - 1 in the file means that there is none. */
 static ox_status oxi_tokenizer_read_special(ox_tokenizer *t, const ox_file *file, ox_special which,
@@ -90,7 +90,7 @@ OX_API void ox_tokenizer_close(ox_tokenizer *tokenizer) {
     oxi_free(tokenizer, sizeof *tokenizer);
 }
 
-/* ---- facts ------------------------------------------------------------------------------------------------- */
+/* ---- facts --------------------------------------------------------------------------------------------- */
 
 OX_API int64_t ox_tokenizer_count(const ox_tokenizer *tokenizer) {
     return tokenizer ? tokenizer->vocabulary.count : 0;
@@ -127,7 +127,7 @@ OX_API bool ox_tokenizer_is_end(const ox_tokenizer *tokenizer, int32_t token) {
            token == tokenizer->special[OX_SPECIAL_BOS];
 }
 
-/* ---- text to ids ------------------------------------------------------------------------------------------- */
+/* ---- text to ids --------------------------------------------------------------------------------------- */
 
 static void oxi_token_push(oxi_token_list *list, int32_t token) {
     if (list->count < list->room) list->out[list->count] = token;
@@ -180,7 +180,7 @@ OX_API int64_t ox_tokenizer_encode(const ox_tokenizer *tokenizer, const char *te
     return list.count;
 }
 
-/* ---- ids to text ------------------------------------------------------------------------------------------- */
+/* ---- ids to text --------------------------------------------------------------------------------------- */
 
 OX_API ox_text ox_tokenizer_piece(const ox_tokenizer *tokenizer, int32_t previous, int32_t token) {
     ox_text piece;

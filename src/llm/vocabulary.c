@@ -1,8 +1,8 @@
 /* The vocabulary under every tokenizer: token texts, types and scores by id, and ids by text.
- * Copied out of the file's metadata once, every array checked; a hash table finds a text, a sorted list a marker.
+ * Copied out of the file's metadata, every array checked; a hash table finds texts, a sorted list markers.
  * Used by tokenizer.c and the kinds of tokenizers (spm.c). */
 
-/* ---- metadata with words ----------------------------------------------------------------------------------- */
+/* ---- metadata with words ------------------------------------------------------------------------------- */
 
 static ox_status oxi_llm_meta_int(const ox_file *file, const char *key, int64_t low, int64_t high,
                                   int64_t otherwise, int64_t *out) {
@@ -48,7 +48,7 @@ static ox_status oxi_vocabulary_array(const ox_file *file, const char *key, ox_m
     return OX_OK;
 }
 
-/* ---- texts by id ---------------------------------------------------------------------------------------------- */
+/* ---- texts by id --------------------------------------------------------------------------------------- */
 
 static size_t oxi_vocabulary_length(const oxi_vocabulary *v, int32_t token) {
     return v->start[token + 1] - v->start[token];
@@ -116,13 +116,6 @@ static ox_status oxi_vocabulary_read_scores(oxi_vocabulary *v, const ox_file *fi
     return OX_OK;
 }
 
-static int oxi_hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return -1;
-}
-
 /* "<0x0A>" -> 10; -1 for anything else. */
 static int oxi_byte_of_text(const char *text, size_t length) {
     if (length != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>') return -1;
@@ -174,7 +167,7 @@ static ox_status oxi_vocabulary_make_pieces(oxi_vocabulary *v, bool typed) {
     return OX_OK;
 }
 
-/* ---- ids by text ---------------------------------------------------------------------------------------------- */
+/* ---- ids by text --------------------------------------------------------------------------------------- */
 
 /* FNV-1a, its high bits folded in. */
 static size_t oxi_text_hash(const char *text, size_t length) {
@@ -214,7 +207,7 @@ static ox_status oxi_vocabulary_index(oxi_vocabulary *v) {
     return OX_OK;
 }
 
-/* ---- markers ----------------------------------------------------------------------------------------------------- */
+/* ---- markers ------------------------------------------------------------------------------------------- */
 
 static int oxi_marker_compare(const void *left, const void *right) {
     const oxi_marker *a = (const oxi_marker *)left, *b = (const oxi_marker *)right;
@@ -275,7 +268,7 @@ static int32_t oxi_vocabulary_marker(const oxi_vocabulary *v, const char *text, 
     return found;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------ */
+/* ---- all of it ----------------------------------------------------------------------------------------- */
 
 static ox_status oxi_vocabulary_read(oxi_vocabulary *v, const ox_file *file, bool needs_scores) {
     const bool typed = ox_meta_find(file, "tokenizer.ggml.token_type").type != OX_META_NONE;
