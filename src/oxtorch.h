@@ -137,6 +137,9 @@
 
 #ifndef OX_NO_STDIO
 #include "files/internal.h"
+#include "files/directory.c"
+#include "files/paths.c"
+#include "files/output.c"
 #include "files/json.c"
 #include "files/zip.c"
 #include "files/safetensors.c"

@@ -1,6 +1,6 @@
 /* Model and array files: GGUF v2/v3, safetensors (single and sharded), .npy, .npz.
- * Reading maps the file; tensors lie in it where the format allows (zero copy) and keep it open. Files may be hostile:
- * every field is checked, a bad one is OX_ERR_FORMAT with file, offset and field in words. */
+ * Reading maps the file; tensors lie in it where the format allows (zero copy) and keep it open. Files may
+ * be hostile: every field is checked, a bad one is OX_ERR_FORMAT with file, offset and field in words. */
 #ifndef OX_FILES_FILE_H
 #define OX_FILES_FILE_H
 #ifndef OX_NO_STDIO
@@ -9,12 +9,12 @@ OX_EXTERN_C_BEGIN
 
 typedef struct ox_file ox_file;
 
-/* ox_open - opens a file and reads its directory, not its tensors. The format is told by the content; a path to
- * "x.safetensors.index.json" or to a folder that holds one opens all shards. device NULL = CPU.
+/* ox_open - opens a file and reads its directory, not its tensors. The format is told by the content; a
+ * path to "x.safetensors.index.json" or to a folder that holds one opens all shards. device NULL = CPU.
  * errors    NULL: OX_ERR_IO, OX_ERR_FORMAT, OX_ERR_NOMEM. untrusted input: yes */
 OX_API ox_file *ox_open(const char *path, ox_device *device);
 OX_API void ox_close(ox_file *file);                                   /* tensors taken from it live on */
-OX_API const char *ox_file_format(const ox_file *file);                /* "gguf", "safetensors", "npy", "npz" */
+OX_API const char *ox_file_format(const ox_file *file); /* "gguf", "safetensors", "npy", "npz" */
 
 /* What is inside, in file order. */
 OX_API int64_t ox_file_count(const ox_file *file);
@@ -34,10 +34,17 @@ OX_API bool ox_file_has(const ox_file *file, const char *name);
 /* Shorthand for one array: the only tensor of a file (.npy). */
 OX_API ox_tensor *ox_load_file(const char *path);
 
-/* ---- metadata: GGUF key-value pairs, safetensors' __metadata__ (strings) ----------------------------------------- */
+/* ---- metadata: GGUF key-value pairs, safetensors' __metadata__ (strings) ------------------------------- */
 
-typedef enum ox_meta_type { OX_META_NONE = 0, OX_META_INT, OX_META_UINT, OX_META_FLOAT, OX_META_BOOL, OX_META_STRING, OX_META_ARRAY }
-    ox_meta_type;
+typedef enum ox_meta_type {
+    OX_META_NONE = 0,
+    OX_META_INT,
+    OX_META_UINT,
+    OX_META_FLOAT,
+    OX_META_BOOL,
+    OX_META_STRING,
+    OX_META_ARRAY
+} ox_meta_type;
 typedef struct ox_text { const char *data; int64_t length; } ox_text;  /* not terminated: may hold zeros */
 typedef struct ox_meta {
     ox_text key;
@@ -59,14 +66,16 @@ OX_API ox_meta ox_meta_at(const ox_file *file, const ox_meta *array, int64_t ind
 OX_API int64_t ox_meta_int(const ox_file *file, const char *key, int64_t otherwise);
 OX_API double ox_meta_float(const ox_file *file, const char *key, double otherwise);
 
-/* ---- writing: to a temporary file beside `path`, renamed when it is whole --------------------------------------------- */
+/* ---- writing: to a temporary file beside `path`, renamed when it is whole ------------------------------ */
 
 OX_API ox_status ox_save_npy(const char *path, ox_tensor *t);
-OX_API ox_status ox_save_npz(const char *path, const char *const *names, ox_tensor *const *tensors, int64_t count);
-/* metadata: `pairs` keys and values in turn, or NULL. max_shard_bytes 0 = one file; else path gets -00001-of-0000N and
- * an index file "<path>.index.json". */
-OX_API ox_status ox_save_safetensors(const char *path, const char *const *names, ox_tensor *const *tensors, int64_t count,
-                                     const char *const *metadata, int64_t pairs, int64_t max_shard_bytes);
+OX_API ox_status ox_save_npz(const char *path, const char *const *names, ox_tensor *const *tensors,
+                             int64_t count);
+/* metadata: `pairs` keys and values in turn, or NULL. max_shard_bytes 0 = one file; else path gets
+ * -00001-of-0000N and an index file "<path>.index.json". */
+OX_API ox_status ox_save_safetensors(const char *path, const char *const *names, ox_tensor *const *tensors,
+                                     int64_t count, const char *const *metadata, int64_t pairs,
+                                     int64_t max_shard_bytes);
 
 OX_EXTERN_C_END
 #endif

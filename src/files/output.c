@@ -1,0 +1,125 @@
+/* Writing files whole or not at all: to a temporary name beside the target, flushed to the disk, then renamed.
+ * The first failure sticks, so writers need one check at the end.
+ * Called by the writers of every format. */
+
+static void oxi_output_drop(oxi_output *output) {
+    if (output->stream) fclose(output->stream);
+    if (output->temporary) oxi_remove_file(output->temporary);
+    oxi_free(output->path, output->path_bytes);
+    oxi_free(output->temporary, output->temporary_bytes);
+    memset(output, 0, sizeof *output);
+}
+
+static ox_status oxi_output_failed(oxi_output *output, const char *what) {
+    if (output->status == OX_OK)
+        output->status = oxi_fail(OX_ERR_IO, "%s: cannot be %s: %s", oxi_path_text(output->path), what, strerror(errno));
+    return output->status;
+}
+
+static ox_status oxi_output_open(oxi_output *output, const char *path) {
+    static int64_t counter;
+    memset(output, 0, sizeof *output);
+    if (!path || !*path) return output->status = oxi_fail(OX_ERR_ARG, "save: no path");
+    size_t length = strlen(path);
+    output->path_bytes = length + 1;
+    output->temporary_bytes = length + 48;
+    output->path = (char *)oxi_alloc(output->path_bytes);
+    output->temporary = (char *)oxi_alloc(output->temporary_bytes);
+    if (!output->path || !output->temporary) {
+        oxi_free(output->temporary, output->temporary_bytes);
+        output->temporary = NULL;                    /* nothing to remove yet */
+        oxi_output_drop(output);
+        return output->status = OX_ERR_NOMEM;
+    }
+    memcpy(output->path, path, length + 1);
+    snprintf(output->temporary, output->temporary_bytes, "%s.%llx-%llx.tmp", path, oxi_process_id(),
+             (long long)oxi_atomic_add(&counter, 1));
+    output->stream = oxi_create_file(output->temporary);
+    if (output->stream) return OX_OK;
+    ox_status status = oxi_output_failed(output, "created");
+    oxi_free(output->temporary, output->temporary_bytes);
+    output->temporary = NULL;
+    oxi_output_drop(output);
+    return output->status = status;
+}
+
+static void oxi_output_write(oxi_output *output, const void *data, size_t bytes) {
+    if (output->status != OX_OK || bytes == 0) return;
+    if (fwrite(data, 1, bytes, output->stream) != bytes) (void)oxi_output_failed(output, "written");
+    output->written += bytes;
+}
+
+static void oxi_output_fill(oxi_output *output, int byte, size_t bytes) {
+    char block[256];
+    memset(block, byte, sizeof block);
+    for (; bytes > sizeof block; bytes -= sizeof block) oxi_output_write(output, block, sizeof block);
+    oxi_output_write(output, block, bytes);
+}
+
+static void oxi_output_tensor(oxi_output *output, const ox_tensor *t) {
+    const char *data = oxi_ptr(t);
+    size_t bytes = ox_nbytes(t), unit = oxi_swap_unit(t->dtype);
+    if (unit == 1 || !oxi_big_endian_host()) {
+        oxi_output_write(output, data, bytes);
+        return;
+    }
+    char block[4096];
+    for (size_t at = 0; at < bytes; at += sizeof block) {
+        size_t count = bytes - at < sizeof block ? bytes - at : sizeof block;
+        oxi_copy_swapped(block, data + at, count, unit);
+        oxi_output_write(output, block, count);
+    }
+}
+
+static ox_status oxi_output_finish(oxi_output *output) {
+    if (output->status != OX_OK) return output->status;
+    FILE *stream = output->stream;
+    output->stream = NULL;
+    if (!oxi_close_synced(stream, output->temporary)) (void)oxi_output_failed(output, "written");
+    return output->status;
+}
+
+static ox_status oxi_output_rename(oxi_output *output) {
+    ox_status status = output->status;
+    if (status == OX_OK && oxi_rename_file(output->temporary, output->path)) {
+        oxi_free(output->temporary, output->temporary_bytes);
+        output->temporary = NULL;
+    } else if (status == OX_OK) {
+        status = oxi_output_failed(output, "renamed from its temporary name");
+    }
+    oxi_output_drop(output);
+    return status;
+}
+
+static int oxi_compare_given(const void *user, uint32_t a, uint32_t b) {
+    const char *const *names = (const char *const *)user;
+    return strcmp(names[a], names[b]);
+}
+
+static ox_status oxi_check_names(const char *op, const char *const *names, int64_t count) {
+    if (count < 0 || count > INT32_MAX || (count > 0 && !names)) return oxi_fail(OX_ERR_ARG, "%s: no names", op);
+    for (int64_t i = 0; i < count; i++)
+        if (!names[i] || !names[i][0] || strlen(names[i]) > 65000)
+            return oxi_fail(OX_ERR_ARG, "%s: name %lld is missing, empty or longer than 65000 bytes", op, (long long)i);
+    size_t bytes = (size_t)count * 2 * sizeof(uint32_t);
+    uint32_t *order = (uint32_t *)oxi_alloc(bytes);
+    if (!order) return OX_ERR_NOMEM;
+    oxi_sort_indexes(order, order + count, (uint32_t)count, oxi_compare_given, names);
+    ox_status status = OX_OK;
+    for (int64_t i = 1; i < count && status == OX_OK; i++) {
+        const char *name = names[order[i]];
+        if (strcmp(name, names[order[i - 1]]) == 0)
+            status = oxi_fail(OX_ERR_ARG, "%s: name %s is given twice", op, oxi_quote(name, strlen(name)).text);
+    }
+    oxi_free(order, bytes);
+    return status;
+}
+
+static ox_tensor *oxi_writable(const char *op, ox_tensor *t) {
+    if (!t) return OXI_FAIL_NULL(OX_ERR_ARG, "%s: no tensor", op);
+    ox_tensor *host = ox_device_of(t)->host ? ox_retain(t) : ox_to(t, ox_cpu());
+    if (!host) return NULL;
+    ox_tensor *whole = oxi_contiguous(host);
+    ox_release(host);
+    return whole;
+}
