@@ -41,7 +41,8 @@ static ox_tensor *floats(const double *data, ox_shape shape, ox_dtype dtype) {
 static void test_floats(void) {
     static const double pi[] = {3.14159}, plain[] = {1, 2.5, -3.25}, whole[] = {1, 2, -30};
     static const double special[] = {0, NAN, INFINITY, -INFINITY, 1.5}, tiny[] = {1e-5, 1, -2};
-    static const double large[] = {1, 2e9}, huge[] = {3e38, 0}, zeros[] = {0, 0, 0, 0}, signs[] = {-0.0, 0}, nans[] = {NAN, -NAN};
+    static const double large[] = {1, 2e9}, huge[] = {3e38, 0}, zeros[] = {0, 0, 0, 0};
+    static const double signs[] = {-0.0, 0}, nans[] = {NAN, -NAN};
     static const double halves[] = {.1, 65504}, tenths[] = {.1, 1000}, eights[] = {.5, -2};
     CHECK_TEXT(floats(pi, OX_NO_DIMS, OX_F32), "tensor(3.1416)");
     CHECK_TEXT(floats(plain, OX_SHAPE(3), OX_F32), "tensor([ 1.0000,  2.5000, -3.2500])");
@@ -142,7 +143,7 @@ static void test_room(void) {
     ox_release(t);
 }
 
-/* ---- a device whose memory the CPU cannot read as it lies ----------------------------------------------- */
+/* ---- a device whose memory the CPU cannot read as it lies ------------------------------------------------ */
 
 typedef struct far_state {
     const char *memory;
@@ -200,7 +201,7 @@ static void test_far_device(void) {
     oxi_storage_release(storage);
 }
 
-/* ---- block types: the numbers that they stand for --------------------------------------------------------- */
+/* ---- block types: the numbers that they stand for ------------------------------------------------ */
 
 static void expand_to_count(ox_dtype dtype, int64_t n, const void *blocks, float *out) {
     (void)dtype;

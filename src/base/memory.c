@@ -193,23 +193,33 @@ static void oxi_cache_empty(void) {
     }
 }
 
-/* oxi_alloc without an error: for callers that can do without. */
-OXI_UNUSED static void *oxi_try_alloc(size_t bytes) {
-    int index = 0;
-    if (bytes > SIZE_MAX / 4) return NULL;
-    size_t rounded = oxi_class_of(bytes, &index);
-    if (oxi_arena_start) rounded = (bytes + (bytes == 0) + OXI_ALIGN - 1) & ~(size_t)(OXI_ALIGN - 1);
-    void *memory = oxi_take_at_hand(rounded, index);
-    if (memory || oxi_arena_start) return memory;
-    memory = oxi_source_alloc(rounded);
+static void *oxi_take_from_source(size_t bytes) {
+    void *memory = oxi_source_alloc(bytes);
     if (!memory) {
         oxi_cache_empty();
-        memory = oxi_source_alloc(rounded);
+        memory = oxi_source_alloc(bytes);
     }
     if (!memory) return NULL;
     oxi_lock_take(&oxi_memory_lock);
-    oxi_count_in_use(rounded);
+    oxi_count_in_use(bytes);
     oxi_lock_give(&oxi_memory_lock);
+    return memory;
+}
+
+/* The bytes that a block of this size really has. */
+static size_t oxi_block_bytes(size_t bytes, int *index) {
+    size_t rounded = oxi_class_of(bytes, index);
+    if (!oxi_arena_start) return rounded;
+    return (bytes + (bytes == 0) + OXI_ALIGN - 1) & ~(size_t)(OXI_ALIGN - 1);
+}
+
+OXI_UNUSED static void *oxi_try_alloc(size_t bytes) {
+    int index = 0;
+    if (bytes > SIZE_MAX / 4) return NULL;
+    size_t rounded = oxi_block_bytes(bytes, &index);
+    void *memory = oxi_take_at_hand(rounded, index);
+    if (!memory && !oxi_arena_start) memory = oxi_take_from_source(rounded);
+    if (memory) OXI_POISON((char *)memory + bytes, rounded - bytes);
     return memory;
 }
 
@@ -225,10 +235,10 @@ OXI_UNUSED static void *oxi_alloc(size_t bytes) {
 OXI_UNUSED static void oxi_free(void *memory, size_t bytes) {
     int index = 0;
     if (!memory) return;
-    size_t rounded = oxi_class_of(bytes, &index);
+    size_t rounded = oxi_block_bytes(bytes, &index);
+    OXI_UNPOISON(memory, sizeof(oxi_free_block));
     oxi_lock_take(&oxi_memory_lock);
     if (oxi_arena_start) {
-        rounded = (bytes + (bytes == 0) + OXI_ALIGN - 1) & ~(size_t)(OXI_ALIGN - 1);
         oxi_bytes_in_use -= rounded;
         oxi_arena_give(memory, rounded);
         oxi_lock_give(&oxi_memory_lock);
@@ -260,11 +270,14 @@ OXI_UNUSED static void *oxi_calloc(size_t count, size_t bytes_each) {
 }
 
 OXI_UNUSED static void *oxi_realloc(void *memory, size_t old_bytes, size_t new_bytes) {
-    int old_index = -1, new_index = -2;
-    if (memory && !oxi_arena_start && new_bytes <= SIZE_MAX / 4) {
-        (void)oxi_class_of(old_bytes, &old_index);
-        (void)oxi_class_of(new_bytes, &new_index);
-        if (old_index == new_index) return memory;
+    int index = 0;
+    if (memory && new_bytes <= SIZE_MAX / 4) {
+        size_t rounded = oxi_block_bytes(new_bytes, &index);
+        if (oxi_block_bytes(old_bytes, &index) == rounded) {
+            OXI_UNPOISON(memory, rounded);
+            OXI_POISON((char *)memory + new_bytes, rounded - new_bytes);
+            return memory;
+        }
     }
     void *grown = oxi_alloc(new_bytes);
     if (!grown) return NULL;

@@ -21,6 +21,7 @@
 #ifndef NOMINMAX
 #define NOMINMAX
 #endif
+#include <malloc.h>
 #include <windows.h>
 #undef near
 #undef far

@@ -5,10 +5,12 @@
 #define OXI_MAX_THREADS 256
 
 typedef struct oxi_region {
+    char before[OXI_ALIGN];          /* next changes all the time: its cache line is its own */
+    int64_t next;                    /* atomic: tasks handed out so far */
+    char after[OXI_ALIGN];
     oxi_lane_task task;
     void *arg;
     int64_t count;
-    int64_t next;                    /* atomic: tasks handed out so far */
     oxi_lock error_lock;
     oxi_error error;                 /* the first error of a thread that helped */
 } oxi_region;
@@ -151,11 +153,14 @@ OXI_UNUSED static int oxi_lanes(int64_t count) {
 
 static void oxi_run_tasks(oxi_region *region, int lane) {
     bool was_in_task = oxi_in_task;
+    oxi_lane_task task = region->task;
+    void *arg = region->arg;
+    int64_t count = region->count;
     oxi_in_task = true;
     for (;;) {
         int64_t index = oxi_atomic_add(&region->next, 1) - 1;
-        if (index >= region->count) break;
-        region->task(region->arg, index, lane);
+        if (index >= count) break;
+        task(arg, index, lane);
     }
     oxi_in_task = was_in_task;
 }
