@@ -44,6 +44,14 @@ typedef struct oxi_q8 {
     int8_t q[32];
 } oxi_q8;
 
+/* The table of dtypes as constants: OXI_ELEMENTS_OX_Q4_K = 256, OXI_BYTES_OX_Q4_K = 144. */
+enum {
+#define OXI_X(name, id, text, elements, bytes, cls, gguf, safetensors, npy) \
+    OXI_ELEMENTS_##name = elements, OXI_BYTES_##name = bytes,
+    OX_DTYPE_LIST(OXI_X)
+#undef OXI_X
+};
+
 typedef struct oxi_kernels {
     const char *name;                               /* "avx2" */
     int vector_bytes;
