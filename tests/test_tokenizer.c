@@ -275,7 +275,7 @@ static void test_long_text(void) {
     char *text = (char *)malloc((size_t)length), *back = (char *)malloc((size_t)length + 1);
     int32_t *ids = (int32_t *)malloc((size_t)(length + 1) * sizeof *ids);
     for (int64_t i = 0; i < length; i++)
-        text[i] = (char)(i < length / 2 ? "abc a"[random_below(5)] : random_below(256));
+        text[i] = i < length / 2 ? "abc a"[random_below(5)] : (char)random_below(256);
     const int64_t count = ox_tokenizer_encode(t, text, length, &special, ids, length + 1);
     CHECK(count > 0 && count <= length + 1);
     CHECK(ox_tokenizer_decode(t, ids, count, back, (size_t)length + 1) == (size_t)length);
@@ -340,9 +340,10 @@ static void put_hostile(gguf_make *g, int which) {
     if (which == 9) put_types(g, 1, 1);
     if (which == 10) put_types(g, 2, 7);
     if (which == 11) put_types(g, 2, -1);
-    if (which == 12)
-        put_scores(g, 0, 0), gguf_array(g, "tokenizer.ggml.token_type", GGUF_F32, 2),
-            gguf_number(&g->keys, 0, 8);
+    if (which == 12) {
+        gguf_array(g, "tokenizer.ggml.token_type", GGUF_F32, 2);
+        gguf_number(&g->keys, 0, 8);
+    }
     if (which == 13) put_types(g, 2, 6);
     if (which == 14) gguf_u32(g, "tokenizer.ggml.bos_token_id", 2);
     if (which == 15) gguf_i32(g, "tokenizer.ggml.eos_token_id", -2);

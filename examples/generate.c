@@ -1,0 +1,132 @@
+/* generate.c - a language model from a GGUF file continues a text.
+ *
+ * Shows   ox_llm_open (the weights stay in the mapped file), a context, ox_llm_generate with a callback that
+ *         gets each piece of text as it is made, what the model says about itself, tokens per second.
+ * build   cc -O2 examples/generate.c -I. -o generate -lm -lpthread
+ * run     ./generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] [--top-k K] [--top-p P] [--min-p P]
+ *                    [--seed S] [--threads N] [--ctx N]
+ * needs   a model: GGUF of the architecture "llama" with a SentencePiece tokenizer
+ *
+ * The prompt and its continuation, and nothing else, go to standard output; the rest goes to standard error:
+ *
+ *     stories: llama, 0.3 M parameters, 1.0 MB
+ *     5 layers of width 64, 8 heads (4 for keys and values) of 8, vocabulary 512, context 2048
+ *     avx2, 2 threads
+ *     prompt    5 tokens in   0.001 s    5000 tokens/s
+ *     new     200 tokens in   0.050 s    4000 tokens/s
+ */
+#define OX_IMPLEMENTATION
+#include "oxtorch_llm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct options {
+    const char *model, *prompt;
+    ox_generate_desc generate;
+    ox_llm_context_desc context;
+    int threads;
+} options;
+
+static bool print_piece(void *user, const char *bytes, int64_t length, int32_t token) {
+    (void)user;
+    (void)token;
+    fwrite(bytes, 1, (size_t)length, stdout);
+    return fflush(stdout) == 0; /* nobody reads any more: stop */
+}
+
+/* Takes one option with its value; 0 if there is no such option or the value is no number. */
+static int take_option(options *o, const char *name, const char *value) {
+    char *end = NULL;
+    if (strcmp(name, "-p") == 0) {
+        o->prompt = value;
+        return 1;
+    }
+    const double number = strtod(value, &end);
+    if (end == value || *end) return 0;
+    if (strcmp(name, "-n") == 0)
+        o->generate.steps = (int64_t)number;
+    else if (strcmp(name, "--temp") == 0)
+        o->generate.sampling.temperature = number;
+    else if (strcmp(name, "--top-k") == 0)
+        o->generate.sampling.top_k = (int64_t)number;
+    else if (strcmp(name, "--top-p") == 0)
+        o->generate.sampling.top_p = number;
+    else if (strcmp(name, "--min-p") == 0)
+        o->generate.sampling.min_p = number;
+    else if (strcmp(name, "--seed") == 0)
+        o->generate.sampling.seed = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--threads") == 0)
+        o->threads = (int)number;
+    else if (strcmp(name, "--ctx") == 0)
+        o->context.capacity = (int64_t)number;
+    else
+        return 0;
+    return 1;
+}
+
+static int read_options(int count, char **words, options *o) {
+    memset(o, 0, sizeof *o);
+    o->prompt = "";
+    o->generate.steps = 200;
+    o->generate.text = print_piece;
+    for (int i = 1; i < count; i++) {
+        if (words[i][0] != '-' && !o->model) {
+            o->model = words[i];
+        } else if (i + 1 == count || !take_option(o, words[i], words[i + 1])) {
+            fprintf(stderr, "generate: bad option %s\n", words[i]);
+            return 0;
+        } else {
+            i++;
+        }
+    }
+    return o->model != NULL;
+}
+
+static void print_facts(const ox_llm *model) {
+    const ox_llm_config *c = ox_llm_config_of(model);
+    fprintf(stderr, "%s: %s, %.1f M parameters, %.1f MB\n", c->name[0] ? c->name : "a model", c->architecture,
+            (double)c->parameters / 1e6, (double)c->bytes / 1e6);
+    fprintf(stderr,
+            "%lld layers of width %lld, %lld heads (%lld for keys and values) of %lld, vocabulary %lld, "
+            "context %lld\n",
+            (long long)c->layers, (long long)c->width, (long long)c->heads, (long long)c->kv_heads,
+            (long long)c->key_size, (long long)c->vocabulary, (long long)c->context);
+    fprintf(stderr, "%s, %d threads\n\n", ox_isa(), ox_threads());
+}
+
+static void print_speed(const char *what, int64_t tokens, int64_t steps, double seconds) {
+    fprintf(stderr, "%-6s %6lld tokens in %9.3f s %9.1f tokens/s\n", what, (long long)tokens, seconds,
+            seconds > 0 ? (double)steps / seconds : 0.0);
+}
+
+int main(int count, char **words) {
+    options o;
+    if (!read_options(count, words, &o)) {
+        fprintf(stderr, "usage: generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] [--top-k K] [--top-p P] "
+                        "[--min-p P] [--seed S] [--threads N] [--ctx N]\n");
+        return 2;
+    }
+    if (o.threads > 0) ox_set_threads(o.threads);
+    ox_generate_result result;
+    memset(&result, 0, sizeof result);
+    ox_llm *model = ox_llm_open(o.model, NULL);
+    if (model) print_facts(model);
+    ox_llm_context *context = model ? ox_llm_context_open(model, &o.context) : NULL;
+    ox_status status = OX_ERR_ARG;
+    if (context) {
+        fputs(o.prompt, stdout);
+        status = ox_llm_generate(context, o.prompt, &o.generate, &result);
+    }
+    if (!status) {
+        fprintf(stderr, "\n\n");
+        print_speed("prompt", result.prompt_tokens, result.prompt_tokens, result.prompt_seconds);
+        print_speed("new", result.new_tokens, result.new_tokens - 1, result.new_seconds);
+    } else {
+        fprintf(stderr, "generate: %s\n", ox_error_text());
+    }
+    ox_llm_context_close(context);
+    ox_llm_close(model);
+    return status ? 1 : 0;
+}
