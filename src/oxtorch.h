@@ -143,6 +143,7 @@
 #include "files/json.c"
 #include "files/zip.c"
 #include "files/safetensors.c"
+#include "files/safetensors_save.c"
 #include "files/gguf.c"
 #include "files/npy.c"
 #include "files/file.c"

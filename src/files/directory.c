@@ -1,8 +1,8 @@
 /* What an open file holds: its parts, the directory of arrays and metadata, and tensors over them.
- * Records grow as the file is read, never by what it claims; names are found through sorted indexes, which no hostile
- * choice of names slows down. Called by every format. */
+ * Records grow as the file is read, never by what it claims; names are found through sorted indexes,
+ * which no hostile choice of names slows down. Called by every format. */
 
-/* ---- messages -------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------- */
 
 static const char *oxi_path_text(const char *path) {
     size_t length = strlen(path);
@@ -21,7 +21,8 @@ static oxi_quoted oxi_quote(const char *name, size_t length) {
     return out;
 }
 
-static ox_status oxi_file_fail(ox_status status, const ox_file *file, size_t part, size_t at, const char *format, ...) {
+static ox_status oxi_file_fail(ox_status status, const ox_file *file, size_t part, size_t at,
+                               const char *format, ...) {
     char words[320];
     va_list args;
     va_start(args, format);
@@ -32,13 +33,15 @@ static ox_status oxi_file_fail(ox_status status, const ox_file *file, size_t par
     return oxi_fail(status, "%s: offset %llu: %s", path, (unsigned long long)at, words);
 }
 
-/* ---- bytes ----------------------------------------------------------------------------------------------------- */
+/* ---- bytes ------------------------------------------------------------------------------------------- */
 
 static OXI_UNUSED uint16_t oxi_read_u16(const unsigned char *p) { return (uint16_t)(p[0] | p[1] << 8); }
 static uint32_t oxi_read_u32(const unsigned char *p) {
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
-static uint64_t oxi_read_u64(const unsigned char *p) { return oxi_read_u32(p) | (uint64_t)oxi_read_u32(p + 4) << 32; }
+static uint64_t oxi_read_u64(const unsigned char *p) {
+    return oxi_read_u32(p) | (uint64_t)oxi_read_u32(p + 4) << 32;
+}
 
 static bool oxi_big_endian_host(void) {
     const uint16_t one = 1;
@@ -58,13 +61,16 @@ static void oxi_copy_swapped(void *to, const void *from, size_t bytes, size_t un
 
 static size_t oxi_swap_unit(ox_dtype dtype) {
     const ox_dtype_info *info = ox_dtype_of(dtype);
-    if (info->cls == OX_CLASS_BLOCK) return 1;       /* blocks keep their byte order everywhere */
+    if (info->cls == OX_CLASS_BLOCK) return 1; /* blocks keep their byte order everywhere */
     return info->cls == OX_CLASS_COMPLEX ? (size_t)info->block_bytes / 2 : (size_t)info->block_bytes;
 }
 
-/* ---- memory of a file ------------------------------------------------------------------------------------------ */
+/* ---- memory of a file -------------------------------------------------------------------------------- */
 
-typedef struct oxi_chunk { struct oxi_chunk *next; uint64_t used, room; } oxi_chunk;      /* bytes follow, aligned to 8 */
+typedef struct oxi_chunk {
+    struct oxi_chunk *next;
+    uint64_t used, room;
+} oxi_chunk; /* bytes follow, aligned to 8 */
 
 static void *oxi_file_take(ox_file *file, size_t bytes) {
     oxi_chunk *chunk = (oxi_chunk *)file->chunks;
@@ -173,7 +179,7 @@ static void oxi_file_release(ox_file *file) {
     if (oxi_atomic_add(&file->references, -1) == 0) oxi_file_free(file);
 }
 
-/* ---- sorted names ---------------------------------------------------------------------------------------------- */
+/* ---- sorted names ------------------------------------------------------------------------------------ */
 
 static void oxi_sort_indexes(uint32_t *order, uint32_t *scratch, uint32_t count, oxi_compare_fn compare,
                              const void *user) {
@@ -184,7 +190,9 @@ static void oxi_sort_indexes(uint32_t *order, uint32_t *scratch, uint32_t count,
             uint32_t end = count - middle > width ? middle + width : count;
             uint32_t a = start, b = middle;
             for (uint32_t out = start; out < end; out++)
-                scratch[out] = b >= end || (a < middle && compare(user, order[a], order[b]) <= 0) ? order[a++] : order[b++];
+                scratch[out] = b >= end || (a < middle && compare(user, order[a], order[b]) <= 0)
+                                   ? order[a++]
+                                   : order[b++];
             if (end == count) break;
         }
         memcpy(order, scratch, (size_t)count * sizeof *order);
@@ -208,10 +216,13 @@ static int oxi_compare_metas(const void *user, uint32_t a, uint32_t b) {
     return oxi_compare_text(x->key, x->key_length, y->key, y->key_length);
 }
 
-/* Sorts `count` records into *order (in the arena); *twice receives one that compares equal to another, or count. */
-static ox_status oxi_file_order(ox_file *file, size_t count, oxi_compare_fn compare, uint32_t **order, size_t *twice) {
+/* Sorts `count` records into *order (in the arena); *twice receives one that compares equal to another,
+ * or count. */
+static ox_status oxi_file_order(ox_file *file, size_t count, oxi_compare_fn compare, uint32_t **order,
+                                size_t *twice) {
     *twice = count;
-    if (count > UINT32_MAX / 2) return oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX, "more than 2^31 entries");
+    if (count > UINT32_MAX / 2)
+        return oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX, "more than 2^31 entries");
     *order = (uint32_t *)oxi_file_take(file, count * sizeof **order);
     uint32_t *scratch = (uint32_t *)oxi_alloc(count * sizeof *scratch);
     if (*order && scratch) oxi_sort_indexes(*order, scratch, (uint32_t)count, compare, file);
@@ -233,7 +244,7 @@ static ox_status oxi_file_index(ox_file *file) {
     if (twice < file->item_count) {
         const oxi_file_item *item = &file->items[twice];
         return oxi_file_fail(OX_ERR_FORMAT, file, item->part, item->at, "tensor name %s occurs twice",
-                             oxi_quote(item->name, strlen(item->name)).text);
+                             OXI_QUOTE(item->name));
     }
     status = oxi_file_order(file, file->meta_count, oxi_compare_metas, &file->meta_order, &twice);
     if (status != OX_OK) return status;
@@ -252,8 +263,10 @@ static int64_t oxi_file_find(const ox_file *file, const char *name) {
         size_t middle = low + (high - low) / 2;
         int order = strcmp(file->items[file->item_order[middle]].name, name);
         if (order == 0) return file->item_order[middle];
-        if (order < 0) low = middle + 1;
-        else high = middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return -1;
 }
@@ -265,17 +278,21 @@ static int64_t oxi_file_find_meta(const ox_file *file, const char *key) {
         const oxi_meta_item *meta = &file->metas[file->meta_order[middle]];
         int order = oxi_compare_text(meta->key, meta->key_length, key, length);
         if (order == 0) return file->meta_order[middle];
-        if (order < 0) low = middle + 1;
-        else high = middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return -1;
 }
 
-/* ---- tensors --------------------------------------------------------------------------------------------------- */
+/* ---- tensors ----------------------------------------------------------------------------------------- */
 
-static bool oxi_item_shape(oxi_file_item *item, ox_dtype dtype, int ndim, const int64_t *shape, size_t *bytes) {
+static bool oxi_item_shape(oxi_file_item *item, ox_dtype dtype, int ndim, const int64_t *shape,
+                           size_t *bytes) {
     const ox_dtype_info *info = ox_dtype_of(dtype);
-    int64_t full = info->block_bytes, elements = 1;  /* sizes with 1 in place of 0, so that strides fit as well */
+    int64_t full = info->block_bytes,
+            elements = 1; /* sizes with 1 in place of 0, so that strides fit as well */
     bool empty = false;
     if (ndim > OX_MAX_DIMS) return false;
     for (int d = 0; d < ndim; d++) {
@@ -326,13 +343,17 @@ static ox_tensor *oxi_item_tensor(ox_file *file, const oxi_file_item *item, cons
     if (!turned && item->bytes > 0 && (uintptr_t)data % align == 0) {
         oxi_atomic_add(&file->references, 1);
         storage = oxi_storage_borrow(ox_cpu(), (void *)(uintptr_t)data, item->bytes, oxi_item_released, file);
-        if (!storage) oxi_file_release(file);
-        else storage->read_only = true;
+        if (!storage)
+            oxi_file_release(file);
+        else
+            storage->read_only = true;
     } else {
         storage = oxi_storage_new(ox_cpu(), item->bytes);
         if (!data) data = nothing;
-        if (storage && turned) oxi_copy_swapped(storage->data, data, item->bytes, unit);
-        else if (storage) memcpy(storage->data, data, item->bytes);
+        if (storage && turned)
+            oxi_copy_swapped(storage->data, data, item->bytes, unit);
+        else if (storage)
+            memcpy(storage->data, data, item->bytes);
     }
     if (!storage) return NULL;
     ox_tensor *t = oxi_item_over(file, item, storage);

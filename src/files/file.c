@@ -2,15 +2,15 @@
  * The table of formats is here; higher rooms add rows while the program runs.
  * ox_file is counted: tensors that lie in the mapping keep it open after ox_close. */
 
-/* ---- formats ----------------------------------------------------------------------------------------------------- */
+/* ---- formats ----------------------------------------------------------------------------------------- */
 
 #define OXI_MOST_FORMATS 24
-static const oxi_format *oxi_formats[OXI_MOST_FORMATS] = {
-    &oxi_format_gguf, &oxi_format_npy, &oxi_format_npz, &oxi_format_shards, &oxi_format_safetensors};
+static const oxi_format *oxi_formats[OXI_MOST_FORMATS] = {&oxi_format_gguf, &oxi_format_npy, &oxi_format_npz,
+                                                          &oxi_format_shards, &oxi_format_safetensors};
 static int64_t oxi_format_count = 5;
 static oxi_file_region_fn oxi_regions[8];
 static int64_t oxi_region_count;
-static oxi_lock oxi_format_lock;         /* guards all four */
+static oxi_lock oxi_format_lock; /* guards all four */
 
 static OXI_UNUSED bool oxi_file_register(const oxi_format *format) {
     oxi_lock_take(&oxi_format_lock);
@@ -42,7 +42,7 @@ static const oxi_format *oxi_find_format(const oxi_file_part *part) {
     return found;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------- */
 
 static ox_file *oxi_file_new(ox_device *device) {
     ox_file *file = (ox_file *)oxi_calloc(1, sizeof *file);
@@ -57,16 +57,21 @@ static ox_file *oxi_file_read(ox_file *file) {
     const oxi_file_part *part = &file->parts[0];
     ox_status status;
     file->format = oxi_find_format(part);
-    if (file->format) status = file->format->open(file);
-    else if (part->mapping.bytes == 0) status = oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX, "the file is empty");
-    else status = oxi_file_fail(OX_ERR_FORMAT, file, 0, 0, "neither the first bytes nor the name are of a known format "
-                                "(GGUF, safetensors, npy, npz)");
+    if (file->format)
+        status = file->format->open(file);
+    else if (part->mapping.bytes == 0)
+        status = oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX, "the file is empty");
+    else
+        status = oxi_file_fail(OX_ERR_FORMAT, file, 0, 0,
+                               "neither the first bytes nor the name are of a known format "
+                               "(GGUF, safetensors, npy, npz)");
     if (status == OX_OK) status = oxi_file_index(file);
     for (size_t i = 0; i < file->item_count && status == OX_OK; i++) {
         if (!file->items[i].unsupported) break;
         if (i + 1 == file->item_count)
-            status = oxi_file_fail(OX_ERR_UNSUPPORTED, file, 0, SIZE_MAX, "nothing in it can be loaded: array %s: %s",
-                                   oxi_quote(file->items[0].name, strlen(file->items[0].name)).text, file->items[0].unsupported);
+            status = oxi_file_fail(OX_ERR_UNSUPPORTED, file, 0, SIZE_MAX,
+                                   "nothing in it can be loaded: array %s: %s",
+                                   OXI_QUOTE(file->items[0].name), file->items[0].unsupported);
     }
     if (status == OX_OK) return file;
     oxi_file_free(file);
@@ -75,9 +80,9 @@ static ox_file *oxi_file_read(ox_file *file) {
 
 /* What a folder holds. */
 typedef struct oxi_folder {
-    char name[256];              /* of the index, or of the only safetensors file */
+    char name[256]; /* of the index, or of the only safetensors file */
     int indexes, files;
-    bool model;                  /* name is model.safetensors.index.json, which wins */
+    bool model; /* name is model.safetensors.index.json, which wins */
 } oxi_folder;
 
 static void oxi_folder_visit(void *user, const char *name) {
@@ -86,8 +91,10 @@ static void oxi_folder_visit(void *user, const char *name) {
     if ((!index && !file) || strlen(name) >= sizeof folder->name) return;
     bool model = strcmp(name, "model.safetensors.index.json") == 0;
     bool first = index ? folder->indexes == 0 : folder->indexes == 0 && folder->files == 0;
-    if (index) folder->indexes++;
-    else folder->files++;
+    if (index)
+        folder->indexes++;
+    else
+        folder->files++;
     if (folder->model || (!first && !model)) return;
     folder->model = model;
     strcpy(folder->name, name);
@@ -101,7 +108,9 @@ static ox_status oxi_map_folder(ox_file *file, const char *path) {
     if (status != OX_OK) return status;
     bool clear = folder.model || folder.indexes == 1 || (folder.indexes == 0 && folder.files == 1);
     if (!clear)
-        return oxi_fail(OX_ERR_NOT_FOUND, "%s: a folder with %d safetensors files and %d indexes of shards: nothing, or no one thing, to open",
+        return oxi_fail(OX_ERR_NOT_FOUND,
+                        "%s: a folder with %d safetensors files and %d indexes of shards: nothing, or no one "
+                        "thing, to open",
                         oxi_path_text(path), folder.files, folder.indexes);
     size_t bytes = strlen(path) + strlen(folder.name) + 2;
     char *whole = (char *)oxi_alloc(bytes);
@@ -125,7 +134,8 @@ OX_API ox_file *ox_open(const char *path, ox_device *device) {
     return NULL;
 }
 
-static OXI_UNUSED ox_file *oxi_open_memory(const char *label, const void *data, size_t bytes, ox_device *device) {
+static OXI_UNUSED ox_file *oxi_open_memory(const char *label, const void *data, size_t bytes,
+                                           ox_device *device) {
     static const unsigned char nothing = 0;
     ox_file *file = oxi_file_new(device);
     if (!file) return NULL;
@@ -148,7 +158,7 @@ OX_API void ox_close(ox_file *file) {
     if (file) oxi_file_release(file);
 }
 
-/* ---- what is inside ------------------------------------------------------------------------------------------------ */
+/* ---- what is inside ---------------------------------------------------------------------------------- */
 
 OX_API const char *ox_file_format(const ox_file *file) { return file ? file->format->name : "none"; }
 OX_API int64_t ox_file_count(const ox_file *file) { return file ? (int64_t)file->item_count : 0; }
@@ -157,13 +167,16 @@ OX_API const char *ox_file_name(const ox_file *file, int64_t index) {
     return file && index >= 0 && index < (int64_t)file->item_count ? file->items[index].name : NULL;
 }
 
-OX_API bool ox_file_has(const ox_file *file, const char *name) { return file && name && oxi_file_find(file, name) >= 0; }
+OX_API bool ox_file_has(const ox_file *file, const char *name) {
+    return file && name && oxi_file_find(file, name) >= 0;
+}
 
 OX_API ox_status ox_file_entry_at(const ox_file *file, int64_t index, ox_file_entry *out) {
     if (!file || !out) return oxi_fail(OX_ERR_ARG, "file_entry_at: no file or nowhere to write");
     memset(out, 0, sizeof *out);
     if (index < 0 || index >= (int64_t)file->item_count)
-        return oxi_fail(OX_ERR_INDEX, "%s: entry %lld of %lld", oxi_path_text(file->parts[0].path), (long long)index, (long long)file->item_count);
+        return oxi_fail(OX_ERR_INDEX, "%s: entry %lld of %lld", oxi_path_text(file->parts[0].path),
+                        (long long)index, (long long)file->item_count);
     const oxi_file_item *item = &file->items[index];
     out->name = item->name;
     out->dtype = (ox_dtype)item->dtype;
@@ -182,7 +195,8 @@ static ox_tensor *oxi_load_region(ox_file *file, const oxi_file_item *item) {
     int64_t count = oxi_region_count;
     memcpy(regions, oxi_regions, sizeof regions);
     oxi_lock_give(&oxi_format_lock);
-    for (int64_t i = 0; i < count && !storage; i++) storage = regions[i](file->device, part->path, item->offset, item->bytes);
+    for (int64_t i = 0; i < count && !storage; i++)
+        storage = regions[i](file->device, part->path, item->offset, item->bytes);
     if (!storage) return NULL;
     ox_tensor *t = oxi_item_over(file, item, storage);
     oxi_storage_release(storage);
@@ -191,8 +205,8 @@ static ox_tensor *oxi_load_region(ox_file *file, const oxi_file_item *item) {
 
 static ox_tensor *oxi_load_item(ox_file *file, const oxi_file_item *item) {
     if (item->unsupported) {
-        (void)oxi_file_fail(OX_ERR_UNSUPPORTED, file, item->part, item->at, "tensor %s: %s", oxi_quote(item->name, strlen(item->name)).text,
-                            item->unsupported);
+        (void)oxi_file_fail(OX_ERR_UNSUPPORTED, file, item->part, item->at, "tensor %s: %s",
+                            OXI_QUOTE(item->name), item->unsupported);
         return NULL;
     }
     if (file->format->load) return file->format->load(file, item);
@@ -204,8 +218,8 @@ static ox_tensor *oxi_load_item(ox_file *file, const oxi_file_item *item) {
 OX_API ox_tensor *ox_load_at(ox_file *file, int64_t index) {
     if (!file) return OXI_FAIL_NULL(OX_ERR_ARG, "load: no file");
     if (index < 0 || index >= (int64_t)file->item_count)
-        return OXI_FAIL_NULL(OX_ERR_NOT_FOUND, "%s: tensor %lld of %lld", oxi_path_text(file->parts[0].path), (long long)index,
-                             (long long)file->item_count);
+        return OXI_FAIL_NULL(OX_ERR_NOT_FOUND, "%s: tensor %lld of %lld", oxi_path_text(file->parts[0].path),
+                             (long long)index, (long long)file->item_count);
     return oxi_load_item(file, &file->items[index]);
 }
 
@@ -213,7 +227,8 @@ OX_API ox_tensor *ox_load(ox_file *file, const char *name) {
     if (!file || !name) return OXI_FAIL_NULL(OX_ERR_ARG, "load: no file or no name");
     int64_t index = oxi_file_find(file, name);
     if (index < 0)
-        return OXI_FAIL_NULL(OX_ERR_NOT_FOUND, "%s: no tensor %s", oxi_path_text(file->parts[0].path), oxi_quote(name, strlen(name)).text);
+        return OXI_FAIL_NULL(OX_ERR_NOT_FOUND, "%s: no tensor %s", oxi_path_text(file->parts[0].path),
+                             OXI_QUOTE(name));
     return oxi_load_item(file, &file->items[index]);
 }
 
@@ -221,13 +236,16 @@ OX_API ox_tensor *ox_load_file(const char *path) {
     ox_tensor *t = NULL;
     ox_file *file = ox_open(path, NULL);
     if (!file) return NULL;
-    if (file->item_count == 1) t = oxi_load_item(file, &file->items[0]);
-    else (void)oxi_fail(OX_ERR_ARG, "%s: holds %lld tensors; ox_load_file is for files of one", oxi_path_text(path), (long long)file->item_count);
+    if (file->item_count == 1)
+        t = oxi_load_item(file, &file->items[0]);
+    else
+        (void)oxi_fail(OX_ERR_ARG, "%s: holds %lld tensors; ox_load_file is for files of one",
+                       oxi_path_text(path), (long long)file->item_count);
     ox_close(file);
     return t;
 }
 
-/* ---- metadata -------------------------------------------------------------------------------------------------------- */
+/* ---- metadata ---------------------------------------------------------------------------------------- */
 
 OX_API int64_t ox_meta_count(const ox_file *file) { return file ? (int64_t)file->meta_count : 0; }
 
@@ -268,7 +286,9 @@ OX_API ox_meta ox_meta_find(const ox_file *file, const char *key) {
 OX_API ox_meta ox_meta_at(const ox_file *file, const ox_meta *array, int64_t index) {
     ox_meta out;
     memset(&out, 0, sizeof out);
-    if (!file || !array || array->type != OX_META_ARRAY || !array->array || index < 0 || index >= array->count) return out;
+    if (!file || !array || array->type != OX_META_ARRAY || !array->array || index < 0 ||
+        index >= array->count)
+        return out;
     const oxi_meta_array *from = (const oxi_meta_array *)array->array;
     out.key = array->key;
     if (from->inner) {
@@ -286,7 +306,8 @@ OX_API ox_meta ox_meta_at(const ox_file *file, const ox_meta *array, int64_t ind
 
 OX_API int64_t ox_meta_int(const ox_file *file, const char *key, int64_t otherwise) {
     ox_meta meta = ox_meta_find(file, key);
-    bool fits = meta.type == OX_META_INT || meta.type == OX_META_BOOL || (meta.type == OX_META_UINT && meta.i >= 0);
+    bool fits =
+        meta.type == OX_META_INT || meta.type == OX_META_BOOL || (meta.type == OX_META_UINT && meta.i >= 0);
     return fits ? meta.i : otherwise;
 }
 

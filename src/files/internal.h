@@ -1,10 +1,10 @@
-/* Inside the files room: what an open file is, what a format offers, and the JSON and zip readers under the formats.
- * A format is a row of functions; opening fills the file's directory (items and metadata), loading is shared.
- * Higher rooms register formats and region readers of their own here. */
+/* Inside the files room: what an open file is, what a format offers, and the JSON and zip readers under
+ * the formats. A format is a row of functions; opening fills the file's directory (items and metadata),
+ * loading is shared. Higher rooms register formats and region readers of their own here. */
 #ifndef OX_FILES_INTERNAL_H
 #define OX_FILES_INTERNAL_H
 
-/* ---- what an open file is (files/directory.c) ---------------------------------------------------------------- */
+/* ---- what an open file is (files/directory.c) -------------------------------------------------------- */
 
 /* One mapped file; a sharded model has several. */
 typedef struct oxi_file_part {
@@ -13,7 +13,8 @@ typedef struct oxi_file_part {
     bool borrowed;               /* the caller's memory: not unmapped */
 } oxi_file_part;
 
-/* One array of a file: where its numbers lie and how to read them. Names and shapes lie in the file's arena. */
+/* One array of a file: where its numbers lie and how to read them. Names and shapes lie in the file's
+ * arena. */
 typedef struct oxi_file_item {
     const char *name;
     const int64_t *shape;        /* row-major, ndim numbers */
@@ -61,41 +62,45 @@ struct ox_file {
     void *state;                 /* the format's own */
 };
 
-/* A format. open reads parts[0] (mapped) and may add parts; what it has put into `file` is freed by the caller when it
- * fails, apart from `state`, which close frees in every case. */
+/* A format. open reads parts[0] (mapped) and may add parts; what it has put into `file` is freed by the
+ * caller when it fails, apart from `state`, which close frees in every case. */
 typedef struct oxi_format {
     const char *name;
     const char *extension;       /* ".gguf": decides when no content is known */
     bool (*probe)(const unsigned char *data, size_t bytes);
     ox_status (*open)(ox_file *file);
-    ox_tensor *(*load)(ox_file *file, const oxi_file_item *item);    /* NULL = the numbers lie in the part as they are */
-    void (*close)(ox_file *file);                                    /* NULL = no state */
+    /* NULL = the numbers lie in the part as they are */
+    ox_tensor *(*load)(ox_file *file, const oxi_file_item *item);
+    void (*close)(ox_file *file); /* NULL = no state */
 } oxi_format;
 
 /* Adds a format, asked before those that are there; `format` must stay. False when the table is full. */
 static bool oxi_file_register(const oxi_format *format);
 
-/* A device that reads files itself makes a storage over bytes [offset, offset + bytes) of the file at `path`; it
- * returns NULL with no error recorded for devices that are not its own. Asked for devices other than the CPU. */
+/* A device that reads files itself makes a storage over bytes [offset, offset + bytes) of the file at
+ * `path`; it returns NULL with no error recorded for devices that are not its own. Asked for devices
+ * other than the CPU. */
 typedef ox_storage *(*oxi_file_region_fn)(ox_device *device, const char *path, size_t offset, size_t bytes);
 static bool oxi_file_register_region(oxi_file_region_fn region);
 
-/* ox_open over memory that stays as it is until the file and its tensors are gone. `label` is the name in messages. */
+/* ox_open over memory that stays as it is until the file and its tensors are gone. `label` is the name in
+ * messages. */
 static ox_file *oxi_open_memory(const char *label, const void *data, size_t bytes, ox_device *device);
 
 /* Records "path: offset N: words" (no offset when at is SIZE_MAX) and returns status. */
-static ox_status oxi_file_fail(ox_status status, const ox_file *file, size_t part, size_t at, const char *format, ...)
-    OXI_PRINTF(5, 6);
+static ox_status oxi_file_fail(ox_status status, const ox_file *file, size_t part, size_t at,
+                               const char *format, ...) OXI_PRINTF(5, 6);
 /* The end of a path that is too long for a message. */
 static const char *oxi_path_text(const char *path);
 /* A name from a file made fit for a message: 'name', cut after 60 bytes, control characters as '?'. */
 typedef struct oxi_quoted { char text[72]; } oxi_quoted;
 static oxi_quoted oxi_quote(const char *name, size_t length);
+#define OXI_QUOTE(name) oxi_quote(name, strlen(name)).text
 
 /* Memory that lives as long as the file. Small alignment (8). NULL and OX_ERR_NOMEM when there is none. */
 static void *oxi_file_take(ox_file *file, size_t bytes);
-/* Room for `need` records of `each` bytes: the block, moved when it had to grow (to the double when not `exact`);
- * NULL leaves it as it was. *room counts records. */
+/* Room for `need` records of `each` bytes: the block, moved when it had to grow (to the double when not
+ * `exact`); NULL leaves it as it was. *room counts records. */
 static void *oxi_grow(void *memory, size_t *room, size_t need, size_t each, bool exact);
 /* New cleared records at the end, or NULL. */
 static oxi_file_part *oxi_file_add_part(ox_file *file);
@@ -104,9 +109,11 @@ static oxi_meta_item *oxi_file_add_meta(ox_file *file);
 /* Maps the file at `path` as a new part. */
 static ox_status oxi_file_map_part(ox_file *file, const char *path);
 /* Describes a plain array; false when a size overflows. bytes receives the size of its numbers. */
-static bool oxi_item_shape(oxi_file_item *item, ox_dtype dtype, int ndim, const int64_t *shape, size_t *bytes);
+static bool oxi_item_shape(oxi_file_item *item, ox_dtype dtype, int ndim, const int64_t *shape,
+                           size_t *bytes);
 
-/* Sorts indexes 0..count-1 by compare (merge sort: stable, no worst case); scratch has room for count as well. */
+/* Sorts indexes 0..count-1 by compare (merge sort: stable, no worst case); scratch has room for count as
+ * well. */
 typedef int (*oxi_compare_fn)(const void *user, uint32_t a, uint32_t b);
 static void oxi_sort_indexes(uint32_t *order, uint32_t *scratch, uint32_t count, oxi_compare_fn compare,
                              const void *user);
@@ -117,18 +124,19 @@ static uint16_t oxi_read_u16(const unsigned char *p);
 static uint32_t oxi_read_u32(const unsigned char *p);
 static uint64_t oxi_read_u64(const unsigned char *p);
 static bool oxi_big_endian_host(void);
-/* Copies bytes with the order inside each unit of 1, 2, 4 or 8 bytes turned round; `to` may lie before `from`. */
+/* Copies bytes with the order inside each unit of 1, 2, 4 or 8 bytes turned round; `to` may lie before
+ * `from`. */
 static void oxi_copy_swapped(void *to, const void *from, size_t bytes, size_t unit);
 /* Bytes that turn round together: half an element for complex types. */
 static size_t oxi_swap_unit(ox_dtype dtype);
 
-/* A tensor over the item's numbers, which lie at `data` (inside the file's mapping): zero copy where alignment and
- * byte order allow, else a copy. */
+/* A tensor over the item's numbers, which lie at `data` (inside the file's mapping): zero copy where
+ * alignment and byte order allow, else a copy. */
 static ox_tensor *oxi_item_tensor(ox_file *file, const oxi_file_item *item, const unsigned char *data);
 /* A tensor over `storage` (contiguous numbers from its start), on the file's device. */
 static ox_tensor *oxi_item_over(ox_file *file, const oxi_file_item *item, ox_storage *storage);
 
-/* ---- the system (files/paths.c) ------------------------------------------------------------------------------- */
+/* ---- the system (files/paths.c) ---------------------------------------------------------------------- */
 
 typedef void (*oxi_folder_fn)(void *user, const char *name);
 static bool oxi_is_folder(const char *path);
@@ -143,7 +151,7 @@ static long long oxi_process_id(void);
 static size_t oxi_folder_length(const char *path);
 static bool oxi_ends_with(const char *text, const char *ending);
 
-/* ---- writing (files/output.c) --------------------------------------------------------------------------------- */
+/* ---- writing (files/output.c) ------------------------------------------------------------------------ */
 
 /* A file that appears under its name only when it is whole. */
 typedef struct oxi_output {
@@ -170,11 +178,11 @@ static ox_status oxi_check_names(const char *op, const char *const *names, int64
 /* t on the host and contiguous; a reference the caller releases. NULL in gives OX_ERR_ARG. */
 static ox_tensor *oxi_writable(const char *op, ox_tensor *t);
 
-/* ---- JSON (files/json.c) --------------------------------------------------------------------------------------- */
+/* ---- JSON (files/json.c) ----------------------------------------------------------------------------- */
 
 typedef enum oxi_json_type {
-    OXI_JSON_END = 0, OXI_JSON_ERROR, OXI_JSON_NULL, OXI_JSON_BOOL, OXI_JSON_INT, OXI_JSON_FLOAT, OXI_JSON_STRING,
-    OXI_JSON_KEY, OXI_JSON_ARRAY, OXI_JSON_ARRAY_END, OXI_JSON_OBJECT, OXI_JSON_OBJECT_END
+    OXI_JSON_END = 0, OXI_JSON_ERROR, OXI_JSON_NULL, OXI_JSON_BOOL, OXI_JSON_INT, OXI_JSON_FLOAT,
+    OXI_JSON_STRING, OXI_JSON_KEY, OXI_JSON_ARRAY, OXI_JSON_ARRAY_END, OXI_JSON_OBJECT, OXI_JSON_OBJECT_END
 } oxi_json_type;
 
 /* Reads a text token by token (RFC 8259, strictly; at most 64 levels). No memory, no recursion. */
@@ -200,8 +208,8 @@ static bool oxi_json_is(const oxi_json_reader *reader, const char *text);
 /* After ARRAY or OBJECT: reads up to its end. False on error. */
 static bool oxi_json_skip(oxi_json_reader *reader);
 
-/* A whole text as an array of nodes in text order. Node 0 is the root. Elements of an array follow it one after the
- * other; members of an object are a KEY node and the value after it. */
+/* A whole text as an array of nodes in text order. Node 0 is the root. Elements of an array follow it one
+ * after the other; members of an object are a KEY node and the value after it. */
 typedef struct oxi_json_node {
     uint32_t type;               /* oxi_json_type, NULL to OBJECT */
     uint32_t at;                 /* byte of the text */
@@ -217,7 +225,8 @@ typedef struct oxi_json {
     size_t strings_bytes;
 } oxi_json;
 
-/* label starts messages. Fails with OX_ERR_FORMAT (where and why in words) or OX_ERR_NOMEM and leaves nothing. */
+/* label starts messages. Fails with OX_ERR_FORMAT (where and why in words) or OX_ERR_NOMEM and leaves
+ * nothing. */
 static ox_status oxi_json_parse(const char *label, const char *text, size_t length, oxi_json *out);
 static void oxi_json_free(oxi_json *json);
 /* Value of a member; 0 (the root) when `object` is none or has no such key. The first of several. */
@@ -225,7 +234,7 @@ static uint32_t oxi_json_find(const oxi_json *json, uint32_t object, const char 
 /* KEY node of an object that repeats an earlier one; 0 when all differ. OX_ERR_NOMEM through *status. */
 static uint32_t oxi_json_duplicate(const oxi_json *json, uint32_t object, ox_status *status);
 
-/* ---- zip and inflate (files/zip.c) ------------------------------------------------------------------------------- */
+/* ---- zip and inflate (files/zip.c) ------------------------------------------------------------------- */
 
 typedef struct oxi_zip_member {
     ox_text name;
@@ -247,9 +256,9 @@ static void oxi_zip_close(oxi_zip *zip);
 /* The first `bytes` (at most unpacked) of a member; the CRC is checked when that is all of it. */
 static ox_status oxi_zip_read(const ox_file *file, const oxi_zip_member *member, void *out, size_t bytes);
 static uint32_t oxi_crc32(uint32_t crc, const void *data, size_t bytes);       /* start with 0 */
-/* Deflate (RFC 1951): fills out[0, bytes) and stops there or at the end of the stream; *made says how far it got and
- * *finished whether the stream ended. NULL or the cause of failure. */
-static const char *oxi_inflate(const unsigned char *in, size_t in_bytes, unsigned char *out, size_t bytes, size_t *made,
-                               bool *finished);
+/* Deflate (RFC 1951): fills out[0, bytes) and stops there or at the end of the stream; *made says how far
+ * it got and *finished whether the stream ended. NULL or the cause of failure. */
+static const char *oxi_inflate(const unsigned char *in, size_t in_bytes, unsigned char *out, size_t bytes,
+                               size_t *made, bool *finished);
 
 #endif

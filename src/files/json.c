@@ -6,8 +6,12 @@
 
 /* What may come next. */
 enum {
-    OXI_JSON_WANT_VALUE, OXI_JSON_WANT_VALUE_OR_END, OXI_JSON_WANT_KEY, OXI_JSON_WANT_KEY_OR_END,
-    OXI_JSON_WANT_COMMA, OXI_JSON_WANT_NOTHING
+    OXI_JSON_WANT_VALUE,
+    OXI_JSON_WANT_VALUE_OR_END,
+    OXI_JSON_WANT_KEY,
+    OXI_JSON_WANT_KEY_OR_END,
+    OXI_JSON_WANT_COMMA,
+    OXI_JSON_WANT_NOTHING
 };
 
 static OXI_UNUSED void oxi_json_start(oxi_json_reader *reader, const char *text, size_t length) {
@@ -25,14 +29,15 @@ static oxi_json_type oxi_json_error(oxi_json_reader *reader, size_t at, const ch
     return OXI_JSON_ERROR;
 }
 
-/* ---- strings --------------------------------------------------------------------------------------------------- */
+/* ---- strings ----------------------------------------------------------------------------------------- */
 
 /* Length of the UTF-8 sequence at p, which has `left` bytes; 0 = not well-formed (Unicode 15, table 3-7). */
 static size_t oxi_utf8_length(const unsigned char *p, size_t left) {
     unsigned char lead = p[0], low = 0x80, high = 0xBF;
     size_t more;
     if (lead < 0x80) return 1;
-    if (lead >= 0xC2 && lead <= 0xDF) more = 1;
+    if (lead >= 0xC2 && lead <= 0xDF)
+        more = 1;
     else if (lead >= 0xE0 && lead <= 0xEF) {
         more = 2;
         if (lead == 0xE0) low = 0xA0;
@@ -41,7 +46,8 @@ static size_t oxi_utf8_length(const unsigned char *p, size_t left) {
         more = 3;
         if (lead == 0xF0) low = 0x90;
         if (lead == 0xF4) high = 0x8F;
-    } else return 0;
+    } else
+        return 0;
     if (left <= more || p[1] < low || p[1] > high) return 0;
     for (size_t i = 2; i <= more; i++)
         if (p[i] < 0x80 || p[i] > 0xBF) return 0;
@@ -78,7 +84,7 @@ static int32_t oxi_json_escape(const char *p, const char *end, size_t *used) {
     int32_t code = oxi_json_hex4(p + 2, end);
     *used = 6;
     if (code < 0xD800 || code > 0xDFFF) return code;
-    if (code > 0xDBFF || end - p < 12 || p[6] != '\\' || p[7] != 'u') return -1;      /* half of a pair */
+    if (code > 0xDBFF || end - p < 12 || p[6] != '\\' || p[7] != 'u') return -1; /* half of a pair */
     int32_t low = oxi_json_hex4(p + 8, end);
     *used = 12;
     return low < 0xDC00 || low > 0xDFFF ? -1 : 0x10000 + (code - 0xD800) * 0x400 + (low - 0xDC00);
@@ -87,11 +93,21 @@ static int32_t oxi_json_escape(const char *p, const char *end, size_t *used) {
 static size_t oxi_utf8_write(int32_t code, char *out) {
     unsigned char b[4];
     size_t count;
-    if (code < 0x80) { b[0] = (unsigned char)code; count = 1; }
-    else if (code < 0x800) { b[0] = (unsigned char)(0xC0 | code >> 6); count = 2; }
-    else if (code < 0x10000) { b[0] = (unsigned char)(0xE0 | code >> 12); count = 3; }
-    else { b[0] = (unsigned char)(0xF0 | code >> 18); count = 4; }
-    for (size_t i = count - 1, shift = 0; i > 0; i--, shift += 6) b[i] = (unsigned char)(0x80 | ((code >> shift) & 0x3F));
+    if (code < 0x80) {
+        b[0] = (unsigned char)code;
+        count = 1;
+    } else if (code < 0x800) {
+        b[0] = (unsigned char)(0xC0 | code >> 6);
+        count = 2;
+    } else if (code < 0x10000) {
+        b[0] = (unsigned char)(0xE0 | code >> 12);
+        count = 3;
+    } else {
+        b[0] = (unsigned char)(0xF0 | code >> 18);
+        count = 4;
+    }
+    for (size_t i = count - 1, shift = 0; i > 0; i--, shift += 6)
+        b[i] = (unsigned char)(0x80 | ((code >> shift) & 0x3F));
     memcpy(out, b, count);
     return count;
 }
@@ -133,7 +149,10 @@ static OXI_UNUSED size_t oxi_json_decode(const oxi_json_reader *reader, char *ou
     const char *p = reader->raw, *end = p + reader->raw_length;
     char *start = out;
     while (p < end) {
-        if (*p != '\\') { *out++ = *p++; continue; }
+        if (*p != '\\') {
+            *out++ = *p++;
+            continue;
+        }
         size_t used = 0;
         out += oxi_utf8_write(oxi_json_escape(p, end, &used), out);
         p += used;
@@ -146,8 +165,10 @@ static OXI_UNUSED bool oxi_json_is(const oxi_json_reader *reader, const char *te
     while (p < end) {
         char bytes[4];
         size_t used = 1, count = 1;
-        if (*p == '\\') count = oxi_utf8_write(oxi_json_escape(p, end, &used), bytes);
-        else bytes[0] = *p;
+        if (*p == '\\')
+            count = oxi_utf8_write(oxi_json_escape(p, end, &used), bytes);
+        else
+            bytes[0] = *p;
         for (size_t i = 0; i < count; i++, text++)
             if (*text == 0 || *text != bytes[i]) return false;
         p += used;
@@ -155,18 +176,21 @@ static OXI_UNUSED bool oxi_json_is(const oxi_json_reader *reader, const char *te
     return *text == 0;
 }
 
-/* ---- numbers --------------------------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------------- */
 
-#define OXI_JSON_DIGITS 800      /* more significant digits than a double needs to be rounded correctly (767) */
+#define OXI_JSON_DIGITS 800 /* more significant digits than a double needs to be rounded correctly (767) */
 
-/* Value of the digits [p, end), which hold at most one '.', times 10^exponent: strtod on digits without a point, which
- * every locale reads alike. */
+/* Value of the digits [p, end), which hold at most one '.', times 10^exponent: strtod on digits without a
+ * point, which every locale reads alike. */
 static double oxi_json_double(const char *p, const char *end, int64_t exponent) {
     char buffer[OXI_JSON_DIGITS + 32];
     size_t count = 0;
     bool point = false;
     for (; p < end; p++) {
-        if (*p == '.') { point = true; continue; }
+        if (*p == '.') {
+            point = true;
+            continue;
+        }
         bool kept = (count > 0 || *p != '0') && count < OXI_JSON_DIGITS;
         if (kept) buffer[count++] = *p;
         if (point && (kept || count == 0)) exponent--;
@@ -200,11 +224,14 @@ static oxi_json_type oxi_json_number(oxi_json_reader *reader) {
     if (negative) p++;
     digits = p;
     if (p >= end || !oxi_is_digit(*p)) return oxi_json_error(reader, reader->at, "number without digits");
-    if (*p == '0') p++;
-    else while (p < end && oxi_is_digit(*p)) p++;
+    if (*p == '0')
+        p++;
+    else
+        while (p < end && oxi_is_digit(*p)) p++;
     if (p < end && *p == '.') {
         whole = false;
-        if (++p >= end || !oxi_is_digit(*p)) return oxi_json_error(reader, reader->at, "number without digits after its point");
+        if (++p >= end || !oxi_is_digit(*p))
+            return oxi_json_error(reader, reader->at, "number without digits after its point");
         while (p < end && oxi_is_digit(*p)) p++;
     }
     whole_end = p;
@@ -212,12 +239,14 @@ static oxi_json_type oxi_json_number(oxi_json_reader *reader) {
         whole = false;
         bool minus = ++p < end && *p == '-';
         if (p < end && (*p == '-' || *p == '+')) p++;
-        if (p >= end || !oxi_is_digit(*p)) return oxi_json_error(reader, reader->at, "number without digits in its exponent");
+        if (p >= end || !oxi_is_digit(*p))
+            return oxi_json_error(reader, reader->at, "number without digits in its exponent");
         for (; p < end && oxi_is_digit(*p); p++)
             if (exponent < 1000000000) exponent = exponent * 10 + (*p - '0');
         if (minus) exponent = -exponent;
     }
-    if (p < end && (oxi_is_digit(*p) || *p == '.')) return oxi_json_error(reader, reader->at, "number starts with 0");
+    if (p < end && (oxi_is_digit(*p) || *p == '.'))
+        return oxi_json_error(reader, reader->at, "number starts with 0");
     reader->at = (size_t)(p - reader->text);
     if (whole && oxi_json_int(digits, p, negative, &reader->i)) {
         reader->f = (double)reader->i;
@@ -229,7 +258,7 @@ static oxi_json_type oxi_json_number(oxi_json_reader *reader) {
     return OXI_JSON_FLOAT;
 }
 
-/* ---- tokens ---------------------------------------------------------------------------------------------------- */
+/* ---- tokens ------------------------------------------------------------------------------------------ */
 
 static bool oxi_json_word(oxi_json_reader *reader, const char *word) {
     size_t length = strlen(word);
@@ -243,7 +272,8 @@ static bool oxi_json_in_object(const oxi_json_reader *reader) {
 }
 
 static oxi_json_type oxi_json_open(oxi_json_reader *reader, bool object) {
-    if (reader->depth == OXI_JSON_MAX_DEPTH) return oxi_json_error(reader, reader->at, "nested deeper than 64 levels");
+    if (reader->depth == OXI_JSON_MAX_DEPTH)
+        return oxi_json_error(reader, reader->at, "nested deeper than 64 levels");
     uint64_t bit = (uint64_t)1 << reader->depth++;
     reader->objects = object ? reader->objects | bit : reader->objects & ~bit;
     reader->expect = object ? OXI_JSON_WANT_KEY_OR_END : OXI_JSON_WANT_VALUE_OR_END;
@@ -299,7 +329,8 @@ static oxi_json_type oxi_json_next(oxi_json_reader *reader) {
         return oxi_json_error(reader, reader->at, "text ends early");
     }
     char c = reader->text[reader->at];
-    if (reader->expect == OXI_JSON_WANT_NOTHING) return oxi_json_error(reader, reader->at, "text after the end");
+    if (reader->expect == OXI_JSON_WANT_NOTHING)
+        return oxi_json_error(reader, reader->at, "text after the end");
     if (reader->expect != OXI_JSON_WANT_KEY && reader->expect != OXI_JSON_WANT_VALUE &&
         c == (oxi_json_in_object(reader) ? '}' : ']'))
         return oxi_json_shut(reader);
@@ -323,7 +354,7 @@ static OXI_UNUSED bool oxi_json_skip(oxi_json_reader *reader) {
     return true;
 }
 
-/* ---- documents ------------------------------------------------------------------------------------------------- */
+/* ---- documents --------------------------------------------------------------------------------------- */
 
 static OXI_UNUSED void oxi_json_free(oxi_json *json) {
     oxi_free(json->nodes, json->room * sizeof *json->nodes);
@@ -333,7 +364,7 @@ static OXI_UNUSED void oxi_json_free(oxi_json *json) {
 
 /* Reads all tokens of `reader` into nodes. OX_ERR_FORMAT is left to the caller to put into words. */
 static ox_status oxi_json_build(oxi_json_reader *reader, oxi_json *json) {
-    uint32_t stack[OXI_JSON_MAX_DEPTH];              /* open arrays and objects */
+    uint32_t stack[OXI_JSON_MAX_DEPTH]; /* open arrays and objects */
     size_t used = 0;
     for (;;) {
         oxi_json_type type = oxi_json_next(reader);
@@ -342,7 +373,8 @@ static ox_status oxi_json_build(oxi_json_reader *reader, oxi_json *json) {
         if (type == OXI_JSON_ARRAY_END || type == OXI_JSON_OBJECT_END) {
             uint32_t opened = stack[reader->depth];
             json->nodes[opened].next = (uint32_t)json->count;
-            if (opened > 0 && json->nodes[opened - 1].type == OXI_JSON_KEY) json->nodes[opened - 1].next = (uint32_t)json->count;
+            if (opened > 0 && json->nodes[opened - 1].type == OXI_JSON_KEY)
+                json->nodes[opened - 1].next = (uint32_t)json->count;
             continue;
         }
         void *grown = oxi_grow(json->nodes, &json->room, json->count + 1, sizeof *json->nodes, false);
@@ -351,32 +383,39 @@ static ox_status oxi_json_build(oxi_json_reader *reader, oxi_json *json) {
         uint32_t index = (uint32_t)json->count++;
         oxi_json_node *node = &json->nodes[index];
         bool opens = type == OXI_JSON_ARRAY || type == OXI_JSON_OBJECT;
-        int level = reader->depth - (opens ? 1 : 0);     /* how many lists it lies in */
+        int level = reader->depth - (opens ? 1 : 0); /* how many lists it lies in */
         memset(node, 0, sizeof *node);
         node->type = (uint32_t)type;
         node->at = (uint32_t)reader->start;
-        node->next = type == OXI_JSON_KEY ? 0 : index + 1;           /* a key's is set by its value */
+        node->next = type == OXI_JSON_KEY ? 0 : index + 1; /* a key's is set by its value */
         if (type == OXI_JSON_STRING || type == OXI_JSON_KEY) {
             node->value.text = json->strings + used;
             node->length = (uint32_t)oxi_json_decode(reader, json->strings + used);
             used += node->length;
             json->strings[used++] = 0;
-        } else if (type == OXI_JSON_FLOAT) node->value.f = reader->f;
-        else if (type == OXI_JSON_INT || type == OXI_JSON_BOOL) node->value.i = reader->i;
-        if (opens) stack[reader->depth - 1] = index;
-        else if (index > 0 && node[-1].type == OXI_JSON_KEY && type != OXI_JSON_KEY) node[-1].next = index + 1;
+        } else if (type == OXI_JSON_FLOAT)
+            node->value.f = reader->f;
+        else if (type == OXI_JSON_INT || type == OXI_JSON_BOOL)
+            node->value.i = reader->i;
+        if (opens)
+            stack[reader->depth - 1] = index;
+        else if (index > 0 && node[-1].type == OXI_JSON_KEY && type != OXI_JSON_KEY)
+            node[-1].next = index + 1;
         if (level > 0 && type != OXI_JSON_KEY) json->nodes[stack[level - 1]].length++;
     }
 }
 
-static OXI_UNUSED ox_status oxi_json_parse(const char *label, const char *text, size_t length, oxi_json *out) {
+static OXI_UNUSED ox_status oxi_json_parse(const char *label, const char *text, size_t length,
+                                           oxi_json *out) {
     oxi_json_reader reader;
     memset(out, 0, sizeof *out);
-    if (length >= UINT32_MAX / 2)
-        return oxi_fail(OX_ERR_FORMAT, "%s: JSON of more than 2 GiB", label);
-    out->strings_bytes = length ? length : 1;        /* quotes make room for the final zeros */
+    if (length >= UINT32_MAX / 2) return oxi_fail(OX_ERR_FORMAT, "%s: JSON of more than 2 GiB", label);
+    out->strings_bytes = length ? length : 1; /* quotes make room for the final zeros */
     out->strings = (char *)oxi_alloc(out->strings_bytes);
-    if (!out->strings) { memset(out, 0, sizeof *out); return OX_ERR_NOMEM; }
+    if (!out->strings) {
+        memset(out, 0, sizeof *out);
+        return OX_ERR_NOMEM;
+    }
     oxi_json_start(&reader, text, length);
     ox_status status = oxi_json_build(&reader, out);
     if (status != OX_OK) oxi_json_free(out);
@@ -389,11 +428,15 @@ static OXI_UNUSED uint32_t oxi_json_find(const oxi_json *json, uint32_t object, 
     if (object >= json->count || json->nodes[object].type != OXI_JSON_OBJECT) return 0;
     size_t length = strlen(key);
     for (uint32_t i = object + 1; i < json->nodes[object].next; i = json->nodes[i].next)
-        if (json->nodes[i].length == length && memcmp(json->nodes[i].value.text, key, length) == 0) return i + 1;
+        if (json->nodes[i].length == length && memcmp(json->nodes[i].value.text, key, length) == 0)
+            return i + 1;
     return 0;
 }
 
-typedef struct oxi_json_keys { const oxi_json *json; const uint32_t *keys; } oxi_json_keys;
+typedef struct oxi_json_keys {
+    const oxi_json *json;
+    const uint32_t *keys;
+} oxi_json_keys;
 
 static int oxi_json_compare_keys(const void *user, uint32_t a, uint32_t b) {
     const oxi_json_keys *keys = (const oxi_json_keys *)user;
@@ -406,9 +449,13 @@ static OXI_UNUSED uint32_t oxi_json_duplicate(const oxi_json *json, uint32_t obj
     *status = OX_OK;
     if (members < 2) return 0;
     uint32_t *keys = (uint32_t *)oxi_calloc(members, 3 * sizeof *keys);
-    if (!keys) { *status = OX_ERR_NOMEM; return 0; }
+    if (!keys) {
+        *status = OX_ERR_NOMEM;
+        return 0;
+    }
     uint32_t *order = keys + members;
-    for (uint32_t i = object + 1; i < json->nodes[object].next && count < members; i = json->nodes[i].next) keys[count++] = i;
+    for (uint32_t i = object + 1; i < json->nodes[object].next && count < members; i = json->nodes[i].next)
+        keys[count++] = i;
     oxi_json_keys user = {json, keys};
     oxi_sort_indexes(order, order + members, count, oxi_json_compare_keys, &user);
     for (uint32_t i = 1; i < count && !found; i++)

@@ -1,6 +1,6 @@
-/* Writing files whole or not at all: to a temporary name beside the target, flushed to the disk, then renamed.
- * The first failure sticks, so writers need one check at the end.
- * Called by the writers of every format. */
+/* Writing files whole or not at all: to a temporary name beside the target, flushed to the disk, then
+ * renamed. The first failure sticks, so writers need one check at the end. Called by the writers of every
+ * format. */
 
 static void oxi_output_drop(oxi_output *output) {
     if (output->stream) fclose(output->stream);
@@ -12,7 +12,8 @@ static void oxi_output_drop(oxi_output *output) {
 
 static ox_status oxi_output_failed(oxi_output *output, const char *what) {
     if (output->status == OX_OK)
-        output->status = oxi_fail(OX_ERR_IO, "%s: cannot be %s: %s", oxi_path_text(output->path), what, strerror(errno));
+        output->status =
+            oxi_fail(OX_ERR_IO, "%s: cannot be %s: %s", oxi_path_text(output->path), what, strerror(errno));
     return output->status;
 }
 
@@ -27,7 +28,7 @@ static ox_status oxi_output_open(oxi_output *output, const char *path) {
     output->temporary = (char *)oxi_alloc(output->temporary_bytes);
     if (!output->path || !output->temporary) {
         oxi_free(output->temporary, output->temporary_bytes);
-        output->temporary = NULL;                    /* nothing to remove yet */
+        output->temporary = NULL; /* nothing to remove yet */
         oxi_output_drop(output);
         return output->status = OX_ERR_NOMEM;
     }
@@ -97,10 +98,12 @@ static int oxi_compare_given(const void *user, uint32_t a, uint32_t b) {
 }
 
 static ox_status oxi_check_names(const char *op, const char *const *names, int64_t count) {
-    if (count < 0 || count > INT32_MAX || (count > 0 && !names)) return oxi_fail(OX_ERR_ARG, "%s: no names", op);
+    if (count < 0 || count > INT32_MAX || (count > 0 && !names))
+        return oxi_fail(OX_ERR_ARG, "%s: no names", op);
     for (int64_t i = 0; i < count; i++)
         if (!names[i] || !names[i][0] || strlen(names[i]) > 65000)
-            return oxi_fail(OX_ERR_ARG, "%s: name %lld is missing, empty or longer than 65000 bytes", op, (long long)i);
+            return oxi_fail(OX_ERR_ARG, "%s: name %lld is missing, empty or longer than 65000 bytes", op,
+                            (long long)i);
     size_t bytes = (size_t)count * 2 * sizeof(uint32_t);
     uint32_t *order = (uint32_t *)oxi_alloc(bytes);
     if (!order) return OX_ERR_NOMEM;
@@ -109,7 +112,7 @@ static ox_status oxi_check_names(const char *op, const char *const *names, int64
     for (int64_t i = 1; i < count && status == OX_OK; i++) {
         const char *name = names[order[i]];
         if (strcmp(name, names[order[i - 1]]) == 0)
-            status = oxi_fail(OX_ERR_ARG, "%s: name %s is given twice", op, oxi_quote(name, strlen(name)).text);
+            status = oxi_fail(OX_ERR_ARG, "%s: name %s is given twice", op, OXI_QUOTE(name));
     }
     oxi_free(order, bytes);
     return status;

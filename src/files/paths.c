@@ -1,12 +1,12 @@
-/* What the files room asks of the system beyond mapping: folders, and creating, flushing, renaming, removing files.
- * Paths are bytes on POSIX and UTF-8 on Windows.
- * Called by files/output.c and files/file.c. */
+/* What the files room asks of the system beyond mapping: folders, and creating, flushing, renaming,
+ * removing files. Paths are bytes on POSIX and UTF-8 on Windows. Called by files/output.c and
+ * files/file.c. */
 
 #if defined(OXI_POSIX)
 
 #include <dirent.h>
 #ifndef __cplusplus
-int fsync(int file);             /* hidden by strict C */
+int fsync(int file); /* hidden by strict C */
 #endif
 
 static bool oxi_is_folder(const char *path) {
@@ -68,10 +68,12 @@ static ox_status oxi_list_folder(const char *path, oxi_folder_fn visit, void *us
         wide[length] = L'\\', wide[length + 1] = L'*', wide[length + 2] = 0;
         found = FindFirstFileW(wide, &entry);
     }
-    if (found == INVALID_HANDLE_VALUE) return oxi_fail(OX_ERR_IO, "%s: cannot be listed", oxi_path_text(path));
+    if (found == INVALID_HANDLE_VALUE)
+        return oxi_fail(OX_ERR_IO, "%s: cannot be listed", oxi_path_text(path));
     do {
         char name[4 * MAX_PATH];
-        if (WideCharToMultiByte(CP_UTF8, 0, entry.cFileName, -1, name, (int)sizeof name, NULL, NULL) > 0) visit(user, name);
+        if (WideCharToMultiByte(CP_UTF8, 0, entry.cFileName, -1, name, (int)sizeof name, NULL, NULL) > 0)
+            visit(user, name);
     } while (FindNextFileW(found, &entry));
     FindClose(found);
     return OX_OK;

@@ -1,38 +1,60 @@
-/* safetensors, single and sharded: 8 bytes of header length, a JSON header, then the numbers without a gap.
- * Everything that the reference reader refuses is refused: holes, overlaps, sizes that do not fit, repeated names.
- * Rows of the table in files/file.c; source: safetensors/src/tensor.rs. */
+/* safetensors, single and sharded: 8 bytes of header length, a JSON header, then the numbers without a
+ * gap. Everything that the reference reader refuses is refused: holes, overlaps, sizes that do not fit,
+ * repeated names. Rows of the table in files/file.c; source: safetensors/src/tensor.rs. */
 
 #define OXI_SAFETENSORS_HEADER_MOST 100000000u
 
-/* The dtypes of the format in its own order (writers put later ones first), with bits an element. Those without an
- * ox_dtype can be listed, not loaded. */
-typedef struct oxi_safetensors_dtype { const char *name; int bits; ox_dtype dtype; } oxi_safetensors_dtype;
+/* The dtypes of the format in its own order (writers put later ones first), with bits an element. Those
+ * without an ox_dtype can be listed, not loaded. */
+typedef struct oxi_safetensors_dtype {
+    const char *name;
+    int bits;
+    ox_dtype dtype;
+} oxi_safetensors_dtype;
 static const oxi_safetensors_dtype oxi_safetensors_dtypes[] = {
-    {"BOOL", 8, OX_BOOL}, {"F4", 4, OX_DTYPE_NONE}, {"F6_E2M3", 6, OX_DTYPE_NONE}, {"F6_E3M2", 6, OX_DTYPE_NONE},
-    {"U8", 8, OX_U8}, {"I8", 8, OX_I8}, {"F8_E5M2", 8, OX_F8_E5M2}, {"F8_E4M3", 8, OX_F8_E4M3},
-    {"F8_E8M0", 8, OX_DTYPE_NONE}, {"F8_E4M3FNUZ", 8, OX_DTYPE_NONE}, {"F8_E5M2FNUZ", 8, OX_DTYPE_NONE},
-    {"I16", 16, OX_I16}, {"U16", 16, OX_U16}, {"F16", 16, OX_F16}, {"BF16", 16, OX_BF16}, {"I32", 32, OX_I32},
-    {"U32", 32, OX_U32}, {"F32", 32, OX_F32}, {"C64", 64, OX_C64}, {"F64", 64, OX_F64}, {"I64", 64, OX_I64},
+    {"BOOL", 8, OX_BOOL},
+    {"F4", 4, OX_DTYPE_NONE},
+    {"F6_E2M3", 6, OX_DTYPE_NONE},
+    {"F6_E3M2", 6, OX_DTYPE_NONE},
+    {"U8", 8, OX_U8},
+    {"I8", 8, OX_I8},
+    {"F8_E5M2", 8, OX_F8_E5M2},
+    {"F8_E4M3", 8, OX_F8_E4M3},
+    {"F8_E8M0", 8, OX_DTYPE_NONE},
+    {"F8_E4M3FNUZ", 8, OX_DTYPE_NONE},
+    {"F8_E5M2FNUZ", 8, OX_DTYPE_NONE},
+    {"I16", 16, OX_I16},
+    {"U16", 16, OX_U16},
+    {"F16", 16, OX_F16},
+    {"BF16", 16, OX_BF16},
+    {"I32", 32, OX_I32},
+    {"U32", 32, OX_U32},
+    {"F32", 32, OX_F32},
+    {"C64", 64, OX_C64},
+    {"F64", 64, OX_F64},
+    {"I64", 64, OX_I64},
     {"U64", 64, OX_U64},
 };
 enum { OXI_SAFETENSORS_DTYPES = (int)(sizeof oxi_safetensors_dtypes / sizeof oxi_safetensors_dtypes[0]) };
 
-/* ---- the header -------------------------------------------------------------------------------------------------- */
+/* ---- the header -------------------------------------------------------------------------------------- */
 
 /* A header being read: bytes 8 to 8 + json.length of a part. */
 typedef struct oxi_header {
     ox_file *file;
     size_t part;
-    size_t start;                /* of the text in the part */
+    size_t start; /* of the text in the part */
     oxi_json_reader json;
 } oxi_header;
 
 static ox_status oxi_header_fail(const oxi_header *header, const char *name, const char *cause) {
     const oxi_json_reader *json = &header->json;
     size_t at = header->start + json->start;
-    if (json->error) return oxi_file_fail(OX_ERR_FORMAT, header->file, header->part, at, "JSON: %s", json->error);
+    if (json->error)
+        return oxi_file_fail(OX_ERR_FORMAT, header->file, header->part, at, "JSON: %s", json->error);
     if (!name) return oxi_file_fail(OX_ERR_FORMAT, header->file, header->part, at, "%s", cause);
-    return oxi_file_fail(OX_ERR_FORMAT, header->file, header->part, at, "tensor %s: %s", oxi_quote(name, strlen(name)).text, cause);
+    return oxi_file_fail(OX_ERR_FORMAT, header->file, header->part, at, "tensor %s: %s", OXI_QUOTE(name),
+                         cause);
 }
 
 /* The token's string in the file's arena, ending with a 0. */
@@ -45,7 +67,8 @@ static char *oxi_header_text(oxi_header *header, size_t *length) {
 }
 
 static ox_status oxi_header_metadata(oxi_header *header) {
-    if (oxi_json_next(&header->json) != OXI_JSON_OBJECT) return oxi_header_fail(header, NULL, "__metadata__ is no object");
+    if (oxi_json_next(&header->json) != OXI_JSON_OBJECT)
+        return oxi_header_fail(header, NULL, "__metadata__ is no object");
     for (;;) {
         oxi_json_type type = oxi_json_next(&header->json);
         size_t key_length, length;
@@ -53,7 +76,8 @@ static ox_status oxi_header_metadata(oxi_header *header) {
         if (type != OXI_JSON_KEY) return oxi_header_fail(header, NULL, "__metadata__: expected a key");
         char *key = oxi_header_text(header, &key_length);
         if (!key) return OX_ERR_NOMEM;
-        if (oxi_json_next(&header->json) != OXI_JSON_STRING) return oxi_header_fail(header, NULL, "__metadata__: value is no string");
+        if (oxi_json_next(&header->json) != OXI_JSON_STRING)
+            return oxi_header_fail(header, NULL, "__metadata__: value is no string");
         char *text = oxi_header_text(header, &length);
         oxi_meta_item *meta = text ? oxi_file_add_meta(header->file) : NULL;
         if (!meta) return OX_ERR_NOMEM;
@@ -65,16 +89,18 @@ static ox_status oxi_header_metadata(oxi_header *header) {
     }
 }
 
-/* A list of integers >= 0 into out[most]; *count says how many there were, also beyond most; *product (NULL = not
- * wanted) is theirs. NULL or what is wrong. */
-static const char *oxi_header_numbers(oxi_header *header, int64_t *out, int most, int *count, int64_t *product) {
+/* A list of integers >= 0 into out[most]; *count says how many there were, also beyond most; *product
+ * (NULL = not wanted) is theirs. NULL or what is wrong. */
+static const char *oxi_header_numbers(oxi_header *header, int64_t *out, int most, int *count,
+                                      int64_t *product) {
     *count = 0;
     if (product) *product = 1;
     if (oxi_json_next(&header->json) != OXI_JSON_ARRAY) return "is no list";
     for (;;) {
         oxi_json_type type = oxi_json_next(&header->json);
         if (type == OXI_JSON_ARRAY_END) return NULL;
-        if (type != OXI_JSON_INT || header->json.i < 0) return "holds something other than integers from 0 to 2^63";
+        if (type != OXI_JSON_INT || header->json.i < 0)
+            return "holds something other than integers from 0 to 2^63";
         if (*count < most) out[*count] = header->json.i;
         if (*count < INT32_MAX) ++*count;
         if (product && !oxi_mul_i64(*product, header->json.i, product)) return "has a product that overflows";
@@ -83,19 +109,22 @@ static const char *oxi_header_numbers(oxi_header *header, int64_t *out, int most
 
 /* What an entry says. */
 typedef struct oxi_entry {
-    const oxi_safetensors_dtype *row;        /* NULL = dtype not seen */
+    const oxi_safetensors_dtype *row; /* NULL = dtype not seen */
     int64_t shape[OX_MAX_DIMS], offsets[2], elements;
-    int ndim;                                /* -1 = shape not seen */
-    bool placed;                             /* data_offsets seen */
+    int ndim;    /* -1 = shape not seen */
+    bool placed; /* data_offsets seen */
 } oxi_entry;
 
 static ox_status oxi_header_dtype(oxi_header *header, const char *name, oxi_entry *entry) {
-    if (oxi_json_next(&header->json) != OXI_JSON_STRING) return oxi_header_fail(header, name, "dtype is no string");
+    if (oxi_json_next(&header->json) != OXI_JSON_STRING)
+        return oxi_header_fail(header, name, "dtype is no string");
     for (int i = 0; i < OXI_SAFETENSORS_DTYPES; i++)
-        if (oxi_json_is(&header->json, oxi_safetensors_dtypes[i].name)) entry->row = &oxi_safetensors_dtypes[i];
+        if (oxi_json_is(&header->json, oxi_safetensors_dtypes[i].name))
+            entry->row = &oxi_safetensors_dtypes[i];
     if (entry->row) return OX_OK;
-    return oxi_file_fail(OX_ERR_FORMAT, header->file, header->part, header->start + header->json.start, "tensor %s: dtype %s is not known",
-                         oxi_quote(name, strlen(name)).text, oxi_quote(header->json.raw, header->json.raw_length).text);
+    return oxi_file_fail(OX_ERR_FORMAT, header->file, header->part, header->start + header->json.start,
+                         "tensor %s: dtype %s is not known", OXI_QUOTE(name),
+                         oxi_quote(header->json.raw, header->json.raw_length).text);
 }
 
 /* One member of an entry; its key is the current token. */
@@ -120,7 +149,8 @@ static ox_status oxi_header_field(oxi_header *header, const char *name, oxi_entr
     } else {
         oxi_json_type type = oxi_json_next(&header->json);
         bool list = type == OXI_JSON_ARRAY || type == OXI_JSON_OBJECT;
-        if (type == OXI_JSON_ERROR || (list && !oxi_json_skip(&header->json))) return oxi_header_fail(header, name, "bad JSON");
+        if (type == OXI_JSON_ERROR || (list && !oxi_json_skip(&header->json)))
+            return oxi_header_fail(header, name, "bad JSON");
         return OX_OK;
     }
     if (!cause) return OX_OK;
@@ -129,21 +159,29 @@ static ox_status oxi_header_field(oxi_header *header, const char *name, oxi_entr
 }
 
 /* Makes an item of what an entry says; offsets are still relative to the data, which has `room` bytes. */
-static ox_status oxi_header_item(oxi_header *header, const char *name, size_t at, const oxi_entry *entry, size_t room) {
+static ox_status oxi_header_item(oxi_header *header, const char *name, size_t at, const oxi_entry *entry,
+                                 size_t room) {
     ox_file *file = header->file;
     oxi_quoted quoted = oxi_quote(name, strlen(name));
     int64_t bits = 0, begin = entry->offsets[0], end = entry->offsets[1];
     if (!entry->row || entry->ndim < 0 || !entry->placed)
         return oxi_file_fail(OX_ERR_FORMAT, file, header->part, at, "tensor %s: %s is missing", quoted.text,
-                             !entry->row ? "dtype" : entry->ndim < 0 ? "shape" : "data_offsets");
-    if (begin > end) return oxi_file_fail(OX_ERR_FORMAT, file, header->part, at, "tensor %s: data_offsets [%lld,%lld] run backwards",
-                                          quoted.text, (long long)begin, (long long)end);
+                             !entry->row       ? "dtype"
+                             : entry->ndim < 0 ? "shape"
+                                               : "data_offsets");
+    if (begin > end)
+        return oxi_file_fail(OX_ERR_FORMAT, file, header->part, at,
+                             "tensor %s: data_offsets [%lld,%lld] run backwards", quoted.text,
+                             (long long)begin, (long long)end);
     if ((uint64_t)end > room)
-        return oxi_file_fail(OX_ERR_FORMAT, file, header->part, at, "tensor %s: data_offsets [%lld,%lld] reach beyond the %llu bytes of data",
+        return oxi_file_fail(OX_ERR_FORMAT, file, header->part, at,
+                             "tensor %s: data_offsets [%lld,%lld] reach beyond the %llu bytes of data",
                              quoted.text, (long long)begin, (long long)end, (unsigned long long)room);
     if (!oxi_mul_i64(entry->elements, entry->row->bits, &bits) || bits % 8 != 0 || bits / 8 != end - begin)
-        return oxi_file_fail(OX_ERR_FORMAT, file, header->part, at, "tensor %s: %lld elements of %s are not the %lld bytes of data_offsets",
-                             quoted.text, (long long)entry->elements, entry->row->name, (long long)(end - begin));
+        return oxi_file_fail(OX_ERR_FORMAT, file, header->part, at,
+                             "tensor %s: %lld elements of %s are not the %lld bytes of data_offsets",
+                             quoted.text, (long long)entry->elements, entry->row->name,
+                             (long long)(end - begin));
     oxi_file_item *item = oxi_file_add_item(file);
     int64_t *shape = (int64_t *)oxi_file_take(file, sizeof entry->shape);
     size_t bytes = 0;
@@ -158,11 +196,14 @@ static ox_status oxi_header_item(oxi_header *header, const char *name, size_t at
     if (entry->ndim > OX_MAX_DIMS || entry->row->dtype == OX_DTYPE_NONE) {
         char *why = (char *)oxi_file_take(file, 64);
         if (!why) return OX_ERR_NOMEM;
-        if (entry->ndim > OX_MAX_DIMS) snprintf(why, 64, "it has %d dims (at most %d)", entry->ndim, OX_MAX_DIMS);
-        else snprintf(why, 64, "dtype %s is not supported", entry->row->name);
+        if (entry->ndim > OX_MAX_DIMS)
+            snprintf(why, 64, "it has %d dims (at most %d)", entry->ndim, OX_MAX_DIMS);
+        else
+            snprintf(why, 64, "dtype %s is not supported", entry->row->name);
         item->unsupported = why;
     } else if (!oxi_item_shape(item, entry->row->dtype, entry->ndim, shape, &bytes))
-        return oxi_file_fail(OX_ERR_FORMAT, file, header->part, at, "tensor %s: shape %s has more elements than memory can hold", quoted.text,
+        return oxi_file_fail(OX_ERR_FORMAT, file, header->part, at,
+                             "tensor %s: shape %s has more elements than memory can hold", quoted.text,
                              oxi_shape_text(entry->ndim, shape));
     return OX_OK;
 }
@@ -196,7 +237,8 @@ static int oxi_compare_places(const void *user, uint32_t a, uint32_t b) {
 /* Puts the items of one part into the order of their data. */
 static ox_status oxi_header_sort(oxi_file_item *items, size_t count) {
     bool sorted = true;
-    for (size_t i = 1; i < count; i++) sorted = sorted && oxi_compare_places(items, (uint32_t)(i - 1), (uint32_t)i) <= 0;
+    for (size_t i = 1; i < count; i++)
+        sorted = sorted && oxi_compare_places(items, (uint32_t)(i - 1), (uint32_t)i) <= 0;
     if (sorted) return OX_OK;
     uint32_t *order = (uint32_t *)oxi_calloc(count, 2 * sizeof *order);
     oxi_file_item *moved = (oxi_file_item *)oxi_calloc(count, sizeof *moved);
@@ -215,21 +257,25 @@ static ox_status oxi_header_sort(oxi_file_item *items, size_t count) {
 static ox_status oxi_header_place(oxi_header *header, size_t first, size_t data, size_t room) {
     ox_file *file = header->file;
     size_t end = 0, count = file->item_count - first;
-    if (count > UINT32_MAX / 2) return oxi_file_fail(OX_ERR_FORMAT, file, header->part, SIZE_MAX, "more than 2^31 tensors");
+    if (count > UINT32_MAX / 2)
+        return oxi_file_fail(OX_ERR_FORMAT, file, header->part, SIZE_MAX, "more than 2^31 tensors");
     oxi_file_item *items = file->items + first;
     ox_status status = count ? oxi_header_sort(items, count) : OX_OK;
     if (status != OX_OK) return status;
     for (size_t i = 0; i < count; i++) {
         oxi_file_item *item = &items[i];
         if (item->offset != end)
-            return oxi_file_fail(OX_ERR_FORMAT, file, header->part, item->at, "tensor %s: data starts at %llu, %s the one before it at %llu",
-                                 oxi_quote(item->name, strlen(item->name)).text, (unsigned long long)item->offset,
-                                 item->offset < end ? "inside" : "behind a hole after", (unsigned long long)end);
+            return oxi_file_fail(OX_ERR_FORMAT, file, header->part, item->at,
+                                 "tensor %s: data starts at %llu, %s the one before it at %llu",
+                                 OXI_QUOTE(item->name), (unsigned long long)item->offset,
+                                 item->offset < end ? "inside" : "behind a hole after",
+                                 (unsigned long long)end);
         end += item->bytes;
         item->offset += data;
     }
     if (end != room)
-        return oxi_file_fail(OX_ERR_FORMAT, file, header->part, data + end, "%llu bytes follow the last tensor", (unsigned long long)(room - end));
+        return oxi_file_fail(OX_ERR_FORMAT, file, header->part, data + end,
+                             "%llu bytes follow the last tensor", (unsigned long long)(room - end));
     return OX_OK;
 }
 
@@ -237,20 +283,24 @@ static ox_status oxi_header_place(oxi_header *header, size_t first, size_t data,
 static ox_status oxi_safetensors_read(ox_file *file, size_t part) {
     const oxi_mapping *map = &file->parts[part].mapping;
     size_t first = file->item_count;
-    if (map->bytes < 8) return oxi_file_fail(OX_ERR_FORMAT, file, part, map->bytes, "safetensors header is cut short");
+    if (map->bytes < 8)
+        return oxi_file_fail(OX_ERR_FORMAT, file, part, map->bytes, "safetensors header is cut short");
     uint64_t length = oxi_read_u64(map->data);
     if (length > OXI_SAFETENSORS_HEADER_MOST)
-        return oxi_file_fail(OX_ERR_FORMAT, file, part, 0, "header length is %llu (at most %u)", (unsigned long long)length, OXI_SAFETENSORS_HEADER_MOST);
+        return oxi_file_fail(OX_ERR_FORMAT, file, part, 0, "header length is %llu (at most %u)",
+                             (unsigned long long)length, OXI_SAFETENSORS_HEADER_MOST);
     if (length > map->bytes - 8)
-        return oxi_file_fail(OX_ERR_FORMAT, file, part, 0, "header length is %llu, but the file ends after %llu bytes", (unsigned long long)length,
-                             (unsigned long long)map->bytes);
+        return oxi_file_fail(OX_ERR_FORMAT, file, part, 0,
+                             "header length is %llu, but the file ends after %llu bytes",
+                             (unsigned long long)length, (unsigned long long)map->bytes);
     size_t data = 8 + (size_t)length, room = map->bytes - data;
     oxi_header header;
     header.file = file;
     header.part = part;
     header.start = 8;
     oxi_json_start(&header.json, (const char *)map->data + 8, (size_t)length);
-    if (length == 0 || map->data[8] != '{') return oxi_file_fail(OX_ERR_FORMAT, file, part, 8, "header does not start with '{'");
+    if (length == 0 || map->data[8] != '{')
+        return oxi_file_fail(OX_ERR_FORMAT, file, part, 8, "header does not start with '{'");
     (void)oxi_json_next(&header.json);
     for (;;) {
         oxi_json_type type = oxi_json_next(&header.json);
@@ -259,22 +309,31 @@ static ox_status oxi_safetensors_read(ox_file *file, size_t part) {
         ox_status status = oxi_header_entry(&header, room);
         if (status != OX_OK) return status;
     }
-    if (oxi_json_next(&header.json) != OXI_JSON_END) return oxi_header_fail(&header, NULL, "text after the header");
+    if (oxi_json_next(&header.json) != OXI_JSON_END)
+        return oxi_header_fail(&header, NULL, "text after the header");
     return oxi_header_place(&header, first, data, room);
 }
 
-static bool oxi_safetensors_probe(const unsigned char *data, size_t bytes) { return bytes >= 9 && data[8] == '{'; }
+static bool oxi_safetensors_probe(const unsigned char *data, size_t bytes) {
+    return bytes >= 9 && data[8] == '{';
+}
 static ox_status oxi_safetensors_open(ox_file *file) { return oxi_safetensors_read(file, 0); }
-static const oxi_format oxi_format_safetensors = {"safetensors", ".safetensors", oxi_safetensors_probe, oxi_safetensors_open, NULL, NULL};
+static const oxi_format oxi_format_safetensors = {"safetensors",        ".safetensors", oxi_safetensors_probe,
+                                                  oxi_safetensors_open, NULL,           NULL};
 
-/* ---- shards ------------------------------------------------------------------------------------------------------ */
+/* ---- shards ------------------------------------------------------------------------------------------ */
 
 /* A line of weight_map: which shard holds a tensor. */
-typedef struct oxi_shard_line { const char *name, *shard; size_t at; uint32_t part; bool found; } oxi_shard_line;
+typedef struct oxi_shard_line {
+    const char *name, *shard;
+    size_t at;
+    uint32_t part;
+    bool found;
+} oxi_shard_line;
 typedef struct oxi_shard_map {
     oxi_shard_line *lines;
     size_t count, room;
-    uint32_t *order, *scratch;   /* count each, one block */
+    uint32_t *order, *scratch; /* count each, one block */
 } oxi_shard_map;
 
 static int oxi_compare_shards(const void *user, uint32_t a, uint32_t b) {
@@ -287,9 +346,11 @@ static int oxi_compare_lines(const void *user, uint32_t a, uint32_t b) {
     return strcmp(lines[a].name, lines[b].name);
 }
 
-/* "weight_map": {"tensor": "file", ...}. A file is a bare name, so that an index cannot point out of its folder. */
+/* "weight_map": {"tensor": "file", ...}. A file is a bare name, so that an index cannot point out of its
+ * folder. */
 static ox_status oxi_shards_weight_map(oxi_header *header, oxi_shard_map *map) {
-    if (oxi_json_next(&header->json) != OXI_JSON_OBJECT) return oxi_header_fail(header, NULL, "weight_map is no object");
+    if (oxi_json_next(&header->json) != OXI_JSON_OBJECT)
+        return oxi_header_fail(header, NULL, "weight_map is no object");
     for (;;) {
         oxi_json_type type = oxi_json_next(&header->json);
         size_t name_length, shard_length, at = header->json.start;
@@ -297,11 +358,13 @@ static ox_status oxi_shards_weight_map(oxi_header *header, oxi_shard_map *map) {
         if (type != OXI_JSON_KEY) return oxi_header_fail(header, NULL, "weight_map: expected a key");
         char *name = oxi_header_text(header, &name_length);
         if (!name) return OX_ERR_NOMEM;
-        if (oxi_json_next(&header->json) != OXI_JSON_STRING) return oxi_header_fail(header, name, "its shard is no string");
+        if (oxi_json_next(&header->json) != OXI_JSON_STRING)
+            return oxi_header_fail(header, name, "its shard is no string");
         char *shard = oxi_header_text(header, &shard_length);
         if (!shard) return OX_ERR_NOMEM;
         if (strlen(name) != name_length) return oxi_header_fail(header, name, "its name holds a zero byte");
-        if (!shard[0] || strlen(shard) != shard_length || strpbrk(shard, "/\\:") || strcmp(shard, ".") == 0 || strcmp(shard, "..") == 0)
+        if (!shard[0] || strlen(shard) != shard_length || strpbrk(shard, "/\\:") || strcmp(shard, ".") == 0 ||
+            strcmp(shard, "..") == 0)
             return oxi_header_fail(header, name, "its shard is no plain file name");
         void *grown = oxi_grow(map->lines, &map->room, map->count + 1, sizeof *map->lines, false);
         if (!grown) return OX_ERR_NOMEM;
@@ -316,7 +379,8 @@ static ox_status oxi_shards_weight_map(oxi_header *header, oxi_shard_map *map) {
 
 /* "metadata": {...}: plain values become metadata of the file. */
 static ox_status oxi_shards_metadata(oxi_header *header) {
-    if (oxi_json_next(&header->json) != OXI_JSON_OBJECT) return oxi_header_fail(header, NULL, "metadata is no object");
+    if (oxi_json_next(&header->json) != OXI_JSON_OBJECT)
+        return oxi_header_fail(header, NULL, "metadata is no object");
     for (;;) {
         oxi_json_type type = oxi_json_next(&header->json);
         size_t key_length, length = 0;
@@ -337,10 +401,14 @@ static ox_status oxi_shards_metadata(oxi_header *header) {
         meta->key = key;
         meta->key_length = (uint32_t)key_length;
         meta->data = text;
-        meta->type = type == OXI_JSON_STRING ? OX_META_STRING : type == OXI_JSON_BOOL ? OX_META_BOOL
-                     : type == OXI_JSON_INT ? OX_META_INT : OX_META_FLOAT;
-        if (type == OXI_JSON_FLOAT) meta->value.f = header->json.f;
-        else meta->value.i = type == OXI_JSON_STRING ? (int64_t)length : header->json.i;
+        meta->type = type == OXI_JSON_STRING ? OX_META_STRING
+                     : type == OXI_JSON_BOOL ? OX_META_BOOL
+                     : type == OXI_JSON_INT  ? OX_META_INT
+                                             : OX_META_FLOAT;
+        if (type == OXI_JSON_FLOAT)
+            meta->value.f = header->json.f;
+        else
+            meta->value.i = type == OXI_JSON_STRING ? (int64_t)length : header->json.i;
     }
 }
 
@@ -351,7 +419,8 @@ static ox_status oxi_shards_index(ox_file *file, oxi_shard_map *map) {
     header.part = 0;
     header.start = 0;
     oxi_json_start(&header.json, (const char *)file->parts[0].mapping.data, file->parts[0].mapping.bytes);
-    if (oxi_json_next(&header.json) != OXI_JSON_OBJECT) return oxi_header_fail(&header, NULL, "index is no object");
+    if (oxi_json_next(&header.json) != OXI_JSON_OBJECT)
+        return oxi_header_fail(&header, NULL, "index is no object");
     for (;;) {
         oxi_json_type type = oxi_json_next(&header.json);
         ox_status status = OX_OK;
@@ -366,12 +435,16 @@ static ox_status oxi_shards_index(ox_file *file, oxi_shard_map *map) {
         } else {
             type = oxi_json_next(&header.json);
             bool list = type == OXI_JSON_ARRAY || type == OXI_JSON_OBJECT;
-            if (type == OXI_JSON_ERROR || (list && !oxi_json_skip(&header.json))) return oxi_header_fail(&header, NULL, "bad JSON");
+            if (type == OXI_JSON_ERROR || (list && !oxi_json_skip(&header.json)))
+                return oxi_header_fail(&header, NULL, "bad JSON");
         }
         if (status != OX_OK) return status;
     }
-    if (oxi_json_next(&header.json) != OXI_JSON_END) return oxi_header_fail(&header, NULL, "text after the index");
-    return seen ? OX_OK : oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX, "a JSON file without a weight_map: no index of safetensors shards");
+    if (oxi_json_next(&header.json) != OXI_JSON_END)
+        return oxi_header_fail(&header, NULL, "text after the index");
+    return seen ? OX_OK
+                : oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX,
+                                "a JSON file without a weight_map: no index of safetensors shards");
 }
 
 /* Maps the shard and reads its header. */
@@ -391,7 +464,8 @@ static ox_status oxi_shards_open_one(ox_file *file, const char *shard) {
 static ox_status oxi_shards_open_all(ox_file *file, oxi_shard_map *map) {
     oxi_sort_indexes(map->order, map->scratch, (uint32_t)map->count, oxi_compare_shards, map->lines);
     for (size_t i = 0; i < map->count; i++) {
-        oxi_shard_line *line = &map->lines[map->order[i]], *before = i ? &map->lines[map->order[i - 1]] : NULL;
+        oxi_shard_line *line = &map->lines[map->order[i]],
+                       *before = i ? &map->lines[map->order[i - 1]] : NULL;
         if (!before || strcmp(before->shard, line->shard) != 0) {
             ox_status status = oxi_shards_open_one(file, line->shard);
             if (status != OX_OK) return status;
@@ -408,7 +482,8 @@ static ox_status oxi_shards_select(ox_file *file, oxi_shard_map *map) {
     for (size_t i = 1; i < map->count; i++) {
         const oxi_shard_line *line = &map->lines[map->order[i]];
         if (oxi_compare_lines(map->lines, map->order[i - 1], map->order[i]) == 0)
-            return oxi_file_fail(OX_ERR_FORMAT, file, 0, line->at, "weight_map names tensor %s twice", oxi_quote(line->name, strlen(line->name)).text);
+            return oxi_file_fail(OX_ERR_FORMAT, file, 0, line->at, "weight_map names tensor %s twice",
+                                 OXI_QUOTE(line->name));
     }
     for (size_t i = 0; i < file->item_count; i++) {
         oxi_file_item *item = &file->items[i];
@@ -416,27 +491,30 @@ static ox_status oxi_shards_select(ox_file *file, oxi_shard_map *map) {
         for (size_t low = 0, high = map->count; low < high && !line;) {
             size_t middle = low + (high - low) / 2;
             int order = strcmp(map->lines[map->order[middle]].name, item->name);
-            if (order == 0) line = &map->lines[map->order[middle]];
-            else if (order < 0) low = middle + 1;
-            else high = middle;
+            if (order == 0)
+                line = &map->lines[map->order[middle]];
+            else if (order < 0)
+                low = middle + 1;
+            else
+                high = middle;
         }
         if (line && line->part == item->part) {
             if (line->found)
                 return oxi_file_fail(OX_ERR_FORMAT, file, item->part, item->at, "tensor name %s occurs twice",
-                                     oxi_quote(item->name, strlen(item->name)).text);
+                                     OXI_QUOTE(item->name));
             line->found = true;
             file->items[kept++] = *item;
         } else {
-            oxi_log(OX_LOG_INFO, "%s: tensor %s is left out: weight_map does not place it here", oxi_path_text(file->parts[item->part].path),
-                    oxi_quote(item->name, strlen(item->name)).text);
+            oxi_log(OX_LOG_INFO, "%s: tensor %s is left out: weight_map does not place it here",
+                    oxi_path_text(file->parts[item->part].path), OXI_QUOTE(item->name));
         }
     }
     file->item_count = kept;
     for (size_t i = 0; i < map->count; i++) {
         const oxi_shard_line *line = &map->lines[i];
         if (!line->found)
-            return oxi_file_fail(OX_ERR_FORMAT, file, 0, line->at, "tensor %s is not in its shard %s", oxi_quote(line->name, strlen(line->name)).text,
-                                 oxi_quote(line->shard, strlen(line->shard)).text);
+            return oxi_file_fail(OX_ERR_FORMAT, file, 0, line->at, "tensor %s is not in its shard %s",
+                                 OXI_QUOTE(line->name), OXI_QUOTE(line->shard));
     }
     return OX_OK;
 }
@@ -449,8 +527,10 @@ static ox_status oxi_shards_merge_metadata(ox_file *file) {
     if (!order) return OX_ERR_NOMEM;
     oxi_sort_indexes(order, order + count, (uint32_t)count, oxi_compare_metas, file);
     for (size_t i = 1, leader = 0; i < count; i++) {
-        if (oxi_compare_metas(file, order[leader], order[i]) == 0) file->metas[order[i]].type = OX_META_NONE;
-        else leader = i;
+        if (oxi_compare_metas(file, order[leader], order[i]) == 0)
+            file->metas[order[i]].type = OX_META_NONE;
+        else
+            leader = i;
     }
     for (size_t i = 0; i < count; i++)
         if (file->metas[i].type != OX_META_NONE) file->metas[kept++] = file->metas[i];
@@ -465,14 +545,17 @@ static ox_status oxi_shards_open(ox_file *file) {
     ox_status status = oxi_shards_index(file, &map);
     size_t order_bytes = 0;
     if (status == OX_OK && file->parts[0].borrowed)
-        status = oxi_file_fail(OX_ERR_UNSUPPORTED, file, 0, SIZE_MAX, "an index of shards must be opened by its path");
+        status = oxi_file_fail(OX_ERR_UNSUPPORTED, file, 0, SIZE_MAX,
+                               "an index of shards must be opened by its path");
     if (status == OX_OK && map.count > UINT32_MAX / 2)
         status = oxi_file_fail(OX_ERR_FORMAT, file, 0, SIZE_MAX, "more than 2^31 tensors");
     if (status == OX_OK) {
         order_bytes = map.count * 2 * sizeof *map.order;
         map.order = (uint32_t *)oxi_alloc(order_bytes);
-        if (map.order) map.scratch = map.order + map.count;
-        else status = OX_ERR_NOMEM;
+        if (map.order)
+            map.scratch = map.order + map.count;
+        else
+            status = OX_ERR_NOMEM;
     }
     if (status == OX_OK) status = oxi_shards_open_all(file, &map);
     if (status == OX_OK) status = oxi_shards_select(file, &map);
@@ -486,247 +569,11 @@ static ox_status oxi_shards_open(ox_file *file) {
 static bool oxi_shards_probe(const unsigned char *data, size_t bytes) {
     size_t at = 0;
     if (bytes < 8 || memchr(data, 0, 8)) return false;
-    while (at < bytes && at < 8 && (data[at] == ' ' || data[at] == '\n' || data[at] == '\r' || data[at] == '\t')) at++;
+    while (at < bytes && at < 8 &&
+           (data[at] == ' ' || data[at] == '\n' || data[at] == '\r' || data[at] == '\t'))
+        at++;
     return at < 8 && data[at] == '{';
 }
 
-static const oxi_format oxi_format_shards = {"safetensors", ".json", oxi_shards_probe, oxi_shards_open, NULL, NULL};
-
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
-
-/* A text that grows; the first failure sticks. */
-typedef struct oxi_words { char *data; size_t used, room; bool failed; } oxi_words;
-
-static void oxi_words_add(oxi_words *words, const char *text, size_t length) {
-    void *grown = words->failed ? NULL : oxi_grow(words->data, &words->room, words->used + length, 1, false);
-    if (!grown) {
-        words->failed = true;
-        return;
-    }
-    words->data = (char *)grown;
-    memcpy(words->data + words->used, text, length);
-    words->used += length;
-}
-
-static void oxi_words_put(oxi_words *words, const char *text) { oxi_words_add(words, text, strlen(text)); }
-
-static void oxi_words_number(oxi_words *words, int64_t value) {
-    char digits[24];
-    snprintf(digits, sizeof digits, "%lld", (long long)value);
-    oxi_words_put(words, digits);
-}
-
-/* A JSON string. */
-static void oxi_words_quote(oxi_words *words, const char *text) {
-    oxi_words_put(words, "\"");
-    for (; *text; text++) {
-        static const char plain[] = "\b\t\n\f\r\"\\", letters[] = "btnfr\"\\";
-        const char *special = strchr(plain, *text);
-        char escape[8];
-        if (special) snprintf(escape, sizeof escape, "\\%c", letters[special - plain]);
-        else if ((unsigned char)*text < 0x20) snprintf(escape, sizeof escape, "\\u%04x", (unsigned)*text);
-        if (special || (unsigned char)*text < 0x20) oxi_words_put(words, escape);
-        else oxi_words_add(words, text, 1);
-    }
-    oxi_words_put(words, "\"");
-}
-
-static bool oxi_is_utf8(const char *text) {
-    size_t left = strlen(text), used;
-    for (; left > 0; text += used, left -= used)
-        if ((used = oxi_utf8_length((const unsigned char *)text, left)) == 0) return false;
-    return true;
-}
-
-/* What is to be written. */
-typedef struct oxi_save {
-    const char *path;
-    const char *const *names;
-    ox_tensor *const *tensors;
-    const char *const *metadata;
-    int64_t count, pairs;
-    uint32_t *shard;             /* of each tensor */
-    uint32_t *order;             /* by shard, then as they lie in the file */
-    uint32_t shards;
-} oxi_save;
-
-static int oxi_safetensors_rank(ox_dtype dtype) {
-    for (int i = 0; i < OXI_SAFETENSORS_DTYPES; i++)
-        if (oxi_safetensors_dtypes[i].dtype == dtype) return i;
-    return -1;
-}
-
-static int oxi_compare_saved(const void *user, uint32_t a, uint32_t b) {
-    const oxi_save *save = (const oxi_save *)user;
-    if (save->shard[a] != save->shard[b]) return save->shard[a] < save->shard[b] ? -1 : 1;
-    int rank_a = oxi_safetensors_rank(save->tensors[a]->dtype), rank_b = oxi_safetensors_rank(save->tensors[b]->dtype);
-    return rank_a != rank_b ? rank_b - rank_a : strcmp(save->names[a], save->names[b]);
-}
-
-static ox_status oxi_save_check(const oxi_save *save) {
-    ox_status status = oxi_check_names("save_safetensors", save->names, save->count);
-    if (status != OX_OK) return status;
-    if (save->count > 0 && !save->tensors) return oxi_fail(OX_ERR_ARG, "save_safetensors: no tensors");
-    if (save->pairs < 0 || (save->pairs > 0 && !save->metadata)) return oxi_fail(OX_ERR_ARG, "save_safetensors: no metadata");
-    for (int64_t i = 0; i < save->count; i++) {
-        const char *name = save->names[i];
-        if (!save->tensors[i]) return oxi_fail(OX_ERR_ARG, "save_safetensors: tensor %s is NULL", oxi_quote(name, strlen(name)).text);
-        if (!oxi_is_utf8(name) || strcmp(name, "__metadata__") == 0)
-            return oxi_fail(OX_ERR_ARG, "save_safetensors: %s cannot be a name", oxi_quote(name, strlen(name)).text);
-        if (!ox_dtype_of(save->tensors[i]->dtype)->safetensors[0])
-            return oxi_fail(OX_ERR_UNSUPPORTED, "save_safetensors: tensor %s: the format has no %s", oxi_quote(name, strlen(name)).text,
-                            ox_dtype_name(save->tensors[i]->dtype));
-    }
-    for (int64_t i = 0; i < 2 * save->pairs; i++)
-        if (!save->metadata[i] || !oxi_is_utf8(save->metadata[i]))
-            return oxi_fail(OX_ERR_ARG, "save_safetensors: metadata %lld is NULL or not UTF-8", (long long)i);
-    return OX_OK;
-}
-
-/* The header of one shard, which holds order[first, end), padded to 8 bytes, its length in front. */
-static void oxi_save_header(const oxi_save *save, int64_t first, int64_t end, oxi_words *words) {
-    int64_t offset = 0;
-    oxi_words_add(words, "\0\0\0\0\0\0\0\0{", 9);
-    if (save->pairs > 0) {
-        oxi_words_put(words, "\"__metadata__\":{");
-        for (int64_t i = 0; i < save->pairs; i++) {
-            if (i) oxi_words_put(words, ",");
-            oxi_words_quote(words, save->metadata[2 * i]);
-            oxi_words_put(words, ":");
-            oxi_words_quote(words, save->metadata[2 * i + 1]);
-        }
-        oxi_words_put(words, first < end ? "}," : "}");
-    }
-    for (int64_t i = first; i < end; i++) {
-        const ox_tensor *t = save->tensors[save->order[i]];
-        if (i > first) oxi_words_put(words, ",");
-        oxi_words_quote(words, save->names[save->order[i]]);
-        oxi_words_put(words, ":{\"dtype\":\"");
-        oxi_words_put(words, ox_dtype_of(t->dtype)->safetensors);
-        oxi_words_put(words, "\",\"shape\":[");
-        for (int d = 0; d < t->ndim; d++) {
-            if (d) oxi_words_put(words, ",");
-            oxi_words_number(words, t->shape[d]);
-        }
-        oxi_words_put(words, "],\"data_offsets\":[");
-        oxi_words_number(words, offset);
-        oxi_words_put(words, ",");
-        oxi_words_number(words, offset += (int64_t)ox_nbytes(t));
-        oxi_words_put(words, "]}");
-    }
-    oxi_words_put(words, "}");
-    while (!words->failed && words->used % 8) oxi_words_put(words, " ");
-    for (int i = 0; i < 8 && !words->failed; i++) words->data[i] = (char)((uint64_t)(words->used - 8) >> (8 * i));
-}
-
-static ox_status oxi_save_shard(const oxi_save *save, int64_t first, int64_t end, const char *path, oxi_output *output) {
-    oxi_words words;
-    memset(&words, 0, sizeof words);
-    oxi_save_header(save, first, end, &words);
-    ox_status status = words.failed ? OX_ERR_NOMEM : OX_OK;
-    if (status == OX_OK && words.used - 8 > OXI_SAFETENSORS_HEADER_MOST)
-        status = oxi_fail(OX_ERR_ARG, "save_safetensors: header of more than %u bytes", OXI_SAFETENSORS_HEADER_MOST);
-    if (status == OX_OK) status = oxi_output_open(output, path);
-    if (status == OX_OK) oxi_output_write(output, words.data, words.used);
-    oxi_free(words.data, words.room);
-    for (int64_t i = first; i < end && status == OX_OK; i++) {
-        ox_tensor *whole = oxi_writable("save_safetensors", save->tensors[save->order[i]]);
-        if (!whole) status = ox_error();
-        else oxi_output_tensor(output, whole);
-        ox_release(whole);
-    }
-    return status == OX_OK ? oxi_output_finish(output) : status;
-}
-
-/* Path of a shard, or of the index (shard == shards), into out. */
-static void oxi_save_path(const oxi_save *save, uint32_t shard, char *out, size_t room) {
-    int stem = (int)strlen(save->path) - (oxi_ends_with(save->path, ".safetensors") ? 12 : 0);
-    if (shard == save->shards) snprintf(out, room, "%s.index.json", save->path);
-    else snprintf(out, room, "%.*s-%05u-of-%05u.safetensors", stem, save->path, (unsigned)shard + 1, (unsigned)save->shards);
-}
-
-/* The index file: as transformers writes it, names in order. */
-static ox_status oxi_save_index(const oxi_save *save, char *path, size_t room, oxi_output *output) {
-    oxi_words words;
-    int64_t total = 0;
-    memset(&words, 0, sizeof words);
-    for (int64_t i = 0; i < save->count; i++) total += (int64_t)ox_nbytes(save->tensors[i]);
-    oxi_words_put(&words, "{\n  \"metadata\": {\n    \"total_size\": ");
-    oxi_words_number(&words, total);
-    oxi_words_put(&words, "\n  },\n  \"weight_map\": {");
-    for (int64_t i = 0; i < save->count; i++) {
-        oxi_words_put(&words, i ? ",\n    " : "\n    ");
-        oxi_words_quote(&words, save->names[save->order[i]]);
-        oxi_words_put(&words, ": ");
-        oxi_save_path(save, save->shard[save->order[i]], path, room);
-        oxi_words_quote(&words, path + oxi_folder_length(path));
-    }
-    oxi_words_put(&words, "\n  }\n}\n");
-    oxi_save_path(save, save->shards, path, room);
-    ox_status status = words.failed ? OX_ERR_NOMEM : oxi_output_open(output, path);
-    if (status == OX_OK) {
-        oxi_output_write(output, words.data, words.used);
-        status = oxi_output_finish(output);
-    }
-    oxi_free(words.data, words.room);
-    return status;
-}
-
-/* Writes every file under a temporary name, then renames them, the index last. */
-static ox_status oxi_save_all(const oxi_save *save, bool sharded) {
-    size_t files = (size_t)save->shards + (sharded ? 1 : 0), room = strlen(save->path) + 48;
-    oxi_output *outputs = (oxi_output *)oxi_calloc(files, sizeof *outputs);
-    char *path = (char *)oxi_alloc(room);
-    ox_status status = outputs && path ? OX_OK : OX_ERR_NOMEM;
-    int64_t first = 0;
-    for (uint32_t k = 0; k < save->shards && status == OX_OK; k++) {
-        int64_t end = first;
-        while (end < save->count && save->shard[save->order[end]] == k) end++;
-        if (sharded) oxi_save_path(save, k, path, room);
-        else strcpy(path, save->path);
-        status = oxi_save_shard(save, first, end, path, &outputs[k]);
-        first = end;
-    }
-    if (status == OX_OK && sharded) status = oxi_save_index(save, path, room, &outputs[save->shards]);
-    for (size_t k = 0; outputs && k < files; k++) {
-        if (status == OX_OK) status = oxi_output_rename(&outputs[k]);
-        else oxi_output_drop(&outputs[k]);
-    }
-    oxi_free(path, room);
-    oxi_free(outputs, files * sizeof *outputs);
-    return status;
-}
-
-OX_API ox_status ox_save_safetensors(const char *path, const char *const *names, ox_tensor *const *tensors, int64_t count,
-                                     const char *const *metadata, int64_t pairs, int64_t max_shard_bytes) {
-    oxi_save save;
-    memset(&save, 0, sizeof save);
-    save.path = path;
-    save.names = names;
-    save.tensors = tensors;
-    save.metadata = metadata;
-    save.count = count;
-    save.pairs = pairs;
-    if (!path || !*path || max_shard_bytes < 0) return oxi_fail(OX_ERR_ARG, "save_safetensors: no path, or a negative shard size");
-    ox_status status = oxi_save_check(&save);
-    if (status != OX_OK) return status;
-    size_t bytes = ((size_t)count * 3 + 1) * sizeof(uint32_t);
-    save.shard = (uint32_t *)oxi_alloc(bytes);
-    if (!save.shard) return OX_ERR_NOMEM;
-    save.order = save.shard + count;
-    save.shards = 1;
-    int64_t used = 0;
-    for (int64_t i = 0; i < count; i++) {            /* in the caller's order: layers stay together */
-        int64_t more = (int64_t)ox_nbytes(tensors[i]);
-        if (max_shard_bytes > 0 && used > 0 && more > max_shard_bytes - used) {
-            save.shards++;
-            used = 0;
-        }
-        save.shard[i] = save.shards - 1;
-        used += more;
-    }
-    oxi_sort_indexes(save.order, save.order + count, (uint32_t)count, oxi_compare_saved, &save);
-    status = oxi_save_all(&save, max_shard_bytes > 0);
-    oxi_free(save.shard, bytes);
-    return status;
-}
+static const oxi_format oxi_format_shards = {"safetensors",   ".json", oxi_shards_probe,
+                                             oxi_shards_open, NULL,    NULL};

@@ -1,12 +1,12 @@
-/* Zip archives: the directory (zip64 too), CRC-32 and inflate, from mapped memory.
- * The central directory is believed only where local headers and the file's size agree with it; members may not overlap.
- * Called by the .npz reader and by readers of other zip-based formats; .npz writing is in files/npy.c. */
+/* Zip archives: the directory (zip64 too), CRC-32 and inflate, from mapped memory. The central directory
+ * is believed only where local headers and the file's size agree with it; members may not overlap. Called
+ * by the .npz reader and by readers of other zip-based formats; .npz writing is in files/npy.c. */
 
-/* ---- CRC-32 (IEEE 802.3, reflected 0xEDB88320), eight bytes a step ---------------------------------------------- */
+/* ---- CRC-32 (IEEE 802.3, reflected 0xEDB88320), eight bytes a step ----------------------------------- */
 
 static uint32_t oxi_crc32(uint32_t crc, const void *data, size_t bytes) {
     const unsigned char *p = (const unsigned char *)data;
-    uint32_t table[8][256];      /* made anew each time: cheaper than a lock, and const-clean */
+    uint32_t table[8][256]; /* made anew each time: cheaper than a lock, and const-clean */
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t c = i;
         for (int bit = 0; bit < 8; bit++) c = (c & 1) ? 0xEDB88320u ^ (c >> 1) : c >> 1;
@@ -25,33 +25,36 @@ static uint32_t oxi_crc32(uint32_t crc, const void *data, size_t bytes) {
     return ~crc;
 }
 
-/* ---- inflate (RFC 1951) ----------------------------------------------------------------------------------------- */
+/* ---- inflate (RFC 1951) ------------------------------------------------------------------------------ */
 
-#define OXI_HUFFMAN_FAST 10      /* codes up to this length are found in one look */
+#define OXI_HUFFMAN_FAST 10 /* codes up to this length are found in one look */
 
 typedef struct oxi_huffman {
-    uint16_t count[16];                       /* codes of each length */
-    uint16_t symbol[288];                     /* ordered by code */
-    uint16_t fast[1 << OXI_HUFFMAN_FAST];     /* by the next bits: symbol << 4 | length; 0 = longer or none */
+    uint16_t count[16];                   /* codes of each length */
+    uint16_t symbol[288];                 /* ordered by code */
+    uint16_t fast[1 << OXI_HUFFMAN_FAST]; /* by the next bits: symbol << 4 | length; 0 = longer or none */
 } oxi_huffman;
 
 typedef struct oxi_inflate_state {
     const unsigned char *in, *in_end;
-    uint64_t bits;               /* bit_count bits not yet used, the next one lowest */
+    uint64_t bits; /* bit_count bits not yet used, the next one lowest */
     int bit_count;
-    int missing;                 /* zero bytes made up beyond the end: real ones must never be needed */
+    int missing; /* zero bytes made up beyond the end: real ones must never be needed */
     unsigned char *out;
     size_t made, room;
-    bool full;                   /* the stream has more than there is room for */
+    bool full; /* the stream has more than there is room for */
     oxi_huffman literals, distances;
 } oxi_inflate_state;
 
 /* Makes at least 32 bits available; beyond the end they are 0 and counted. */
 static void oxi_inflate_fill(oxi_inflate_state *s) {
     while (s->bit_count <= 56) {
-        if (s->in < s->in_end) s->bits |= (uint64_t)*s->in++ << s->bit_count;
-        else if (s->bit_count >= 32) return;
-        else s->missing++;
+        if (s->in < s->in_end)
+            s->bits |= (uint64_t)*s->in++ << s->bit_count;
+        else if (s->bit_count >= 32)
+            return;
+        else
+            s->missing++;
         s->bit_count += 8;
     }
 }
@@ -66,8 +69,8 @@ static uint32_t oxi_inflate_take(oxi_inflate_state *s, int count) {
 /* True when bits were used that the input does not have. */
 static bool oxi_inflate_ran_out(const oxi_inflate_state *s) { return s->missing * 8 > s->bit_count; }
 
-/* Builds the tables from code lengths. False when the lengths are no prefix code: over-subscribed, or incomplete with
- * more than a single code of one bit (zlib's rule). */
+/* Builds the tables from code lengths. False when the lengths are no prefix code: over-subscribed, or
+ * incomplete with more than a single code of one bit (zlib's rule). */
 static bool oxi_huffman_build(oxi_huffman *h, const uint8_t *lengths, int symbols) {
     uint16_t offsets[16];
     int left = 1, code = 0, index = 0;
@@ -83,7 +86,8 @@ static bool oxi_huffman_build(oxi_huffman *h, const uint8_t *lengths, int symbol
     }
     if (left > 0 && !none && longest != 1) return false;
     offsets[1] = 0;
-    for (int length = 1; length < 15; length++) offsets[length + 1] = (uint16_t)(offsets[length] + h->count[length]);
+    for (int length = 1; length < 15; length++)
+        offsets[length + 1] = (uint16_t)(offsets[length] + h->count[length]);
     for (int i = 0; i < symbols; i++)
         if (lengths[i]) h->symbol[offsets[lengths[i]]++] = (uint16_t)i;
     for (int length = 1; length <= OXI_HUFFMAN_FAST; length++, code <<= 1)
@@ -121,7 +125,7 @@ static const char *oxi_inflate_stored(oxi_inflate_state *s) {
     uint32_t length = oxi_inflate_take(s, 16), check = oxi_inflate_take(s, 16);
     if (oxi_inflate_ran_out(s)) return "packed data ends early";
     if (length != (~check & 0xFFFF)) return "stored block's length does not match its complement";
-    s->in -= s->bit_count / 8 - s->missing;          /* whole bytes that were read ahead */
+    s->in -= s->bit_count / 8 - s->missing; /* whole bytes that were read ahead */
     s->bits = 0;
     s->bit_count = 0;
     s->missing = 0;
@@ -161,10 +165,15 @@ static const char *oxi_inflate_dynamic_codes(oxi_inflate_state *s) {
         int symbol = oxi_huffman_decode(s, &s->literals), repeat = 1;
         uint8_t value = 0;
         if (symbol < 0 || (symbol == 16 && at == 0)) return "bad code lengths";
-        if (symbol < 16) value = (uint8_t)symbol;
-        else if (symbol == 16) { value = lengths[at - 1]; repeat = 3 + (int)oxi_inflate_take(s, 2); }
-        else if (symbol == 17) repeat = 3 + (int)oxi_inflate_take(s, 3);
-        else repeat = 11 + (int)oxi_inflate_take(s, 7);
+        if (symbol < 16)
+            value = (uint8_t)symbol;
+        else if (symbol == 16) {
+            value = lengths[at - 1];
+            repeat = 3 + (int)oxi_inflate_take(s, 2);
+        } else if (symbol == 17)
+            repeat = 3 + (int)oxi_inflate_take(s, 3);
+        else
+            repeat = 11 + (int)oxi_inflate_take(s, 7);
         if (repeat > literals + distances - at) return "bad code lengths";
         memset(lengths + at, value, (size_t)repeat);
         at += repeat;
@@ -183,18 +192,22 @@ static void oxi_inflate_copy(oxi_inflate_state *s, size_t length, size_t distanc
         s->full = true;
     }
     s->made += length;
-    if (distance >= length) memcpy(out, out - distance, length);
-    else for (; length > 0; length--, out++) *out = *(out - distance);
+    if (distance >= length)
+        memcpy(out, out - distance, length);
+    else
+        for (; length > 0; length--, out++) *out = *(out - distance);
 }
 
 static const char *oxi_inflate_block(oxi_inflate_state *s) {
-    static const uint16_t length_base[29] = {3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83,
-                                             99, 115, 131, 163, 195, 227, 258};
-    static const uint8_t length_bits[29] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
-    static const uint16_t distance_base[30] = {1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513, 769,
+    static const uint16_t length_base[29] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
+                                             31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
+    static const uint8_t length_bits[29] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
+                                            2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
+    static const uint16_t distance_base[30] = {1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
+                                               33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
                                                1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
-    static const uint8_t distance_bits[30] = {0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11,
-                                              12, 12, 13, 13};
+    static const uint8_t distance_bits[30] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
+                                              6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
     while (!s->full) {
         oxi_inflate_fill(s);
         int symbol = oxi_huffman_decode(s, &s->literals);
@@ -220,8 +233,8 @@ static const char *oxi_inflate_block(oxi_inflate_state *s) {
     return NULL;
 }
 
-static const char *oxi_inflate(const unsigned char *in, size_t in_bytes, unsigned char *out, size_t bytes, size_t *made,
-                               bool *finished) {
+static const char *oxi_inflate(const unsigned char *in, size_t in_bytes, unsigned char *out, size_t bytes,
+                               size_t *made, bool *finished) {
     oxi_inflate_state s;
     const char *cause = NULL;
     memset(&s, 0, sizeof s);
@@ -234,12 +247,17 @@ static const char *oxi_inflate(const unsigned char *in, size_t in_bytes, unsigne
         oxi_inflate_fill(&s);
         bool last = oxi_inflate_take(&s, 1) != 0;
         uint32_t kind = oxi_inflate_take(&s, 2);
-        if (oxi_inflate_ran_out(&s)) cause = "packed data ends early";
-        else if (kind == 0) cause = oxi_inflate_stored(&s);
-        else if (kind == 3) cause = "bad kind of block";
+        if (oxi_inflate_ran_out(&s))
+            cause = "packed data ends early";
+        else if (kind == 0)
+            cause = oxi_inflate_stored(&s);
+        else if (kind == 3)
+            cause = "bad kind of block";
         else {
-            if (kind == 1) oxi_inflate_fixed_codes(&s);
-            else cause = oxi_inflate_dynamic_codes(&s);
+            if (kind == 1)
+                oxi_inflate_fixed_codes(&s);
+            else
+                cause = oxi_inflate_dynamic_codes(&s);
             if (!cause) cause = oxi_inflate_block(&s);
         }
         *finished = !cause && last && !s.full;
@@ -248,10 +266,13 @@ static const char *oxi_inflate(const unsigned char *in, size_t in_bytes, unsigne
     return cause;
 }
 
-/* ---- the archive ------------------------------------------------------------------------------------------------ */
+/* ---- the archive ------------------------------------------------------------------------------------- */
 
 /* Where the central directory lies. */
-typedef struct oxi_zip_end { uint64_t entries, bytes, offset; size_t at; } oxi_zip_end;
+typedef struct oxi_zip_end {
+    uint64_t entries, bytes, offset;
+    size_t at;
+} oxi_zip_end;
 
 /* Finds the end record: its comment must reach exactly to the end of the file. */
 static ox_status oxi_zip_find_end(const ox_file *file, oxi_zip_end *end) {
@@ -263,18 +284,22 @@ static ox_status oxi_zip_find_end(const ox_file *file, oxi_zip_end *end) {
         found = oxi_read_u32(data + at) == 0x06054B50u && oxi_read_u16(data + at + 20) == back - 22;
         end->at = at;
     }
-    if (!found) return oxi_file_fail(OX_ERR_FORMAT, file, 0, bytes, "zip archive without its directory: the file is cut short");
+    if (!found)
+        return oxi_file_fail(OX_ERR_FORMAT, file, 0, bytes,
+                             "zip archive without its directory: the file is cut short");
     const unsigned char *p = data + end->at;
     end->entries = oxi_read_u16(p + 10);
     end->bytes = oxi_read_u32(p + 12);
     end->offset = oxi_read_u32(p + 16);
     bool parted = oxi_read_u16(p + 4) != 0 || oxi_read_u16(p + 6) != 0 || oxi_read_u16(p + 8) != end->entries;
-    if (end->at >= 20 && oxi_read_u32(p - 20) == 0x07064B50u) {      /* zip64 */
+    if (end->at >= 20 && oxi_read_u32(p - 20) == 0x07064B50u) { /* zip64 */
         uint64_t wide = oxi_read_u64(p - 12);
         if (wide > end->at - 20 || end->at - 20 - wide < 56 || oxi_read_u32(data + wide) != 0x06064B50u)
-            return oxi_file_fail(OX_ERR_FORMAT, file, 0, end->at - 20, "zip64 end record is not where its locator says");
+            return oxi_file_fail(OX_ERR_FORMAT, file, 0, end->at - 20,
+                                 "zip64 end record is not where its locator says");
         p = data + wide;
-        parted = oxi_read_u32(p + 16) != 0 || oxi_read_u32(p + 20) != 0 || oxi_read_u64(p + 24) != oxi_read_u64(p + 32);
+        parted = oxi_read_u32(p + 16) != 0 || oxi_read_u32(p + 20) != 0 ||
+                 oxi_read_u64(p + 24) != oxi_read_u64(p + 32);
         end->entries = oxi_read_u64(p + 32);
         end->bytes = oxi_read_u64(p + 40);
         end->offset = oxi_read_u64(p + 48);
@@ -282,16 +307,19 @@ static ox_status oxi_zip_find_end(const ox_file *file, oxi_zip_end *end) {
     }
     if (parted) return oxi_file_fail(OX_ERR_UNSUPPORTED, file, 0, end->at, "zip archive in several pieces");
     if (end->bytes > end->at || end->offset != end->at - end->bytes)
-        return oxi_file_fail(OX_ERR_FORMAT, file, 0, end->at, "zip directory does not end where the end record starts");
+        return oxi_file_fail(OX_ERR_FORMAT, file, 0, end->at,
+                             "zip directory does not end where the end record starts");
     if (end->entries > end->bytes / 46)
-        return oxi_file_fail(OX_ERR_FORMAT, file, 0, end->at, "zip directory of %llu bytes cannot hold %llu members",
+        return oxi_file_fail(OX_ERR_FORMAT, file, 0, end->at,
+                             "zip directory of %llu bytes cannot hold %llu members",
                              (unsigned long long)end->bytes, (unsigned long long)end->entries);
     return OX_OK;
 }
 
-/* Sizes and place that do not fit 32 bits stand in an extra field, in this order, each only when its 32-bit field is
- * all ones. */
-static bool oxi_zip_wide_sizes(const unsigned char *extra, size_t left, uint64_t *unpacked, uint64_t *packed, uint64_t *at) {
+/* Sizes and place that do not fit 32 bits stand in an extra field, in this order, each only when its
+ * 32-bit field is all ones. */
+static bool oxi_zip_wide_sizes(const unsigned char *extra, size_t left, uint64_t *unpacked, uint64_t *packed,
+                               uint64_t *at) {
     uint64_t *fields[3] = {unpacked, packed, at};
     bool wanted = *unpacked == UINT32_MAX || *packed == UINT32_MAX || *at == UINT32_MAX;
     while (wanted && left >= 4) {
@@ -323,32 +351,39 @@ static ox_status oxi_zip_local(const ox_file *file, size_t limit, oxi_zip_member
     size_t name_bytes = oxi_read_u16(p + 26), skip = 30 + name_bytes + oxi_read_u16(p + 28);
     if (skip > limit - member->at || name_bytes != (size_t)member->name.length ||
         memcmp(p + 30, member->name.data, name_bytes) != 0 || oxi_read_u16(p + 8) != member->method)
-        return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->at, "zip member %s: local header differs from the directory", name);
+        return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->at,
+                             "zip member %s: local header differs from the directory", name);
     member->offset = member->at + skip;
     if (member->packed > limit - member->offset)
-        return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->at, "zip member %s: %llu bytes reach into the directory", name,
+        return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->at,
+                             "zip member %s: %llu bytes reach into the directory", name,
                              (unsigned long long)member->packed);
-    if (flags & 0x2041) return oxi_file_fail(OX_ERR_UNSUPPORTED, file, 0, member->at, "zip member %s is encrypted", name);
+    if (flags & 0x2041)
+        return oxi_file_fail(OX_ERR_UNSUPPORTED, file, 0, member->at, "zip member %s is encrypted", name);
     if (member->method != 0 && member->method != 8)
-        return oxi_file_fail(OX_ERR_UNSUPPORTED, file, 0, member->at, "zip member %s: packing method %d (only stored and deflate are read)",
-                             name, member->method);
+        return oxi_file_fail(OX_ERR_UNSUPPORTED, file, 0, member->at,
+                             "zip member %s: packing method %d (only stored and deflate are read)", name,
+                             member->method);
     if (member->method == 0 && member->packed != member->unpacked)
-        return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->at, "zip member %s is stored, but its two sizes differ", name);
+        return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->at,
+                             "zip member %s is stored, but its two sizes differ", name);
     /* deflate spends at least 2 bits on 258 bytes */
     if (member->method == 8 && member->unpacked / 1032 > member->packed)
-        return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->at, "zip member %s: %llu bytes cannot unpack to %llu", name,
+        return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->at,
+                             "zip member %s: %llu bytes cannot unpack to %llu", name,
                              (unsigned long long)member->packed, (unsigned long long)member->unpacked);
     return OX_OK;
 }
 
 /* One entry of the directory at p, which has `left` bytes; *used receives its length. */
-static ox_status oxi_zip_entry(const ox_file *file, const oxi_zip_end *end, const unsigned char *p, size_t left,
-                               oxi_zip_member *member, size_t *used) {
+static ox_status oxi_zip_entry(const ox_file *file, const oxi_zip_end *end, const unsigned char *p,
+                               size_t left, oxi_zip_member *member, size_t *used) {
     size_t at = (size_t)(p - file->parts[0].mapping.data);
     if (left < 46 || oxi_read_u32(p) != 0x02014B50u)
         return oxi_file_fail(OX_ERR_FORMAT, file, 0, at, "zip directory: no entry here");
     size_t name = oxi_read_u16(p + 28), extra = oxi_read_u16(p + 30), comment = oxi_read_u16(p + 32);
-    if (name + extra + comment > left - 46) return oxi_file_fail(OX_ERR_FORMAT, file, 0, at, "zip directory: entry is cut short");
+    if (name + extra + comment > left - 46)
+        return oxi_file_fail(OX_ERR_FORMAT, file, 0, at, "zip directory: entry is cut short");
     *used = 46 + name + extra + comment;
     uint64_t packed = oxi_read_u32(p + 20), unpacked = oxi_read_u32(p + 24), local = oxi_read_u32(p + 42);
     if (!oxi_zip_wide_sizes(p + 46 + name, extra, &unpacked, &packed, &local))
@@ -410,19 +445,24 @@ static ox_status oxi_zip_open(const ox_file *file, oxi_zip *out) {
     memset(out, 0, sizeof *out);
     ox_status status = oxi_zip_find_end(file, &end);
     if (status != OX_OK) return status;
-    if (end.entries > UINT32_MAX / 4) return oxi_file_fail(OX_ERR_FORMAT, file, 0, end.at, "zip archive of more than 2^30 members");
+    if (end.entries > UINT32_MAX / 4)
+        return oxi_file_fail(OX_ERR_FORMAT, file, 0, end.at, "zip archive of more than 2^30 members");
     const unsigned char *p = file->parts[0].mapping.data + end.offset;
     size_t left = (size_t)end.bytes, used = 0;
     for (uint64_t i = 0; i < end.entries && status == OX_OK; i++, p += used, left -= used) {
         void *grown = oxi_grow(out->members, &out->room, out->count + 1, sizeof *out->members, false);
-        if (!grown) { status = OX_ERR_NOMEM; break; }
+        if (!grown) {
+            status = OX_ERR_NOMEM;
+            break;
+        }
         out->members = (oxi_zip_member *)grown;
         used = 0;
         status = oxi_zip_entry(file, &end, p, left, &out->members[out->count], &used);
         out->count++;
     }
     if (status == OX_OK && left > 0)
-        status = oxi_file_fail(OX_ERR_FORMAT, file, 0, end.at - left, "zip directory holds more than its members");
+        status =
+            oxi_file_fail(OX_ERR_FORMAT, file, 0, end.at - left, "zip directory holds more than its members");
     if (status == OX_OK) status = oxi_zip_arrange(file, out);
     if (status != OX_OK) oxi_zip_close(out);
     return status;
@@ -437,9 +477,11 @@ static ox_status oxi_zip_read(const ox_file *file, const oxi_zip_member *member,
         if (bytes) memcpy(out, data, bytes);
     } else {
         cause = oxi_inflate(data, member->packed, (unsigned char *)out, bytes, &made, &finished);
-        if (!cause && (made != bytes || (whole && !finished))) cause = "unpacks to another size than the directory says";
+        if (!cause && (made != bytes || (whole && !finished)))
+            cause = "unpacks to another size than the directory says";
     }
-    if (!cause && whole && oxi_crc32(0, out, bytes) != member->crc) cause = "its checksum (CRC-32) differs: the file is damaged";
+    if (!cause && whole && oxi_crc32(0, out, bytes) != member->crc)
+        cause = "its checksum (CRC-32) differs: the file is damaged";
     if (!cause) return OX_OK;
     return oxi_file_fail(OX_ERR_FORMAT, file, 0, member->offset, "zip member %s: %s",
                          oxi_quote(member->name.data, (size_t)member->name.length).text, cause);
