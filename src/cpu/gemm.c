@@ -3,6 +3,8 @@
  * through the tier's micro-kernel (Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication").
  * Called by cpu/product.c and attention. An element's sum over k is cut every OXI_GEMM_DEPTH, whatever the threads do. */
 
+static ox_status oxi_block_product(const oxi_gemm *g);    /* cpu/blocks.c: one operand of a block type */
+
 enum {
     OXI_GEMM_DEPTH = 256,                /* k of one panel: 256 x 2 vectors of B fit into the first cache level */
     OXI_GEMM_STAGE = 32768,              /* bytes: operands are widened here on their way into panels */
@@ -173,39 +175,41 @@ static oxi_op oxi_activation_op(oxi_activation activation) {
     return op[activation];
 }
 
-/* alpha x + beta addend + bias, activated: n sums of row m from column `first` on. stage holds n elements. */
-static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi_lane lane, int64_t m, int64_t first, int64_t n,
-                              void *sums, void *stage) {
-    bool wide = lane == OXI_LANE_F64;
+/* Adds scale times `count` numbers of any plain dtype to the sums. stage holds count elements. */
+static void oxi_gemm_add(const oxi_kernels *kernels, oxi_lane lane, int64_t count, double scale, ox_dtype dtype,
+                         const void *from, int64_t stride, void *sums, void *stage) {
+    kernels->load[dtype][lane](count, from, stride, stage);
+    if (lane == OXI_LANE_F64) oxi_gemm_add_f64(count, scale, (const double *)stage, (double *)sums);
+    else kernels->axpy_f32(count, (float)scale, (const float *)stage, (float *)sums);
+}
+
+static bool oxi_gemm_is_plain(const oxi_gemm *g) {
+    return g->alpha == 1 && !g->addend && !g->bias && g->activation == OXI_ACT_NONE;
+}
+
+/* alpha x + beta addend + bias, activated, for `count` sums from element [m,n] of C on: along n, or else along m. */
+static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi_lane lane, int64_t m, int64_t n, int64_t count,
+                              bool along_n, void *sums, void *stage) {
     if (g->alpha != 1) {
-        if (wide) oxi_gemm_scale_f64(n, g->alpha, (double *)sums);
-        else kernels->row_scale(n, (const float *)sums, (float)g->alpha, (float *)sums);
+        if (lane == OXI_LANE_F64) oxi_gemm_scale_f64(count, g->alpha, (double *)sums);
+        else kernels->row_scale(count, (const float *)sums, (float)g->alpha, (float *)sums);
     }
     if (g->addend) {
-        const char *from = (const char *)g->addend
-            + (m * g->addend_row + first * g->addend_col) * ox_dtype_of(g->addend_dtype)->block_bytes;
-        kernels->load[g->addend_dtype][lane](n, from, g->addend_col, stage);
-        if (wide) oxi_gemm_add_f64(n, g->beta, (const double *)stage, (double *)sums);
-        else kernels->axpy_f32(n, (float)g->beta, (const float *)stage, (float *)sums);
+        int64_t at = (m * g->addend_row + n * g->addend_col) * ox_dtype_of(g->addend_dtype)->block_bytes;
+        oxi_gemm_add(kernels, lane, count, g->beta, g->addend_dtype, (const char *)g->addend + at,
+                     along_n ? g->addend_col : g->addend_row, sums, stage);
     }
-    if (g->bias) {
-        if (wide) for (int64_t i = 0; i < n; i++) ((double *)sums)[i] += (double)g->bias[first + i];
-        else kernels->axpy_f32(n, 1, g->bias + first, (float *)sums);
-    }
+    if (g->bias) oxi_gemm_add(kernels, lane, count, 1, OX_F32, g->bias + n, along_n ? 1 : 0, sums, stage);
     if (g->activation != OXI_ACT_NONE) {
         oxi_attrs attr;
-        memset(&attr, 0, sizeof attr);
         const void *in = sums;
-        kernels->map[oxi_activation_op(g->activation)][lane](n, &in, sums, &attr);
+        memset(&attr, 0, sizeof attr);
+        kernels->map[oxi_activation_op(g->activation)][lane](count, &in, sums, &attr);
     }
 }
 
 static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
     return (char *)g->c + (m * g->c_row + n * g->c_col) * ox_dtype_of(g->c_dtype)->block_bytes;
-}
-
-static bool oxi_gemm_is_plain(const oxi_gemm *g) {
-    return g->alpha == 1 && !g->addend && !g->bias && g->activation == OXI_ACT_NONE;
 }
 
 /* Finishes a tile: rows x columns sums with row stride ld, which are C itself if the plan is direct. */
@@ -220,7 +224,7 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
             for (int64_t j = 0; j < columns; j++) memcpy(to + j * g->c_col * 4, row + j * 4, 4);
             continue;
         }
-        if (!plain) oxi_gemm_epilogue(g, p->kernels, p->type.lane, m + i, n, columns, row, stage);
+        if (!plain) oxi_gemm_epilogue(g, p->kernels, p->type.lane, m + i, n, columns, true, row, stage);
         if (!p->direct) p->kernels->store[g->c_dtype][p->type.lane](columns, row, to, g->c_col);
     }
 }
@@ -230,12 +234,11 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
 /* One micro-tile that the panels overhang: computed beside, the part that exists is copied. */
 static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c, int64_t ld, int64_t rows,
                           int64_t columns, bool accumulate, char *edge) {
-    int mr = p->type.kernel->mr, nr = p->type.kernel->nr;
+    int nr = p->type.kernel->nr;
     size_t element = (size_t)p->type.element;
     if (accumulate)
         for (int64_t i = 0; i < rows; i++)
             memcpy(edge + (size_t)i * (size_t)nr * element, c + (size_t)(i * ld) * element, (size_t)columns * element);
-    (void)mr;
     p->type.kernel->run(depth, a, b, edge, nr, accumulate);
     for (int64_t i = 0; i < rows; i++)
         memcpy(c + (size_t)(i * ld) * element, edge + (size_t)i * (size_t)nr * element, (size_t)columns * element);
@@ -456,7 +459,121 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     return OX_OK;
 }
 
+/* ---- thin products: one side has so few lines that packing the other would cost more than the product ------------------- */
+
+enum { OXI_THIN_LINES = 4, OXI_THIN_BYTES = 65536 };     /* most lines of the thin side; weights of one task */
+
+/* out[line, t] = sum_k wide[line, k] * thin[t, k] for few t. Lines are rows of C (thin is B), or columns (thin is A). */
+typedef struct oxi_thin {
+    const oxi_gemm *g;
+    const oxi_kernels *kernels;
+    const char *wide;
+    ox_dtype dtype;
+    int64_t line_stride, k_stride;
+    int64_t lines, count, k;             /* of wide; of thin; of both */
+    bool lines_are_columns;
+    const float *thin;                   /* [count][k] */
+    int64_t task_lines;
+    char *scratch;                       /* of each lane: sums [count][task_lines], stage [task_lines] */
+    size_t lane_bytes;
+} oxi_thin;
+
+static float oxi_thin_dot(const oxi_thin *t, const char *line, const float *x) {
+    if (t->dtype == OX_F32) return t->kernels->dot_f32(t->k, (const float *)(const void *)line, x);
+    const uint16_t *half = (const uint16_t *)(const void *)line;
+    return t->dtype == OX_F16 ? t->kernels->dot_f16(t->k, half, x) : t->kernels->dot_bf16(t->k, half, x);
+}
+
+/* sums [count][lines], all lines at once: memory is read along them. */
+static void oxi_thin_across(const oxi_thin *t, int64_t first, int64_t lines, float *sums, float *stage) {
+    int64_t element = ox_dtype_of(t->dtype)->block_bytes;
+    memset(sums, 0, (size_t)(t->count * lines) * sizeof(float));
+    for (int64_t k = 0; k < t->k; k++) {
+        const void *from = t->wide + (first + k * t->k_stride) * element;
+        const float *row = (const float *)from;
+        if (t->dtype != OX_F32) {
+            t->kernels->load[t->dtype][OXI_LANE_F32](lines, from, 1, stage);
+            row = stage;
+        }
+        for (int64_t i = 0; i < t->count; i++) t->kernels->axpy_f32(lines, t->thin[i * t->k + k], row, sums + i * lines);
+    }
+}
+
+static void oxi_thin_task(void *arg, int64_t index, int lane) {
+    const oxi_thin *t = (const oxi_thin *)arg;
+    const oxi_gemm *g = t->g;
+    int64_t first = index * t->task_lines, element = ox_dtype_of(t->dtype)->block_bytes;
+    int64_t lines = t->lines - first < t->task_lines ? t->lines - first : t->task_lines;
+    float *sums = (float *)(void *)(t->scratch + (size_t)lane * t->lane_bytes), *stage = sums + t->count * t->task_lines;
+    if (t->k_stride != 1) oxi_thin_across(t, first, lines, sums, stage);
+    else
+        for (int64_t i = 0; i < lines; i++) {
+            const char *line = t->wide + (first + i) * t->line_stride * element;
+            for (int64_t j = 0; j < t->count; j++) sums[j * lines + i] = oxi_thin_dot(t, line, t->thin + j * t->k);
+        }
+    for (int64_t j = 0; j < t->count; j++) {
+        int64_t m = t->lines_are_columns ? j : first, n = t->lines_are_columns ? first : j;
+        float *row = sums + j * lines;
+        if (!oxi_gemm_is_plain(g))
+            oxi_gemm_epilogue(g, t->kernels, OXI_LANE_F32, m, n, lines, t->lines_are_columns, row, stage);
+        t->kernels->store[g->c_dtype][OXI_LANE_F32](lines, row, oxi_gemm_c(g, m, n),
+                                                    t->lines_are_columns ? g->c_col : g->c_row);
+    }
+}
+
+/* Whether a thin product has a kernel: f32, f16 or bf16 lines that are contiguous in one direction. */
+static bool oxi_thin_takes(ox_dtype wide, int64_t line_stride, int64_t k_stride, ox_dtype thin, int64_t count) {
+    bool narrow = wide == OX_F32 || wide == OX_F16 || wide == OX_BF16;
+    bool f32 = thin != OX_F64 && oxi_is_float(thin);
+    return narrow && f32 && count <= OXI_THIN_LINES && (line_stride == 1 || k_stride == 1);
+}
+
+/* A memory-bound task has OXI_THIN_BYTES of weights; when lines lie side by side, at least half a page of each k. */
+static int64_t oxi_thin_task_lines(const oxi_thin *t) {
+    int64_t line_bytes = t->k * ox_dtype_of(t->dtype)->block_bytes, lines = OXI_THIN_BYTES / (line_bytes > 0 ? line_bytes : 1);
+    int64_t least = t->k_stride == 1 ? 4 : 512;
+    return oxi_least(lines < least ? least : lines, oxi_least(t->lines, 4096));
+}
+
+static ox_status oxi_gemm_thin(const oxi_gemm *g, bool thin_is_a) {
+    oxi_thin t;
+    memset(&t, 0, sizeof t);
+    t.g = g;
+    t.kernels = oxi_cpu_kernels();
+    t.lines_are_columns = thin_is_a;
+    t.k = g->k;
+    t.wide = (const char *)(thin_is_a ? g->b : g->a);
+    t.dtype = thin_is_a ? g->b_dtype : g->a_dtype;
+    t.line_stride = thin_is_a ? g->b_col : g->a_row;
+    t.k_stride = thin_is_a ? g->b_row : g->a_col;
+    t.lines = thin_is_a ? g->n : g->m;
+    t.count = thin_is_a ? g->m : g->n;
+    t.task_lines = oxi_thin_task_lines(&t);
+    int64_t tasks = (t.lines + t.task_lines - 1) / t.task_lines;
+    bool alone = (double)t.lines * (double)t.k < 65536;
+    size_t thin_bytes = (size_t)oxi_round_up(t.count * t.k * (int64_t)sizeof(float), OXI_ALIGN);
+    t.lane_bytes = (size_t)oxi_round_up((t.count + 1) * t.task_lines * (int64_t)sizeof(float), OXI_ALIGN);
+    size_t bytes = thin_bytes + (size_t)(alone ? 1 : oxi_lanes(tasks)) * t.lane_bytes;
+    char *memory = (char *)oxi_alloc(bytes);
+    if (!memory) return OX_ERR_NOMEM;
+    const char *from = (const char *)(thin_is_a ? g->a : g->b);
+    ox_dtype dtype = thin_is_a ? g->a_dtype : g->b_dtype;
+    int64_t line_stride = thin_is_a ? g->a_row : g->b_col, k_stride = thin_is_a ? g->a_col : g->b_row;
+    for (int64_t i = 0; i < t.count; i++)
+        t.kernels->load[dtype][OXI_LANE_F32](t.k, from + i * line_stride * ox_dtype_of(dtype)->block_bytes, k_stride,
+                                             (float *)(void *)memory + i * t.k);
+    t.thin = (const float *)(void *)memory;
+    t.scratch = memory + thin_bytes;
+    if (alone) for (int64_t i = 0; i < tasks; i++) oxi_thin_task(&t, i, 0);
+    else oxi_parallel_for(tasks, oxi_thin_task, &t);
+    oxi_free(memory, bytes);
+    return OX_OK;
+}
+
 static ox_status oxi_gemm_run(const oxi_gemm *g) {
     if (g->m == 0 || g->n == 0) return OX_OK;
+    if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) return oxi_block_product(g);
+    if (g->m <= g->n && oxi_thin_takes(g->b_dtype, g->b_col, g->b_row, g->a_dtype, g->m)) return oxi_gemm_thin(g, true);
+    if (g->n < g->m && oxi_thin_takes(g->a_dtype, g->a_row, g->a_col, g->b_dtype, g->n)) return oxi_gemm_thin(g, false);
     return oxi_gemm_packed(g);
 }

@@ -1,0 +1,124 @@
+/* Products with weights of block types, and their expansion.
+ * Few rows of activations are quantised to int8 and multiplied by the blocks as they lie, which reads each weight once; many rows,
+ * and ox_set_exact(true), expand weights on their way into panels. oxi_gemm_run and the index family call this. */
+
+enum { OXI_BLOCK_ROWS = 8 };             /* most rows of activations that multiply blocks directly */
+
+static int64_t oxi_exact;                /* atomic: ox_set_exact */
+
+OX_API void ox_set_exact(bool exact) {
+    oxi_atomic_store(&oxi_exact, exact);
+}
+
+static ox_status oxi_check_expandable(ox_dtype dtype) {
+    if (oxi_cpu_kernels()->expand[dtype]) return OX_OK;
+    return oxi_fail(OX_ERR_UNSUPPORTED, "%s cannot be expanded yet", ox_dtype_name(dtype));
+}
+
+OXI_UNUSED static ox_status oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out) {
+    ox_status status = oxi_check_expandable(dtype);
+    if (status == OX_OK) oxi_cpu_kernels()->expand[dtype](n, blocks, out);
+    return status;
+}
+
+/* Rows of blocks against few rows of activations: out[m,n] = sum_k x[m,k] * w[n,k]. */
+typedef struct oxi_block_rows {
+    const oxi_gemm *g;                   /* b is w: b_col its row stride, b_row 1 */
+    const oxi_kernels *kernels;
+    const oxi_q8 *q8;                    /* [m][k / 32], or NULL: */
+    const float *x;                      /* [m][k], w is expanded */
+    int64_t task_rows;
+    char *scratch;                       /* of each lane: sums [m][task_rows], stage [task_rows], a row if expanded */
+    size_t lane_bytes;
+} oxi_block_rows;
+
+static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
+    const oxi_block_rows *r = (const oxi_block_rows *)arg;
+    const oxi_gemm *g = r->g;
+    int64_t first = index * r->task_rows, rows = g->n - first < r->task_rows ? g->n - first : r->task_rows;
+    float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes), *stage = sums + g->m * r->task_rows;
+    float *expanded = stage + r->task_rows;
+    for (int64_t i = 0; i < rows; i++) {
+        const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (first + i) * g->b_col);
+        if (!r->q8) r->kernels->expand[g->b_dtype](g->k, row, expanded);
+        for (int64_t m = 0; m < g->m; m++)
+            sums[m * rows + i] = r->q8 ? r->kernels->dot_block[g->b_dtype](g->k, row, r->q8 + m * (g->k / 32))
+                                       : r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
+    }
+    for (int64_t m = 0; m < g->m; m++) {
+        if (!oxi_gemm_is_plain(g))
+            oxi_gemm_epilogue(g, r->kernels, OXI_LANE_F32, m, first, rows, true, sums + m * rows, stage);
+        r->kernels->store[g->c_dtype][OXI_LANE_F32](rows, sums + m * rows, oxi_gemm_c(g, m, first), g->c_col);
+    }
+}
+
+static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
+    oxi_block_rows r;
+    memset(&r, 0, sizeof r);
+    r.g = g;
+    r.kernels = oxi_cpu_kernels();
+    int64_t row_bytes = (int64_t)oxi_byte_offset(g->b_dtype, g->k);
+    r.task_rows = oxi_least(g->n, 4 + OXI_THIN_BYTES / (row_bytes > 0 ? row_bytes : 1));
+    int64_t tasks = (g->n + r.task_rows - 1) / r.task_rows, blocks = g->k / 32;
+    size_t x_bytes = (size_t)oxi_round_up(g->m * g->k * (int64_t)sizeof(float), OXI_ALIGN);
+    size_t q8_bytes = exact ? 0 : (size_t)oxi_round_up(g->m * blocks * (int64_t)sizeof(oxi_q8), OXI_ALIGN);
+    int64_t lane_floats = (g->m + 1) * r.task_rows + (exact ? g->k : 0);
+    r.lane_bytes = (size_t)oxi_round_up(lane_floats * (int64_t)sizeof(float), OXI_ALIGN);
+    size_t bytes = x_bytes + q8_bytes + (size_t)oxi_lanes(tasks) * r.lane_bytes;
+    char *memory = (char *)oxi_alloc(bytes);
+    if (!memory) return OX_ERR_NOMEM;
+    float *x = (float *)(void *)memory;
+    oxi_q8 *q8 = (oxi_q8 *)(void *)(memory + x_bytes);
+    int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
+    for (int64_t m = 0; m < g->m; m++) {
+        const char *from = (const char *)g->a + m * g->a_row * element;
+        r.kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x + m * g->k);
+        if (!exact) r.kernels->quantize_activation(g->k, x + m * g->k, q8 + m * blocks);
+    }
+    r.x = x;
+    r.q8 = exact ? NULL : q8;
+    r.scratch = memory + x_bytes + q8_bytes;
+    oxi_parallel_for(tasks, oxi_block_rows_task, &r);
+    oxi_free(memory, bytes);
+    return OX_OK;
+}
+
+/* C^T = B^T A^T: the blocks become b. */
+static oxi_gemm oxi_gemm_transposed(const oxi_gemm *g) {
+    oxi_gemm t = *g;
+    t.m = g->n;
+    t.n = g->m;
+    t.a = g->b;
+    t.a_row = g->b_col;
+    t.a_col = g->b_row;
+    t.a_dtype = g->b_dtype;
+    t.b = g->a;
+    t.b_row = g->a_col;
+    t.b_col = g->a_row;
+    t.b_dtype = g->a_dtype;
+    t.c_row = g->c_col;
+    t.c_col = g->c_row;
+    t.addend_row = g->addend_col;
+    t.addend_col = g->addend_row;
+    if (g->bias) {                       /* one number a row of the transposed: as an addend */
+        t.bias = NULL;
+        t.addend = g->bias;
+        t.addend_dtype = OX_F32;
+        t.addend_row = 1;
+        t.addend_col = 0;
+        t.beta = 1;
+    }
+    return t;
+}
+
+static ox_status oxi_block_product(const oxi_gemm *g) {
+    oxi_gemm t = *g;
+    if (oxi_is_block(g->a_dtype) && !(g->bias && g->addend)) t = oxi_gemm_transposed(g);
+    if (oxi_is_block(t.a_dtype) || !oxi_is_float(t.a_dtype) || t.b_row != 1)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "matmul: %s x %s", ox_dtype_name(g->a_dtype), ox_dtype_name(g->b_dtype));
+    ox_status status = oxi_check_expandable(t.b_dtype);
+    if (status != OX_OK) return status;
+    bool exact = oxi_atomic_load(&oxi_exact) != 0 || t.a_dtype == OX_F64 || !oxi_cpu_kernels()->dot_block[t.b_dtype];
+    if (t.m > OXI_BLOCK_ROWS || t.k == 0) return oxi_gemm_packed(&t);
+    return oxi_block_rows_run(&t, exact);
+}
