@@ -1,6 +1,6 @@
 /* Rows: softmax, log_softmax, layer_norm, rms_norm, group_norm, for any dim and any strides.
- * A row is measured by the reductions' machinery (cpu/reduce.c), which gives two numbers, shift and scale; then
- * every element is written from them. Long rows are cut into chunks. Called by the CPU device. */
+ * A row is measured by the reductions' machinery (cpu/reduce.c), which gives a shift and a scale; from them
+ * every element is written. Long rows are cut into chunks. Called by the CPU device. */
 
 #define OXI_ROW_BLOCK 512    /* elements converted at a time; neighbouring rows of a tile */
 #define OXI_ROW_CACHED 16384 /* a softmax row up to here keeps its exponentials */

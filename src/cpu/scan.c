@@ -1,6 +1,6 @@
-/* Running sums and products along one dim (cumsum, cumprod), for any strides, in place too. Floats accumulate
- * in f64, integers wrap in 64 bits. Long lines are cut into chunks: first the chunks' totals, then every
- * chunk from where the ones before it end. Called by the CPU device. */
+/* Running sums and products along one dim (cumsum, cumprod), for any strides, in place too.
+ * Floats accumulate in f64, integers wrap in 64 bits. Long lines are cut into chunks: first their totals,
+ * then every chunk from where the ones before it end. Called by the CPU device. */
 
 #define OXI_SCAN_BUFFER 1024
 #define OXI_SCAN_CHUNK 65536 /* elements of a task */

@@ -1,5 +1,5 @@
 /* sort and topk along one dim, for any strides; rows run in parallel.
- * Every number becomes an unsigned key in its order; dtypes of up to 32 bits carry their place in the low half.
+ * Every number becomes an unsigned key in its order; one of up to 32 bits has its place in the low half.
  * Keys are sorted by radix (stable), or the best k are kept in a heap. Called by the CPU device. */
 
 #define OXI_SORT_BLOCK 512
