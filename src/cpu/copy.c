@@ -4,9 +4,8 @@
  * device for COPY. */
 
 enum {
-    OXI_COPY_PIECE = 512,        /* elements of a lane buffer on the stack */
-    OXI_COPY_GRAIN = 1 << 16,    /* elements of a task */
-    OXI_TILE_BYTES = 64 * 64 * 2 /* a tile: 64 x 64 elements of 1 or 2 bytes, 32 x 32 of 4 or 8 */
+    OXI_COPY_PIECE = 512,    /* elements of a lane buffer on the stack */
+    OXI_COPY_GRAIN = 1 << 16 /* elements of a task */
 };
 
 /* ---- runs of plain elements ---------------------------------------------------------------------------- */
@@ -163,26 +162,115 @@ static void oxi_convert_run(const oxi_conversion *how, int64_t n, const char *fr
 
 /* ---- rows into columns: tiles -------------------------------------------------------------------------- */
 
-/* side x side tiles over the walk's last dim (the destination's rows) and the dim `across` (the source's). */
+#if defined(__GNUC__) || defined(__clang__)
+#define OXI_PREFETCH_READ(p) __builtin_prefetch(p)
+#define OXI_PREFETCH_WRITE(p) __builtin_prefetch(p, 1)
+#else
+#define OXI_PREFETCH_READ(p) ((void)(p))
+#define OXI_PREFETCH_WRITE(p) ((void)(p))
+#endif
+
+/* Tiles over the walk's last dim (the destination's rows) and the dim `across` (the source's): `columns`
+ * elements of the source make a cache line, `rows` elements of the destination four. Tasks are blocks of
+ * OXI_TILE_BLOCK x OXI_TILE_BLOCK elements, so that pages are used more than once. */
+enum { OXI_TILE_BLOCK = 256, OXI_TILE_LINE = 64 };
+
 typedef struct oxi_tiling {
     const oxi_walk *w;
     const oxi_conversion *how; /* NULL = the same dtype */
     int across;
-    int64_t side, tiles_across, tiles_along, tiles;
+    int64_t rows, columns;
+    int64_t blocks_across, blocks_along, blocks;
 } oxi_tiling;
 
-/* to[c][r] = from[r][c]: rows x columns elements, from_step bytes between rows of `from`, `side` elements
- * between rows of `to`. */
-#define OXI_TRANSPOSE(type)                                                            \
-    for (int64_t r = 0; r < rows; r++) {                                               \
-        const char *line = from + r * from_step;                                       \
-        type *column = (type *)to + r;                                                 \
-        for (int64_t c = 0; c < columns; c++)                                          \
-            memcpy(column + c * side, line + c * (int64_t)sizeof(type), sizeof(type)); \
+#define OXI_TRANSPOSE(type)                                                         \
+    for (int64_t r = 0; r < rows; r++) {                                            \
+        for (int64_t c = r < whole_rows ? whole_columns : 0; c < columns; c++)      \
+            memcpy(to + c * to_step + r * (int64_t)sizeof(type),                    \
+                   from + r * from_step + c * (int64_t)sizeof(type), sizeof(type)); \
     }
 
-static void oxi_transpose_tile(int64_t bytes, int64_t rows, int64_t columns, const char *from,
-                               int64_t from_step, void *to, int64_t side) {
+/* Rows i and i + n/2 interleaved, log2(n) times: n rows of n elements turned. */
+#if defined(OXI_BUILD_SSE2) && defined(__SSE2__)
+#define OXI_TRANSPOSE_VECTORS 1
+typedef __m128i oxi_tile_vector;
+#define oxi_tile_load(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define oxi_tile_store(p, v) _mm_storeu_si128((__m128i *)(void *)(p), v)
+#define oxi_tile_low(bits, a, b) _mm_unpacklo_epi##bits(a, b)
+#define oxi_tile_high(bits, a, b) _mm_unpackhi_epi##bits(a, b)
+#elif defined(OXI_BUILD_NEON) && defined(__aarch64__)
+#define OXI_TRANSPOSE_VECTORS 1
+typedef uint8x16_t oxi_tile_vector;
+#define oxi_tile_load(p) vld1q_u8((const uint8_t *)(p))
+#define oxi_tile_store(p, v) vst1q_u8((uint8_t *)(p), v)
+#define oxi_tile_back8(a) (a)
+#define oxi_tile_back16(a) vreinterpretq_u8_u16(a)
+#define oxi_tile_back32(a) vreinterpretq_u8_u32(a)
+#define oxi_tile_back64(a) vreinterpretq_u8_u64(a)
+#define oxi_tile_as8(a) (a)
+#define oxi_tile_as16(a) vreinterpretq_u16_u8(a)
+#define oxi_tile_as32(a) vreinterpretq_u32_u8(a)
+#define oxi_tile_as64(a) vreinterpretq_u64_u8(a)
+#define oxi_tile_low(bits, a, b) \
+    oxi_tile_back##bits(vzip1q_u##bits(oxi_tile_as##bits(a), oxi_tile_as##bits(b)))
+#define oxi_tile_high(bits, a, b) \
+    oxi_tile_back##bits(vzip2q_u##bits(oxi_tile_as##bits(a), oxi_tile_as##bits(b)))
+#endif
+
+#ifdef OXI_TRANSPOSE_VECTORS
+/* clang-format off */
+#define OXI_EACH_2(X) X(0) X(1)
+#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
+#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
+#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+#define OXI_LOAD_ROW(i) a[i] = oxi_tile_load(from + (i) * from_step);
+#define OXI_STORE_A(i) oxi_tile_store(to + (i) * to_step, a[i]);
+#define OXI_STORE_B(i) oxi_tile_store(to + (i) * to_step, b[i]);
+#define OXI_ZIP(y, x, bits, half, i) y[2 * (i)] = oxi_tile_low(bits, x[i], x[(i) + (half)]); \
+    y[2 * (i) + 1] = oxi_tile_high(bits, x[i], x[(i) + (half)]);
+#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
+#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
+#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
+
+/* 16 bytes square. */
+static void oxi_transpose_square(int64_t bytes, const char *from, int64_t from_step, char *to, int64_t to_step) {
+    oxi_tile_vector a[16], b[16];
+    if (bytes == 4) {
+        OXI_EACH_4(OXI_LOAD_ROW)
+        OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0)
+        OXI_EACH_4(OXI_STORE_A)
+    } else if (bytes == 2) {
+        OXI_EACH_8(OXI_LOAD_ROW)
+        OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0)
+        OXI_EACH_8(OXI_STORE_B)
+    } else if (bytes == 1) {
+        OXI_EACH_16(OXI_LOAD_ROW)
+        OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8)
+        OXI_EACH_16(OXI_STORE_A)
+    } else {
+        OXI_EACH_2(OXI_LOAD_ROW)
+        OXI_ZIP(b, a, 64, 1, 0)
+        OXI_EACH_2(OXI_STORE_B)
+    }
+}
+/* clang-format on */
+#endif
+
+/* to[c][r] = from[r][c], steps in bytes. */
+static void oxi_transpose(int64_t bytes, int64_t rows, int64_t columns, const char *from, int64_t from_step,
+                          char *to, int64_t to_step) {
+    int64_t whole_rows = 0, whole_columns = 0;
+#ifdef OXI_TRANSPOSE_VECTORS
+    if (oxi_cpu_kernels()->vector_bytes >= 16) {
+        int64_t side = 16 / bytes;
+        whole_rows = rows / side * side;
+        whole_columns = columns / side * side;
+        for (int64_t r = 0; r < whole_rows; r += side)
+            for (int64_t c = 0; c < whole_columns; c += side)
+                oxi_transpose_square(bytes, from + r * from_step + c * bytes, from_step,
+                                     to + c * to_step + r * bytes, to_step);
+    }
+#endif
     if (bytes == 4) {
         OXI_TRANSPOSE(uint32_t)
     } else if (bytes == 2) {
@@ -194,47 +282,61 @@ static void oxi_transpose_tile(int64_t bytes, int64_t rows, int64_t columns, con
     }
 }
 
-/* Tile `index`: read line by line into a buffer, turned, then written row by row. */
-static void oxi_tile(const oxi_tiling *tiling, int64_t index) {
+/* One tile: read line by line into a buffer, turned, then written row by row. next: where the tile after
+ * it begins. */
+static void oxi_tile(const oxi_tiling *tiling, const char *from, char *to, int64_t rows, int64_t columns,
+                     const char *next) {
     const oxi_walk *w = tiling->w;
-    int last = w->ndim - 1, across = tiling->across;
-    int64_t along_at = index % tiling->tiles_along * tiling->side;
-    index /= tiling->tiles_along;
-    int64_t across_at = index % tiling->tiles_across * tiling->side;
-    index /= tiling->tiles_across;
-    char *to = w->base[0] + (along_at * w->stride[0][last] + across_at * w->stride[0][across]) * w->bytes[0];
-    const char *from =
-        w->base[1] + (along_at * w->stride[1][last] + across_at * w->stride[1][across]) * w->bytes[1];
-    for (int d = last - 1; d >= 0; d--) {
-        if (d == across) continue;
-        to += index % w->shape[d] * w->stride[0][d] * w->bytes[0];
-        from += index % w->shape[d] * w->stride[1][d] * w->bytes[1];
-        index /= w->shape[d];
-    }
-    int64_t rows = w->shape[last] - along_at, columns = w->shape[across] - across_at;
-    if (rows > tiling->side) rows = tiling->side;
-    if (columns > tiling->side) columns = tiling->side;
-    uint64_t buffer[OXI_TILE_BYTES / 8];
-    oxi_transpose_tile(w->bytes[1], rows, columns, from, w->stride[1][last] * w->bytes[1], buffer,
-                       tiling->side);
+    int64_t bytes = w->bytes[1], from_step = w->step[1] * bytes;
+    int64_t to_step = w->stride[0][tiling->across] * w->bytes[0], buffer_step = tiling->rows * bytes;
+    uint64_t buffer[OXI_TILE_LINE * OXI_TILE_BLOCK / 8];
+    for (int64_t r = 0; next && r < rows; r++) OXI_PREFETCH_READ(next + r * from_step);
+    for (int64_t c = 0; c < columns; c++)
+        for (int64_t at = 0; at < rows * w->bytes[0]; at += OXI_TILE_LINE)
+            OXI_PREFETCH_WRITE(to + c * to_step + at);
+    oxi_transpose(bytes, rows, columns, from, from_step, (char *)buffer, buffer_step);
     for (int64_t c = 0; c < columns; c++) {
-        const char *line = (const char *)buffer + c * tiling->side * w->bytes[1];
-        char *row = to + c * w->stride[0][across] * w->bytes[0];
+        const char *line = (const char *)buffer + c * buffer_step;
         if (tiling->how)
-            oxi_convert_run(tiling->how, rows, line, 1, row, 1);
+            oxi_convert_run(tiling->how, rows, line, 1, to + c * to_step, 1);
         else
-            memcpy(row, line, (size_t)(rows * w->bytes[0]));
+            memcpy(to + c * to_step, line, (size_t)(rows * bytes));
     }
 }
 
-enum { OXI_TILES_PER_TASK = 16 };
-
-static void oxi_tile_task(void *arg, int64_t index, int lane) {
+/* Task: a block of tiles. */
+static void oxi_tile_block(void *arg, int64_t index, int lane) {
     (void)lane;
     const oxi_tiling *tiling = (const oxi_tiling *)arg;
-    int64_t end = (index + 1) * OXI_TILES_PER_TASK;
-    if (end > tiling->tiles) end = tiling->tiles;
-    for (int64_t i = index * OXI_TILES_PER_TASK; i < end; i++) oxi_tile(tiling, i);
+    const oxi_walk *w = tiling->w;
+    int last = w->ndim - 1, across = tiling->across;
+    int64_t along_at = index % tiling->blocks_along * OXI_TILE_BLOCK;
+    index /= tiling->blocks_along;
+    int64_t across_at = index % tiling->blocks_across * OXI_TILE_BLOCK;
+    index /= tiling->blocks_across;
+    char *base[2];
+    int64_t along_step[2], across_step[2];
+    for (int k = 0; k < 2; k++) {
+        along_step[k] = w->stride[k][last] * w->bytes[k];
+        across_step[k] = w->stride[k][across] * w->bytes[k];
+        base[k] = w->base[k] + along_at * along_step[k] + across_at * across_step[k];
+    }
+    for (int d = last - 1; d >= 0; d--) {
+        if (d == across) continue;
+        for (int k = 0; k < 2; k++) base[k] += index % w->shape[d] * w->stride[k][d] * w->bytes[k];
+        index /= w->shape[d];
+    }
+    int64_t height = w->length - along_at, width = w->shape[across] - across_at;
+    if (height > OXI_TILE_BLOCK) height = OXI_TILE_BLOCK;
+    if (width > OXI_TILE_BLOCK) width = OXI_TILE_BLOCK;
+    for (int64_t r = 0; r < height; r += tiling->rows)
+        for (int64_t c = 0; c < width; c += tiling->columns) {
+            int64_t rows = height - r < tiling->rows ? height - r : tiling->rows;
+            int64_t columns = width - c < tiling->columns ? width - c : tiling->columns;
+            const char *from = base[1] + r * along_step[1] + c * across_step[1];
+            oxi_tile(tiling, from, base[0] + r * along_step[0] + c * across_step[0], rows, columns,
+                     c + columns < width ? from + columns * across_step[1] : NULL);
+        }
 }
 
 /* Whether the destination's rows are the source's columns; if so, the dim of the source's rows is made to
@@ -254,10 +356,11 @@ static bool oxi_tiling_begin(oxi_tiling *tiling, oxi_walk *w, const oxi_conversi
     tiling->w = w;
     tiling->how = how;
     tiling->across = across;
-    tiling->side = w->bytes[1] <= 2 ? 64 : 32;
-    tiling->tiles_across = (w->shape[across] + tiling->side - 1) / tiling->side;
-    tiling->tiles_along = (w->length + tiling->side - 1) / tiling->side;
-    tiling->tiles = w->numel / w->length / w->shape[across] * tiling->tiles_across * tiling->tiles_along;
+    tiling->rows = OXI_TILE_BLOCK / w->bytes[1];
+    tiling->columns = OXI_TILE_LINE / w->bytes[1];
+    tiling->blocks_across = (w->shape[across] + OXI_TILE_BLOCK - 1) / OXI_TILE_BLOCK;
+    tiling->blocks_along = (w->length + OXI_TILE_BLOCK - 1) / OXI_TILE_BLOCK;
+    tiling->blocks = w->numel / w->length / w->shape[across] * tiling->blocks_across * tiling->blocks_along;
     return true;
 }
 
@@ -290,8 +393,7 @@ static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
         return OX_OK; /* itself */
     oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
     if (oxi_tiling_begin(&tiling, &w, how))
-        oxi_parallel_for((tiling.tiles + OXI_TILES_PER_TASK - 1) / OXI_TILES_PER_TASK, oxi_tile_task,
-                         &tiling);
+        oxi_parallel_for(tiling.blocks, oxi_tile_block, &tiling);
     else
         oxi_walk_all(&w, OXI_COPY_GRAIN, how ? OXI_COPY_PIECE : OXI_COPY_GRAIN, oxi_copy_piece, how);
     return OX_OK;
@@ -341,38 +443,48 @@ static void oxi_block_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, i
     }
 }
 
+/* The dim along which the blocks of t lie: the last, or another after a transposition; -1 if there is
+ * none. */
+static int oxi_block_dim(const ox_tensor *t) {
+    for (int d = t->ndim - 1; d >= 0; d--)
+        if (t->stride[d] == 1 && t->shape[d] % ox_dtype_of(t->dtype)->block_elements == 0) return d;
+    return -1;
+}
+
 static ox_status oxi_copy_blocks(const ox_tensor *from, const ox_tensor *to) {
     const ox_dtype_info *info = ox_dtype_of(from->dtype);
-    int64_t shape[OX_MAX_DIMS], from_stride[OX_MAX_DIMS], to_stride[OX_MAX_DIMS],
-        elements = info->block_elements;
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t shape[OX_MAX_DIMS], from_stride[OX_MAX_DIMS], to_stride[OX_MAX_DIMS];
     bool same = from->dtype == to->dtype;
-    int last = from->ndim - 1;
+    int lead = to->ndim - from->ndim, along = oxi_block_dim(from) + lead;
+    if (lead < 0 || along < lead || to->shape[along] != from->shape[along - lead] ||
+        (same ? to->stride[along] != 1
+              : !kernels->expand[from->dtype] || !kernels->store[to->dtype][OXI_LANE_F32]))
+        return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s to %s is not supported", oxi_tensor_text(from),
+                        oxi_tensor_text(to));
     oxi_block_copy job;
     job.from = from->dtype;
     job.to = to->dtype;
-    job.elements = elements;
-    job.to_step = last >= 0 ? to->stride[last] : 1;
-    job.store = same ? NULL : oxi_cpu_kernels()->store[to->dtype][OXI_LANE_F32];
-    if (last < 0 || to->ndim != from->ndim ||
-        (!same && (!job.store || !oxi_cpu_kernels()->expand[from->dtype])) ||
-        (from->shape[last] > elements && from->stride[last] != 1))
-        return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s to %s is not supported", oxi_tensor_text(from),
-                        oxi_tensor_text(to));
-    for (int d = 0; d <= last;
-         d++) { /* strides in blocks of the source; of the destination in blocks or elements */
-        shape[d] = d == last ? from->shape[d] / elements : from->shape[d];
-        from_stride[d] = d == last ? 1 : from->stride[d] / elements;
-        to_stride[d] =
-            same ? (d == last ? 1 : to->stride[d] / elements) : to->stride[d] * (d == last ? elements : 1);
-        if (from->shape[d] == 1 && to->shape[d] != 1) from_stride[d] = 0;
-        if (d < last) shape[d] = to->shape[d];
+    job.elements = info->block_elements;
+    job.to_step = to->stride[along];
+    job.store = same ? NULL : kernels->store[to->dtype][OXI_LANE_F32];
+    int at = 0;
+    for (int d = 0; d < to->ndim;
+         d++) { /* in blocks of the source; of the destination in blocks or elements */
+        if (d == along) continue;
+        shape[at] = to->shape[d];
+        from_stride[at] = d < lead || from->shape[d - lead] == 1 ? 0 : from->stride[d - lead] / job.elements;
+        to_stride[at++] = same ? to->stride[d] / job.elements : to->stride[d];
     }
+    shape[at] = to->shape[along] / job.elements;
+    from_stride[at] = 1;
+    to_stride[at] = same ? 1 : to->stride[along] * job.elements;
     oxi_walk w;
-    oxi_walk_begin(&w, last + 1, shape);
+    oxi_walk_begin(&w, to->ndim, shape);
     oxi_walk_add_raw(&w, oxi_ptr(to), oxi_dtype_bytes(to->dtype), to_stride);
     oxi_walk_add_raw(&w, oxi_ptr(from), info->block_bytes, from_stride);
     oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
-    oxi_walk_all(&w, OXI_COPY_GRAIN / elements, OXI_COPY_GRAIN / elements, oxi_block_piece, &job);
+    oxi_walk_all(&w, OXI_COPY_GRAIN / job.elements, OXI_COPY_GRAIN / job.elements, oxi_block_piece, &job);
     return OX_OK;
 }
 

@@ -2,7 +2,7 @@
  * Most ops are a generator that gives elements [first, first + n) in a lane type; one driver cuts the work,
  * converts and honours strides. Called by the CPU device for the FILL and RANDOM families. */
 
-/* ---- random numbers: what every device gives -----------------------------------------------------------
+/* ---- random numbers: what every device gives --------------------------------------------------------------
  * Element e (row-major index) of a call depends on e, the seed (attr i0) and the call's counter (i1) alone,
  * through w[0..3] = philox(key seed, counter_hi counter, counter_lo block):
  *   word         w[e % 4] of block e / 4
@@ -91,7 +91,7 @@ static bool oxi_make_linspace(const oxi_fill_job *job, int64_t first, int64_t n,
 
 /* ---- words and uniform numbers ------------------------------------------------------------------------- */
 
-static uint64_t oxi_double_word(const uint32_t *pair) {
+static uint64_t oxi_random_double_word(const uint32_t *pair) {
     return (uint64_t)pair[0] << 32 | pair[1];
 }
 
@@ -104,44 +104,44 @@ static uint64_t oxi_multiply_high(uint64_t a, uint64_t b) {
 }
 
 /* The double word of element e alone. */
-static uint64_t oxi_double_word_at(const oxi_attrs *attr, int64_t e) {
+static uint64_t oxi_random_double_word_at(const oxi_attrs *attr, int64_t e) {
     uint32_t w[4];
     oxi_philox((uint64_t)attr->i[0], (uint64_t)attr->i[1], (uint64_t)e / 2, w);
-    return oxi_double_word(w + 2 * (e % 2));
+    return oxi_random_double_word(w + 2 * (e % 2));
 }
 
 /* n words from element `first` (a multiple of 4) on, as whole blocks: room for n rounded up to 4. */
-static void oxi_words(const oxi_attrs *attr, int64_t first, int64_t n, uint32_t *words) {
+static void oxi_random_words(const oxi_attrs *attr, int64_t first, int64_t n, uint32_t *words) {
     for (int64_t i = 0; i < n; i += 4)
         oxi_philox((uint64_t)attr->i[0], (uint64_t)attr->i[1], (uint64_t)(first + i) / 4, words + i);
 }
 
 /* n double words from element `first` (a multiple of 2) on: room for n rounded up to 2. */
-static void oxi_double_words(const oxi_attrs *attr, int64_t first, int64_t n, uint64_t *words) {
+static void oxi_random_double_words(const oxi_attrs *attr, int64_t first, int64_t n, uint64_t *words) {
     uint32_t w[4];
     for (int64_t i = 0; i < n; i += 2) {
         oxi_philox((uint64_t)attr->i[0], (uint64_t)attr->i[1], (uint64_t)(first + i) / 2, w);
-        words[i] = oxi_double_word(w);
-        words[i + 1] = oxi_double_word(w + 2);
+        words[i] = oxi_random_double_word(w);
+        words[i + 1] = oxi_random_double_word(w + 2);
     }
 }
 
 /* n numbers in [0, 1) of `bits` random bits: 53 from double words, fewer from words. */
-static void oxi_unit_numbers(const oxi_attrs *attr, int bits, int64_t first, int64_t n, double *out) {
+static void oxi_random_units(const oxi_attrs *attr, int bits, int64_t first, int64_t n, double *out) {
     if (bits > 32) {
         uint64_t words[OXI_FILL_PIECE];
-        oxi_double_words(attr, first, n, words);
+        oxi_random_double_words(attr, first, n, words);
         for (int64_t i = 0; i < n; i++) out[i] = (double)(words[i] >> 11) * 0x1p-53;
     } else {
         uint32_t words[OXI_FILL_PIECE];
-        oxi_words(attr, first, n, words);
+        oxi_random_words(attr, first, n, words);
         double unit = ldexp(1.0, -bits);
         for (int64_t i = 0; i < n; i++) out[i] = (double)(words[i] >> (32 - bits)) * unit;
     }
 }
 
 /* Random bits of a uniform number: as many as the significand has, so that it stays below 1. */
-static int oxi_unit_bits(ox_dtype dtype) {
+static int oxi_random_bits(ox_dtype dtype) {
     switch (dtype) {
     case OX_F64: return 53;
     case OX_F16: return 11;
@@ -172,7 +172,7 @@ static double oxi_number_below(ox_dtype dtype, double low, double high) {
     }
     /* A step down is between 2^-b and 2^(1-b) of the value for b significand bits; subnormals step by
      * more. */
-    for (double part = ldexp(1.0, -oxi_unit_bits(dtype) - 1); part < 2; part *= 2) {
+    for (double part = ldexp(1.0, -oxi_random_bits(dtype) - 1); part < 2; part *= 2) {
         double below = oxi_round_to(dtype, high - part * (fabs(high) > 0x1p-14 ? fabs(high) : 0x1p-14));
         if (below < high) return below > low ? below : low;
     }
@@ -182,7 +182,7 @@ static double oxi_number_below(ox_dtype dtype, double low, double high) {
 static bool oxi_make_uniform(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
     const oxi_attrs *attr = &job->call->attr;
     double low = attr->f[0], high = attr->f[1], *out = (double *)values;
-    oxi_unit_numbers(attr, oxi_unit_bits(job->out->dtype), first, n, out);
+    oxi_random_units(attr, oxi_random_bits(job->out->dtype), first, n, out);
     if (low == 0 && high == 1) return true;
     for (int64_t i = 0; i < n; i++) {
         out[i] = low + out[i] * (high - low);
@@ -193,7 +193,7 @@ static bool oxi_make_uniform(const oxi_fill_job *job, int64_t first, int64_t n, 
 
 /* log of x in [2^-53, 1]: x = m 2^k, log m = 2 atanh((m - 1) / (m + 1)) by its series. Plain arithmetic,
  * so that it does not depend on the C library. */
-static double oxi_log_unit(double x) {
+static double oxi_random_log(double x) {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     int exponent = (int)(bits >> 52) - 1023;
@@ -210,7 +210,7 @@ static double oxi_log_unit(double x) {
 }
 
 /* cos and sin of 2 pi u, u in [0, 1): reduced exactly to an eighth of a turn, then their series. */
-static void oxi_turn(double u, double *cosine, double *sine) {
+static void oxi_random_turn(double u, double *cosine, double *sine) {
     static const double inverse_factorial[18] = {1.0,
                                                  1.0,
                                                  1.0 / 2,
@@ -252,14 +252,14 @@ static bool oxi_make_normal(const oxi_fill_job *job, int64_t first, int64_t n, v
     uint32_t words[OXI_FILL_PIECE];
     uint64_t double_words[OXI_FILL_PIECE];
     if (wide)
-        oxi_double_words(attr, first, n, double_words);
+        oxi_random_double_words(attr, first, n, double_words);
     else
-        oxi_words(attr, first, n, words);
+        oxi_random_words(attr, first, n, words);
     for (int64_t i = 0; i < n; i += 2) {
         double u1 = wide ? (double)((double_words[i] >> 11) + 1) * 0x1p-53 : ((double)words[i] + 1) * 0x1p-32;
         double u2 = wide ? (double)(double_words[i + 1] >> 11) * 0x1p-53 : (double)words[i + 1] * 0x1p-32;
-        double r = attr->f[1] * sqrt(-2 * oxi_log_unit(u1)), c, s;
-        oxi_turn(u2, &c, &s);
+        double r = attr->f[1] * sqrt(-2 * oxi_random_log(u1)), c, s;
+        oxi_random_turn(u2, &c, &s);
         out[i] = attr->f[0] + r * c;
         if (i + 1 < n) out[i + 1] = attr->f[0] + r * s;
     }
@@ -270,7 +270,7 @@ static bool oxi_make_randint(const oxi_fill_job *job, int64_t first, int64_t n, 
     const oxi_attrs *attr = &job->call->attr;
     uint64_t words[OXI_FILL_PIECE], range = (uint64_t)attr->i[3] - (uint64_t)attr->i[2];
     int64_t *out = (int64_t *)values;
-    oxi_double_words(attr, first, n, words);
+    oxi_random_double_words(attr, first, n, words);
     for (int64_t i = 0; i < n; i++)
         out[i] = (int64_t)((uint64_t)attr->i[2] + oxi_multiply_high(words[i], range));
     return true;
@@ -310,7 +310,7 @@ static ox_status oxi_fill_randperm(const oxi_call *call) {
     int64_t n = ox_numel(out);
     size_t bytes;
     if (oxi_is_float(out->dtype)
-            ? n > (int64_t)1 << oxi_unit_bits(out->dtype)
+            ? n > (int64_t)1 << oxi_random_bits(out->dtype)
             : ox_dtype_of(out->dtype)->block_bytes == 1 && n > (out->dtype == OX_I8 ? 128 : 256))
         return oxi_fail(OX_ERR_ARG, "randperm: %s does not hold all numbers below %lld",
                         ox_dtype_name(out->dtype), (long long)n);
@@ -320,7 +320,7 @@ static ox_status oxi_fill_randperm(const oxi_call *call) {
     if (!order) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < n; i++) order[i] = i;
     for (int64_t i = n - 1; i > 0; i--) {
-        int64_t j = (int64_t)oxi_multiply_high(oxi_double_word_at(&call->attr, i), (uint64_t)i + 1),
+        int64_t j = (int64_t)oxi_multiply_high(oxi_random_double_word_at(&call->attr, i), (uint64_t)i + 1),
                 swap = order[i];
         order[i] = order[j];
         order[j] = swap;
@@ -373,7 +373,7 @@ static bool oxi_make_bernoulli(const oxi_fill_job *job, int64_t first, int64_t n
     const ox_tensor *probabilities = job->call->in[0];
     double unit[OXI_FILL_PIECE], *out = (double *)values;
     oxi_load_range(probabilities, first, n, OXI_LANE_F64, out);
-    oxi_unit_numbers(&job->call->attr, probabilities->dtype == OX_F64 ? 53 : 24, first, n, unit);
+    oxi_random_units(&job->call->attr, probabilities->dtype == OX_F64 ? 53 : 24, first, n, unit);
     for (int64_t i = 0; i < n; i++) {
         if (!(out[i] >= 0 && out[i] <= 1)) return false;
         out[i] = unit[i] < out[i];
@@ -406,8 +406,8 @@ static void oxi_draw_with_replacement(const oxi_multinomial *job, int64_t row, c
                                       int64_t *out) {
     double total = sums[job->categories - 1];
     for (int64_t j = 0; j < job->samples; j++) {
-        double u =
-            (double)(oxi_double_word_at(&job->call->attr, row * job->samples + j) >> 11) * 0x1p-53 * total;
+        double u = (double)(oxi_random_double_word_at(&job->call->attr, row * job->samples + j) >> 11) *
+                   0x1p-53 * total;
         int64_t low = 0, high = job->categories - 1;
         while (low < high) {
             int64_t middle = low + (high - low) / 2;
@@ -474,8 +474,8 @@ static void oxi_multinomial_row(void *arg, int64_t row, int lane) {
         if (attr->keepdim) {
             keys[k] = total;
         } else {
-            double u = (double)(oxi_double_word_at(attr, row * job->categories + k) >> 11) * 0x1p-53;
-            keys[k] = keys[k] > 0 ? -oxi_log_unit(1 - u) / keys[k] : INFINITY;
+            double u = (double)(oxi_random_double_word_at(attr, row * job->categories + k) >> 11) * 0x1p-53;
+            keys[k] = keys[k] > 0 ? -oxi_random_log(1 - u) / keys[k] : INFINITY;
         }
     }
     if (positive == 0 || !(total <= DBL_MAX)) {
