@@ -40,19 +40,18 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* ---- this machine ---- */
-
 /* Linux says what caches there are; elsewhere the line is left out. */
 static void print_caches(void) {
     static const int data_caches[] = {0, 2, 3}; /* 1 holds instructions */
+    char line[96] = "";
     for (int i = 0; i < 3; i++) {
         char path[96], size[24] = "";
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", data_caches[i]);
         FILE *file = fopen(path, "r");
-        if (!file) break;
-        if (fscanf(file, "%20s", size) == 1) printf("%s%s", i ? ", " : "    caches     ", size);
-        if (fclose(file) || i == 2) printf("\n");
+        if (file && fscanf(file, "%20s", size) == 1) strcat(strcat(line, line[0] ? ", " : ""), size);
+        if (file) fclose(file);
     }
+    if (line[0]) printf("    caches     %s\n", line);
 }
 
 /* Bytes read plus bytes written, the best of five. */
@@ -68,8 +67,6 @@ static double copy_bandwidth(void) {
     }
     return 2.0 * (double)(64 << 20) / best / 1e9;
 }
-
-/* ---- views ---- */
 
 static void print_numbers(const char *what, ox_tensor *t) {
     float number[16];
@@ -102,8 +99,6 @@ static void show_views(void) {
         print_numbers("softmax([1, 2, 3, 4])", ox_softmax(ox_arange(1, 5, 1, OX_F32), -1));
     }
 }
-
-/* ---- products ---- */
 
 static double product_gflops(ox_dtype dtype) {
     const int64_t n = 512;

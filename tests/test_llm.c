@@ -484,7 +484,7 @@ static void test_batches(int type, double tolerance) {
     CHECK_MSG(apart(other, all, count) <= 2e-3 + tolerance, "f16 cache: %g", apart(other, all, count));
     ox_llm_context *context = open_context(llm, 0, OX_F32, 0);
     CHECK(ox_llm_decode(context, text, TEXT, last) == OX_OK);
-    CHECK(memcmp(last, all + (TEXT - 1) * s.vocabulary, (size_t)s.vocabulary * sizeof *last) == 0);
+    CHECK(apart(last, all + (TEXT - 1) * s.vocabulary, s.vocabulary) <= tolerance);
     /* back to the third token, and on from there */
     CHECK(ox_llm_rewind(context, 3) == OX_OK && ox_llm_length(context) == 3);
     CHECK(ox_llm_decode(context, text + 3, TEXT - 4, NULL) == OX_OK);
@@ -727,7 +727,7 @@ static void test_scarce_memory(void) {
 /* ---- generation ---------------------------------------------------------------------------------------- */
 
 typedef struct heard {
-    int32_t tokens[64];
+    int32_t tokens[256];
     char text[4096];
     size_t length;
     int count, most;
@@ -895,7 +895,7 @@ static void test_stories(const char *folder) {
         test_golden_logits(llm, ids, npy, npy_bytes);
         ox_llm_context *context = open_context(llm, 0, OX_DTYPE_NONE, 0);
         (void)generate(context, "", 63, false, 0, &h);
-        (void)generate(context, "", 137, false, 0, (h.count = 0, &h));
+        (void)generate(context, "", 137, false, 0, &h);
         CHECK_MSG(h.length == text_bytes && memcmp(h.text, expected, text_bytes) == 0, "%.*s", (int)h.length,
                   h.text);
         ox_llm_context_close(context);
@@ -915,7 +915,7 @@ int main(void) {
     test_weight_types();
     test_shapes();
     test_batches(TYPE_F32, 1e-5);
-    test_batches(TYPE_Q4_0, 1e-5);
+    test_batches(TYPE_Q4_0, 0.02); /* one row multiplies in int8, many may do so in f32 */
     test_threads();
     test_refusals();
     test_hostile();

@@ -175,9 +175,7 @@ static ox_status oxi_llm_read_out(const ox_llm *model, ox_tensor *x, int64_t row
 /* The ids' embeddings, f32 [S, width]: the layers add to them in place. */
 static ox_tensor *oxi_llm_embed(const ox_llm *model, const int32_t *tokens, int64_t count) {
     ox_tensor *ids = ox_to(ox_from_data(tokens, OX_SHAPE(count), OX_I32), model->device);
-    ox_tensor *x = ox_cast(ox_embedding(model->weight[OXI_LLM_EMBEDDING], ids), OX_F32);
-    ox_release(ids);
-    return x;
+    return ox_cast(ox_embedding(model->weight[OXI_LLM_EMBEDDING], ids), OX_F32);
 }
 
 static ox_status oxi_llm_run_batch(oxi_llm_batch *batch, const int32_t *tokens, int64_t rows, float *logits) {
@@ -192,7 +190,6 @@ static ox_status oxi_llm_run_batch(oxi_llm_batch *batch, const int32_t *tokens, 
         if (!oxi_llm_run_layer(batch, i, x)) status = oxi_llm_error();
     }
     if (!status && rows > 0) status = oxi_llm_read_out(model, x, rows, logits);
-    ox_release(batch->positions);
     ox_scope_end(&scope);
     return status;
 }
