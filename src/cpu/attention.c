@@ -1,6 +1,6 @@
-/* Scaled dot product attention in tiles with an online softmax (Dao et al. 2022, "FlashAttention"): memory grows
- * with the rows, not with their product. A tile's scores have a row a key and a column a query, so they leave the
- * product kernel as the next product's packed operand. Called by the CPU device for ATTENTION. */
+/* Scaled dot product attention in tiles with an online softmax (Dao et al. 2022, "FlashAttention"): memory
+ * grows with the rows, not with their product. A tile's scores have a row a key, a column a query: so they leave
+ * the product kernel as the next product's packed operand. Called by the CPU device for ATTENTION. */
 
 enum {
     OXI_ATTENTION_FEW_ROWS = 8,    /* up to this many queries a kv head: dot products, keys in chunks */

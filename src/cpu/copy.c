@@ -218,7 +218,6 @@ typedef uint8x16_t oxi_tile_vector;
 #endif
 
 #ifdef OXI_TRANSPOSE_VECTORS
-/* clang-format off */
 #define OXI_EACH_2(X) X(0) X(1)
 #define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
 #define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
@@ -233,7 +232,8 @@ typedef uint8x16_t oxi_tile_vector;
 #define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
 
 /* 16 bytes square. */
-static void oxi_transpose_square(int64_t bytes, const char *from, int64_t from_step, char *to, int64_t to_step) {
+static void oxi_transpose_square(int64_t bytes, const char *from, int64_t from_step, char *to,
+                                 int64_t to_step) {
     oxi_tile_vector a[16], b[16];
     if (bytes == 4) {
         OXI_EACH_4(OXI_LOAD_ROW)
@@ -253,7 +253,6 @@ static void oxi_transpose_square(int64_t bytes, const char *from, int64_t from_s
         OXI_EACH_2(OXI_STORE_B)
     }
 }
-/* clang-format on */
 #endif
 
 /* to[c][r] = from[r][c], steps in bytes. */

@@ -11,10 +11,10 @@
  *   uniform      u = the top b bits of the word / 2^b; b = 24 for f32, 11 f16, 8 bf16, 4 f8_e4m3, 3 f8_e5m2;
  *                f64: the top 53 bits of the double word / 2^53. The value low + u (high - low) is worked out
  *                in double and rounded once; where that gives high, the number below high stands instead.
- *   normal       Box & Muller 1958, in double: mean + deviation r cos(2 pi u2) for even e, sin for odd e, with
- *                r = sqrt(-2 log u1). A pair of elements shares u1 = (w0 + 1) / 2^32 and u2 = w1 / 2^32, w0 and
- *                w1 being the words of the even and the odd one; f64: u1 = (top 53 bits of the even double
- *                word + 1) / 2^53, u2 = top 53 bits of the odd one / 2^53.
+ *   normal       Box & Muller 1958, in double: mean + deviation r cos(2 pi u2) for even e, sin for odd e;
+ *                r = sqrt(-2 log u1). A pair of elements shares u1 = (w0 + 1) / 2^32 and u2 = w1 / 2^32, w0
+ *                and w1 being the words of the even and the odd one; f64: u1 = (top 53 bits of the even
+ *                double word + 1) / 2^53, u2 = top 53 bits of the odd one / 2^53.
  *   randint      low + floor(double word (high - low) / 2^64)
  *   bernoulli    1 where u < p: u of 24 bits of the word; f64 operands: 53 bits of the double word
  *   randperm     0, 1, .. n-1, then for i = n-1 .. 1: i and floor(double word of i times (i + 1) / 2^64) swap
