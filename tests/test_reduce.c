@@ -2,7 +2,7 @@
  * values, numbers of threads. OX_TIERS OX_TSAN OX_QEMU */
 #include "operands.h"
 
-/* ---- the ops and their plain references ---------------------------------------------------------------- */
+/* ---- the ops and their plain references ------------------------------------------------------------------ */
 
 typedef enum reduction {
     SUM,
@@ -156,7 +156,7 @@ static double real_result(reduction op, const line *l, double correction, double
     }
 }
 
-/* ---- one call, element by element ---------------------------------------------------------------------- */
+/* ---- one call, element by element ------------------------------------------------------------------------ */
 
 /* Fills l with what x has along the dims in `mask` at the kept position `at` (row-major over the kept dims).
  * */
@@ -360,7 +360,7 @@ static void test_empty(void) {
     }
 }
 
-/* ---- long lines: chunks, tiles, many threads ----------------------------------------------------------- */
+/* ---- long lines: chunks, tiles, many threads ------------------------------------------------------------- */
 
 static ox_tensor *random_big(ox_shape shape, ox_dtype dtype, domain kind) {
     ox_tensor *t = ox_empty(shape, dtype);
@@ -421,7 +421,7 @@ static void test_thread_counts(void) {
     ox_set_threads(0);
 }
 
-/* ---- special values ------------------------------------------------------------------------------------ */
+/* ---- special values -------------------------------------------------------------------------------------- */
 
 #define INF ((double)INFINITY)
 
@@ -580,7 +580,7 @@ static void test_numerics(void) {
     }
 }
 
-/* ---- scans --------------------------------------------------------------------------------------------- */
+/* ---- scans ----------------------------------------------------------------------------------------------- */
 
 static void check_scan(int which, ox_tensor *x, int dim, bool in_place, const char *how) {
     ox_tensor *from = plain_copy(x);

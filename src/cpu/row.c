@@ -199,24 +199,24 @@ static void oxi_softmax_line(const oxi_row *r, const oxi_walk *line, char *scrat
 
 /* ---- a tile of neighbouring rows whose elements lie apart: element by element of all of them ----------- */
 
-static void oxi_row_fill(const oxi_row *r, int64_t n, double value, void *out) {
-    for (int64_t i = 0; i < n; i++) {
-        if (r->measure.lane == OXI_LANE_F32)
-            ((float *)out)[i] = (float)value;
-        else
-            ((double *)out)[i] = value;
-    }
-}
+/* One number a row of the tile; `rest` is what f32 cannot hold of the shifts. */
+typedef struct oxi_row_tile_numbers {
+    double shift[OXI_ROW_BLOCK], rest[OXI_ROW_BLOCK], scale[OXI_ROW_BLOCK]; /* floats where the lane is f32 */
+    bool has_rest;
+} oxi_row_tile_numbers;
 
-static double oxi_row_number(const oxi_row *r, const char *p) {
-    float single;
-    double value;
+static void oxi_row_tile_number(const oxi_row *r, oxi_row_tile_numbers *t, int64_t i, double shift,
+                                double scale) {
     if (r->measure.lane == OXI_LANE_F32) {
-        memcpy(&single, p, sizeof single);
-        return single;
+        double rest = shift - (float)shift;
+        ((float *)t->shift)[i] = (float)shift;
+        ((float *)t->rest)[i] = (float)rest;
+        ((float *)t->scale)[i] = (float)scale;
+        t->has_rest = t->has_rest || fabs(rest) * scale > 1e-6;
+    } else {
+        t->shift[i] = shift;
+        t->scale[i] = scale;
     }
-    memcpy(&value, p, sizeof value);
-    return value;
 }
 
 static void oxi_row_map(const oxi_row *r, oxi_op op, int64_t n, const void *a, const void *b, void *out) {
@@ -228,50 +228,59 @@ static void oxi_row_map(const oxi_row *r, oxi_op op, int64_t n, const void *a, c
     r->measure.kernels->map[op][r->measure.lane](n, in, out, &attr);
 }
 
-/* One element of n rows. shift, scale: a number a row, in the lane's type. */
-static void oxi_row_finish_columns(const oxi_row *r, int64_t n, const void *x, const void *shift,
-                                   const void *scale, const oxi_cursor *c, void *spread, void *out) {
-    oxi_row_map(r, OXI_OP_sub, n, x, shift, out);
-    if (r->op == OXI_OP_softmax) oxi_row_map(r, OXI_OP_exp, n, out, NULL, out);
-    oxi_row_map(r, r->op == OXI_OP_log_softmax ? OXI_OP_sub : OXI_OP_mul, n, out, scale, out);
-    if (r->weights[0]) {
-        oxi_row_fill(r, n, oxi_row_number(r, c->p[OXI_ROW_WEIGHT]), spread);
-        oxi_row_map(r, OXI_OP_mul, n, out, spread, out);
-    }
-    if (r->weights[1]) {
-        oxi_row_fill(r, n, oxi_row_number(r, c->p[OXI_ROW_BIAS]), spread);
-        oxi_row_map(r, OXI_OP_add, n, out, spread, out);
+/* One element of n rows, from x (lane type) into out; c = its place, where its weights lie. */
+static void oxi_row_finish_columns(const oxi_row *r, int64_t n, const void *x, const oxi_row_tile_numbers *t,
+                                   const oxi_cursor *c, void *spread, void *out) {
+    const oxi_walk *kept = &r->measure.kept;
+    oxi_row_map(r, OXI_OP_sub, n, x, t->shift, out);
+    if (r->op == OXI_OP_softmax)
+        oxi_row_map(r, OXI_OP_exp, n, out, NULL, out);
+    else if (t->has_rest)
+        oxi_row_map(r, OXI_OP_sub, n, out, t->rest, out);
+    oxi_row_map(r, r->op == OXI_OP_log_softmax ? OXI_OP_sub : OXI_OP_mul, n, out, t->scale, out);
+    for (int k = 0; k < 2; k++) {
+        int operand = OXI_ROW_WEIGHT + k;
+        if (!r->weights[k]) continue;
+        r->load_weight(n, c->p[operand], kept->step[operand], spread);
+        oxi_row_map(r, k == 0 ? OXI_OP_mul : OXI_OP_add, n, out, spread, out);
     }
 }
 
-static void oxi_row_tile(const oxi_row *r, const oxi_walk *line, const oxi_cursor *rows, char *scratch) {
-    double a[OXI_ROW_BLOCK], b[OXI_ROW_BLOCK], shift[OXI_ROW_BLOCK], scale[OXI_ROW_BLOCK];
-    const oxi_walk *kept = &r->measure.kept;
+static void oxi_row_measure_tile(const oxi_row *r, const oxi_walk *line, int64_t n, oxi_row_tile_numbers *t,
+                                 char *scratch) {
+    double a[OXI_ROW_BLOCK], b[OXI_ROW_BLOCK];
     oxi_partial p;
-    oxi_cursor c;
     p.a = a;
     p.b = b;
     p.count = 0;
     memset(a, 0, sizeof a);
     memset(b, 0, sizeof b);
-    if (r->measure.reducer.begin) r->measure.reducer.begin(&p, rows->n);
-    oxi_reduce_tile(&r->measure, line, &p, rows->n, 0, line->numel, scratch);
-    for (int64_t i = 0; i < rows->n; i++) {
-        double row_shift, row_scale;
-        oxi_row_numbers(r, a[i], b[i], &row_shift, &row_scale);
-        oxi_row_fill(r, 1, row_shift, (char *)shift + i * oxi_lane_bytes(r->measure.lane));
-        oxi_row_fill(r, 1, row_scale, (char *)scale + i * oxi_lane_bytes(r->measure.lane));
+    if (r->measure.reducer.begin) r->measure.reducer.begin(&p, n);
+    oxi_reduce_tile(&r->measure, line, &p, n, 0, line->numel, scratch);
+    t->has_rest = false;
+    for (int64_t i = 0; i < n; i++) {
+        double shift, scale;
+        oxi_row_numbers(r, a[i], b[i], &shift, &scale);
+        oxi_row_tile_number(r, t, i, shift, scale);
     }
+}
+
+static void oxi_row_tile(const oxi_row *r, const oxi_walk *line, int64_t n, char *scratch) {
+    double x[OXI_ROW_BLOCK], spread[OXI_ROW_BLOCK];
+    const oxi_walk *kept = &r->measure.kept;
+    oxi_row_tile_numbers t;
+    oxi_cursor c;
+    oxi_row_measure_tile(r, line, n, &t, scratch);
     for (oxi_walk_seek(line, &c, 0, line->numel, 1); c.n; oxi_walk_next(line, &c)) {
         const void *from = c.p[OXI_ROW_X];
-        void *to = a;
+        void *to = x;
         if (!r->native || kept->step[OXI_ROW_X] != 1) {
-            r->measure.load(rows->n, from, kept->step[OXI_ROW_X], a);
-            from = a;
+            r->measure.load(n, from, kept->step[OXI_ROW_X], x);
+            from = x;
         }
         if (r->native && kept->step[OXI_ROW_OUT] == 1) to = c.p[OXI_ROW_OUT];
-        oxi_row_finish_columns(r, rows->n, from, shift, scale, &c, b, to);
-        if (to == a) r->store(rows->n, a, c.p[OXI_ROW_OUT], kept->step[OXI_ROW_OUT]);
+        oxi_row_finish_columns(r, n, from, &t, &c, spread, to);
+        if (to == x) r->store(n, x, c.p[OXI_ROW_OUT], kept->step[OXI_ROW_OUT]);
     }
 }
 
@@ -293,7 +302,7 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
         double a, b, shift, scale;
         oxi_row_place_line(r, &c, &line);
         if (m->by_columns) {
-            oxi_row_tile(r, &line, &c, scratch);
+            oxi_row_tile(r, &line, c.n, scratch);
         } else if (r->op == OXI_OP_softmax && m->lane == OXI_LANE_F32 && line.numel <= OXI_ROW_CACHED) {
             oxi_softmax_line(r, &line, scratch);
         } else {
@@ -406,19 +415,19 @@ static void oxi_row_walk(const oxi_row *r, oxi_walk *w, const oxi_row_dims *dims
 static void oxi_row_split(oxi_row *r) {
     const oxi_call *call = r->measure.call;
     const ox_tensor *x = call->in[0], *out = call->out[0];
-    bool norm = r->op == OXI_OP_layer_norm || r->op == OXI_OP_rms_norm;
+    bool norm = r->op == OXI_OP_layer_norm || r->op == OXI_OP_rms_norm, grouped = r->op == OXI_OP_group_norm;
     int64_t weight = 1, channels = 1;
     oxi_row_dims rows, line;
     memset(&rows, 0, sizeof rows);
     memset(&line, 0, sizeof line);
     for (int d = 0; d < x->ndim; d++) {
-        bool inside = norm ? d >= x->ndim - (int)call->attr.i[0] : d == call->attr.dim;
-        if (r->op == OXI_OP_group_norm && d == 1) {
+        bool inside = norm ? d >= x->ndim - (int)call->attr.i[0] : grouped ? d > 1 : d == call->attr.dim;
+        if (grouped && d == 1) {
             channels = x->shape[1] / call->attr.i[0];
             oxi_row_add_dim(&rows, call->attr.i[0], x->stride[1] * channels, out->stride[1] * channels,
                             channels);
             oxi_row_add_dim(&line, channels, x->stride[1], out->stride[1], 1);
-        } else if (inside || (r->op == OXI_OP_group_norm && d > 1)) {
+        } else if (inside) {
             oxi_row_add_dim(&line, x->shape[d], x->stride[d], out->stride[d], 0);
         } else {
             oxi_row_add_dim(&rows, x->shape[d], x->stride[d], out->stride[d], 0);

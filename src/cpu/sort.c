@@ -242,7 +242,7 @@ static void oxi_sort_split(oxi_sort *s, const oxi_call *call) {
     t[1] = call->out[0];
     t[2] = call->out[1];
     s->size = t[0]->ndim ? t[0]->shape[along] : 1;
-    s->count = t[1]->ndim ? t[1]->shape[along] : call->op == OXI_OP_topk ? call->attr.i[0] : 1;
+    s->count = t[1]->ndim ? t[1]->shape[along] : 1;
     for (int d = 0; d < t[0]->ndim; d++) {
         if (d == along) continue;
         shape[dims] = t[0]->shape[d];
