@@ -259,7 +259,7 @@ static ox_status oxi_header_place(oxi_header *header, size_t first, size_t data,
     size_t end = 0, count = file->item_count - first;
     if (count > UINT32_MAX / 2)
         return oxi_file_fail(OX_ERR_FORMAT, file, header->part, SIZE_MAX, "more than 2^31 tensors");
-    oxi_file_item *items = file->items + first;
+    oxi_file_item *items = count ? file->items + first : NULL;
     ox_status status = count ? oxi_header_sort(items, count) : OX_OK;
     if (status != OX_OK) return status;
     for (size_t i = 0; i < count; i++) {

@@ -3,13 +3,13 @@
  * writer. ox_save_safetensors is all there is. */
 
 /* A text that grows; the first failure sticks. */
-typedef struct oxi_words {
+typedef struct oxi_json_out {
     char *data;
     size_t used, room;
     bool failed;
-} oxi_words;
+} oxi_json_out;
 
-static void oxi_words_add(oxi_words *words, const char *text, size_t length) {
+static void oxi_json_put_bytes(oxi_json_out *words, const char *text, size_t length) {
     void *grown = words->failed ? NULL : oxi_grow(words->data, &words->room, words->used + length, 1, false);
     if (!grown) {
         words->failed = true;
@@ -20,17 +20,19 @@ static void oxi_words_add(oxi_words *words, const char *text, size_t length) {
     words->used += length;
 }
 
-static void oxi_words_put(oxi_words *words, const char *text) { oxi_words_add(words, text, strlen(text)); }
+static void oxi_json_put(oxi_json_out *words, const char *text) {
+    oxi_json_put_bytes(words, text, strlen(text));
+}
 
-static void oxi_words_number(oxi_words *words, int64_t value) {
+static void oxi_json_put_number(oxi_json_out *words, int64_t value) {
     char digits[24];
     snprintf(digits, sizeof digits, "%lld", (long long)value);
-    oxi_words_put(words, digits);
+    oxi_json_put(words, digits);
 }
 
 /* A JSON string. */
-static void oxi_words_quote(oxi_words *words, const char *text) {
-    oxi_words_put(words, "\"");
+static void oxi_json_put_quote(oxi_json_out *words, const char *text) {
+    oxi_json_put(words, "\"");
     for (; *text; text++) {
         static const char plain[] = "\b\t\n\f\r\"\\", letters[] = "btnfr\"\\";
         const char *special = strchr(plain, *text);
@@ -40,11 +42,11 @@ static void oxi_words_quote(oxi_words *words, const char *text) {
         else if ((unsigned char)*text < 0x20)
             snprintf(escape, sizeof escape, "\\u%04x", (unsigned)*text);
         if (special || (unsigned char)*text < 0x20)
-            oxi_words_put(words, escape);
+            oxi_json_put(words, escape);
         else
-            oxi_words_add(words, text, 1);
+            oxi_json_put_bytes(words, text, 1);
     }
-    oxi_words_put(words, "\"");
+    oxi_json_put(words, "\"");
 }
 
 static bool oxi_is_utf8(const char *text) {
@@ -103,45 +105,45 @@ static ox_status oxi_save_check(const oxi_save *save) {
 }
 
 /* The header of one shard, which holds order[first, end), padded to 8 bytes, its length in front. */
-static void oxi_save_header(const oxi_save *save, int64_t first, int64_t end, oxi_words *words) {
+static void oxi_save_header(const oxi_save *save, int64_t first, int64_t end, oxi_json_out *words) {
     int64_t offset = 0;
-    oxi_words_add(words, "\0\0\0\0\0\0\0\0{", 9);
+    oxi_json_put_bytes(words, "\0\0\0\0\0\0\0\0{", 9);
     if (save->pairs > 0) {
-        oxi_words_put(words, "\"__metadata__\":{");
+        oxi_json_put(words, "\"__metadata__\":{");
         for (int64_t i = 0; i < save->pairs; i++) {
-            if (i) oxi_words_put(words, ",");
-            oxi_words_quote(words, save->metadata[2 * i]);
-            oxi_words_put(words, ":");
-            oxi_words_quote(words, save->metadata[2 * i + 1]);
+            if (i) oxi_json_put(words, ",");
+            oxi_json_put_quote(words, save->metadata[2 * i]);
+            oxi_json_put(words, ":");
+            oxi_json_put_quote(words, save->metadata[2 * i + 1]);
         }
-        oxi_words_put(words, first < end ? "}," : "}");
+        oxi_json_put(words, first < end ? "}," : "}");
     }
     for (int64_t i = first; i < end; i++) {
         const ox_tensor *t = save->tensors[save->order[i]];
-        if (i > first) oxi_words_put(words, ",");
-        oxi_words_quote(words, save->names[save->order[i]]);
-        oxi_words_put(words, ":{\"dtype\":\"");
-        oxi_words_put(words, ox_dtype_of(t->dtype)->safetensors);
-        oxi_words_put(words, "\",\"shape\":[");
+        if (i > first) oxi_json_put(words, ",");
+        oxi_json_put_quote(words, save->names[save->order[i]]);
+        oxi_json_put(words, ":{\"dtype\":\"");
+        oxi_json_put(words, ox_dtype_of(t->dtype)->safetensors);
+        oxi_json_put(words, "\",\"shape\":[");
         for (int d = 0; d < t->ndim; d++) {
-            if (d) oxi_words_put(words, ",");
-            oxi_words_number(words, t->shape[d]);
+            if (d) oxi_json_put(words, ",");
+            oxi_json_put_number(words, t->shape[d]);
         }
-        oxi_words_put(words, "],\"data_offsets\":[");
-        oxi_words_number(words, offset);
-        oxi_words_put(words, ",");
-        oxi_words_number(words, offset += (int64_t)ox_nbytes(t));
-        oxi_words_put(words, "]}");
+        oxi_json_put(words, "],\"data_offsets\":[");
+        oxi_json_put_number(words, offset);
+        oxi_json_put(words, ",");
+        oxi_json_put_number(words, offset += (int64_t)ox_nbytes(t));
+        oxi_json_put(words, "]}");
     }
-    oxi_words_put(words, "}");
-    while (!words->failed && words->used % 8) oxi_words_put(words, " ");
+    oxi_json_put(words, "}");
+    while (!words->failed && words->used % 8) oxi_json_put(words, " ");
     for (int i = 0; i < 8 && !words->failed; i++)
         words->data[i] = (char)((uint64_t)(words->used - 8) >> (8 * i));
 }
 
 static ox_status oxi_save_shard(const oxi_save *save, int64_t first, int64_t end, const char *path,
                                 oxi_output *output) {
-    oxi_words words;
+    oxi_json_out words;
     memset(&words, 0, sizeof words);
     oxi_save_header(save, first, end, &words);
     ox_status status = words.failed ? OX_ERR_NOMEM : OX_OK;
@@ -174,21 +176,21 @@ static void oxi_save_path(const oxi_save *save, uint32_t shard, char *out, size_
 
 /* The index file: as transformers writes it, names in order. */
 static ox_status oxi_save_index(const oxi_save *save, char *path, size_t room, oxi_output *output) {
-    oxi_words words;
+    oxi_json_out words;
     int64_t total = 0;
     memset(&words, 0, sizeof words);
     for (int64_t i = 0; i < save->count; i++) total += (int64_t)ox_nbytes(save->tensors[i]);
-    oxi_words_put(&words, "{\n  \"metadata\": {\n    \"total_size\": ");
-    oxi_words_number(&words, total);
-    oxi_words_put(&words, "\n  },\n  \"weight_map\": {");
+    oxi_json_put(&words, "{\n  \"metadata\": {\n    \"total_size\": ");
+    oxi_json_put_number(&words, total);
+    oxi_json_put(&words, "\n  },\n  \"weight_map\": {");
     for (int64_t i = 0; i < save->count; i++) {
-        oxi_words_put(&words, i ? ",\n    " : "\n    ");
-        oxi_words_quote(&words, save->names[save->order[i]]);
-        oxi_words_put(&words, ": ");
+        oxi_json_put(&words, i ? ",\n    " : "\n    ");
+        oxi_json_put_quote(&words, save->names[save->order[i]]);
+        oxi_json_put(&words, ": ");
         oxi_save_path(save, save->shard[save->order[i]], path, room);
-        oxi_words_quote(&words, path + oxi_folder_length(path));
+        oxi_json_put_quote(&words, path + oxi_folder_length(path));
     }
-    oxi_words_put(&words, "\n  }\n}\n");
+    oxi_json_put(&words, "\n  }\n}\n");
     oxi_save_path(save, save->shards, path, room);
     ox_status status = words.failed ? OX_ERR_NOMEM : oxi_output_open(output, path);
     if (status == OX_OK) {

@@ -1,0 +1,6 @@
+/* fuzz_safetensors.c - opens any bytes as a file, starting from safetensors and indexes of shards: nothing crashes, hangs, reads too far or leaks. */
+#define _GNU_SOURCE 1
+#define FILE_FUZZ
+#include "oxtorch.h"
+
+#include "file_walk.h"
