@@ -2,9 +2,9 @@
  * Few rows of activations are quantised to int8 and multiplied by the blocks as they lie, which reads each weight once; many rows,
  * and ox_set_exact(true), expand weights on their way into panels. oxi_gemm_run and the index family call this. */
 
-enum { OXI_BLOCK_ROWS = 8 };             /* most rows of activations that multiply blocks directly */
+enum { OXI_BLOCK_ROWS = 8 }; /* most rows of activations that multiply blocks directly */
 
-static int64_t oxi_exact;                /* atomic: ox_set_exact */
+static int64_t oxi_exact; /* atomic: ox_set_exact */
 
 OX_API void ox_set_exact(bool exact) {
     oxi_atomic_store(&oxi_exact, exact);
@@ -23,12 +23,12 @@ OXI_UNUSED static ox_status oxi_expand_blocks(ox_dtype dtype, int64_t n, const v
 
 /* Rows of blocks against few rows of activations: out[m,n] = sum_k x[m,k] * w[n,k]. */
 typedef struct oxi_block_rows {
-    const oxi_gemm *g;                   /* b is w: b_col its row stride, b_row 1 */
+    const oxi_gemm *g; /* b is w: b_col its row stride, b_row 1 */
     const oxi_kernels *kernels;
-    const oxi_q8 *q8;                    /* [m][k / 32], or NULL: */
-    const float *x;                      /* [m][k], w is expanded */
+    const oxi_q8 *q8; /* [m][k / 32], or NULL: */
+    const float *x;   /* [m][k], w is expanded */
     int64_t task_rows;
-    char *scratch;                       /* of each lane: sums [m][task_rows], stage [task_rows], a row if expanded */
+    char *scratch; /* of each lane: sums [m][task_rows], stage [task_rows], a row if expanded */
     size_t lane_bytes;
 } oxi_block_rows;
 
@@ -36,7 +36,8 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
     const oxi_gemm *g = r->g;
     int64_t first = index * r->task_rows, rows = g->n - first < r->task_rows ? g->n - first : r->task_rows;
-    float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes), *stage = sums + g->m * r->task_rows;
+    float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes),
+          *stage = sums + g->m * r->task_rows;
     float *expanded = stage + r->task_rows;
     for (int64_t i = 0; i < rows; i++) {
         const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (first + i) * g->b_col);
@@ -100,7 +101,7 @@ static oxi_gemm oxi_gemm_transposed(const oxi_gemm *g) {
     t.c_col = g->c_row;
     t.addend_row = g->addend_col;
     t.addend_col = g->addend_row;
-    if (g->bias) {                       /* one number a row of the transposed: as an addend */
+    if (g->bias) { /* one number a row of the transposed: as an addend */
         t.bias = NULL;
         t.addend = g->bias;
         t.addend_dtype = OX_F32;
@@ -115,10 +116,12 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
     oxi_gemm t = *g;
     if (oxi_is_block(g->a_dtype) && !(g->bias && g->addend)) t = oxi_gemm_transposed(g);
     if (oxi_is_block(t.a_dtype) || !oxi_is_float(t.a_dtype) || t.b_row != 1)
-        return oxi_fail(OX_ERR_UNSUPPORTED, "matmul: %s x %s", ox_dtype_name(g->a_dtype), ox_dtype_name(g->b_dtype));
+        return oxi_fail(OX_ERR_UNSUPPORTED, "matmul: %s x %s", ox_dtype_name(g->a_dtype),
+                        ox_dtype_name(g->b_dtype));
     ox_status status = oxi_check_expandable(t.b_dtype);
     if (status != OX_OK) return status;
-    bool exact = oxi_atomic_load(&oxi_exact) != 0 || t.a_dtype == OX_F64 || !oxi_cpu_kernels()->dot_block[t.b_dtype];
+    bool exact =
+        oxi_atomic_load(&oxi_exact) != 0 || t.a_dtype == OX_F64 || !oxi_cpu_kernels()->dot_block[t.b_dtype];
     if (t.m > OXI_BLOCK_ROWS || t.k == 0) return oxi_gemm_packed(&t);
     return oxi_block_rows_run(&t, exact);
 }

@@ -3,22 +3,22 @@
  * through the tier's micro-kernel (Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication").
  * Called by cpu/product.c and attention. An element's sum over k is cut every OXI_GEMM_DEPTH, whatever the threads do. */
 
-static ox_status oxi_block_product(const oxi_gemm *g);    /* cpu/blocks.c: one operand of a block type */
+static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/blocks.c: one operand of a block type */
 
 enum {
-    OXI_GEMM_DEPTH = 256,                /* k of one panel: 256 x 2 vectors of B fit into the first cache level */
-    OXI_GEMM_STAGE = 32768,              /* bytes: operands are widened here on their way into panels */
-    OXI_GEMM_STAGE_LINES = 512,          /* lines packed by one task */
-    OXI_GEMM_TILE = 512,                 /* largest side of a tile of C */
-    OXI_GEMM_PACKED = 32 << 20           /* bytes of packed panels of one block */
+    OXI_GEMM_DEPTH = 256,       /* k of one panel: 256 x 2 vectors of B fit into the first cache level */
+    OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way into panels */
+    OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
+    OXI_GEMM_TILE = 512,        /* largest side of a tile of C */
+    OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
 };
 
 /* What a product computes in. Packed elements: float, double, or two int16_t that are neighbours along k. */
 typedef struct oxi_gemm_type {
     oxi_lane lane;
-    ox_dtype dtype;                      /* of packed elements; operands of this dtype need no widening */
-    int element;                         /* bytes of a packed element and of an accumulator */
-    int k_each;                          /* steps of k in a packed element */
+    ox_dtype dtype; /* of packed elements; operands of this dtype need no widening */
+    int element;    /* bytes of a packed element and of an accumulator */
+    int k_each;     /* steps of k in a packed element */
     const oxi_gemm_kernel *kernel;
     oxi_pack_kernel pack_across, pack_along;
 } oxi_gemm_type;
@@ -27,10 +27,10 @@ typedef struct oxi_gemm_type {
 typedef struct oxi_gemm_side {
     const char *data;
     ox_dtype dtype;
-    int64_t line_stride, k_stride;       /* elements */
-    int64_t k;                           /* of the whole operand */
-    int width;                           /* lines of a panel */
-    char *packed;                        /* [chunk of k][panel][k of the chunk][width] */
+    int64_t line_stride, k_stride; /* elements */
+    int64_t k;                     /* of the whole operand */
+    int width;                     /* lines of a panel */
+    char *packed;                  /* [chunk of k][panel][k of the chunk][width] */
 } oxi_gemm_side;
 
 typedef struct oxi_gemm_plan {
@@ -38,13 +38,13 @@ typedef struct oxi_gemm_plan {
     const oxi_kernels *kernels;
     oxi_gemm_type type;
     oxi_gemm_side a, b;
-    int64_t k;                           /* in packed elements */
-    int64_t depth;                       /* of a chunk */
+    int64_t k;     /* in packed elements */
+    int64_t depth; /* of a chunk */
     int64_t block_m, block_n, block_k;
     int64_t tile_m, tile_n;
-    bool direct;                         /* sums go to C as they are */
-    char *partial;                       /* sums of a block between chunks of k, if C cannot hold them */
-    char *scratch;                       /* of each lane: stage, a tile for edges, a tile of sums if not direct */
+    bool direct;   /* sums go to C as they are */
+    char *partial; /* sums of a block between chunks of k, if C cannot hold them */
+    char *scratch; /* of each lane: stage, a tile for edges, a tile of sums if not direct */
     size_t lane_bytes;
     /* the block at work */
     int64_t m0, n0, k0, rows, columns, ks;
@@ -59,13 +59,15 @@ static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) 
 }
 
 /* Widens `count` neighbours along k of one line (`along`), or lines of one k, into packed elements. */
-static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k, int64_t count, bool along,
-                           void *out) {
+static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
+                           int64_t count, bool along, void *out) {
     int64_t stride = along ? s->k_stride : s->line_stride;
     if (p->type.k_each == 1) {
         const char *from = oxi_gemm_at(s, line, k);
-        if (oxi_is_block(s->dtype)) p->kernels->expand[s->dtype](count, from, (float *)out);
-        else p->kernels->load[s->dtype][p->type.lane](count, from, stride, out);
+        if (oxi_is_block(s->dtype))
+            p->kernels->expand[s->dtype](count, from, (float *)out);
+        else
+            p->kernels->load[s->dtype][p->type.lane](count, from, stride, out);
         return;
     }
     const int8_t *first = (const int8_t *)oxi_gemm_at(s, line, 2 * k);
@@ -83,15 +85,16 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
 }
 
 /* Packs `lines` lines from `line` on, at most OXI_GEMM_STAGE_LINES, `depth` elements from k on, into panels. */
-static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines, int64_t k, int64_t depth,
-                          char *panels, char *stage) {
+static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
+                          int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t element = p->type.element, width_bytes = s->width * element, panel_stride = depth * s->width;
     bool native = s->dtype == p->type.dtype, block = oxi_is_block(s->dtype);
     int64_t across_step = s->line_stride < 0 ? -s->line_stride : s->line_stride;
     int64_t along_step = s->k_stride < 0 ? -s->k_stride : s->k_stride;
     if (!block && (s->k == 1 || across_step <= along_step)) {
         if (native && s->line_stride == 1) {
-            p->type.pack_across(lines, depth, oxi_gemm_at(s, line, k), s->k_stride, s->width, panels, panel_stride);
+            p->type.pack_across(lines, depth, oxi_gemm_at(s, line, k), s->k_stride, s->width, panels,
+                                panel_stride);
             return;
         }
         int64_t most = OXI_GEMM_STAGE / (lines * element);
@@ -99,12 +102,14 @@ static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_
             int64_t count = depth - at < most ? depth - at : most;
             for (int64_t i = 0; i < count; i++)
                 oxi_gemm_widen(p, s, line, k + at + i, lines, false, stage + i * lines * element);
-            p->type.pack_across(lines, count, stage, lines, s->width, panels + at * width_bytes, panel_stride);
+            p->type.pack_across(lines, count, stage, lines, s->width, panels + at * width_bytes,
+                                panel_stride);
         }
         return;
     }
     if (native && s->k_stride == 1) {
-        p->type.pack_along(lines, depth, oxi_gemm_at(s, line, k), s->line_stride, s->width, panels, panel_stride);
+        p->type.pack_along(lines, depth, oxi_gemm_at(s, line, k), s->line_stride, s->width, panels,
+                           panel_stride);
         return;
     }
     int64_t most = block ? OXI_GEMM_DEPTH : 64;
@@ -121,8 +126,8 @@ static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_
 }
 
 /* The two packings for 8-byte elements; those for 4 bytes belong to the tier. */
-static void oxi_pack_across_f64(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
-                                int64_t panel_stride) {
+static void oxi_pack_across_f64(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
+                                void *panels, int64_t panel_stride) {
     for (int64_t i = 0; i < k; i++) {
         const double *from = (const double *)source + i * stride;
         double *to = (double *)panels + i * width;
@@ -131,8 +136,8 @@ static void oxi_pack_across_f64(int64_t lines, int64_t k, const void *source, in
     }
 }
 
-static void oxi_pack_along_f64(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
-                               int64_t panel_stride) {
+static void oxi_pack_along_f64(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
+                               void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
         double *panel = (double *)panels + line / width * panel_stride;
         const double *from = (const double *)source + line * stride;
@@ -155,9 +160,11 @@ static void oxi_gemm_pack_task(void *arg, int64_t index, int lane) {
     if (!is_a) index -= p->a_tasks;
     int64_t at = index / groups * p->depth, panel = index % groups * group;
     int64_t depth = p->ks - at < p->depth ? p->ks - at : p->depth;
-    int64_t line = panel * s->width, count = lines - line < group * s->width ? lines - line : group * s->width;
+    int64_t line = panel * s->width,
+            count = lines - line < group * s->width ? lines - line : group * s->width;
     char *to = s->packed + (at * panels + depth * panel) * s->width * p->type.element;
-    oxi_gemm_pack(p, s, first + line, count, p->k0 + at, depth, to, p->scratch + (size_t)lane * p->lane_bytes);
+    oxi_gemm_pack(p, s, first + line, count, p->k0 + at, depth, to,
+                  p->scratch + (size_t)lane * p->lane_bytes);
 }
 
 /* ---- from sums to C ----------------------------------------------------------------------------------------------- */
@@ -171,16 +178,19 @@ static void oxi_gemm_scale_f64(int64_t n, double s, double *y) {
 }
 
 static oxi_op oxi_activation_op(oxi_activation activation) {
-    static const oxi_op op[] = {OXI_OP_COUNT, OXI_OP_relu, OXI_OP_gelu, OXI_OP_gelu_tanh, OXI_OP_silu, OXI_OP_sigmoid, OXI_OP_tanh};
+    static const oxi_op op[] = {OXI_OP_COUNT, OXI_OP_relu,    OXI_OP_gelu, OXI_OP_gelu_tanh,
+                                OXI_OP_silu,  OXI_OP_sigmoid, OXI_OP_tanh};
     return op[activation];
 }
 
 /* Adds scale times `count` numbers of any plain dtype to the sums. stage holds count elements. */
-static void oxi_gemm_add(const oxi_kernels *kernels, oxi_lane lane, int64_t count, double scale, ox_dtype dtype,
-                         const void *from, int64_t stride, void *sums, void *stage) {
+static void oxi_gemm_add(const oxi_kernels *kernels, oxi_lane lane, int64_t count, double scale,
+                         ox_dtype dtype, const void *from, int64_t stride, void *sums, void *stage) {
     kernels->load[dtype][lane](count, from, stride, stage);
-    if (lane == OXI_LANE_F64) oxi_gemm_add_f64(count, scale, (const double *)stage, (double *)sums);
-    else kernels->axpy_f32(count, (float)scale, (const float *)stage, (float *)sums);
+    if (lane == OXI_LANE_F64)
+        oxi_gemm_add_f64(count, scale, (const double *)stage, (double *)sums);
+    else
+        kernels->axpy_f32(count, (float)scale, (const float *)stage, (float *)sums);
 }
 
 static bool oxi_gemm_is_plain(const oxi_gemm *g) {
@@ -188,11 +198,13 @@ static bool oxi_gemm_is_plain(const oxi_gemm *g) {
 }
 
 /* alpha x + beta addend + bias, activated, for `count` sums from element [m,n] of C on: along n, or else along m. */
-static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi_lane lane, int64_t m, int64_t n, int64_t count,
-                              bool along_n, void *sums, void *stage) {
+static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi_lane lane, int64_t m,
+                              int64_t n, int64_t count, bool along_n, void *sums, void *stage) {
     if (g->alpha != 1) {
-        if (lane == OXI_LANE_F64) oxi_gemm_scale_f64(count, g->alpha, (double *)sums);
-        else kernels->row_scale(count, (const float *)sums, (float)g->alpha, (float *)sums);
+        if (lane == OXI_LANE_F64)
+            oxi_gemm_scale_f64(count, g->alpha, (double *)sums);
+        else
+            kernels->row_scale(count, (const float *)sums, (float)g->alpha, (float *)sums);
     }
     if (g->addend) {
         int64_t at = (m * g->addend_row + n * g->addend_col) * ox_dtype_of(g->addend_dtype)->block_bytes;
@@ -213,8 +225,8 @@ static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
 }
 
 /* Finishes a tile: rows x columns sums with row stride ld, which are C itself if the plan is direct. */
-static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int64_t m, int64_t n, int64_t rows, int64_t columns,
-                            char *stage) {
+static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int64_t m, int64_t n,
+                            int64_t rows, int64_t columns, char *stage) {
     const oxi_gemm *g = p->g;
     bool plain = oxi_gemm_is_plain(g);
     if (plain && p->direct) return;
@@ -232,30 +244,34 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
 /* ---- tiles ----------------------------------------------------------------------------------------------------------- */
 
 /* One micro-tile that the panels overhang: computed beside, the part that exists is copied. */
-static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c, int64_t ld, int64_t rows,
-                          int64_t columns, bool accumulate, char *edge) {
+static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c,
+                          int64_t ld, int64_t rows, int64_t columns, bool accumulate, char *edge) {
     int nr = p->type.kernel->nr;
     size_t element = (size_t)p->type.element;
     if (accumulate)
         for (int64_t i = 0; i < rows; i++)
-            memcpy(edge + (size_t)i * (size_t)nr * element, c + (size_t)(i * ld) * element, (size_t)columns * element);
+            memcpy(edge + (size_t)i * (size_t)nr * element, c + (size_t)(i * ld) * element,
+                   (size_t)columns * element);
     p->type.kernel->run(depth, a, b, edge, nr, accumulate);
     for (int64_t i = 0; i < rows; i++)
-        memcpy(c + (size_t)(i * ld) * element, edge + (size_t)i * (size_t)nr * element, (size_t)columns * element);
+        memcpy(c + (size_t)(i * ld) * element, edge + (size_t)i * (size_t)nr * element,
+               (size_t)columns * element);
 }
 
 /* A tile times one chunk of k. a, b: the chunk's panels of the tile's first row and column. */
-static void oxi_gemm_panels(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c, int64_t ld, int64_t rows,
-                            int64_t columns, bool accumulate, char *edge) {
+static void oxi_gemm_panels(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c,
+                            int64_t ld, int64_t rows, int64_t columns, bool accumulate, char *edge) {
     const oxi_gemm_kernel *kernel = p->type.kernel;
     int64_t mr = kernel->mr, nr = kernel->nr, element = p->type.element;
     for (int64_t j = 0; j < columns; j += nr, b += depth * nr * element) {
         const char *a_panel = a;
         for (int64_t i = 0; i < rows; i += mr, a_panel += depth * mr * element) {
             char *to = c + (i * ld + j) * element;
-            if (i + mr <= rows && j + nr <= columns) kernel->run(depth, a_panel, b, to, ld, accumulate);
-            else oxi_gemm_edge(p, depth, a_panel, b, to, ld, rows - i < mr ? rows - i : mr, columns - j < nr ? columns - j : nr,
-                               accumulate, edge);
+            if (i + mr <= rows && j + nr <= columns)
+                kernel->run(depth, a_panel, b, to, ld, accumulate);
+            else
+                oxi_gemm_edge(p, depth, a_panel, b, to, ld, rows - i < mr ? rows - i : mr,
+                              columns - j < nr ? columns - j : nr, accumulate, edge);
         }
     }
 }
@@ -280,7 +296,8 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         ld = p->block_n;
     }
     if (p->k == 0)
-        for (int64_t r = 0; r < rows; r++) memset(sums + r * ld * p->type.element, 0, (size_t)columns * (size_t)p->type.element);
+        for (int64_t r = 0; r < rows; r++)
+            memset(sums + r * ld * p->type.element, 0, (size_t)columns * (size_t)p->type.element);
     for (int64_t at = 0; at < p->ks; at += p->depth) {
         int64_t depth = p->ks - at < p->depth ? p->ks - at : p->depth;
         const char *a = p->a.packed + (at * a_lines + depth * i) * p->type.element;
@@ -308,9 +325,13 @@ static int64_t oxi_cache_bytes(void) {
 #endif
 }
 
-static int64_t oxi_round_up(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
+static int64_t oxi_round_up(int64_t x, int64_t unit) {
+    return (x + unit - 1) / unit * unit;
+}
 
-static int64_t oxi_least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t oxi_least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
 
 /* Sides of tiles: a chunk of A's and B's lines takes a quarter of the cache each; smaller when there are many lanes. */
 static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
@@ -320,10 +341,13 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     p->tile_m = oxi_round_up(oxi_least(side, m), mr);
     p->tile_n = oxi_round_up(oxi_least(side, n), nr);
     int64_t lanes = oxi_lanes(INT32_MAX);
-    while (lanes > 1 && oxi_round_up(m, p->tile_m) / p->tile_m * (oxi_round_up(n, p->tile_n) / p->tile_n) < 4 * lanes) {
+    while (lanes > 1 &&
+           oxi_round_up(m, p->tile_m) / p->tile_m * (oxi_round_up(n, p->tile_n) / p->tile_n) < 4 * lanes) {
         if (p->tile_m <= 4 * mr && p->tile_n <= 2 * nr) break;
-        if (p->tile_m > p->tile_n || p->tile_n <= 2 * nr) p->tile_m = oxi_round_up(p->tile_m / 2, mr);
-        else p->tile_n = oxi_round_up(p->tile_n / 2, nr);
+        if (p->tile_m > p->tile_n || p->tile_n <= 2 * nr)
+            p->tile_m = oxi_round_up(p->tile_m / 2, mr);
+        else
+            p->tile_n = oxi_round_up(p->tile_n / 2, nr);
     }
 }
 
@@ -331,14 +355,15 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
 static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t room = OXI_GEMM_PACKED / p->type.element;
-    int64_t lines = 8192;                /* at least: fewer would pack operands again too often */
+    int64_t lines = 8192; /* at least: fewer would pack operands again too often */
     p->block_k = p->k;
     if (m > lines || n > lines || (m + n) * p->k > room) {
         if (m + n < lines) lines = m + n;
         p->block_k = oxi_least(p->k, oxi_round_up(room / lines, p->depth));
         if (p->block_k > 0) lines = room / p->block_k;
-    } else lines = m + n;
-    if (!p->direct && p->block_k < p->k) lines = oxi_least(lines, 4096);   /* their sums take another 16 MiB */
+    } else
+        lines = m + n;
+    if (!p->direct && p->block_k < p->k) lines = oxi_least(lines, 4096); /* their sums take another 16 MiB */
     p->block_n = oxi_least(n, lines - oxi_least(m, lines / 2));
     p->block_m = oxi_least(m, lines - oxi_least(n, lines / 2));
     if (p->block_n < n) p->block_n = oxi_round_up(p->block_n, nr);
@@ -352,7 +377,8 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->element = 4;
         type->k_each = 2;
         type->kernel = &kernels->gemm_i16;
-        if (g->c_dtype != OX_I32 || !oxi_gemm_is_plain(g)) return oxi_fail(OX_ERR_DTYPE, "matmul: i8 products give plain i32");
+        if (g->c_dtype != OX_I32 || !oxi_gemm_is_plain(g))
+            return oxi_fail(OX_ERR_DTYPE, "matmul: i8 products give plain i32");
     } else if (g->a_dtype == OX_F64 || g->b_dtype == OX_F64) {
         type->lane = OXI_LANE_F64;
         type->dtype = OX_F64;
@@ -388,13 +414,15 @@ static void oxi_gemm_sides(oxi_gemm_plan *p) {
 
 /* Small work is done by the caller alone: waking threads takes longer. */
 static void oxi_gemm_region(oxi_gemm_plan *p, int64_t count, oxi_lane_task task, bool alone) {
-    if (!alone) oxi_parallel_for(count, task, p);
-    else for (int64_t i = 0; i < count; i++) task(p, i, 0);
+    if (!alone)
+        oxi_parallel_for(count, task, p);
+    else
+        for (int64_t i = 0; i < count; i++) task(p, i, 0);
 }
 
 static void oxi_gemm_blocks(oxi_gemm_plan *p, bool alone) {
     const oxi_gemm *g = p->g;
-    int64_t b_n0 = -1, b_k0 = -1;                    /* the block of B that is packed */
+    int64_t b_n0 = -1, b_k0 = -1; /* the block of B that is packed */
     for (p->n0 = 0; p->n0 < g->n; p->n0 += p->block_n)
         for (p->m0 = 0; p->m0 < g->m; p->m0 += p->block_m) {
             p->k0 = 0;
@@ -412,7 +440,8 @@ static void oxi_gemm_blocks(oxi_gemm_plan *p, bool alone) {
                 oxi_gemm_region(p, p->a_tasks + (have_b ? 0 : chunks * b_groups), oxi_gemm_pack_task, alone);
                 b_n0 = p->n0;
                 b_k0 = p->k0;
-                int64_t tiles = oxi_round_up(p->rows, p->tile_m) / p->tile_m * (oxi_round_up(p->columns, p->tile_n) / p->tile_n);
+                int64_t tiles = oxi_round_up(p->rows, p->tile_m) / p->tile_m *
+                                (oxi_round_up(p->columns, p->tile_n) / p->tile_n);
                 oxi_gemm_region(p, tiles, oxi_gemm_tile_task, alone);
                 p->k0 += p->ks;
             } while (p->k0 < p->k);
@@ -430,7 +459,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     oxi_gemm_sides(&p);
     p.k = (g->k + p.type.k_each - 1) / p.type.k_each;
     p.direct = g->c_dtype == (p.type.k_each == 2 ? OX_I32 : p.type.dtype) && g->c_col == 1 && !g->addend;
-    p.depth = OXI_GEMM_DEPTH;            /* equal chunks, unless blocks of weights must stay whole */
+    p.depth = OXI_GEMM_DEPTH; /* equal chunks, unless blocks of weights must stay whole */
     if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0) {
         int64_t chunks = (p.k + OXI_GEMM_DEPTH - 1) / OXI_GEMM_DEPTH;
         p.depth = (p.k + chunks - 1) / chunks;
@@ -461,7 +490,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
 
 /* ---- thin products: one side has so few lines that packing the other would cost more than the product ------------------- */
 
-enum { OXI_THIN_LINES = 4, OXI_THIN_BYTES = 65536 };     /* most lines of the thin side; weights of one task */
+enum { OXI_THIN_LINES = 4, OXI_THIN_BYTES = 65536 }; /* most lines of the thin side; weights of one task */
 
 /* out[line, t] = sum_k wide[line, k] * thin[t, k] for few t. Lines are rows of C (thin is B), or columns (thin is A). */
 typedef struct oxi_thin {
@@ -470,11 +499,11 @@ typedef struct oxi_thin {
     const char *wide;
     ox_dtype dtype;
     int64_t line_stride, k_stride;
-    int64_t lines, count, k;             /* of wide; of thin; of both */
+    int64_t lines, count, k; /* of wide; of thin; of both */
     bool lines_are_columns;
-    const float *thin;                   /* [count][k] */
+    const float *thin; /* [count][k] */
     int64_t task_lines;
-    char *scratch;                       /* of each lane: sums [count][task_lines], stage [task_lines] */
+    char *scratch; /* of each lane: sums [count][task_lines], stage [task_lines] */
     size_t lane_bytes;
 } oxi_thin;
 
@@ -495,7 +524,8 @@ static void oxi_thin_across(const oxi_thin *t, int64_t first, int64_t lines, flo
             t->kernels->load[t->dtype][OXI_LANE_F32](lines, from, 1, stage);
             row = stage;
         }
-        for (int64_t i = 0; i < t->count; i++) t->kernels->axpy_f32(lines, t->thin[i * t->k + k], row, sums + i * lines);
+        for (int64_t i = 0; i < t->count; i++)
+            t->kernels->axpy_f32(lines, t->thin[i * t->k + k], row, sums + i * lines);
     }
 }
 
@@ -504,12 +534,15 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
     const oxi_gemm *g = t->g;
     int64_t first = index * t->task_lines, element = ox_dtype_of(t->dtype)->block_bytes;
     int64_t lines = t->lines - first < t->task_lines ? t->lines - first : t->task_lines;
-    float *sums = (float *)(void *)(t->scratch + (size_t)lane * t->lane_bytes), *stage = sums + t->count * t->task_lines;
-    if (t->k_stride != 1) oxi_thin_across(t, first, lines, sums, stage);
+    float *sums = (float *)(void *)(t->scratch + (size_t)lane * t->lane_bytes),
+          *stage = sums + t->count * t->task_lines;
+    if (t->k_stride != 1)
+        oxi_thin_across(t, first, lines, sums, stage);
     else
         for (int64_t i = 0; i < lines; i++) {
             const char *line = t->wide + (first + i) * t->line_stride * element;
-            for (int64_t j = 0; j < t->count; j++) sums[j * lines + i] = oxi_thin_dot(t, line, t->thin + j * t->k);
+            for (int64_t j = 0; j < t->count; j++)
+                sums[j * lines + i] = oxi_thin_dot(t, line, t->thin + j * t->k);
         }
     for (int64_t j = 0; j < t->count; j++) {
         int64_t m = t->lines_are_columns ? j : first, n = t->lines_are_columns ? first : j;
@@ -522,7 +555,8 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
 }
 
 /* Whether a thin product has a kernel: f32, f16 or bf16 lines that are contiguous in one direction. */
-static bool oxi_thin_takes(ox_dtype wide, int64_t line_stride, int64_t k_stride, ox_dtype thin, int64_t count) {
+static bool oxi_thin_takes(ox_dtype wide, int64_t line_stride, int64_t k_stride, ox_dtype thin,
+                           int64_t count) {
     bool narrow = wide == OX_F32 || wide == OX_F16 || wide == OX_BF16;
     bool f32 = thin != OX_F64 && oxi_is_float(thin);
     return narrow && f32 && count <= OXI_THIN_LINES && (line_stride == 1 || k_stride == 1);
@@ -530,7 +564,8 @@ static bool oxi_thin_takes(ox_dtype wide, int64_t line_stride, int64_t k_stride,
 
 /* A memory-bound task has OXI_THIN_BYTES of weights; when lines lie side by side, at least half a page of each k. */
 static int64_t oxi_thin_task_lines(const oxi_thin *t) {
-    int64_t line_bytes = t->k * ox_dtype_of(t->dtype)->block_bytes, lines = OXI_THIN_BYTES / (line_bytes > 0 ? line_bytes : 1);
+    int64_t line_bytes = t->k * ox_dtype_of(t->dtype)->block_bytes,
+            lines = OXI_THIN_BYTES / (line_bytes > 0 ? line_bytes : 1);
     int64_t least = t->k_stride == 1 ? 4 : 512;
     return oxi_least(lines < least ? least : lines, oxi_least(t->lines, 4096));
 }
@@ -560,12 +595,14 @@ static ox_status oxi_gemm_thin(const oxi_gemm *g, bool thin_is_a) {
     ox_dtype dtype = thin_is_a ? g->a_dtype : g->b_dtype;
     int64_t line_stride = thin_is_a ? g->a_row : g->b_col, k_stride = thin_is_a ? g->a_col : g->b_row;
     for (int64_t i = 0; i < t.count; i++)
-        t.kernels->load[dtype][OXI_LANE_F32](t.k, from + i * line_stride * ox_dtype_of(dtype)->block_bytes, k_stride,
-                                             (float *)(void *)memory + i * t.k);
+        t.kernels->load[dtype][OXI_LANE_F32](t.k, from + i * line_stride * ox_dtype_of(dtype)->block_bytes,
+                                             k_stride, (float *)(void *)memory + i * t.k);
     t.thin = (const float *)(void *)memory;
     t.scratch = memory + thin_bytes;
-    if (alone) for (int64_t i = 0; i < tasks; i++) oxi_thin_task(&t, i, 0);
-    else oxi_parallel_for(tasks, oxi_thin_task, &t);
+    if (alone)
+        for (int64_t i = 0; i < tasks; i++) oxi_thin_task(&t, i, 0);
+    else
+        oxi_parallel_for(tasks, oxi_thin_task, &t);
     oxi_free(memory, bytes);
     return OX_OK;
 }
@@ -573,7 +610,9 @@ static ox_status oxi_gemm_thin(const oxi_gemm *g, bool thin_is_a) {
 static ox_status oxi_gemm_run(const oxi_gemm *g) {
     if (g->m == 0 || g->n == 0) return OX_OK;
     if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) return oxi_block_product(g);
-    if (g->m <= g->n && oxi_thin_takes(g->b_dtype, g->b_col, g->b_row, g->a_dtype, g->m)) return oxi_gemm_thin(g, true);
-    if (g->n < g->m && oxi_thin_takes(g->a_dtype, g->a_row, g->a_col, g->b_dtype, g->n)) return oxi_gemm_thin(g, false);
+    if (g->m <= g->n && oxi_thin_takes(g->b_dtype, g->b_col, g->b_row, g->a_dtype, g->m))
+        return oxi_gemm_thin(g, true);
+    if (g->n < g->m && oxi_thin_takes(g->a_dtype, g->a_row, g->a_col, g->b_dtype, g->n))
+        return oxi_gemm_thin(g, false);
     return oxi_gemm_packed(g);
 }

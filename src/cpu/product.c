@@ -7,7 +7,7 @@ typedef struct oxi_product {
     oxi_gemm g;
     int ndim;
     int64_t shape[OX_MAX_DIMS], a_stride[OX_MAX_DIMS], b_stride[OX_MAX_DIMS], c_stride[OX_MAX_DIMS];
-    int64_t failed;                      /* atomic: status of a product that failed, or 0 */
+    int64_t failed; /* atomic: status of a product that failed, or 0 */
 } oxi_product;
 
 static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
@@ -22,10 +22,11 @@ enum { OXI_INT_ROWS = 8, OXI_INT_COLUMNS = 512 };
 typedef struct oxi_int_product {
     const oxi_gemm *g;
     const oxi_kernels *kernels;
-    int64_t *scratch;                    /* of each lane: sums [OXI_INT_ROWS][OXI_INT_COLUMNS], a row of b */
+    int64_t *scratch; /* of each lane: sums [OXI_INT_ROWS][OXI_INT_COLUMNS], a row of b */
 } oxi_int_product;
 
-static void oxi_int_load(const oxi_kernels *kernels, ox_dtype dtype, int64_t n, const void *from, int64_t stride, int64_t *out) {
+static void oxi_int_load(const oxi_kernels *kernels, ox_dtype dtype, int64_t n, const void *from,
+                         int64_t stride, int64_t *out) {
     kernels->load[dtype][dtype == OX_U64 ? OXI_LANE_U64 : OXI_LANE_I64](n, from, stride, out);
 }
 
@@ -34,13 +35,14 @@ static void oxi_int_add(int64_t n, int64_t s, const int64_t *x, int64_t *y) {
 }
 
 /* alpha sums + beta addend, stored: n elements of row m from column `first` on. */
-static void oxi_int_finish(const oxi_int_product *p, int64_t m, int64_t first, int64_t n, int64_t *sums, int64_t *stage) {
+static void oxi_int_finish(const oxi_int_product *p, int64_t m, int64_t first, int64_t n, int64_t *sums,
+                           int64_t *stage) {
     const oxi_gemm *g = p->g;
     if (g->alpha != 1)
         for (int64_t i = 0; i < n; i++) sums[i] = (int64_t)((uint64_t)sums[i] * (uint64_t)(int64_t)g->alpha);
     if (g->addend) {
-        const char *from = (const char *)g->addend
-            + oxi_signed_bytes(g->addend_dtype, m * g->addend_row + first * g->addend_col);
+        const char *from = (const char *)g->addend +
+                           oxi_signed_bytes(g->addend_dtype, m * g->addend_row + first * g->addend_col);
         oxi_int_load(p->kernels, g->addend_dtype, n, from, g->addend_col, stage);
         oxi_int_add(n, (int64_t)g->beta, stage, sums);
     }
@@ -58,11 +60,13 @@ static void oxi_int_task(void *arg, int64_t index, int lane) {
     int64_t *line = sums + OXI_INT_ROWS * OXI_INT_COLUMNS;
     memset(sums, 0, OXI_INT_ROWS * OXI_INT_COLUMNS * sizeof(int64_t));
     for (int64_t k = 0; k < g->k; k++) {
-        oxi_int_load(p->kernels, g->b_dtype, columns, (const char *)g->b + oxi_signed_bytes(g->b_dtype, k * g->b_row + n * g->b_col),
-                     g->b_col, line);
+        oxi_int_load(p->kernels, g->b_dtype, columns,
+                     (const char *)g->b + oxi_signed_bytes(g->b_dtype, k * g->b_row + n * g->b_col), g->b_col,
+                     line);
         for (int64_t i = 0; i < rows; i++) {
             int64_t a;
-            const char *from = (const char *)g->a + oxi_signed_bytes(g->a_dtype, (m + i) * g->a_row + k * g->a_col);
+            const char *from =
+                (const char *)g->a + oxi_signed_bytes(g->a_dtype, (m + i) * g->a_row + k * g->a_col);
             oxi_int_load(p->kernels, g->a_dtype, 1, from, 1, &a);
             oxi_int_add(columns, a, line, sums + i * OXI_INT_COLUMNS);
         }
@@ -73,8 +77,10 @@ static void oxi_int_task(void *arg, int64_t index, int lane) {
 static ox_status oxi_int_run(const oxi_gemm *g) {
     oxi_int_product p;
     if (g->m == 0 || g->n == 0) return OX_OK;
-    if (g->activation != OXI_ACT_NONE) return oxi_fail(OX_ERR_DTYPE, "linear: activation of %s", ox_dtype_name(g->c_dtype));
-    int64_t tasks = (g->m + OXI_INT_ROWS - 1) / OXI_INT_ROWS * ((g->n + OXI_INT_COLUMNS - 1) / OXI_INT_COLUMNS);
+    if (g->activation != OXI_ACT_NONE)
+        return oxi_fail(OX_ERR_DTYPE, "linear: activation of %s", ox_dtype_name(g->c_dtype));
+    int64_t tasks =
+        (g->m + OXI_INT_ROWS - 1) / OXI_INT_ROWS * ((g->n + OXI_INT_COLUMNS - 1) / OXI_INT_COLUMNS);
     size_t bytes = (size_t)oxi_lanes(tasks) * (OXI_INT_ROWS + 1) * OXI_INT_COLUMNS * sizeof(int64_t);
     p.g = g;
     p.kernels = oxi_cpu_kernels();
@@ -180,7 +186,7 @@ static ox_status oxi_cpu_matmul(const oxi_call *call) {
     p.g.k = a->shape[a->ndim - 1];
     p.g.a_col = a->stride[a->ndim - 1];
     p.g.m = p.g.n = 1;
-    int c_dim = p.ndim;                  /* of c: the rows, if a has some, then the columns, if b has */
+    int c_dim = p.ndim; /* of c: the rows, if a has some, then the columns, if b has */
     if (a->ndim > 1) {
         p.g.m = a->shape[a->ndim - 2];
         p.g.a_row = a->stride[a->ndim - 2];
@@ -207,7 +213,8 @@ static ox_status oxi_cpu_matmul(const oxi_call *call) {
 static ox_status oxi_product_bias(oxi_gemm *g, const ox_tensor *bias, float **floats) {
     *floats = NULL;
     if (!bias) return OX_OK;
-    bool wide = g->c_dtype == OX_F64 || g->a_dtype == OX_F64 || g->b_dtype == OX_F64 || !oxi_is_float(g->c_dtype);
+    bool wide =
+        g->c_dtype == OX_F64 || g->a_dtype == OX_F64 || g->b_dtype == OX_F64 || !oxi_is_float(g->c_dtype);
     if (wide) {
         g->addend = oxi_ptr(bias);
         g->addend_col = bias->stride[0];
@@ -268,7 +275,7 @@ static ox_status oxi_cpu_addmm(const oxi_call *call) {
     p.g.c_col = out->stride[1];
     p.g.beta = call->attr.f[0];
     p.g.alpha = call->attr.f[1];
-    if (p.g.beta != 0) {                 /* as torch: with beta 0, NaN in c does not matter */
+    if (p.g.beta != 0) { /* as torch: with beta 0, NaN in c does not matter */
         p.g.addend = oxi_ptr(c);
         p.g.addend_dtype = c->dtype;
         p.g.addend_row = oxi_leading_stride(c, c->ndim, 2, 0);

@@ -1,0 +1,293 @@
+/* test_blocks.c - block types: exact expansion against gguf-py and a scalar reading of the layouts; products with them.
+ * OX_TIERS OX_QEMU: each tier has kernels of its own.
+ * Fused products quantise activations: their error stays within half a step of each group of 32. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oxtorch.h"
+
+#include "check.h"
+
+/* ---- blocks of random bytes ------------------------------------------------------------------------------------- */
+
+/* scale_at: where a block's f16 scales are, -1 = none. hash: of the f32 bits that gguf-py's quants.py (gguf 0.17) gives for
+ * 1024 numbers made by random_blocks: FNV-1a over 32-bit words. */
+typedef struct block_case {
+    ox_dtype dtype;
+    int scale_at[2];
+    uint64_t hash;
+} block_case;
+
+static const block_case cases[] = {
+    {OX_Q4_0, {0, -1}, UINT64_C(0x97fcd5917ad0d725)},   {OX_Q4_1, {0, 2}, UINT64_C(0x1ac356205422df25)},
+    {OX_Q5_0, {0, -1}, UINT64_C(0x9d09ef1bbf82a125)},   {OX_Q5_1, {0, 2}, UINT64_C(0x1d08c529aa31eb25)},
+    {OX_Q8_0, {0, -1}, UINT64_C(0x513b76bdcbe0f6a5)},   {OX_Q2_K, {80, 82}, UINT64_C(0x731d95d926ada125)},
+    {OX_Q3_K, {108, -1}, UINT64_C(0x4f720e15b102d3e5)}, {OX_Q4_K, {0, 2}, UINT64_C(0xa6fd4b00096eb49d)},
+    {OX_Q5_K, {0, 2}, UINT64_C(0xe65722d33cfc994d)},    {OX_Q6_K, {208, -1}, UINT64_C(0x5a517221347b2f0f)},
+    {OX_IQ4_NL, {0, -1}, UINT64_C(0xa7c2bd26d421e925)}, {OX_IQ4_XS, {0, -1}, UINT64_C(0xbcc86585fa069ea1)},
+    {OX_MXFP4, {-1, -1}, UINT64_C(0xa0a4a38bdd287325)}, {OX_NVFP4, {-1, -1}, UINT64_C(0x700ecf5176d47325)},
+    {OX_TQ1_0, {52, -1}, UINT64_C(0xf54bde47504ef325)}, {OX_TQ2_0, {64, -1}, UINT64_C(0xf01cdcf7a0b17325)},
+};
+enum { CASES = (int)(sizeof cases / sizeof cases[0]) };
+
+/* The bytes of [rows, k] numbers, to be freed; scales are moderate f16 numbers. The first 1024 numbers of seed = GGUF id are the
+ * ones that were hashed. */
+static uint8_t *random_blocks(const block_case *c, int64_t rows, int64_t k, uint32_t seed) {
+    const ox_dtype_info *info = ox_dtype_of(c->dtype);
+    int64_t blocks = rows * k / info->block_elements, bytes = info->block_bytes;
+    uint8_t *out = (uint8_t *)malloc((size_t)(blocks * bytes) + 1);
+    for (int64_t i = 0; i < blocks * bytes; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        out[i] = (uint8_t)(seed >> 24);
+    }
+    for (int64_t i = 0; i < blocks; i++) {
+        uint8_t *block = out + i * bytes;
+        for (int j = 0; j < 2; j++)
+            if (c->scale_at[j] >= 0)
+                block[c->scale_at[j] + 1] = (uint8_t)((block[c->scale_at[j] + 1] & 0x87) | 0x24);
+        if (c->dtype == OX_MXFP4) block[0] = (uint8_t)((block[0] & 31) + 110);
+        if (c->dtype == OX_NVFP4)
+            for (int j = 0; j < 4; j++) block[j] &= 0x7f;
+    }
+    return out;
+}
+
+static void free_blocks(void *user, void *data) {
+    (void)user;
+    free(data);
+}
+
+static ox_tensor *random_weights(const block_case *c, int64_t rows, int64_t k, uint32_t seed) {
+    return ox_from_blob(random_blocks(c, rows, k, seed), OX_SHAPE(rows, k), NULL, c->dtype, free_blocks,
+                        NULL);
+}
+
+/* ---- a reading of the layouts, one number at a time -------------------------------------------------------------------- */
+
+static float half_at(const uint8_t *p) {
+    int h = p[0] | p[1] << 8, exponent = h >> 10 & 31, mantissa = h & 1023;
+    float size = exponent ? ldexpf((float)(1024 + mantissa), exponent - 25) : ldexpf((float)mantissa, -24);
+    return h >> 15 ? -size : size;
+}
+
+/* Rounds each step to f32, also where the compiler would keep more. */
+static float minus(float scale, float code, float least) {
+    volatile float product = scale * code;
+    volatile float difference = product - least;
+    return difference;
+}
+
+static float number_at(ox_dtype dtype, const uint8_t *p, int i) {
+    if (dtype == OX_Q4_0) return half_at(p) * (float)((p[2 + i % 16] >> i / 16 * 4 & 15) - 8);
+    if (dtype == OX_Q8_0) return half_at(p) * (float)(int8_t)p[2 + i];
+    if (dtype == OX_Q4_K) {
+        int group = i / 32, low = group % 4, code = p[16 + i / 64 * 32 + i % 32] >> group % 2 * 4 & 15;
+        int scale = group < 4 ? p[4 + low] & 63 : (p[12 + low] & 15) + (p[4 + low] >> 6) * 16;
+        int least = group < 4 ? p[8 + low] & 63 : (p[12 + low] >> 4) + (p[8 + low] >> 6) * 16;
+        volatile float s = half_at(p) * (float)scale, m = half_at(p + 2) * (float)least;
+        return minus(s, (float)code, m);
+    }
+    int half = i / 128, quarter = i % 128 / 32, l = i % 32; /* q6_k */
+    int low = p[64 * half + quarter % 2 * 32 + l] >> quarter / 2 * 4 & 15,
+        high = p[128 + 32 * half + l] >> quarter * 2 & 3;
+    volatile float s = half_at(p + 208) * (float)(int8_t)p[192 + i / 16];
+    return minus(s, (float)(low + 16 * high - 32), 0);
+}
+
+static void test_expansion(void) {
+    for (int n = 0; n < CASES; n++) {
+        const block_case *c = &cases[n];
+        const ox_dtype_info *info = ox_dtype_of(c->dtype);
+        uint8_t *bytes = random_blocks(c, 4, 256, (uint32_t)info->gguf_id);
+        float out[1024];
+        uint32_t bits[1024];
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+        OX_SCOPE {
+            ox_tensor *t = ox_from_blob(bytes, OX_SHAPE(4, 256), NULL, c->dtype, NULL, NULL);
+            CHECK_MSG(ox_to_floats(t, out, 1024) == OX_OK, "%s: %s", info->name, ox_error_text());
+            ox_error_clear();
+        }
+        memcpy(bits, out, sizeof bits);
+        for (int i = 0; i < 1024; i++) hash = (hash ^ bits[i]) * UINT64_C(0x100000001b3);
+        CHECK_MSG(hash == c->hash, "%s: %016llx", info->name, (unsigned long long)hash);
+        int wrong = 0;
+        if (c->dtype == OX_Q4_0 || c->dtype == OX_Q8_0 || c->dtype == OX_Q4_K || c->dtype == OX_Q6_K)
+            for (int i = 0; i < 1024; i++) {
+                float reference = number_at(c->dtype, bytes + i / info->block_elements * info->block_bytes,
+                                            i % info->block_elements);
+                if (memcmp(&reference, &out[i], 4) != 0) wrong++;
+            }
+        CHECK_MSG(wrong == 0, "%s: %d of 1024 numbers", info->name, wrong);
+        free(bytes);
+    }
+}
+
+/* f16 scales that are zero, subnormal, infinite and NaN. */
+static void test_scales(void) {
+    static const uint16_t scales[] = {0x0000, 0x8000, 0x0001, 0x83ff, 0x0400, 0x7bff, 0x7c00, 0xfc00, 0x7e00};
+    for (int s = 0; s < 9; s++) {
+        uint8_t block[34];
+        float out[32];
+        for (int i = 0; i < 32; i++) block[2 + i] = (uint8_t)(i * 8 - 128);
+        block[0] = (uint8_t)scales[s];
+        block[1] = (uint8_t)(scales[s] >> 8);
+        OX_SCOPE {
+            ox_tensor *t = ox_from_blob(block, OX_SHAPE(1, 32), NULL, OX_Q8_0, NULL, NULL);
+            CHECK(ox_to_floats(t, out, 32) == OX_OK);
+        }
+        int wrong = 0;
+        float scale = scales[s] == 0x7c00   ? INFINITY
+                      : scales[s] == 0xfc00 ? -INFINITY
+                      : scales[s] == 0x7e00 ? NAN
+                                            : half_at(block);
+        for (int i = 0; i < 32; i++) {
+            float reference = scale * (float)(i * 8 - 128);
+            if (reference == reference ? out[i] != reference : out[i] == out[i]) wrong++;
+        }
+        CHECK_MSG(wrong == 0, "scale %04x: %d of 32 numbers", scales[s], wrong);
+    }
+}
+
+/* ---- products ------------------------------------------------------------------------------------------------------------ */
+
+static ox_tensor *random_activations(ox_shape shape, uint32_t seed) {
+    ox_manual_seed(seed);
+    return ox_randn(shape, OX_F32);
+}
+
+/* y [m,n] against x [m,k] and expanded w [n,k]. quantised: activations may be off by half a step of their group of 32. */
+static void check_rows(const char *what, ox_dtype dtype, ox_tensor *y, ox_tensor *x, ox_tensor *w,
+                       ox_tensor *bias, bool quantised) {
+    int64_t k = w->shape[1], n = w->shape[0], m = ox_numel(x) / k;
+    if (!y || ox_numel(y) != m * n) {
+        CHECK_MSG(false, "%s %s: %s", what, ox_dtype_name(dtype), ox_error_text());
+        ox_error_clear();
+        return;
+    }
+    double *a = (double *)malloc((size_t)(m * k) * 8), *b = (double *)malloc((size_t)(n * k) * 8);
+    double *got = (double *)malloc((size_t)(m * n) * 8), *add = (double *)calloc((size_t)n, 8), worst = 0;
+    double rounding = y->dtype == OX_F16 ? 1.0 / 1024 : y->dtype == OX_BF16 ? 1.0 / 128 : 1e-6;
+    CHECK(ox_to_doubles(x, a, m * k) == OX_OK && ox_to_doubles(w, b, n * k) == OX_OK &&
+          ox_to_doubles(y, got, m * n) == OX_OK);
+    if (bias) CHECK(ox_to_doubles(bias, add, n) == OX_OK);
+    for (int64_t i = 0; i < m * n; i++) {
+        const double *row = a + i / n * k, *weights = b + i % n * k;
+        double sum = add[i % n], allowed = 0, size = 0;
+        for (int64_t g = 0; g < k; g += 32) {
+            double most = 0, weight = 0;
+            for (int64_t j = g; j < g + 32; j++) {
+                sum += row[j] * weights[j];
+                size += fabs(row[j] * weights[j]);
+                if (fabs(row[j]) > most) most = fabs(row[j]);
+                weight += fabs(weights[j]);
+            }
+            if (quantised) allowed += most / 127 * 0.501 * weight;
+        }
+        allowed += 1e-6 * size + rounding * fabs(sum) + 1e-9;
+        if (!(fabs(got[i] - sum) / allowed <= worst)) worst = fabs(got[i] - sum) / allowed;
+    }
+    CHECK_MSG(worst <= 1, "%s %s m %lld: error %g of what is allowed", what, ox_dtype_name(dtype),
+              (long long)m, worst);
+    free(a);
+    free(b);
+    free(got);
+    free(add);
+}
+
+static void test_products(void) {
+    static const int64_t rows[] = {1, 2, 5, 8, 9, 33};
+    for (int n = 0; n < CASES; n++)
+        for (int exact = 0; exact < 2; exact++) {
+            ox_set_exact(exact != 0);
+            for (int r = 0; r < 6; r++)
+                OX_SCOPE {
+                    ox_tensor *w = random_weights(&cases[n], 37, 768, (uint32_t)(7 + n)),
+                              *expanded = ox_zeros(OX_SHAPE(37, 768), OX_F32);
+                    float *numbers = (float *)malloc(37 * 768 * sizeof(float));
+                    CHECK(ox_to_floats(w, numbers, 37 * 768) == OX_OK);
+                    expanded = ox_from_floats(numbers, OX_SHAPE(37, 768), OX_F32);
+                    free(numbers);
+                    ox_tensor *x = random_activations(OX_SHAPE(rows[r], 768), (uint32_t)r),
+                              *bias = ox_arange(0, 37, 1, OX_F32);
+                    check_rows("linear", cases[n].dtype, ox_linear(x, w, r & 1 ? bias : NULL), x, expanded,
+                               r & 1 ? bias : NULL, !exact);
+                    check_rows("matmul", cases[n].dtype, ox_matmul(x, ox_t(w)), x, expanded, NULL, !exact);
+                    if (r > 2) continue;
+                    check_rows("blocks first", cases[n].dtype, ox_t(ox_matmul(w, ox_t(x))), x, expanded, NULL,
+                               !exact);
+                    x = ox_slice(random_activations(OX_SHAPE(rows[r], 1536), (uint32_t)r), 1, 0, 1536, 2);
+                    check_rows("strided", cases[n].dtype, ox_linear(x, w, NULL), x, expanded, NULL, !exact);
+                    check_rows("part", cases[n].dtype, ox_linear(x, ox_narrow(w, 0, 5, 20), NULL), x,
+                               ox_narrow(expanded, 0, 5, 20), NULL, !exact);
+                }
+        }
+    ox_set_exact(false);
+}
+
+static void test_halves(void) {
+    static const ox_dtype dtypes[] = {OX_F16, OX_BF16};
+    for (int d = 0; d < 2; d++)
+        for (int64_t m = 1; m < 20; m += 9)
+            OX_SCOPE {
+                float numbers[12 * 64];
+                ox_tensor *w = random_weights(&cases[0], 12, 64, 3),
+                          *x = random_activations(OX_SHAPE(m, 64), 5);
+                CHECK(ox_to_floats(w, numbers, 12 * 64) == OX_OK);
+                x = ox_cast(x, dtypes[d]);
+                ox_tensor *y = ox_linear(x, w, NULL);
+                CHECK(y && y->dtype == dtypes[d]);
+                check_rows("halves", OX_Q4_0, y, x, ox_from_floats(numbers, OX_SHAPE(12, 64), OX_F32), NULL,
+                           true);
+            }
+}
+
+static void test_special(void) {
+    OX_SCOPE {
+        float out[3 * 6];
+        ox_tensor *w = random_weights(&cases[0], 6, 64, 3), *x = ox_ones(OX_SHAPE(3, 64), OX_F32);
+        ((float *)ox_data(x))[64 + 40] = NAN;
+        ((float *)ox_data(x))[128 + 2] = INFINITY;
+        CHECK(ox_to_floats(ox_linear(x, w, NULL), out, 18) == OX_OK);
+        for (int i = 0; i < 18; i++)
+            CHECK_MSG(i < 6 ? isfinite(out[i]) : !isfinite(out[i]), "%d: %g", i, (double)out[i]);
+        CHECK(ox_equal(ox_linear(ox_zeros(OX_SHAPE(2, 64), OX_F32), w, NULL),
+                       ox_zeros(OX_SHAPE(2, 6), OX_F32)));
+        ox_tensor *tiny = ox_full(OX_SHAPE(1, 64), 1e-38, OX_F32);
+        CHECK(ox_to_floats(ox_linear(tiny, w, NULL), out, 6) == OX_OK && fabsf(out[0]) < 1e-35f);
+    }
+    OX_SCOPE {
+        uint8_t block[66] = {0};
+        ox_tensor *w = ox_from_blob(block, OX_SHAPE(1, 256), NULL, OX_IQ2_XXS, NULL, NULL);
+        CHECK(!ox_linear(ox_ones(OX_SHAPE(1, 256), OX_F32), w, NULL) && ox_error() == OX_ERR_UNSUPPORTED);
+        CHECK_MSG(strstr(ox_error_text(), "iq2_xxs cannot be expanded yet") != NULL, "%s", ox_error_text());
+        ox_error_clear();
+    }
+}
+
+static void test_threads(void) {
+    for (int64_t m = 1; m < 30; m += 14)
+        OX_SCOPE {
+            ox_tensor *w = random_weights(&cases[7], 700, 512, 3),
+                      *x = random_activations(OX_SHAPE(m, 512), 4);
+            ox_set_threads(1);
+            ox_tensor *one = ox_linear(x, w, NULL);
+            for (int n = 2; n < 5; n++) {
+                ox_set_threads(n);
+                CHECK(ox_equal(one, ox_linear(x, w, NULL)));
+            }
+        }
+    ox_set_threads(0);
+}
+
+int main(void) {
+    test_expansion();
+    test_scales();
+    test_products();
+    test_halves();
+    test_special();
+    test_threads();
+    CHECK(ox_stats().tensors == 0);
+    return check_done("blocks");
+}
