@@ -29,6 +29,8 @@
 
 /* ---- the stamps ---- */
 
+#include "cpu/scalar_map.c"
+#include "cpu/kernels/map_rows.h"
 #include "cpu/simd/begin.inc"
 
 #include "cpu/simd/c.h"
@@ -119,6 +121,7 @@ static const oxi_kernels *oxi_cpu_kernels(void) {
         oxi_lock_take(&lock);
         if (!oxi_atomic_load(&filled)) {
             int best = oxi_pick_tier();
+            oxi_fill_scalar_map(&table);
             for (int i = 0; i <= best; i++) {
                 if (!oxi_cpu_info()->runs[oxi_tiers[i].tier]) continue;
                 oxi_tiers[i].fill(&table);

@@ -9,6 +9,7 @@
 #define oxi_avx_TARGET __attribute__((target("avx")))
 #define oxi_avx_VF 8
 #define oxi_avx_VD 4
+#define oxi_avx_SCALEF 0
 #define oxi_avx_FMA 0
 
 typedef __m256 vf;

@@ -8,6 +8,7 @@
 #define oxi_avx2_TARGET __attribute__((target("avx2,fma,f16c,bmi,bmi2")))
 #define oxi_avx2_VF 8
 #define oxi_avx2_VD 4
+#define oxi_avx2_SCALEF 0
 #define oxi_avx2_FMA 1
 
 typedef __m256 vf;

@@ -9,6 +9,7 @@
 #define oxi_avx512_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi,bmi2")))
 #define oxi_avx512_VF 16
 #define oxi_avx512_VD 8
+#define oxi_avx512_SCALEF 1
 #define oxi_avx512_FMA 1
 
 typedef __m512 vf;
@@ -105,6 +106,8 @@ OXI_INLINE vi vf_to_vi(vf a) { return _mm512_cvtps_epi32(a); }
 OXI_INLINE vi vf_to_vi_trunc(vf a) { return _mm512_cvttps_epi32(a); }
 OXI_INLINE vf vi_to_vf(vi a) { return _mm512_cvtepi32_ps(a); }
 
+OXI_INLINE vf vf_scale(vf a, vi n) { return _mm512_scalef_ps(a, _mm512_cvtepi32_ps(n)); }
+
 /* ---- masks ---- */
 OXI_INLINE vm vm_and(vm a, vm b) { return (vm)(a & b); }
 OXI_INLINE vm vm_or(vm a, vm b) { return (vm)(a | b); }
@@ -162,6 +165,8 @@ OXI_INLINE vd vd_from_vf_hi(vf a) { return _mm512_cvtps_pd(_mm512_extractf32x8_p
 OXI_INLINE vf vf_from_vd(vd lo, vd hi) {
     return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(lo)), _mm512_cvtpd_ps(hi), 1);
 }
+OXI_INLINE vd vd_load_f32(const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+OXI_INLINE void vd_store_f32(float *p, vd a) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(a)); }
 OXI_INLINE vd vd_from_vi_lo(vi a) { return _mm512_cvtepi32_pd(_mm512_castsi512_si256(a)); }
 OXI_INLINE vd vd_from_vi_hi(vi a) { return _mm512_cvtepi32_pd(_mm512_extracti32x8_epi32(a, 1)); }
 

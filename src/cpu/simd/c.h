@@ -9,6 +9,7 @@
 #define oxi_c_TARGET
 #define oxi_c_VF 1
 #define oxi_c_VD 1
+#define oxi_c_SCALEF 0
 #define oxi_c_FMA 0
 
 typedef float vf;
@@ -133,6 +134,9 @@ OXI_INLINE vd vd_from_vf_hi(vf a) { return (vd)a; }
 OXI_INLINE vf vf_from_vd(vd lo, vd hi) { (void)hi; return (vf)lo; }
 OXI_INLINE vd vd_from_vi_lo(vi a) { return (vd)a; }
 OXI_INLINE vd vd_from_vi_hi(vi a) { return (vd)a; }
+
+OXI_INLINE vd vd_load_f32(const float *p) { return *p; }
+OXI_INLINE void vd_store_f32(float *p, vd a) { *p = (float)a; }
 
 /* ---- i64 ---- */
 OXI_INLINE vl vl_set1(int64_t a) { return a; }

@@ -9,6 +9,7 @@
 #define oxi_neon_TARGET
 #define oxi_neon_VF 4
 #define oxi_neon_VD 2
+#define oxi_neon_SCALEF 0
 #define oxi_neon_FMA 1
 
 typedef float32x4_t vf;
@@ -163,6 +164,8 @@ OXI_INLINE double vd_hsum(vd a) { return vaddvq_f64(a); }
 OXI_INLINE vd vd_from_vf_lo(vf a) { return vcvt_f64_f32(vget_low_f32(a)); }
 OXI_INLINE vd vd_from_vf_hi(vf a) { return vcvt_high_f64_f32(a); }
 OXI_INLINE vf vf_from_vd(vd lo, vd hi) { return vcvt_high_f32_f64(vcvt_f32_f64(lo), hi); }
+OXI_INLINE vd vd_load_f32(const float *p) { return vcvt_f64_f32(vld1_f32(p)); }
+OXI_INLINE void vd_store_f32(float *p, vd a) { vst1_f32(p, vcvt_f32_f64(a)); }
 OXI_INLINE vd vd_from_vi_lo(vi a) { return vcvtq_f64_s64(vmovl_s32(vget_low_s32(a))); }
 OXI_INLINE vd vd_from_vi_hi(vi a) { return vcvtq_f64_s64(vmovl_high_s32(a)); }
 

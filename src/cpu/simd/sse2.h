@@ -9,6 +9,7 @@
 #define oxi_sse2_TARGET __attribute__((target("sse2")))
 #define oxi_sse2_VF 4
 #define oxi_sse2_VD 2
+#define oxi_sse2_SCALEF 0
 #define oxi_sse2_FMA 0
 
 typedef __m128 vf;
@@ -199,6 +200,12 @@ OXI_INLINE double vd_hsum(vd a) { return _mm_cvtsd_f64(_mm_add_sd(a, _mm_unpackh
 OXI_INLINE vd vd_from_vf_lo(vf a) { return _mm_cvtps_pd(a); }
 OXI_INLINE vd vd_from_vf_hi(vf a) { return _mm_cvtps_pd(_mm_movehl_ps(a, a)); }
 OXI_INLINE vf vf_from_vd(vd lo, vd hi) { return _mm_movelh_ps(_mm_cvtpd_ps(lo), _mm_cvtpd_ps(hi)); }
+OXI_INLINE vd vd_load_f32(const float *p) { 
+    return _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)p)));
+}
+OXI_INLINE void vd_store_f32(float *p, vd a) {
+    _mm_storel_epi64((__m128i *)(void *)p, _mm_castps_si128(_mm_cvtpd_ps(a)));
+}
 OXI_INLINE vd vd_from_vi_lo(vi a) { return _mm_cvtepi32_pd(a); }
 OXI_INLINE vd vd_from_vi_hi(vi a) { return _mm_cvtepi32_pd(_mm_unpackhi_epi64(a, a)); }
 
