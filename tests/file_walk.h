@@ -82,6 +82,7 @@ static int64_t walk_file(ox_file *file) {
     return failed;
 }
 
+#ifdef FILE_FUZZ
 /* Opens, touches, closes. Returns 1 when the file opened, 0 when it was refused. */
 static int walk_input(const void *data, size_t bytes) {
     ox_error_clear();
@@ -92,7 +93,6 @@ static int walk_input(const void *data, size_t bytes) {
     return file != NULL;
 }
 
-#ifdef FILE_FUZZ
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
