@@ -638,27 +638,33 @@ static ox_status oxi_cat_run(const oxi_call *call) {
 }
 
 /* Each rolled dim falls into two pieces, the one that moves up and the one that comes round; every
- * combination of pieces is a copy. */
-static ox_status oxi_roll_dims(ox_tensor *from, ox_tensor *to, const oxi_attrs *attr, int at) {
-    if (at == attr->stride.ndim) return ox_numel(from) > 0 ? oxi_cpu_copy_strided(from, to) : OX_OK;
-    int dim = (int)attr->stride.dim[at];
-    int64_t size = from->shape[dim], shift = size > 0 ? attr->shape.dim[at] % size : 0;
-    if (shift < 0) shift += size;
-    ox_tensor from_part = *from, to_part = *to; /* the first size - shift elements move up by shift */
-    from_part.shape[dim] = to_part.shape[dim] = size - shift;
-    to_part.offset += shift * to->stride[dim];
-    ox_status status = oxi_roll_dims(&from_part, &to_part, attr, at + 1);
-    if (status != OX_OK || shift == 0) return status;
+ * combination of pieces is a copy. shift[d] in [0, size of dim d), 0 for dims that stay. */
+static ox_status oxi_roll_dims(const ox_tensor *from, const ox_tensor *to, const int64_t *shift, int dim) {
+    while (dim < from->ndim && shift[dim] == 0) dim++;
+    if (dim == from->ndim) return oxi_cpu_copy_strided(from, to);
+    ox_tensor from_part = *from, to_part = *to;
+    int64_t size = from->shape[dim], by = shift[dim];
+    from_part.shape[dim] = to_part.shape[dim] = size - by;
+    to_part.offset += by * to->stride[dim];
+    ox_status status = oxi_roll_dims(&from_part, &to_part, shift, dim + 1);
+    if (status != OX_OK) return status;
     from_part = *from;
     to_part = *to;
-    from_part.shape[dim] = to_part.shape[dim] = shift;
-    from_part.offset += (size - shift) * from->stride[dim];
-    return oxi_roll_dims(&from_part, &to_part, attr, at + 1);
+    from_part.shape[dim] = to_part.shape[dim] = by;
+    from_part.offset += (size - by) * from->stride[dim];
+    return oxi_roll_dims(&from_part, &to_part, shift, dim + 1);
 }
 
 static ox_status oxi_roll_run(const oxi_call *call) {
-    ox_tensor from = *call->in[0], to = *call->out[0];
-    return oxi_roll_dims(&from, &to, &call->attr, 0);
+    const ox_tensor *x = call->in[0];
+    int64_t shift[OX_MAX_DIMS] = {0};
+    if (ox_numel(x) == 0) return OX_OK;
+    for (int i = 0; i < call->attr.stride.ndim; i++) { /* a dim may be named twice */
+        int dim = (int)call->attr.stride.dim[i];
+        int64_t size = x->shape[dim], by = call->attr.shape.dim[i] % size;
+        shift[dim] = (shift[dim] + by + size) % size;
+    }
+    return oxi_roll_dims(x, call->out[0], shift, 0);
 }
 
 static ox_status oxi_cpu_index(const oxi_call *call) {
