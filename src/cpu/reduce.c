@@ -206,29 +206,37 @@ static void oxi_squares_row(const oxi_kernels *k, oxi_partial *p, int64_t n, con
     }
 }
 
-/* Distances from a rounded mean are exact where they are small, so their sum corrects that mean. */
+/* A mean that is large beside the deviation is known too roughly for squared distances from it. Those from
+ * the rounded mean are exact there, so their sum corrects both. */
+static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, double *mean,
+                              double *squares) {
+    float distance[OXI_REDUCE_BLOCK], rounded;
+    double sum;
+    *mean = k->row_sum(n, x) / (double)n;
+    rounded = (float)*mean;
+    *squares = oxi_square_sum(k, n, x, rounded);
+    if (*squares > 0.01 * (double)n * *mean * *mean) return;
+    k->row_affine(n, x, rounded, 1, NULL, NULL, distance);
+    sum = k->row_sum(n, distance);
+    *mean = rounded + sum / (double)n;
+    *squares = oxi_square_sum(k, n, distance, 0) - sum * sum / (double)n;
+    if (*squares < 0) *squares = 0;
+}
+
 static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                             int64_t position) {
-    float distance[OXI_REDUCE_BLOCK];
     for (int64_t done = 0, m; done < n; done += m) {
         const float *x = (const float *)elements + done;
-        double sum, squares, shift;
-        float mean;
+        double mean, squares;
         m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        mean = (float)(k->row_sum(m, x) / (double)m);
-        if (!isfinite(mean)) {
+        oxi_moments_block(k, m, x, &mean, &squares);
+        if (isfinite(mean) && isfinite(squares)) {
+            oxi_moments_add((double *)p->a, (double *)p->b, p->count + done, mean, squares, m);
+        } else {
             oxi_partial block = *p;
             block.count += done;
             oxi_moments_row_f32(k, &block, m, x, position);
-            continue;
         }
-        k->row_affine(m, x, mean, 1, NULL, NULL, distance);
-        sum = k->row_sum(m, distance);
-        squares = oxi_square_sum(k, m, distance, 0);
-        shift = sum / (double)m;
-        squares -= sum * shift;
-        oxi_moments_add((double *)p->a, (double *)p->b, p->count + done, mean + shift,
-                        squares > 0 ? squares : 0, m);
     }
 }
 
