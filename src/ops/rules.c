@@ -23,6 +23,9 @@ static ox_dtype oxi_combine_groups(ox_dtype strong, ox_dtype weak) {
         if (cs == OX_CLASS_BOOL && cw == OX_CLASS_INT) return weak;
         return strong;
     }
+    /* Complex takes the width of a float with dims, and there is only one width of complex here. */
+    if (cw == OX_CLASS_COMPLEX && cs == OX_CLASS_FLOAT && strong != OX_F32) return OX_DTYPE_NONE;
+    if (cw == OX_CLASS_COMPLEX && cs == OX_CLASS_INT) return weak;
     return cw == OX_CLASS_COMPLEX || cs == OX_CLASS_BOOL || cw == OX_CLASS_FLOAT
                ? ox_promote_types(strong, weak)
                : strong;
@@ -95,11 +98,25 @@ static ox_status oxi_broadcast(const oxi_call *call, ox_tensor *out, ox_dtype dt
     return OX_OK;
 }
 
+/* Integers take whole numbers only, where torch says so: the scale of add and sub, the bounds of clamp. */
+static ox_status oxi_check_whole_numbers(const oxi_call *call, ox_dtype dtype) {
+    int count = call->op == OXI_OP_clamp ? 2 : call->op == OXI_OP_add || call->op == OXI_OP_sub ? 1 : 0;
+    if (ox_dtype_of(dtype)->cls > OX_CLASS_INT) return OX_OK;
+    for (int i = 0; i < count; i++) {
+        double f = call->attr.f[i];
+        bool endless = call->op == OXI_OP_clamp && isinf(f);
+        if (!endless && !(f == trunc(f) && fabs(f) < 9223372036854775808.0))
+            return oxi_fail(OX_ERR_DTYPE, "%s: %g is no number of %s", oxi_op_name(call), f, ox_dtype_name(dtype));
+    }
+    return OX_OK;
+}
+
 static ox_status oxi_rule_map(const oxi_call *call, ox_tensor *out, bool to_bool) {
     ox_dtype dtype;
     ox_status status = oxi_promoted(call, &dtype);
     if (status == OX_OK && !(oxi_class_bit(dtype) & oxi_op_row_of(call->op)->accepts))
         status = oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", oxi_op_name(call), ox_dtype_name(dtype));
+    if (status == OX_OK) status = oxi_check_whole_numbers(call, dtype);
     return status == OX_OK ? oxi_broadcast(call, out, to_bool ? OX_BOOL : dtype) : status;
 }
 
@@ -115,8 +132,10 @@ OXI_RULE(map_bool) {
 
 OXI_RULE(map_abs) {
     ox_status status = oxi_rule_map(call, out, false);
-    if (status == OX_OK && out->dtype == OX_C64) out->dtype = OX_F32;
-    return status;
+    if (status != OX_OK || out->dtype != OX_C64) return status;
+    if (call->out[0]) return oxi_fail(OX_ERR_DTYPE, "abs_: the result of %s is f32", oxi_tensor_text(call->in[0]));
+    out->dtype = OX_F32;
+    return OX_OK;
 }
 
 OXI_RULE(map_where) {

@@ -40,13 +40,15 @@ static bool oxi_is_f8(ox_dtype dtype) {
     return dtype == OX_F8_E4M3 || dtype == OX_F8_E5M2;
 }
 
-/* Two different integer types: the wider signed one; u8 needs one more bit than itself; torch has no rule for
- * the wider unsigned types. */
+/* torch joins u16, u32 and u64 with floats only. */
+static bool oxi_is_wide_unsigned(ox_dtype dtype) {
+    return dtype == OX_U16 || dtype == OX_U32 || dtype == OX_U64;
+}
+
+/* Two different integer types: the wider signed one; u8 needs one more bit than itself. */
 static ox_dtype oxi_promote_ints(ox_dtype a, ox_dtype b) {
     int widest = ox_dtype_of(a)->block_bytes, other = ox_dtype_of(b)->block_bytes;
     if (widest < other) widest = other;
-    if (a == OX_U16 || a == OX_U32 || a == OX_U64 || b == OX_U16 || b == OX_U32 || b == OX_U64)
-        return OX_DTYPE_NONE;
     if (widest == 1) return OX_I16;
     return widest == 2 ? OX_I16 : widest == 4 ? OX_I32 : OX_I64;
 }
@@ -57,6 +59,8 @@ OX_API ox_dtype ox_promote_types(ox_dtype a, ox_dtype b) {
         return OX_DTYPE_NONE;
     if (a == b) return a;
     if (oxi_is_f8(a) || oxi_is_f8(b)) return OX_DTYPE_NONE;
+    if (oxi_is_wide_unsigned(a)) return cb == OX_CLASS_FLOAT ? b : OX_DTYPE_NONE;
+    if (oxi_is_wide_unsigned(b)) return ca == OX_CLASS_FLOAT ? a : OX_DTYPE_NONE;
     if (ca == OX_CLASS_COMPLEX || cb == OX_CLASS_COMPLEX)
         return a == OX_F64 || b == OX_F64 ? OX_DTYPE_NONE : OX_C64;
     if (ca != cb) return ca > cb ? a : b;
