@@ -39,7 +39,7 @@ OX_API ox_tensor *ox_ones(ox_shape shape, ox_dtype dtype) {
 }
 
 OX_API ox_tensor *ox_full_like(const ox_tensor *t, double value) {
-    if (!t) return NULL;
+    if (oxi_null_model("full_like", t)) return NULL;
     oxi_attrs attr = oxi_fill_attrs(value, 0);
     return oxi_fill_call(OXI_OP_fill, ox_shape_of(t), t->dtype, ox_device_of(t), &attr);
 }
@@ -50,7 +50,7 @@ OX_API ox_tensor *ox_ones_like(const ox_tensor *t) {
     return ox_full_like(t, 1);
 }
 OX_API ox_tensor *ox_empty_like(const ox_tensor *t) {
-    return t ? oxi_tensor_new(ox_device_of(t), t->dtype, t->ndim, t->shape) : NULL;
+    return oxi_null_model("empty_like", t) ? NULL : oxi_tensor_new(ox_device_of(t), t->dtype, t->ndim, t->shape);
 }
 
 OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype) {

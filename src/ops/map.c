@@ -90,18 +90,18 @@ static bool oxi_check_integer_operand(oxi_op op, ox_tensor *a, ox_tensor *b) {
         op == OXI_OP_floor_divide || op == OXI_OP_trunc_divide || op == OXI_OP_remainder || op == OXI_OP_fmod;
     if (!a || !b || (!divides && op != OXI_OP_pow)) return true;
     if (oxi_is_float(a->dtype) || oxi_is_float(b->dtype)) return true;
+    if (!divides && !oxi_is_int(b->dtype)) return true;
     ox_scope scope = ox_scope_begin();
-    ox_tensor *bad = divides                ? ox_eq(b, ox_integer(0))
-                     : oxi_is_int(b->dtype) ? ox_lt(b, ox_integer(0))
-                                            : NULL;
+    ox_tensor *bad = divides ? ox_eq(b, ox_integer(0)) : ox_lt(b, ox_integer(0));
     ox_tensor *any = bad ? ox_any(bad, OX_ALL_DIMS, false) : NULL;
-    bool found = any && ox_item(any) != 0;
+    double found = 0;
+    bool looked = any && ox_to_doubles(any, &found, 1) == OX_OK;
     ox_scope_end(&scope);
-    if (found)
+    if (found != 0)
         (void)oxi_fail(OX_ERR_ARG,
                        divides ? "%s: integer division by zero" : "%s: integers to negative powers",
                        oxi_op_row_of(op)->name);
-    return !found && ox_error() == OX_OK;
+    return looked && found == 0;
 }
 
 static ox_tensor *oxi_map_2(oxi_op op, ox_tensor *a, ox_tensor *b, bool in_place, double scale) {
@@ -152,7 +152,7 @@ OX_API ox_tensor *ox_pow_number(ox_tensor *a, double number) {
 }
 
 OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
-    if (!x) return NULL;
+    if (oxi_any_null(OXI_OP_sigmoid, &x, 1)) return NULL;
     int d = oxi_wrap_dim("glu", dim, x->ndim);
     if (d < 0) return NULL;
     if (x->ndim == 0 || x->shape[d] % 2)

@@ -240,8 +240,14 @@ OX_API ox_tensor *ox_expand(ox_tensor *x, ox_shape shape) {
     attr.shape = shape;
     return oxi_apply_1(OXI_OP_expand, &attr, x);
 }
+/* The tensor that a result is to be like: true (and an error recorded, if none was) when it is NULL. */
+static bool oxi_null_model(const char *op, const ox_tensor *t) {
+    if (!t && ox_error() == OX_OK) (void)oxi_fail(OX_ERR_ARG, "%s: the tensor is NULL", op);
+    return !t;
+}
+
 OX_API ox_tensor *ox_expand_as(ox_tensor *x, const ox_tensor *like) {
-    return like ? ox_expand(x, ox_shape_of(like)) : NULL;
+    return oxi_null_model("expand_as", like) ? NULL : ox_expand(x, ox_shape_of(like));
 }
 
 /* A list of dims as a bit set; false and an error if one is out of range or there twice. */
