@@ -1,0 +1,620 @@
+/* test_errors.c - what is refused, with which status and in which words: every function of ops.h, view.h and create.h with
+ * NULL and with nonsense; the first error stays until it is cleared; each thread has its own.
+ * OX_QEMU */
+#include "operands.h"
+
+#if defined(__unix__) && !defined(OX_NO_THREADS)
+#include <pthread.h>
+#define HAVE_PTHREADS 1
+#endif
+
+/* ---- which functions were called: compared with the headers at the end ------------------------------------------------------- */
+
+static const char *called[512];
+static int called_count;
+
+static bool was_called(const char *name) {
+    for (int i = 0; i < called_count; i++)
+        if (strcmp(called[i], name) == 0) return true;
+    return false;
+}
+
+static void mark_called(const char *name) {
+    if (!was_called(name) && called_count < 512) called[called_count++] = name;
+}
+
+static ox_statistics before;
+
+static void check_call(const char *name, const char *text, bool gave_error_value, ox_status want, bool any_status) {
+    ox_status status = ox_error();
+    ox_statistics after = ox_stats();
+    mark_called(name);
+    CHECK_MSG(gave_error_value, "%s does not give its error value", text);
+    CHECK_MSG(any_status ? status != OX_OK : status == want, "%s records status %d: %s", text, (int)status, ox_error_text());
+    CHECK_MSG(status == OX_OK || strlen(ox_error_text()) > 8, "%s: '%s' says too little", text, ox_error_text());
+    CHECK_MSG(after.tensors == before.tensors && after.storages == before.storages && after.bytes_in_use == before.bytes_in_use,
+              "%s leaves %lld tensors, %lld bytes", text, (long long)(after.tensors - before.tensors),
+              (long long)after.bytes_in_use - (long long)before.bytes_in_use);
+    ox_error_clear();
+}
+
+/* NULLS: called with NULL, gives its error value and records an error. REFUSES: the same with a certain status.
+ * QUIET: gives its value and records nothing. */
+#define NULLS(name, expression) (before = ox_stats(), check_call("ox_" #name, #expression, (expression), OX_OK, true))
+#define REFUSES(name, status, expression) (before = ox_stats(), check_call("ox_" #name, #expression, (expression), status, false))
+#define QUIET(name, expression) (before = ox_stats(), check_call("ox_" #name, #expression, (expression), OX_OK, false))
+
+/* ---- NULL ------------------------------------------------------------------------------------------------------------------------ */
+
+static void check_null_elementwise(ox_tensor *x) {
+#define EACH(op) NULLS(op, !ox_##op(NULL)); NULLS(op##_, !ox_##op##_(NULL));
+    OX_INPLACE_1(EACH)
+#undef EACH
+#define EACH(op) \
+    NULLS(op, !ox_##op(NULL, x)); NULLS(op, !ox_##op(x, NULL)); NULLS(op, !ox_##op(NULL, NULL)); \
+    NULLS(op##_, !ox_##op##_(NULL, x)); NULLS(op##_, !ox_##op##_(x, NULL));
+    OX_INPLACE_2(EACH)
+#undef EACH
+    NULLS(isnan, !ox_isnan(NULL));
+    NULLS(isinf, !ox_isinf(NULL));
+    NULLS(isfinite, !ox_isfinite(NULL));
+    NULLS(clamp, !ox_clamp(NULL, 0, 1));
+    NULLS(clamp_, !ox_clamp_(NULL, 0, 1));
+    NULLS(nan_to_num, !ox_nan_to_num(NULL, 0, 0, 0));
+    NULLS(nan_to_num_, !ox_nan_to_num_(NULL, 0, 0, 0));
+    NULLS(leaky_relu, !ox_leaky_relu(NULL, 0.1));
+    NULLS(leaky_relu_, !ox_leaky_relu_(NULL, 0.1));
+    NULLS(elu, !ox_elu(NULL, 1));
+    NULLS(elu_, !ox_elu_(NULL, 1));
+    NULLS(celu, !ox_celu(NULL, 1));
+    NULLS(celu_, !ox_celu_(NULL, 1));
+    NULLS(softplus, !ox_softplus(NULL, 1, 20));
+    NULLS(hardtanh, !ox_hardtanh(NULL, 0, 1));
+    NULLS(hardtanh_, !ox_hardtanh_(NULL, 0, 1));
+    NULLS(threshold, !ox_threshold(NULL, 0, 1));
+    NULLS(threshold_, !ox_threshold_(NULL, 0, 1));
+    NULLS(glu, !ox_glu(NULL, 0));
+    NULLS(add_scaled, !ox_add_scaled(NULL, x, 2));
+    NULLS(add_scaled, !ox_add_scaled(x, NULL, 2));
+    NULLS(add_scaled_, !ox_add_scaled_(NULL, x, 2));
+    NULLS(where, !ox_where(NULL, x, x));
+    NULLS(where, !ox_where(x, NULL, x));
+    NULLS(where, !ox_where(x, x, NULL));
+    NULLS(lerp, !ox_lerp(NULL, x, x));
+    NULLS(lerp, !ox_lerp(x, x, NULL));
+    NULLS(lerp_, !ox_lerp_(NULL, x, x));
+    NULLS(addcmul, !ox_addcmul(x, NULL, x, 1));
+    NULLS(addcmul_, !ox_addcmul_(NULL, x, x, 1));
+    NULLS(addcdiv, !ox_addcdiv(x, x, NULL, 1));
+    NULLS(addcdiv_, !ox_addcdiv_(NULL, x, x, 1));
+    NULLS(masked_fill, !ox_masked_fill(NULL, x, 1));
+    NULLS(masked_fill, !ox_masked_fill(x, NULL, 1));
+    NULLS(masked_fill_, !ox_masked_fill_(NULL, x, 1));
+    NULLS(add_number, !ox_add_number(NULL, 1));
+    NULLS(sub_number, !ox_sub_number(NULL, 1));
+    NULLS(mul_number, !ox_mul_number(NULL, 1));
+    NULLS(div_number, !ox_div_number(NULL, 1));
+    NULLS(pow_number, !ox_pow_number(NULL, 1));
+}
+
+static void check_null_rest(ox_tensor *x) {
+    ox_tensor *list[2] = {NULL, NULL}, *half[2] = {x, NULL};
+    ox_rope_desc rope;
+    ox_attention_desc attention;
+    memset(&rope, 0, sizeof rope);
+    memset(&attention, 0, sizeof attention);
+    NULLS(copy_, !ox_copy_(NULL, x));
+    NULLS(copy_, !ox_copy_(x, NULL));
+    NULLS(fill_, !ox_fill_(NULL, 1));
+    NULLS(zero_, !ox_zero_(NULL));
+    NULLS(uniform_, !ox_uniform_(NULL, 0, 1));
+    NULLS(normal_, !ox_normal_(NULL, 0, 1));
+    NULLS(clone, !ox_clone(NULL));
+    NULLS(contiguous, !ox_contiguous(NULL));
+    NULLS(cast, !ox_cast(NULL, OX_F16));
+#define REDUCES(op) NULLS(op, !ox_##op(NULL, OX_ALL_DIMS, false));
+    REDUCES(sum) REDUCES(mean) REDUCES(prod) REDUCES(amax) REDUCES(amin) REDUCES(all) REDUCES(any) REDUCES(logsumexp)
+    NULLS(var, !ox_var(NULL, OX_ALL_DIMS, 1, false));
+    NULLS(std, !ox_std(NULL, OX_ALL_DIMS, 1, false));
+    NULLS(norm, !ox_norm(NULL, 2, OX_ALL_DIMS, false));
+    NULLS(count_nonzero, !ox_count_nonzero(NULL, OX_ALL_DIMS));
+    NULLS(argmax, !ox_argmax(NULL, 0, false));
+    NULLS(argmin, !ox_argmin(NULL, 0, false));
+    NULLS(max, !ox_max(NULL, 0, false).values);
+    NULLS(min, !ox_min(NULL, 0, false).indices);
+    NULLS(cumsum, !ox_cumsum(NULL, 0));
+    NULLS(cumsum_, !ox_cumsum_(NULL, 0));
+    NULLS(cumprod, !ox_cumprod(NULL, 0));
+    NULLS(cumprod_, !ox_cumprod_(NULL, 0));
+    NULLS(sort, !ox_sort(NULL, 0, false).values);
+    NULLS(argsort, !ox_argsort(NULL, 0, false));
+    NULLS(topk, !ox_topk(NULL, 1, 0, true).values);
+    NULLS(cat, !ox_cat(NULL, 0, 0));
+    NULLS(cat, !ox_cat(NULL, 2, 0));
+    NULLS(cat, !ox_cat(list, 2, 0));
+    NULLS(cat, !ox_cat(half, 2, 0));
+    NULLS(cat, !ox_cat(half, -1, 0));
+    NULLS(stack, !ox_stack(NULL, 2, 0));
+    NULLS(stack, !ox_stack(half, 2, 0));
+    NULLS(repeat, !ox_repeat(NULL, OX_SHAPE(2)));
+    NULLS(tile, !ox_tile(NULL, OX_SHAPE(2)));
+    NULLS(roll, !ox_roll(NULL, OX_DIMS(1), OX_DIMS(0)));
+    NULLS(gather, !ox_gather(NULL, 0, x));
+    NULLS(gather, !ox_gather(x, 0, NULL));
+    NULLS(take_along_dim, !ox_take_along_dim(x, NULL, 0));
+    NULLS(scatter, !ox_scatter(x, 0, NULL, x));
+    NULLS(scatter_, !ox_scatter_(NULL, 0, x, x));
+    NULLS(scatter_add, !ox_scatter_add(x, 0, x, NULL));
+    NULLS(scatter_add_, !ox_scatter_add_(NULL, 0, x, x));
+    NULLS(index_select, !ox_index_select(x, 0, NULL));
+    NULLS(index_add, !ox_index_add(x, 0, x, NULL, 1));
+    NULLS(index_add_, !ox_index_add_(NULL, 0, x, x, 1));
+    NULLS(masked_select, !ox_masked_select(x, NULL));
+    NULLS(masked_select, !ox_masked_select(NULL, x));
+    NULLS(nonzero, !ox_nonzero(NULL));
+    NULLS(embedding, !ox_embedding(x, NULL));
+    NULLS(one_hot, !ox_one_hot(NULL, 3));
+    NULLS(one_hot, !ox_one_hot(NULL, -1));
+    NULLS(triu, !ox_triu(NULL, 0));
+    NULLS(triu_, !ox_triu_(NULL, 0));
+    NULLS(tril, !ox_tril(NULL, 0));
+    NULLS(tril_, !ox_tril_(NULL, 0));
+    NULLS(matmul, !ox_matmul(x, NULL));
+    NULLS(matmul, !ox_matmul(NULL, x));
+    NULLS(linear, !ox_linear(NULL, x, NULL));
+    NULLS(linear, !ox_linear(x, NULL, NULL));
+    NULLS(linear_act, !ox_linear_act(x, NULL, NULL, "relu"));
+    NULLS(linear_act, !ox_linear_act(x, x, NULL, NULL));
+    NULLS(addmm, !ox_addmm(NULL, x, x, 1, 1));
+    NULLS(outer, !ox_outer(NULL, x));
+    NULLS(dot, !ox_dot(x, NULL));
+    NULLS(einsum, !ox_einsum(NULL, &x, 1));
+    NULLS(einsum, !ox_einsum("i", NULL, 1));
+    NULLS(einsum, !ox_einsum("i,i", half, 2));
+    NULLS(einsum, !ox_einsum("i", &x, 0));
+    NULLS(softmax, !ox_softmax(NULL, 0));
+    NULLS(log_softmax, !ox_log_softmax(NULL, 0));
+    NULLS(layer_norm, !ox_layer_norm(NULL, 1, x, x, 1e-5));
+    NULLS(rms_norm, !ox_rms_norm(NULL, 1, x, 1e-5));
+    NULLS(group_norm, !ox_group_norm(NULL, 1, x, x, 1e-5));
+    NULLS(rope, !ox_rope(NULL, x, &rope));
+    NULLS(rope, !ox_rope(NULL, NULL, NULL));
+    NULLS(scaled_dot_product_attention, !ox_scaled_dot_product_attention(NULL, x, x, &attention));
+    NULLS(scaled_dot_product_attention, !ox_scaled_dot_product_attention(x, x, NULL, NULL));
+    NULLS(bernoulli, !ox_bernoulli(NULL));
+    NULLS(multinomial, !ox_multinomial(NULL, 1, true));
+    NULLS(dropout, !ox_dropout(NULL, 0.5, true));
+}
+
+static void check_null_views_and_making(ox_tensor *x) {
+    ox_tensor *out[4];
+    float f[4];
+    double d[4];
+    int64_t i[4];
+    NULLS(t, !ox_t(NULL));
+    NULLS(transpose, !ox_transpose(NULL, 0, 1));
+    NULLS(permute, !ox_permute(NULL, OX_DIMS(0)));
+    NULLS(movedim, !ox_movedim(NULL, 0, 1));
+    NULLS(view, !ox_view(NULL, OX_SHAPE(1)));
+    NULLS(reshape, !ox_reshape(NULL, OX_SHAPE(1)));
+    NULLS(flatten, !ox_flatten(NULL, 0, -1));
+    NULLS(unflatten, !ox_unflatten(NULL, 0, OX_SHAPE(1)));
+    NULLS(narrow, !ox_narrow(NULL, 0, 0, 1));
+    NULLS(slice, !ox_slice(NULL, 0, 0, 1, 1));
+    NULLS(select, !ox_select(NULL, 0, 0));
+    NULLS(expand, !ox_expand(NULL, OX_SHAPE(1)));
+    NULLS(expand_as, !ox_expand_as(NULL, x));
+    NULLS(expand_as, !ox_expand_as(x, NULL));
+    NULLS(flip, !ox_flip(NULL, OX_DIMS(0)));
+    NULLS(diagonal, !ox_diagonal(NULL, 0, 0, 1));
+    NULLS(as_strided, !ox_as_strided(NULL, OX_SHAPE(1), OX_SHAPE(1), 0));
+    NULLS(squeeze, !ox_squeeze(NULL, 0));
+    NULLS(squeeze_all, !ox_squeeze_all(NULL));
+    NULLS(unsqueeze, !ox_unsqueeze(NULL, 0));
+    NULLS(unfold, !ox_unfold(NULL, 0, 1, 1));
+    NULLS(view_as_real, !ox_view_as_real(NULL));
+    NULLS(view_as_complex, !ox_view_as_complex(NULL));
+    NULLS(view_dtype, !ox_view_dtype(NULL, OX_F32));
+    NULLS(split, ox_split(NULL, 1, 0, out, 4) == -1);
+    NULLS(chunk, ox_chunk(NULL, 1, 0, out, 4) == -1);
+    NULLS(unbind, ox_unbind(NULL, 0, out, 4) == -1);
+    NULLS(empty_like, !ox_empty_like(NULL));
+    NULLS(zeros_like, !ox_zeros_like(NULL));
+    NULLS(ones_like, !ox_ones_like(NULL));
+    NULLS(full_like, !ox_full_like(NULL, 1));
+    NULLS(from_data, !ox_from_data(NULL, OX_SHAPE(4), OX_F32));
+    NULLS(from_floats, !ox_from_floats(NULL, OX_SHAPE(4), OX_F32));
+    NULLS(from_doubles, !ox_from_doubles(NULL, OX_SHAPE(4), OX_F32));
+    NULLS(from_ints, !ox_from_ints(NULL, OX_SHAPE(4), OX_F32));
+    NULLS(from_blob, !ox_from_blob(NULL, OX_SHAPE(4), NULL, OX_F32, NULL, NULL));
+    NULLS(item, ox_item(NULL) == 0);
+    NULLS(item_int, ox_item_int(NULL) == 0);
+    NULLS(to_data, ox_to_data(NULL, f, sizeof f) != OX_OK);
+    NULLS(to_floats, ox_to_floats(NULL, f, 4) != OX_OK);
+    NULLS(to_doubles, ox_to_doubles(NULL, d, 4) != OX_OK);
+    NULLS(to_ints, ox_to_ints(NULL, i, 4) != OX_OK);
+    NULLS(allclose, !ox_allclose(NULL, x, 0, 0, false));
+    NULLS(allclose, !ox_allclose(x, NULL, 0, 0, false));
+    NULLS(to, !ox_to(NULL, ox_cpu()));
+    NULLS(to, !ox_to(x, NULL));
+    QUIET(equal, !ox_equal(NULL, x) && !ox_equal(x, NULL) && !ox_equal(NULL, NULL));
+    QUIET(numel, ox_numel(NULL) == 0 && ox_size(NULL, 0) == 0 && ox_nbytes(NULL) == 0 && !ox_is_contiguous(NULL));
+    QUIET(device_of, !ox_device_of(NULL) && !ox_data(NULL) && strcmp(ox_device_name(NULL), "none") == 0);
+    QUIET(retain, !ox_retain(NULL) && !ox_keep(NULL));
+    ox_release(NULL);
+    ox_scope_end(NULL);
+    QUIET(release, true);
+}
+
+/* ---- nonsense --------------------------------------------------------------------------------------------------------------------------- */
+
+static void check_nonsense_making(void) {
+    const float f[4] = {1, 2, 3, 4};
+    const int64_t strides[2] = {INT64_MAX, 1};
+    const double nan = (double)NAN, inf = (double)INFINITY;
+    ox_shape nine = OX_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 1), negative = OX_SHAPE(2, -1), huge = OX_SHAPE(INT64_MAX, 2), wide = OX_SHAPE(INT64_C(1) << 61);
+#define SHAPES(op, ...) \
+    REFUSES(op, OX_ERR_SHAPE, !ox_##op(nine __VA_ARGS__)); REFUSES(op, OX_ERR_SHAPE, !ox_##op(negative __VA_ARGS__)); \
+    REFUSES(op, OX_ERR_SHAPE, !ox_##op(huge __VA_ARGS__)); REFUSES(op, OX_ERR_SHAPE, !ox_##op(wide __VA_ARGS__))
+    CHECK(nine.ndim == -1 && ox_shape_from(9, &huge.dim[0]).ndim == -1 && ox_shape_from(-2, NULL).ndim == -1 && ox_shape_of(NULL).ndim == -1);
+    SHAPES(empty, , OX_F32);
+    SHAPES(zeros, , OX_F32);
+    SHAPES(ones, , OX_F32);
+    SHAPES(full, , 1, OX_F32);
+    SHAPES(rand, , OX_F32);
+    SHAPES(randn, , OX_F32);
+    REFUSES(empty, OX_ERR_DTYPE, !ox_empty(OX_SHAPE(2), (ox_dtype)999));
+    REFUSES(empty, OX_ERR_SHAPE, !ox_empty(OX_SHAPE(31), OX_Q4_0));
+    REFUSES(empty, OX_ERR_SHAPE, !ox_empty(OX_NO_DIMS, OX_Q4_0));
+    REFUSES(zeros, OX_ERR_DTYPE, !ox_zeros(OX_SHAPE(2), (ox_dtype)-5));
+    REFUSES(zeros, OX_ERR_DTYPE, !ox_zeros(OX_SHAPE(32), OX_Q4_0));
+    REFUSES(arange, OX_ERR_ARG, !ox_arange(0, 10, 0, OX_F32));
+    REFUSES(arange, OX_ERR_ARG, !ox_arange(0, 10, -1, OX_F32));
+    REFUSES(arange, OX_ERR_ARG, !ox_arange(0, nan, 1, OX_F32));
+    REFUSES(arange, OX_ERR_ARG, !ox_arange(0, inf, 1, OX_F32));
+    REFUSES(arange, OX_ERR_DTYPE, !ox_arange(0, 10, 1, OX_C64));
+    REFUSES(arange, OX_ERR_DTYPE, !ox_arange(0, 10, 1, (ox_dtype)77));
+    REFUSES(linspace, OX_ERR_SHAPE, !ox_linspace(0, 1, -1, OX_F32));
+    REFUSES(linspace, OX_ERR_DTYPE, !ox_linspace(0, 1, 3, OX_C64));
+    REFUSES(eye, OX_ERR_SHAPE, !ox_eye(-1, 2, OX_F32));
+    REFUSES(eye, OX_ERR_SHAPE, !ox_eye(INT64_MAX, INT64_MAX, OX_F32));
+    REFUSES(randint, OX_ERR_ARG, !ox_randint(3, 3, OX_SHAPE(2), OX_I64));
+    REFUSES(randint, OX_ERR_SHAPE, !ox_randint(0, 3, negative, OX_I64));
+    REFUSES(randint, OX_ERR_DTYPE, !ox_randint(0, 3, OX_SHAPE(2), OX_C64));
+    REFUSES(rand, OX_ERR_DTYPE, !ox_rand(OX_SHAPE(2), OX_I32));
+    REFUSES(randn, OX_ERR_DTYPE, !ox_randn(OX_SHAPE(2), OX_BOOL));
+    REFUSES(randperm, OX_ERR_SHAPE, !ox_randperm(-1, OX_I64));
+    REFUSES(randperm, OX_ERR_DTYPE, !ox_randperm(4, OX_BOOL));
+    REFUSES(from_data, OX_ERR_SHAPE, !ox_from_data(f, negative, OX_F32));
+    REFUSES(from_data, OX_ERR_DTYPE, !ox_from_data(f, OX_SHAPE(4), (ox_dtype)1000));
+    REFUSES(from_floats, OX_ERR_SHAPE, !ox_from_floats(f, nine, OX_F16));
+    REFUSES(from_floats, OX_ERR_UNSUPPORTED, !ox_from_floats(f, OX_SHAPE(0, 32), OX_Q4_0));
+    REFUSES(from_blob, OX_ERR_SHAPE, !ox_from_blob((void *)(uintptr_t)f, negative, NULL, OX_F32, NULL, NULL));
+    REFUSES(from_blob, OX_ERR_SHAPE, !ox_from_blob((void *)(uintptr_t)f, OX_SHAPE(2, 2), strides, OX_F32, NULL, NULL));
+    REFUSES(from_blob, OX_ERR_DTYPE, !ox_from_blob((void *)(uintptr_t)f, OX_SHAPE(2, 32), strides, OX_Q4_0, NULL, NULL));
+    QUIET(number, true);
+    QUIET(integer, true);
+    QUIET(manual_seed, true);
+}
+
+static void check_nonsense_numbers_out(void) {
+    ox_tensor *x = ox_ones(OX_SHAPE(2, 2), OX_F32), *none = ox_narrow(x, 0, 0, 0), *wide = ox_ones(OX_SHAPE(2, 32), OX_F32);
+    float f[5];
+    double d[4];
+    int64_t i[4];
+    REFUSES(item, OX_ERR_SHAPE, ox_item(x) == 0);
+    REFUSES(item_int, OX_ERR_SHAPE, ox_item_int(x) == 0);
+    REFUSES(item, OX_ERR_SHAPE, ox_item(none) == 0);
+    REFUSES(to_floats, OX_ERR_SHAPE, ox_to_floats(x, f, 5) == OX_ERR_SHAPE);
+    REFUSES(to_floats, OX_ERR_SHAPE, ox_to_floats(x, f, -1) == OX_ERR_SHAPE);
+    REFUSES(to_doubles, OX_ERR_SHAPE, ox_to_doubles(x, d, 3) == OX_ERR_SHAPE);
+    REFUSES(to_ints, OX_ERR_SHAPE, ox_to_ints(x, i, 0) == OX_ERR_SHAPE);
+    REFUSES(to_data, OX_ERR_SHAPE, ox_to_data(x, f, 15) == OX_ERR_SHAPE);
+    REFUSES(cast, OX_ERR_DTYPE, !ox_cast(x, OX_DTYPE_NONE));
+    REFUSES(cast, OX_ERR_DTYPE, !ox_cast(x, (ox_dtype)12345));
+    REFUSES(cast, OX_ERR_UNSUPPORTED, !ox_cast(wide, OX_Q8_0));
+    REFUSES(cast, OX_ERR_UNSUPPORTED, !ox_cast(x, OX_Q8_0));
+    REFUSES(allclose, OX_ERR_SHAPE, !ox_allclose(x, wide, 0, 0, false));
+}
+
+static void check_nonsense_ops(void) {
+    ox_tensor *x = ox_ones(OX_SHAPE(2, 3), OX_F32), *i = ox_zeros(OX_SHAPE(2, 3), OX_I64), *b = ox_ones(OX_SHAPE(2, 3), OX_BOOL);
+    ox_tensor *c = ox_ones(OX_SHAPE(2, 3), OX_C64), *row = ox_ones(OX_SHAPE(3), OX_F32), *none = ox_ones(OX_SHAPE(0, 3), OX_F32);
+    ox_tensor *line = ox_zeros(OX_SHAPE(2), OX_I64), *seven = ox_full(OX_SHAPE(2, 3), 7, OX_I64), *minus = ox_full(OX_SHAPE(2, 3), -1, OX_I64);
+    ox_tensor *f64 = ox_ones(OX_SHAPE(2, 3), OX_F64), *zero = ox_ones(OX_NO_DIMS, OX_F32), *u8 = ox_ones(OX_SHAPE(2, 3), OX_U8);
+    ox_tensor *sevens = ox_select(seven, 1, 0), *b22 = ox_narrow(b, 1, 0, 2);
+    ox_tensor *two[2] = {x, row}, *mixed[2] = {x, f64}, *dots[2] = {zero, zero};
+    const ox_shape nine = OX_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 1);
+    REFUSES(sum, OX_ERR_DIM, !ox_sum(x, OX_DIMS(2), false));
+    REFUSES(sum, OX_ERR_DIM, !ox_sum(x, OX_DIMS(0, -2), false));
+    REFUSES(sum, OX_ERR_DIM, !ox_sum(x, nine, false));
+    REFUSES(sum, OX_ERR_DIM, !ox_sum(x, OX_DIMS(INT64_MIN), false));
+    REFUSES(mean, OX_ERR_DTYPE, !ox_mean(i, OX_ALL_DIMS, false));
+    REFUSES(prod, OX_ERR_DTYPE, !ox_prod(c, OX_ALL_DIMS, false));
+    REFUSES(amax, OX_ERR_DTYPE, !ox_amax(c, OX_ALL_DIMS, false));
+    REFUSES(amax, OX_ERR_SHAPE, !ox_amax(none, OX_ALL_DIMS, false));
+    REFUSES(amin, OX_ERR_SHAPE, !ox_amin(none, OX_DIMS(0), true));
+    REFUSES(argmax, OX_ERR_SHAPE, !ox_argmax(none, OX_NO_DIM, false));
+    REFUSES(argmin, OX_ERR_DIM, !ox_argmin(x, 2, false));
+    REFUSES(max, OX_ERR_SHAPE, !ox_max(none, 0, false).values);
+    REFUSES(min, OX_ERR_DIM, !ox_min(x, -3, false).values);
+    REFUSES(var, OX_ERR_DTYPE, !ox_var(i, OX_ALL_DIMS, 1, false));
+    REFUSES(std, OX_ERR_DTYPE, !ox_std(b, OX_ALL_DIMS, 1, false));
+    REFUSES(norm, OX_ERR_DTYPE, !ox_norm(i, 2, OX_ALL_DIMS, false));
+    REFUSES(cumsum, OX_ERR_DIM, !ox_cumsum(x, 2));
+    REFUSES(cumprod, OX_ERR_DTYPE, !ox_cumprod(c, 0));
+    REFUSES(sort, OX_ERR_DIM, !ox_sort(x, 5, false).values);
+    REFUSES(sort, OX_ERR_DTYPE, !ox_sort(c, 0, false).values);
+    REFUSES(argsort, OX_ERR_DIM, !ox_argsort(x, 2, true));
+    REFUSES(topk, OX_ERR_ARG, !ox_topk(x, 4, 1, true).values);
+    REFUSES(topk, OX_ERR_ARG, !ox_topk(x, -1, 1, true).values);
+    REFUSES(cat, OX_ERR_SHAPE, !ox_cat(two, 2, 0));
+    REFUSES(cat, OX_ERR_DIM, !ox_cat(two, 2, 2));
+    REFUSES(cat, OX_ERR_SHAPE, !ox_cat(dots, 2, 0));
+    REFUSES(stack, OX_ERR_SHAPE, !ox_stack(two, 2, 0));
+    REFUSES(stack, OX_ERR_DIM, !ox_stack(mixed, 2, 3));
+    REFUSES(repeat, OX_ERR_SHAPE, !ox_repeat(x, OX_SHAPE(2)));
+    REFUSES(repeat, OX_ERR_SHAPE, !ox_repeat(x, OX_SHAPE(2, -1)));
+    REFUSES(repeat, OX_ERR_SHAPE, !ox_repeat(x, OX_SHAPE(INT64_MAX, INT64_MAX)));
+    REFUSES(tile, OX_ERR_SHAPE, !ox_tile(x, OX_SHAPE(-1)));
+    REFUSES(tile, OX_ERR_SHAPE, !ox_tile(x, nine));
+    REFUSES(roll, OX_ERR_ARG, !ox_roll(x, OX_DIMS(1, 2), OX_DIMS(0)));
+    REFUSES(roll, OX_ERR_DIM, !ox_roll(x, OX_DIMS(1), OX_DIMS(2)));
+    REFUSES(gather, OX_ERR_INDEX, !ox_gather(x, 0, seven));
+    REFUSES(gather, OX_ERR_INDEX, !ox_gather(x, 1, minus));
+    REFUSES(gather, OX_ERR_DTYPE, !ox_gather(x, 0, x));
+    REFUSES(gather, OX_ERR_DIM, !ox_gather(x, 2, i));
+    REFUSES(gather, OX_ERR_SHAPE, !ox_gather(x, 0, line));
+    REFUSES(take_along_dim, OX_ERR_SHAPE, !ox_take_along_dim(x, line, 0));
+    REFUSES(take_along_dim, OX_ERR_INDEX, !ox_take_along_dim(x, seven, 1));
+    REFUSES(scatter, OX_ERR_INDEX, !ox_scatter(x, 0, seven, x));
+    REFUSES(scatter, OX_ERR_DTYPE, !ox_scatter(x, 0, i, f64));
+    REFUSES(scatter, OX_ERR_SHAPE, !ox_scatter(x, 0, i, row));
+    REFUSES(scatter_, OX_ERR_INDEX, !ox_scatter_(x, 1, minus, x));
+    REFUSES(scatter_add, OX_ERR_INDEX, !ox_scatter_add(x, 0, seven, x));
+    REFUSES(scatter_add_, OX_ERR_DTYPE, !ox_scatter_add_(x, 0, b, x));
+    REFUSES(index_select, OX_ERR_SHAPE, !ox_index_select(x, 0, i));
+    REFUSES(index_select, OX_ERR_INDEX, !ox_index_select(x, 0, sevens));
+    REFUSES(index_add, OX_ERR_SHAPE, !ox_index_add(x, 0, line, row, 1));
+    REFUSES(index_add_, OX_ERR_DTYPE, !ox_index_add_(x, 0, line, f64, 1));
+    REFUSES(masked_select, OX_ERR_DTYPE, !ox_masked_select(x, i));
+    REFUSES(masked_select, OX_ERR_SHAPE, !ox_masked_select(x, b22));
+    REFUSES(embedding, OX_ERR_SHAPE, !ox_embedding(row, i));
+    REFUSES(embedding, OX_ERR_INDEX, !ox_embedding(x, seven));
+    REFUSES(embedding, OX_ERR_DTYPE, !ox_embedding(x, b));
+    REFUSES(one_hot, OX_ERR_INDEX, !ox_one_hot(seven, 7));
+    REFUSES(one_hot, OX_ERR_ARG, !ox_one_hot(i, 0));
+    REFUSES(one_hot, OX_ERR_DTYPE, !ox_one_hot(x, 3));
+    REFUSES(triu, OX_ERR_SHAPE, !ox_triu(row, 0));
+    REFUSES(tril_, OX_ERR_SHAPE, !ox_tril_(row, 0));
+    REFUSES(nan_to_num, OX_ERR_DTYPE, !ox_nan_to_num(c, 0, 0, 0));
+    REFUSES(bitwise_and, OX_ERR_DTYPE, !ox_bitwise_and(i, x));
+    REFUSES(bitwise_left_shift, OX_ERR_DTYPE, !ox_bitwise_left_shift(b, b));
+    REFUSES(lt, OX_ERR_DTYPE, !ox_lt(c, c));
+    REFUSES(where, OX_ERR_DTYPE, !ox_where(u8, x, x));
+    REFUSES(masked_fill, OX_ERR_DTYPE, !ox_masked_fill(x, u8, 1));
+    REFUSES(bernoulli, OX_ERR_DTYPE, !ox_bernoulli(i));
+    REFUSES(multinomial, OX_ERR_ARG, !ox_multinomial(row, 4, false));
+    REFUSES(multinomial, OX_ERR_ARG, !ox_multinomial(row, 0, true));
+    REFUSES(multinomial, OX_ERR_SHAPE, !ox_multinomial(zero, 1, true));
+    REFUSES(dropout, OX_ERR_ARG, !ox_dropout(x, 1.5, true));
+    REFUSES(dropout, OX_ERR_ARG, !ox_dropout(x, (double)NAN, true));
+    REFUSES(dropout, OX_ERR_DTYPE, !ox_dropout(i, 0.5, true));
+    REFUSES(normal_, OX_ERR_ARG, !ox_normal_(x, 0, -1));
+    REFUSES(normal_, OX_ERR_DTYPE, !ox_normal_(i, 0, 1));
+    REFUSES(uniform_, OX_ERR_DTYPE, !ox_uniform_(b, 0, 1));
+}
+
+static void check_nonsense_products(void) {
+    ox_tensor *x = ox_ones(OX_SHAPE(2, 3), OX_F32), *y = ox_ones(OX_SHAPE(4, 5), OX_F32), *i = ox_ones(OX_SHAPE(3, 2), OX_I64);
+    ox_tensor *c = ox_ones(OX_SHAPE(3, 3), OX_C64), *v = ox_ones(OX_SHAPE(3), OX_F32), *zero = ox_ones(OX_NO_DIMS, OX_F32);
+    ox_tensor *q = ox_empty(OX_SHAPE(3, 32), OX_Q4_0), *b = ox_ones(OX_SHAPE(3, 3), OX_BOOL), *w = ox_ones(OX_SHAPE(5, 3), OX_F32);
+    ox_tensor *x4 = ox_ones(OX_SHAPE(1, 2, 4, 8), OX_F32), *k4 = ox_ones(OX_SHAPE(1, 2, 6, 8), OX_F32), *odd = ox_ones(OX_SHAPE(1, 3, 6, 8), OX_F32);
+    ox_rope_desc rope;
+    ox_attention_desc attention;
+    memset(&rope, 0, sizeof rope);
+    memset(&attention, 0, sizeof attention);
+    REFUSES(matmul, OX_ERR_SHAPE, !ox_matmul(x, y));
+    REFUSES(matmul, OX_ERR_SHAPE, !ox_matmul(x, zero));
+    REFUSES(matmul, OX_ERR_DTYPE, !ox_matmul(x, i));
+    REFUSES(matmul, OX_ERR_DTYPE, !ox_matmul(c, c));
+    REFUSES(matmul, OX_ERR_DTYPE, !ox_matmul(b, b));
+    REFUSES(matmul, OX_ERR_DTYPE, !ox_matmul(q, q));
+    REFUSES(linear, OX_ERR_SHAPE, !ox_linear(x, y, NULL));
+    REFUSES(linear, OX_ERR_SHAPE, !ox_linear(x, v, NULL));
+    REFUSES(linear, OX_ERR_SHAPE, !ox_linear(x, w, v));
+    REFUSES(linear_act, OX_ERR_ARG, !ox_linear_act(x, w, NULL, "sine"));
+    REFUSES(addmm, OX_ERR_SHAPE, !ox_addmm(y, x, y, 1, 1));
+    REFUSES(addmm, OX_ERR_SHAPE, !ox_addmm(x, v, v, 1, 1));
+    REFUSES(outer, OX_ERR_SHAPE, !ox_outer(x, v));
+    REFUSES(dot, OX_ERR_SHAPE, !ox_dot(x, x));
+    REFUSES(einsum, OX_ERR_ARG, !ox_einsum("ij,jk", &x, 1));
+    REFUSES(einsum, OX_ERR_ARG, !ox_einsum("i", &x, 1));
+    REFUSES(softmax, OX_ERR_DIM, !ox_softmax(x, 2));
+    REFUSES(softmax, OX_ERR_DTYPE, !ox_softmax(i, 0));
+    REFUSES(log_softmax, OX_ERR_DIM, !ox_log_softmax(x, -3));
+    REFUSES(layer_norm, OX_ERR_DIM, !ox_layer_norm(x, 3, NULL, NULL, 1e-5));
+    REFUSES(layer_norm, OX_ERR_DIM, !ox_layer_norm(x, 0, NULL, NULL, 1e-5));
+    REFUSES(layer_norm, OX_ERR_SHAPE, !ox_layer_norm(x, 1, y, NULL, 1e-5));
+    REFUSES(rms_norm, OX_ERR_SHAPE, !ox_rms_norm(x, 2, v, 1e-5));
+    REFUSES(rms_norm, OX_ERR_DTYPE, !ox_rms_norm(i, 1, NULL, 1e-5));
+    REFUSES(group_norm, OX_ERR_SHAPE, !ox_group_norm(x, 2, NULL, NULL, 1e-5));
+    REFUSES(group_norm, OX_ERR_SHAPE, !ox_group_norm(x, 0, NULL, NULL, 1e-5));
+    REFUSES(group_norm, OX_ERR_SHAPE, !ox_group_norm(v, 1, NULL, NULL, 1e-5));
+    REFUSES(group_norm, OX_ERR_SHAPE, !ox_group_norm(x, 1, y, NULL, 1e-5));
+    REFUSES(rope, OX_ERR_ARG, !ox_rope(x, NULL, NULL));
+    REFUSES(rope, OX_ERR_SHAPE, !ox_rope(v, NULL, NULL));
+    REFUSES(rope, OX_ERR_DTYPE, !ox_rope(i, NULL, NULL));
+    REFUSES(rope, OX_ERR_DTYPE, !ox_rope(x4, v, NULL));
+    rope.dims = 10;
+    REFUSES(rope, OX_ERR_ARG, !ox_rope(x4, NULL, &rope));
+    rope.dims = -2;
+    REFUSES(rope, OX_ERR_ARG, !ox_rope(x4, NULL, &rope));
+    rope.dims = 8;
+    rope.factors = v;
+    REFUSES(rope, OX_ERR_SHAPE, !ox_rope(x4, NULL, &rope));
+    REFUSES(scaled_dot_product_attention, OX_ERR_SHAPE, !ox_scaled_dot_product_attention(x4, k4, odd, NULL));
+    REFUSES(scaled_dot_product_attention, OX_ERR_SHAPE, !ox_scaled_dot_product_attention(x4, x, x, NULL));
+    REFUSES(scaled_dot_product_attention, OX_ERR_SHAPE, !ox_scaled_dot_product_attention(v, v, v, NULL));
+    attention.mask = y;
+    REFUSES(scaled_dot_product_attention, OX_ERR_SHAPE, !ox_scaled_dot_product_attention(x4, k4, k4, &attention));
+    attention.mask = NULL;
+    attention.softcap = -1;
+    REFUSES(scaled_dot_product_attention, OX_ERR_ARG, !ox_scaled_dot_product_attention(x4, k4, k4, &attention));
+    attention.softcap = 0;
+    attention.window = -1;
+    REFUSES(scaled_dot_product_attention, OX_ERR_ARG, !ox_scaled_dot_product_attention(x4, k4, k4, &attention));
+}
+
+/* ---- the rule of the first error ----------------------------------------------------------------------------------------------------------- */
+
+static int logged;
+static void count_log(void *user, ox_log_level level, const char *text) {
+    (void)user;
+    logged += level == OX_LOG_ERROR && text[0] != 0;
+}
+
+static void check_sticky(void) {
+    OX_SCOPE {
+        CHECK(ox_error() == OX_OK && strcmp(ox_error_text(), "") == 0);
+        ox_tensor *a = ox_ones(OX_SHAPE(2, 3), OX_F32), *b = ox_ones(OX_SHAPE(4, 5), OX_F32);
+        ox_tensor *c = ox_softmax(ox_matmul(a, b), -1);
+        CHECK(!c && ox_error() == OX_ERR_SHAPE);
+        CHECK_MSG(strcmp(ox_error_text(), "matmul: inner sizes differ: [2,3] x [4,5]") == 0, "%s", ox_error_text());
+        CHECK(!ox_sum(a, OX_DIMS(7), false) && ox_error() == OX_ERR_SHAPE && strstr(ox_error_text(), "matmul"));
+        CHECK(ox_add(a, a) != NULL && ox_error() == OX_ERR_SHAPE);         /* ops still work, the error stands */
+        ox_error_clear();
+        CHECK(ox_error() == OX_OK && ox_error_text()[0] == 0);
+        CHECK(!ox_sum(a, OX_DIMS(7), false) && ox_error() == OX_ERR_DIM && strstr(ox_error_text(), "sum: dim 7"));
+        ox_error_clear();
+        CHECK(!ox_exp(NULL) && strstr(ox_error_text(), "exp"));
+        ox_error_clear();
+        CHECK(!ox_add(a, b) && strstr(ox_error_text(), "add") && strstr(ox_error_text(), "f32[2,3]") && strstr(ox_error_text(), "f32[4,5]"));
+        ox_error_clear();
+        /* After an error of the same kind everything works as before. */
+        CHECK(!ox_floor_divide(ox_ones(OX_SHAPE(2), OX_I32), ox_zeros(OX_SHAPE(2), OX_I32)) && ox_error() == OX_ERR_ARG);
+        ox_tensor *seven = ox_full(OX_SHAPE(2), 7, OX_I32), *two = ox_full(OX_SHAPE(2), 2, OX_I32);
+        ox_tensor *quotient = ox_floor_divide(seven, two);                  /* the old error still stands */
+        CHECK_MSG(quotient && ox_item_int(ox_select(quotient, 0, 0)) == 3, "an earlier error stops floor_divide");
+        ox_tensor *cube = ox_pow(seven, two);
+        CHECK_MSG(cube && ox_item_int(ox_select(cube, 0, 0)) == 49, "an earlier error stops pow");
+        ox_error_clear();
+    }
+    for (int s = 0; s <= (int)OX_ERR_UNSUPPORTED; s++) CHECK(strlen(ox_status_text((ox_status)s)) > 5);
+    CHECK(strlen(ox_status_text((ox_status)99)) > 5);
+    OX_SCOPE {          /* the log hears every error, also those that are not the first */
+        ox_set_log(count_log, NULL, OX_LOG_ERROR);
+        CHECK(!ox_transpose(ox_ones(OX_SHAPE(2), OX_F32), 0, 5) && !ox_transpose(ox_ones(OX_SHAPE(2), OX_F32), 0, 6));
+        CHECK_MSG(logged == 2, "%d errors logged", logged);
+        ox_set_log(NULL, NULL, OX_LOG_NONE);
+        CHECK(!ox_transpose(ox_ones(OX_SHAPE(2), OX_F32), 0, 5) && logged == 2);
+        ox_error_clear();
+    }
+}
+
+#ifdef HAVE_PTHREADS
+typedef struct thread_report {
+    int number;
+    bool good;
+} thread_report;
+
+static void *fail_in_thread(void *arg) {
+    thread_report *report = (thread_report *)arg;
+    char want[32];
+    report->good = ox_error() == OX_OK;
+    for (int round = 0; round < 50; round++)
+        OX_SCOPE {
+            ox_tensor *x = ox_ones(OX_SHAPE(2, 3), OX_F32);
+            snprintf(want, sizeof want, "dim %d ", 10 + report->number);
+            report->good = report->good && !ox_sum(x, OX_DIMS(10 + report->number), false) && ox_error() == OX_ERR_DIM;
+            report->good = report->good && strstr(ox_error_text(), want) && ox_add(x, x) != NULL;
+            ox_error_clear();
+            report->good = report->good && ox_error() == OX_OK;
+        }
+    return NULL;
+}
+
+static void check_threads(void) {
+    pthread_t threads[4];
+    thread_report reports[4];
+    OX_SCOPE { CHECK(!ox_sum(ox_ones(OX_SHAPE(2), OX_F32), OX_DIMS(3), false)); }
+    for (int i = 0; i < 4; i++) {
+        reports[i].number = i;
+        reports[i].good = false;
+        CHECK(pthread_create(&threads[i], NULL, fail_in_thread, &reports[i]) == 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK_MSG(reports[i].good, "thread %d", i);
+    }
+    CHECK(ox_error() == OX_ERR_DIM && strstr(ox_error_text(), "dim 3"));        /* ours is untouched */
+    ox_error_clear();
+}
+#else
+static void check_threads(void) { check_skip("errors on threads", "no POSIX threads here"); }
+#endif
+
+/* An error inside a parallel region reaches the thread that asked, with its words. */
+static void check_parallel_error(void) {
+    OX_SCOPE {
+        ox_tensor *table = ox_ones(OX_SHAPE(50, 64), OX_F32), *ids = ox_zeros(OX_SHAPE(4000), OX_I64);
+        ((int64_t *)ox_data(ids))[3777] = 50;
+        ox_set_threads(4);
+        CHECK(!ox_embedding(table, ids) && ox_error() == OX_ERR_INDEX);
+        CHECK_MSG(strstr(ox_error_text(), "50"), "%s", ox_error_text());
+        ox_error_clear();
+        ox_set_threads(0);
+    }
+}
+
+/* ---- every function of the headers was called ------------------------------------------------------------------------------------------------ */
+
+static void check_header(const char *path) {
+    static char text[200000];
+    FILE *file = fopen(path, "rb");
+    if (!file) { check_skip(path, "not in this folder"); return; }
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    /* Not about tensors: they take no operand that could be wrong. */
+    static const char *const left_out[] = {"ox_set_exact", "ox_profile_begin", "ox_profile_end", "ox_profile_table", "ox_profile_trace", "ox_isa"};
+    int found = 0;
+    for (const char *at = strstr(text, "OX_API"); at; at = strstr(at + 1, "OX_API")) {
+        const char *name = strstr(at, "ox_"), *end = at;
+        while (name) {               /* the last word before the parenthesis is the name */
+            end = name + strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+            if (*end == '(') break;
+            name = strstr(end, "ox_");
+        }
+        char cell[80];
+        if (!name || (size_t)(end - name) >= sizeof cell || strchr(at, '\n') < name) continue;
+        memcpy(cell, name, (size_t)(end - name));
+        cell[end - name] = 0;
+        bool skipped = cell[3] == 0;                     /* ox_##name: the lists of in-place forms */
+        for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++) skipped = skipped || strcmp(cell, left_out[i]) == 0;
+        if (skipped) continue;
+        found++;
+        CHECK_MSG(was_called(cell), "%s: %s is not called here", path, cell);
+    }
+    CHECK_MSG(found > 20, "%s: only %d functions found", path, found);
+}
+
+int main(void) {
+    OX_SCOPE {
+        ox_tensor *x = ox_ones(OX_SHAPE(2, 2), OX_F32);
+        check_null_elementwise(x);
+        check_null_rest(x);
+        check_null_views_and_making(x);
+    }
+    OX_SCOPE { check_nonsense_making(); }
+    OX_SCOPE { check_nonsense_numbers_out(); }
+    OX_SCOPE { check_nonsense_ops(); }
+    OX_SCOPE { check_nonsense_products(); }
+    check_sticky();
+    check_threads();
+    check_parallel_error();
+    check_header("src/ops/ops.h");
+    check_header("src/ops/view.h");
+    check_header("src/ops/create.h");
+    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0, "%lld tensors left", (long long)ox_stats().tensors);
+    return check_done("errors");
+}
