@@ -74,7 +74,7 @@ static double oxi_sigmoid_f64(double x) {
     return (x < 0 ? z : 1) / (1 + z);
 }
 static double oxi_gelu_tanh_f64(double x) {
-    return x * oxi_sigmoid_f64(x * (1.5957691216057308 + 0.071354816272 * x * x));
+    return x * oxi_sigmoid_f64(x * (1.5957691216057308 + 0.07135481627260025 * x * x));
 }
 static double oxi_expm1_scaled_f64(double x, double alpha, double inner) { /* the elu family */
     return x > 0 ? x : alpha * expm1(x * inner);
