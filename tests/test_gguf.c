@@ -542,6 +542,7 @@ int main(void) {
     test_refused_fields();
     test_refused_wholes();
     test_accepted_oddities();
+    CHECK(ox_set_allocator(NULL) == OX_OK); /* also gives headers of tensors back */
     ox_statistics stats = ox_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bytes_in_use == 0);
     return check_done("gguf");

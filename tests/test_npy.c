@@ -519,6 +519,7 @@ int main(void) {
     test_numpy_archives();
     test_hostile_archives();
     test_save_archive();
+    CHECK(ox_set_allocator(NULL) == OX_OK); /* also gives headers of tensors back */
     ox_statistics stats = ox_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bytes_in_use == 0);
     return check_done("npy");

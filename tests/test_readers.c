@@ -522,6 +522,7 @@ int main(void) {
     test_sort();
     test_zip64();
     test_registering();
+    CHECK(ox_set_allocator(NULL) == OX_OK); /* also gives headers of tensors back */
     ox_statistics stats = ox_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bytes_in_use == 0);
     return check_done("readers");
