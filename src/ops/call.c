@@ -157,6 +157,7 @@ static ox_status oxi_run_detour(ox_device *device, const oxi_call *call) {
     for (int i = 0; status == OX_OK && i < call->in_count; i++) {
         in[i] = call->in[i] ? ox_to(call->in[i], ox_cpu()) : NULL;
         if (call->in[i] && !in[i]) status = ox_error();
+        else if (in[i]) in[i]->is_number = call->in[i]->is_number;
     }
     host.in = in;
     for (int i = 0; i < OXI_MAX_OUT; i++) host.out[i] = NULL;
