@@ -495,6 +495,26 @@ static void test_batches(int type, double tolerance) {
     free_model(&m);
 }
 
+/* Past the first 256 positions the caches grow; what they hold stays. */
+static void test_growth(void) {
+    enum { LONG = 600 };
+    model m;
+    ox_llm *llm = open_model(&m, tiny);
+    ox_llm_context *grown = open_context(llm, LONG, OX_F32, 0), *once = open_context(llm, LONG, OX_F32, 100);
+    int32_t tokens[LONG];
+    float a[32], b[32];
+    for (int i = 0; i < LONG; i++) tokens[i] = random_between(0, 31);
+    CHECK(ox_llm_decode(once, tokens, LONG, b) == OX_OK);
+    CHECK(ox_llm_decode(grown, tokens, 250, NULL) == OX_OK);
+    for (int i = 250; i < 260; i++) CHECK(ox_llm_step(grown, tokens[i], NULL) == OX_OK);
+    CHECK(ox_llm_decode(grown, tokens + 260, LONG - 260, a) == OX_OK && ox_llm_length(grown) == LONG);
+    CHECK_MSG(apart(a, b, 32) <= 1e-5, "%g", apart(a, b, 32));
+    ox_llm_context_close(grown);
+    ox_llm_context_close(once);
+    ox_llm_close(llm);
+    free_model(&m);
+}
+
 static void test_threads(void) {
     model m;
     sizes s = small;
@@ -916,6 +936,7 @@ int main(void) {
     test_shapes();
     test_batches(TYPE_F32, 1e-5);
     test_batches(TYPE_Q4_0, 0.02); /* one row multiplies in int8, many may do so in f32 */
+    test_growth();
     test_threads();
     test_refusals();
     test_hostile();

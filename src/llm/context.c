@@ -4,28 +4,6 @@
 
 /* ---- opening and closing ------------------------------------------------------------------------------- */
 
-/* One layer's keys or values, not cleared: only positions that were written are read. One reference. */
-static ox_tensor *oxi_llm_new_cache(const ox_llm_context *context, ox_dtype dtype, int64_t size) {
-    const int64_t shape[3] = {context->model->config.kv_heads, context->capacity, size};
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *cache = ox_retain(oxi_tensor_new(context->model->device, dtype, 3, shape));
-    ox_scope_end(&scope);
-    return cache;
-}
-
-static ox_status oxi_llm_new_caches(ox_llm_context *context, ox_dtype dtype) {
-    const ox_llm_config *c = &context->model->config;
-    context->keys = (ox_tensor **)oxi_calloc((size_t)c->layers, sizeof *context->keys);
-    context->values = (ox_tensor **)oxi_calloc((size_t)c->layers, sizeof *context->values);
-    if (!context->keys || !context->values) return OX_ERR_NOMEM;
-    for (int64_t i = 0; i < c->layers; i++) {
-        context->keys[i] = oxi_llm_new_cache(context, dtype, c->key_size);
-        context->values[i] = oxi_llm_new_cache(context, dtype, c->value_size);
-        if (!context->keys[i] || !context->values[i]) return oxi_llm_error();
-    }
-    return OX_OK;
-}
-
 OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_desc *desc) {
     ox_llm_context_desc zero;
     memset(&zero, 0, sizeof zero);
@@ -48,8 +26,11 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
     context->capacity = desc->capacity ? desc->capacity : usual;
     context->batch = desc->batch ? desc->batch : 512;
     context->pending = -1;
+    context->dtype = cache;
     (void)oxi_atomic_add(&model->references, 1);
-    if (oxi_llm_new_caches(context, cache)) {
+    context->keys = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->keys);
+    context->values = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->values);
+    if (!context->keys || !context->values) {
         ox_llm_context_close(context);
         return NULL;
     }
@@ -85,6 +66,42 @@ OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length) {
     context->length = length;
     context->pending = -1;
     return OX_OK;
+}
+
+/* ---- keys and values ----------------------------------------------------------------------------------- */
+
+/* Makes room for `needed` positions in one layer's keys or values, [kv_heads, room, size]. They grow with the
+ * text, by doubling: a short text in a long context takes little memory. On error the cache is as it was. */
+static ox_status oxi_llm_grow(const ox_llm_context *context, ox_tensor **cache, int64_t size,
+                              int64_t needed) {
+    int64_t room = *cache ? (*cache)->shape[1] : 0;
+    if (needed <= room) return OX_OK;
+    room = room ? 2 * room : 256;
+    if (room < needed) room = needed;
+    if (room > context->capacity) room = context->capacity;
+    const int64_t shape[3] = {context->model->config.kv_heads, room, size};
+    ox_scope scope = ox_scope_begin();
+    ox_tensor *grown = oxi_tensor_new(context->model->device, context->dtype, 3, shape);
+    if (grown && context->length > 0) {
+        ox_tensor *kept = ox_narrow(*cache, 1, 0, context->length);
+        if (!ox_copy_(ox_narrow(grown, 1, 0, context->length), kept)) grown = NULL;
+    }
+    if (grown) {
+        ox_release(*cache);
+        *cache = ox_retain(grown);
+    }
+    ox_scope_end(&scope);
+    return grown ? OX_OK : oxi_llm_error();
+}
+
+static ox_status oxi_llm_reserve(const ox_llm_context *context, int64_t positions) {
+    const ox_llm_config *c = &context->model->config;
+    ox_status status = OX_OK;
+    for (int64_t i = 0; !status && i < c->layers; i++) {
+        status = oxi_llm_grow(context, &context->keys[i], c->key_size, positions);
+        if (!status) status = oxi_llm_grow(context, &context->values[i], c->value_size, positions);
+    }
+    return status;
 }
 
 /* ---- the forward pass ---------------------------------------------------------------------------------- */
@@ -215,6 +232,7 @@ static ox_status oxi_llm_check_tokens(const ox_llm_context *context, const int32
 static ox_status oxi_llm_run(ox_llm_context *context, const int32_t *tokens, int64_t count, bool every,
                              float *logits) {
     ox_status status = oxi_llm_check_tokens(context, tokens, count);
+    if (!status) status = oxi_llm_reserve(context, context->length + count);
     oxi_llm_batch batch;
     memset(&batch, 0, sizeof batch);
     batch.context = context;

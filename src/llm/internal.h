@@ -79,13 +79,14 @@ static ox_status oxi_llm_meta_bool(const ox_file *file, const char *key, bool ot
 /* ---- weights by role ----------------------------------------------------------------------------------- */
 
 /* What the shapes of weights are made of: all known once the config is read. */
-#define OXI_LLM_SIZE_LIST(X)                                                \
-    X(NONE)                                                                 \
-    X(VOCABULARY) X(WIDTH) X(HIDDEN) X(QUERIES) /* heads * key_size */      \
-        X(KEYS)                                 /* kv_heads * key_size */   \
-        X(VALUES)                               /* kv_heads * value_size */ \
-        X(MERGED)                               /* heads * value_size */    \
-        X(PAIRS)                                /* rope_size / 2 */
+#define OXI_LLM_SIZE_LIST(X)                                  \
+    X(NONE)                                                   \
+    X(VOCABULARY)                                             \
+    X(WIDTH) X(HIDDEN) X(QUERIES) /* heads * key_size */      \
+        X(KEYS)                   /* kv_heads * key_size */   \
+        X(VALUES)                 /* kv_heads * value_size */ \
+        X(MERGED)                 /* heads * value_size */    \
+        X(PAIRS)                  /* rope_size / 2 */
 
 /* role, name in GGUF files, rows, columns; a vector has columns only. Architectures say which they have. */
 #define OXI_LLM_MODEL_WEIGHT_LIST(X)                     \
@@ -157,7 +158,8 @@ struct ox_llm_context {
     ox_llm *model;
     int64_t capacity, length, batch;
     int32_t pending; /* generated, but not run yet: goes first in the next ox_llm_generate; -1 = none */
-    ox_tensor **keys, **values; /* a layer's: [kv_heads, capacity, key_size], [.., value_size] */
+    ox_dtype dtype;  /* of keys and values */
+    ox_tensor **keys, **values; /* a layer's: [kv_heads, room, key_size], [.., value_size]; NULL = room 0 */
 };
 
 #endif

@@ -144,13 +144,13 @@ OX_API const ox_tokenizer *ox_llm_tokenizer(const ox_llm *model);
 typedef struct ox_llm_context ox_llm_context;
 
 typedef struct ox_llm_context_desc {
-    int64_t capacity; /* positions; 0 = as trained, at most 4096. Each takes layers * kv_heads *
-                       * (key_size + value_size) numbers */
+    int64_t capacity; /* positions at most; 0 = as trained, at most 4096. Memory grows with the text: each
+                       * position takes layers * kv_heads * (key_size + value_size) numbers */
     ox_dtype cache;   /* of these numbers: OX_F32 (the default) or OX_F16 */
     int64_t batch;    /* tokens at a time in prefill: more is faster and takes more memory; 0 = 512 */
 } ox_llm_context_desc;
 
-/* desc NULL = zeroed. errors NULL: OX_ERR_ARG, OX_ERR_DTYPE, OX_ERR_NOMEM */
+/* desc NULL = zeroed. errors NULL: OX_ERR_ARG, OX_ERR_DTYPE, OX_ERR_NOMEM (later too: ox_llm_decode) */
 OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_desc *desc);
 OX_API void ox_llm_context_close(ox_llm_context *context);
 OX_API int64_t ox_llm_capacity(const ox_llm_context *context);
