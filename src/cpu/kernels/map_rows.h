@@ -23,7 +23,7 @@
     X(leaky_relu, v(select)(v(gt)(x, v(zero)()), x, v(mul)(x, f0))) \
     X(softsign, v(div)(x, v(add)(one, v(abs)(x)))) \
     X(hardsigmoid, v(div)(v(min)(v(set1)(6), v(max)(v(zero)(), v(add)(x, v(set1)(3)))), v(set1)(6))) \
-    X(hardswish, v(div)(v(mul)(x, v(min)(v(set1)(6), v(max)(v(zero)(), v(add)(x, v(set1)(3))))), v(set1)(6))) \
+    X(hardswish, v(mul)(x, v(div)(v(min)(v(set1)(6), v(max)(v(zero)(), v(add)(x, v(set1)(3)))), v(set1)(6)))) \
     X(threshold, v(select)(v(le)(x, f0), f1, x)) \
     X(clamp, v(select)(v(unord)(f0, f1), v(add)(f0, f1), v(min)(f1, v(max)(f0, x)))) \
     X(hardtanh, v(select)(v(unord)(f0, f1), v(add)(f0, f1), v(min)(f1, v(max)(f0, x)))) \
