@@ -135,6 +135,7 @@
 #include "cpu/map.c"
 #include "cpu/copy.c"
 #include "cpu/fill.c"
+#include "cpu/reduce_kernels.c"
 #include "cpu/reduce.c"
 #include "cpu/scan.c"
 #include "cpu/sort.c"

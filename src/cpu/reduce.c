@@ -2,338 +2,7 @@
  * The operand is kept positions times a line of reduced ones. Lines are cut into chunks whatever the number
  * of threads; partial results are merged in order, in 64 bits. Called by the CPU device. */
 
-#define OXI_REDUCE_BLOCK 2048  /* elements that several passes read while they are in the L1 cache */
-#define OXI_REDUCE_LINE 65536  /* elements of a chunk of a line, and of a task */
-#define OXI_REDUCE_BUFFER 1024 /* elements converted at a time; kept positions of a tile */
-#define OXI_REDUCE_ROWS 8      /* rows of a tile converted at a time */
-#define OXI_STRIP 64           /* columns handled together, a constant so that compilers vectorise */
-
-typedef enum oxi_reduce_kind {
-    OXI_REDUCE_SUM,
-    OXI_REDUCE_PROD,
-    OXI_REDUCE_COUNT,
-    OXI_REDUCE_MAX,
-    OXI_REDUCE_MIN,
-    OXI_REDUCE_MAX_PLACE,
-    OXI_REDUCE_MIN_PLACE,
-    OXI_REDUCE_SQUARES,
-    OXI_REDUCE_MOMENTS,
-    OXI_REDUCE_LOGSUMEXP,
-    OXI_REDUCE_KINDS
-} oxi_reduce_kind;
-
-/* What is known of `width` columns after `count` elements of each: two values a column.
- *   sum, prod, squares  a = the running value; c64: a real, b imaginary part       count  a = int64 non-zeros
- *   max, min            a = the best, in the lane's type; with place b = int64 index of it
- *   moments             a = mean, b = sum of squared distances from it
- *   logsumexp           a = largest x, b = sum of e^(x - oxi_exp_shift(a)) */
-typedef struct oxi_partial {
-    void *a, *b;
-    int64_t count;
-} oxi_partial;
-
-/* How one kind is reduced in one lane. begin NULL = zeros; position = index of the first in its line. */
-typedef struct oxi_reducer {
-    void (*begin)(oxi_partial *p, int64_t width);
-    void (*row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements, int64_t position);
-    void (*columns)(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows, const void *elements,
-                    int64_t row_stride, int64_t position);
-    void (*merge)(oxi_partial *p, int64_t width, const oxi_partial *later);
-} oxi_reducer;
-
-/* ---- moments and log-sum-exp: merging ------------------------------------------------------------------ */
-
-/* Joins n elements of that mean and sum of squares to `count` earlier ones (Chan, Golub & LeVeque 1979). */
-static void oxi_moments_add(double *mean, double *squares, int64_t count, double other_mean,
-                            double other_squares, int64_t n) {
-    double distance = other_mean - *mean, share = (double)n / (double)(count + n);
-    *mean += distance * share;
-    *squares += other_squares + distance * distance * (double)count * share;
-}
-
-/* The exponent's shift for a largest element: infinities are not subtracted, they would give NaN. */
-static double oxi_exp_shift(double most) {
-    return isfinite(most) ? most : 0;
-}
-
-static void oxi_logsumexp_add(double *most, double *sum, double other_most, double other_sum) {
-    double joint = other_most > *most || other_most != other_most ? other_most : *most;
-    double shift = oxi_exp_shift(joint);
-    double here = oxi_exp_shift(*most), there = oxi_exp_shift(other_most);
-    if (here != shift && *sum != 0) *sum *= exp(here - shift);
-    if (there != shift && other_sum != 0) other_sum *= exp(there - shift);
-    *sum += other_sum;
-    *most = joint;
-}
-
-static void oxi_moments_merge(oxi_partial *p, int64_t width, const oxi_partial *later) {
-    double *mean = (double *)p->a, *squares = (double *)p->b;
-    const double *other_mean = (const double *)later->a, *other_squares = (const double *)later->b;
-    for (int64_t c = 0; c < width; c++) {
-        oxi_moments_add(mean + c, squares + c, p->count, other_mean[c], other_squares[c], later->count);
-    }
-}
-
-static void oxi_logsumexp_merge(oxi_partial *p, int64_t width, const oxi_partial *later) {
-    double *most = (double *)p->a, *sum = (double *)p->b;
-    const double *other_most = (const double *)later->a, *other_sum = (const double *)later->b;
-    for (int64_t c = 0; c < width; c++) oxi_logsumexp_add(most + c, sum + c, other_most[c], other_sum[c]);
-}
-
-static void oxi_logsumexp_begin(oxi_partial *p, int64_t width) {
-    for (int64_t c = 0; c < width; c++) ((double *)p->a)[c] = -INFINITY;
-}
-
-/* ---- stamping the lanes -------------------------------------------------------------------------------- */
-
-#define OXI_BEATS_MAX(x, y) ((x) > (y))
-#define OXI_BEATS_MIN(x, y) ((x) < (y))
-#define OXI_FLOAT_IS_NAN(x) ((x) != (x))
-#define OXI_INT_IS_NAN(x) 0
-
-#define OXI_T float
-#define OXI_LANE OXI_LANE_F32
-#define OXI_IS_NAN OXI_FLOAT_IS_NAN
-#define OXI_NAME(x) oxi_max_##x##_f32
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#define OXI_EXTREME_OF(k, n, x) (k)->row_max(n, x)
-#include "cpu/reduce_extreme.inc"
-#define OXI_NAME(x) oxi_min_##x##_f32
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#define OXI_EXTREME_OF(k, n, x) (k)->row_min(n, x)
-#include "cpu/reduce_extreme.inc"
-#undef OXI_T
-#undef OXI_LANE
-
-#define OXI_T double
-#define OXI_LANE OXI_LANE_F64
-#define OXI_NAME(x) oxi_max_##x##_f64
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#include "cpu/reduce_extreme.inc"
-#define OXI_NAME(x) oxi_min_##x##_f64
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#include "cpu/reduce_extreme.inc"
-#undef OXI_T
-#undef OXI_LANE
-#undef OXI_IS_NAN
-
-#define OXI_T int64_t
-#define OXI_LANE OXI_LANE_I64
-#define OXI_IS_NAN OXI_INT_IS_NAN
-#define OXI_NAME(x) oxi_max_##x##_i64
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#include "cpu/reduce_extreme.inc"
-#define OXI_NAME(x) oxi_min_##x##_i64
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#include "cpu/reduce_extreme.inc"
-#undef OXI_T
-#undef OXI_LANE
-
-#define OXI_T uint64_t
-#define OXI_LANE OXI_LANE_U64
-#define OXI_NAME(x) oxi_max_##x##_u64
-#define OXI_BEATS OXI_BEATS_MAX
-#define OXI_MAP_OP OXI_OP_maximum
-#include "cpu/reduce_extreme.inc"
-#define OXI_NAME(x) oxi_min_##x##_u64
-#define OXI_BEATS OXI_BEATS_MIN
-#define OXI_MAP_OP OXI_OP_minimum
-#include "cpu/reduce_extreme.inc"
-#undef OXI_T
-#undef OXI_LANE
-#undef OXI_IS_NAN
-
-#define OXI_T float
-#define OXI_A double
-#define OXI_NAME(x) oxi_##x##_f32
-#define OXI_REAL 1
-#define OXI_LANE OXI_LANE_F32
-#define OXI_EXP_SUM(k, n, x, shift) (k)->row_exp_sum(n, x, shift, NULL)
-#include "cpu/reduce_lane.inc"
-
-#define OXI_T double
-#define OXI_A double
-#define OXI_NAME(x) oxi_##x##_f64
-#define OXI_REAL 1
-#define OXI_LANE OXI_LANE_F64
-#define OXI_EXP_SUM(k, n, x, shift) oxi_exp_sum_f64(k, n, x, shift)
-#include "cpu/reduce_lane.inc"
-
-/* Signed sums wrap: they are added as unsigned numbers. */
-#define OXI_T int64_t
-#define OXI_A uint64_t
-#define OXI_NAME(x) oxi_##x##_i64
-#define OXI_REAL 0
-#define OXI_LANE OXI_LANE_I64
-#include "cpu/reduce_lane.inc"
-
-#define OXI_T uint64_t
-#define OXI_A uint64_t
-#define OXI_NAME(x) oxi_##x##_u64
-#define OXI_REAL 0
-#define OXI_LANE OXI_LANE_U64
-#include "cpu/reduce_lane.inc"
-
-/* ---- f32 rows, by the tier's kernels ------------------------------------------------------------------- */
-
-/* Sum of squared distances from `mean`; again in double where the kernel's f32 squares leave their range. */
-static double oxi_square_sum(const oxi_kernels *k, int64_t n, const float *x, float mean) {
-    double sum = k->row_square_sum(n, x, mean);
-    return sum > 1e-25 && sum < 1e38 ? sum : oxi_square_sum_f32(n, x, mean);
-}
-
-static void oxi_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                        int64_t position) {
-    double sum = k->row_sum(n, (const float *)elements);
-    if (isfinite(sum))
-        *(double *)p->a += sum;
-    else
-        oxi_sum_row_f32(k, p, n, elements, position); /* perhaps only f32 overflowed */
-}
-
-static void oxi_squares_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                            int64_t position) {
-    (void)position;
-    for (int64_t done = 0, m; done < n; done += m) {
-        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        *(double *)p->a += oxi_square_sum(k, m, (const float *)elements + done, 0);
-    }
-}
-
-/* A mean that is large beside the deviation is known too roughly for squared distances from it. Those from
- * the rounded mean are exact there, so their sum corrects both. */
-static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, double *mean,
-                              double *squares) {
-    float distance[OXI_REDUCE_BLOCK], rounded;
-    double sum;
-    *mean = k->row_sum(n, x) / (double)n;
-    rounded = (float)*mean;
-    *squares = oxi_square_sum(k, n, x, rounded);
-    if (*squares > 0.01 * (double)n * *mean * *mean) return;
-    k->row_affine(n, x, rounded, 1, NULL, NULL, distance);
-    sum = k->row_sum(n, distance);
-    *mean = rounded + sum / (double)n;
-    *squares = oxi_square_sum(k, n, distance, 0) - sum * sum / (double)n;
-    if (*squares < 0) *squares = 0;
-}
-
-static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                            int64_t position) {
-    for (int64_t done = 0, m; done < n; done += m) {
-        const float *x = (const float *)elements + done;
-        double mean, squares;
-        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        oxi_moments_block(k, m, x, &mean, &squares);
-        if (isfinite(mean) && isfinite(squares)) {
-            oxi_moments_add((double *)p->a, (double *)p->b, p->count + done, mean, squares, m);
-        } else {
-            oxi_partial block = *p;
-            block.count += done;
-            oxi_moments_row_f32(k, &block, m, x, position);
-        }
-    }
-}
-
-/* ---- c64 ----------------------------------------------------------------------------------------------- */
-
-static void oxi_sum_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                                const void *elements, int64_t row_stride, int64_t position) {
-    const float *x = (const float *)elements;
-    double *real = (double *)p->a, *imaginary = (double *)p->b;
-    (void)k;
-    (void)position;
-    for (int64_t r = 0; r < rows; r++, x += 2 * row_stride) {
-        for (int64_t c = 0; c < width; c++) {
-            real[c] += x[2 * c];
-            imaginary[c] += x[2 * c + 1];
-        }
-    }
-}
-
-static void oxi_count_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                                  const void *elements, int64_t row_stride, int64_t position) {
-    const float *x = (const float *)elements;
-    int64_t *total = (int64_t *)p->a;
-    (void)k;
-    (void)position;
-    for (int64_t r = 0; r < rows; r++, x += 2 * row_stride) {
-        for (int64_t c = 0; c < width; c++) total[c] += x[2 * c] != 0 || x[2 * c + 1] != 0;
-    }
-}
-
-/* A row is a column of width 1. */
-static void oxi_sum_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                            int64_t position) {
-    oxi_sum_columns_c64(k, p, 1, n, elements, 1, position);
-}
-
-static void oxi_count_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                              int64_t position) {
-    oxi_count_columns_c64(k, p, 1, n, elements, 1, position);
-}
-
-static void oxi_sum_merge_c64(oxi_partial *p, int64_t width, const oxi_partial *later) {
-    for (int64_t c = 0; c < width; c++) {
-        ((double *)p->a)[c] += ((const double *)later->a)[c];
-        ((double *)p->b)[c] += ((const double *)later->b)[c];
-    }
-}
-
-/* ---- the table ----------------------------------------------------------------------------------------- */
-
-#define OXI_NONE \
-    { NULL, NULL, NULL, NULL }
-#define OXI_EXTREMES(name)                                                                        \
-    {                                                                                             \
-        {NULL, oxi_##name##row_f32, oxi_##name##columns_f32, oxi_##name##merge_f32},              \
-            {NULL, oxi_##name##row_f64, oxi_##name##columns_f64, oxi_##name##merge_f64},          \
-            {NULL, oxi_##name##row_i64, oxi_##name##columns_i64, oxi_##name##merge_i64},          \
-            {NULL, oxi_##name##row_u64, oxi_##name##columns_u64, oxi_##name##merge_u64}, OXI_NONE \
-    }
-
-/* Rows as in oxi_reduce_kind; lanes f32 f64 i64 u64 c64. */
-static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT] = {
-    {{NULL, oxi_sum_row, oxi_sum_columns_f32, oxi_sum_merge_f32},
-     {NULL, oxi_sum_row_f64, oxi_sum_columns_f64, oxi_sum_merge_f64},
-     {NULL, oxi_sum_row_i64, oxi_sum_columns_i64, oxi_sum_merge_i64},
-     {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64},
-     {NULL, oxi_sum_row_c64, oxi_sum_columns_c64, oxi_sum_merge_c64}},
-    {{oxi_prod_begin_f32, oxi_prod_row_f32, oxi_prod_columns_f32, oxi_prod_merge_f32},
-     {oxi_prod_begin_f64, oxi_prod_row_f64, oxi_prod_columns_f64, oxi_prod_merge_f64},
-     {oxi_prod_begin_i64, oxi_prod_row_i64, oxi_prod_columns_i64, oxi_prod_merge_i64},
-     {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
-     OXI_NONE},
-    {{NULL, oxi_count_row_f32, oxi_count_columns_f32, oxi_sum_merge_u64},
-     {NULL, oxi_count_row_f64, oxi_count_columns_f64, oxi_sum_merge_u64},
-     {NULL, oxi_count_row_i64, oxi_count_columns_i64, oxi_sum_merge_u64},
-     {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64},
-     {NULL, oxi_count_row_c64, oxi_count_columns_c64, oxi_sum_merge_u64}},
-    OXI_EXTREMES(max_),
-    OXI_EXTREMES(min_),
-    OXI_EXTREMES(max_place_),
-    OXI_EXTREMES(min_place_),
-    {{NULL, oxi_squares_row, oxi_squares_columns_f32, oxi_sum_merge_f64},
-     {NULL, oxi_squares_row_f64, oxi_squares_columns_f64, oxi_sum_merge_f64},
-     OXI_NONE,
-     OXI_NONE,
-     OXI_NONE},
-    {{NULL, oxi_moments_row, oxi_moments_columns_f32, oxi_moments_merge},
-     {NULL, oxi_moments_row_f64, oxi_moments_columns_f64, oxi_moments_merge},
-     OXI_NONE,
-     OXI_NONE,
-     OXI_NONE},
-    {{oxi_logsumexp_begin, oxi_logsumexp_row_f32, oxi_logsumexp_columns_f32, oxi_logsumexp_merge},
-     {oxi_logsumexp_begin, oxi_logsumexp_row_f64, oxi_logsumexp_columns_f64, oxi_logsumexp_merge},
-     OXI_NONE,
-     OXI_NONE,
-     OXI_NONE},
-};
+/* ---- the kind of a call -------------------------------------------------------------------------------- */
 
 static oxi_reduce_kind oxi_norm_kind(double p) {
     if (p == 2) return OXI_REDUCE_SQUARES;
@@ -370,8 +39,9 @@ typedef struct oxi_reduce {
     oxi_reduce_kind kind;
     oxi_lane lane;
     oxi_load_kernel load;
-    bool direct; /* elements in memory are the lane's own */
-    bool powers; /* elements become |x|^p first (norm) */
+    bool direct;           /* elements in memory are the lane's own */
+    oxi_reduce_row narrow; /* reduces contiguous elements that are not, or NULL */
+    bool powers;           /* elements become |x|^p first (norm) */
     bool by_columns;
     oxi_walk kept;         /* operands: the reduced tensor, the results */
     oxi_walk line;         /* the elements of kept position 0 */
@@ -476,10 +146,18 @@ static void oxi_reduce_store(const oxi_reduce *r, const oxi_cursor *c, oxi_parti
 
 /* ---- one line, one tile -------------------------------------------------------------------------------- */
 
-static void oxi_reduce_powers(double *x, int64_t n, double power) {
-    for (int64_t i = 0; i < n; i++) x[i] = fabs(x[i]);
-    if (power == 1 || isinf(power)) return;
-    for (int64_t i = 0; i < n; i++) x[i] = pow(x[i], power);
+/* Whether |x| alone is added up or compared. */
+static bool oxi_reduce_plain_power(double power) {
+    return power == 1 || isinf(power);
+}
+
+static void oxi_reduce_powers(const oxi_reduce *r, void *x, int64_t n) {
+    const void *in[1];
+    double *wide = (double *)x, power = r->call->attr.f[0];
+    in[0] = x;
+    r->kernels->map[OXI_OP_abs][r->lane](n, in, x, &oxi_plain_attrs);
+    if (oxi_reduce_plain_power(power)) return;
+    for (int64_t i = 0; i < n; i++) wide[i] = pow(wide[i], power);
 }
 
 /* Whether more elements cannot change the answer. */
@@ -490,7 +168,7 @@ static bool oxi_reduce_settled(const oxi_reduce *r, const oxi_partial *p) {
 
 static void oxi_reduce_flush(const oxi_reduce *r, oxi_partial *p, int64_t n, void *buffer, int64_t position) {
     if (n == 0) return;
-    if (r->powers) oxi_reduce_powers((double *)buffer, n, r->call->attr.f[0]);
+    if (r->powers) oxi_reduce_powers(r, buffer, n);
     r->reducer.row(r->kernels, p, n, buffer, position);
     p->count += n;
 }
@@ -516,14 +194,15 @@ static void oxi_reduce_gather(const oxi_reduce *r, const oxi_walk *line, oxi_par
 static void oxi_reduce_line(const oxi_reduce *r, const oxi_walk *line, oxi_partial *p, int64_t first,
                             int64_t count, char *buffer) {
     int64_t most = r->kind == OXI_REDUCE_COUNT ? 4096 : OXI_REDUCE_LINE;
+    oxi_reduce_row row = r->narrow ? r->narrow : r->reducer.row;
     oxi_cursor c;
-    if (!r->direct || line->step[0] != 1 || line->length < OXI_STRIP) {
+    if (!(r->direct || r->narrow) || line->step[0] != 1 || line->length < OXI_STRIP) {
         oxi_reduce_gather(r, line, p, first, count, buffer);
         return;
     }
     for (oxi_walk_seek(line, &c, first, count, most); c.n && !oxi_reduce_settled(r, p);
          oxi_walk_next(line, &c)) {
-        r->reducer.row(r->kernels, p, c.n, c.p[0], c.position);
+        row(r->kernels, p, c.n, c.p[0], c.position);
         p->count += c.n;
     }
 }
@@ -542,7 +221,7 @@ static void oxi_reduce_tile(const oxi_reduce *r, const oxi_walk *line, oxi_parti
                 r->load(width, c.p[0] + i * row_stride * line->bytes[0], r->kept.step[0],
                         buffer + i * width * bytes);
             }
-            if (r->powers) oxi_reduce_powers((double *)(void *)buffer, c.n * width, r->call->attr.f[0]);
+            if (r->powers) oxi_reduce_powers(r, buffer, c.n * width);
             rows = buffer;
             row_stride = width;
         }
@@ -654,7 +333,7 @@ static void oxi_reduce_shape(oxi_reduce *r) {
     r->width = r->by_columns ? oxi_min_i64(r->kept.length, OXI_REDUCE_BUFFER) : OXI_STRIP;
     r->chunk = OXI_REDUCE_LINE;
     if (r->by_columns)
-        r->chunk = positions >= 65536 ? elements : oxi_min_i64(elements, 4 * OXI_REDUCE_LINE / r->width);
+        r->chunk = positions >= 65536 ? elements : oxi_min_i64(elements, 8 * OXI_REDUCE_LINE / r->width);
     if (r->chunk < 1) r->chunk = 1;
     r->chunks = elements ? (elements - 1) / r->chunk + 1 : 1;
     r->group = OXI_REDUCE_LINE / oxi_min_i64(elements + 1, r->chunk);
@@ -685,11 +364,25 @@ static ox_status oxi_reduce_run(oxi_reduce *r) {
     return r->scratch ? OX_OK : OX_ERR_NOMEM;
 }
 
-/* The lane to reduce in: integers have no exponentials, and powers and sums of them want f64. */
+/* The lane to reduce in: integers have no exponentials, and powers want f64. */
 static oxi_lane oxi_reduce_lane(const oxi_call *call, bool powers) {
     oxi_lane lane = oxi_lane_of(call->in[0]->dtype);
     bool whole = lane == OXI_LANE_I64 || lane == OXI_LANE_U64;
+    powers = powers && !oxi_reduce_plain_power(call->attr.f[0]);
     return powers || (call->op == OXI_OP_logsumexp && whole) ? OXI_LANE_F64 : lane;
+}
+
+static oxi_reduce_row oxi_reduce_narrow(oxi_reduce_kind kind, ox_dtype dtype) {
+    static const oxi_reduce_row sums[] = {NULL,
+                                          oxi_sum_row_u8,
+                                          oxi_sum_row_u8,
+                                          oxi_sum_row_i8,
+                                          oxi_sum_row_u16,
+                                          oxi_sum_row_i16,
+                                          oxi_sum_row_u32,
+                                          oxi_sum_row_i32};
+    if (kind == OXI_REDUCE_SUM && dtype <= OX_I32) return sums[dtype];
+    return kind == OXI_REDUCE_COUNT && dtype <= OX_I8 ? oxi_count_row_u8 : NULL;
 }
 
 static OXI_UNUSED ox_status oxi_cpu_reduce(const oxi_call *call) {
@@ -704,6 +397,7 @@ static OXI_UNUSED ox_status oxi_cpu_reduce(const oxi_call *call) {
     r.load = r.kernels->load[dtype][r.lane];
     r.direct = !r.powers && dtype == oxi_lane_dtype(r.lane);
     r.reducer = oxi_reducers[r.kind][r.lane];
+    r.narrow = oxi_reduce_narrow(r.kind, dtype);
     oxi_reduce_split(&r);
     if (r.kept.numel == 0) return OX_OK;
     oxi_reduce_shape(&r);

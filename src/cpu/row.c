@@ -183,11 +183,6 @@ static void oxi_softmax_cached(const oxi_row *r, int64_t n, const float *x, floa
 static void oxi_softmax_line(const oxi_row *r, const oxi_walk *line, char *scratch) {
     float *buffer = (float *)(void *)scratch;
     oxi_cursor c;
-    if (r->flat) {
-        oxi_softmax_cached(r, line->numel, (const float *)(const void *)line->base[OXI_ROW_X],
-                           (float *)(void *)line->base[OXI_ROW_OUT]);
-        return;
-    }
     for (oxi_walk_seek(line, &c, 0, line->numel, line->numel); c.n; oxi_walk_next(line, &c)) {
         r->measure.load(c.n, c.p[OXI_ROW_X], line->step[OXI_ROW_X], buffer + c.position);
     }
@@ -228,13 +223,21 @@ static void oxi_row_map(const oxi_row *r, oxi_op op, int64_t n, const void *a, c
     r->measure.kernels->map[op][r->measure.lane](n, in, out, &attr);
 }
 
+/* f32 takes the exponential that rows take. */
+static void oxi_row_exp(const oxi_row *r, int64_t n, void *x) {
+    if (r->measure.lane == OXI_LANE_F32)
+        r->measure.kernels->row_exp_sum(n, (const float *)x, 0, (float *)x);
+    else
+        oxi_row_map(r, OXI_OP_exp, n, x, NULL, x);
+}
+
 /* One element of n rows, from x (lane type) into out; c = its place, where its weights lie. */
 static void oxi_row_finish_columns(const oxi_row *r, int64_t n, const void *x, const oxi_row_tile_numbers *t,
                                    const oxi_cursor *c, void *spread, void *out) {
     const oxi_walk *kept = &r->measure.kept;
     oxi_row_map(r, OXI_OP_sub, n, x, t->shift, out);
     if (r->op == OXI_OP_softmax)
-        oxi_row_map(r, OXI_OP_exp, n, out, NULL, out);
+        oxi_row_exp(r, n, out);
     else if (t->has_rest)
         oxi_row_map(r, OXI_OP_sub, n, out, t->rest, out);
     oxi_row_map(r, r->op == OXI_OP_log_softmax ? OXI_OP_sub : OXI_OP_mul, n, out, t->scale, out);
@@ -286,8 +289,46 @@ static void oxi_row_tile(const oxi_row *r, const oxi_walk *line, int64_t n, char
 
 /* ---- tasks --------------------------------------------------------------------------------------------- */
 
-static void oxi_row_place_line(const oxi_row *r, const oxi_cursor *c, oxi_walk *line) {
-    for (int k = 0; k < OXI_ROW_OPERANDS; k++) line->base[k] = c->p[k] + r->line_shift[k];
+/* Points the line at row i of a piece of rows. */
+static void oxi_row_place_line(const oxi_row *r, const oxi_cursor *c, int64_t i, oxi_walk *line) {
+    const oxi_walk *kept = &r->measure.kept;
+    /* A bound unknown to compilers: vector loads of pointers just written singly would wait for them. */
+    for (int k = 0; k < line->operands; k++) {
+        line->base[k] = c->p[k] + i * kept->step[k] * kept->bytes[k] + r->line_shift[k];
+    }
+}
+
+/* A row that is one run of x, out and weights. */
+static void oxi_row_flat(const oxi_row *r, const oxi_walk *line) {
+    const oxi_reduce *m = &r->measure;
+    const void *x = line->base[OXI_ROW_X];
+    double a = 0, b = 0, shift, scale;
+    oxi_partial p;
+    if (r->op == OXI_OP_softmax && m->lane == OXI_LANE_F32) {
+        oxi_softmax_cached(r, line->numel, (const float *)x, (float *)(void *)line->base[OXI_ROW_OUT]);
+        return;
+    }
+    p.a = &a;
+    p.b = &b;
+    p.count = 0;
+    if (m->reducer.begin) m->reducer.begin(&p, 1);
+    m->reducer.row(m->kernels, &p, line->numel, x, 0);
+    oxi_row_numbers(r, a, b, &shift, &scale);
+    r->finish(r, line->numel, x, shift, scale, r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL,
+              r->weights[1] ? line->base[OXI_ROW_BIAS] : NULL, line->base[OXI_ROW_OUT]);
+}
+
+static void oxi_row_line(const oxi_row *r, const oxi_walk *line, char *scratch) {
+    double a, b, shift, scale;
+    if (r->flat) {
+        oxi_row_flat(r, line);
+    } else if (r->op == OXI_OP_softmax && r->measure.lane == OXI_LANE_F32 && line->numel <= OXI_ROW_CACHED) {
+        oxi_softmax_line(r, line, scratch);
+    } else {
+        oxi_row_measure(r, line, 0, line->numel, &a, &b, scratch);
+        oxi_row_numbers(r, a, b, &shift, &scale);
+        oxi_row_write(r, line, 0, line->numel, shift, scale);
+    }
 }
 
 static void oxi_row_task(void *arg, int64_t index, int lane) {
@@ -299,16 +340,12 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
     oxi_cursor c;
     oxi_walk_seek(&m->kept, &c, first, oxi_min_i64(m->kept.numel - first, m->group), m->width);
     for (; c.n; oxi_walk_next(&m->kept, &c)) {
-        double a, b, shift, scale;
-        oxi_row_place_line(r, &c, &line);
-        if (m->by_columns) {
-            oxi_row_tile(r, &line, c.n, scratch);
-        } else if (r->op == OXI_OP_softmax && m->lane == OXI_LANE_F32 && line.numel <= OXI_ROW_CACHED) {
-            oxi_softmax_line(r, &line, scratch);
-        } else {
-            oxi_row_measure(r, &line, 0, line.numel, &a, &b, scratch);
-            oxi_row_numbers(r, a, b, &shift, &scale);
-            oxi_row_write(r, &line, 0, line.numel, shift, scale);
+        for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
+            oxi_row_place_line(r, &c, i, &line);
+            if (m->by_columns)
+                oxi_row_tile(r, &line, c.n, scratch);
+            else
+                oxi_row_line(r, &line, scratch);
         }
     }
 }
@@ -321,7 +358,7 @@ static void oxi_row_measure_task(void *arg, int64_t index, int lane) {
     oxi_walk line = m->line;
     oxi_cursor c;
     oxi_walk_seek(&m->kept, &c, index / m->chunks, 1, 1);
-    oxi_row_place_line(r, &c, &line);
+    oxi_row_place_line(r, &c, 0, &line);
     oxi_row_measure(r, &line, first, oxi_min_i64(line.numel - first, m->chunk), r->partials + 2 * index,
                     r->partials + 2 * index + 1, m->scratch + lane * m->scratch_bytes);
 }
@@ -349,7 +386,7 @@ static void oxi_row_write_task(void *arg, int64_t index, int lane) {
     }
     oxi_row_numbers(r, a, b, &shift, &scale);
     oxi_walk_seek(&m->kept, &c, row, 1, 1);
-    oxi_row_place_line(r, &c, &line);
+    oxi_row_place_line(r, &c, 0, &line);
     oxi_row_write(r, &line, first, oxi_min_i64(line.numel - first, m->chunk), shift, scale);
 }
 
@@ -458,16 +495,12 @@ static void oxi_row_shape(oxi_row *r) {
     r->flat = r->native && oxi_walk_flat(line, OXI_ROW_X) && oxi_walk_flat(line, OXI_ROW_OUT);
     for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
     m->by_columns = m->kept.length >= 16 && (closer || n < 16);
-    m->width = 1;
+    m->width = m->by_columns ? OXI_ROW_BLOCK : OXI_STRIP;
     m->chunk = m->by_columns ? n : OXI_REDUCE_LINE;
-    if (m->by_columns) {
-        m->width = 4 * OXI_REDUCE_LINE / n / 16 * 16;
-        if (m->width > OXI_ROW_BLOCK) m->width = OXI_ROW_BLOCK;
-        if (m->width < 64) m->width = 64;
-    }
     m->chunks = (n - 1) / m->chunk + 1;
-    m->group = OXI_REDUCE_LINE / n / m->width * m->width;
-    if (m->group < m->width) m->group = m->width;
+    m->group = OXI_REDUCE_LINE / n;
+    if (m->by_columns) m->group = m->group / m->width * m->width;
+    if (m->group < 1) m->group = m->by_columns ? m->width : 1;
     m->scratch_bytes = 8 * (m->by_columns ? OXI_REDUCE_ROWS * m->width : OXI_REDUCE_BUFFER);
     if (r->op == OXI_OP_softmax && m->scratch_bytes < 4 * OXI_ROW_CACHED)
         m->scratch_bytes = 4 * OXI_ROW_CACHED;

@@ -2,32 +2,78 @@
  * Floats accumulate in f64, integers wrap in 64 bits. Long lines are cut into chunks: first their totals,
  * then every chunk from where the ones before it end. Called by the CPU device. */
 
-#define OXI_SCAN_BUFFER 1024
+#define OXI_SCAN_BUFFER 512
+#define OXI_SCAN_LINES 4     /* walked at a time: one line alone waits for each of its additions */
 #define OXI_SCAN_CHUNK 65536 /* elements of a task */
 
-/* x[i] becomes the total up to and including it: of the line, or of column i over the calls. Numbers are
- * double or uint64_t; *total (total[i]) goes from call to call. */
-typedef void (*oxi_scan_kernel)(void *x, int64_t n, void *total);
+/* x[i] becomes the total up to and including it: of a line, of four lines that lie OXI_SCAN_BUFFER apart, or
+ * of column i over the calls. Numbers are float, double or uint64_t; totals, double or uint64_t, are carried
+ * from call to call. */
+typedef void (*oxi_scan_kernel)(void *x, int64_t n, void *totals);
 
-#define OXI_SCAN(name, type, op)                                                          \
-    static void oxi_##name##_line(void *x, int64_t n, void *total) {                      \
-        type *values = (type *)x, running = *(type *)total;                               \
-        for (int64_t i = 0; i < n; i++) values[i] = running = running op values[i];       \
-        *(type *)total = running;                                                         \
-    }                                                                                     \
-    static void oxi_##name##_columns(void *x, int64_t n, void *total) {                   \
-        type *values = (type *)x, *running = (type *)total;                               \
-        for (int64_t i = 0; i < n; i++) values[i] = running[i] = running[i] op values[i]; \
+#define OXI_SCAN(name, type, wide, op)                                                                     \
+    static void oxi_##name##_line(void *x, int64_t n, void *totals) {                                      \
+        type *values = (type *)x;                                                                          \
+        wide total = *(wide *)totals;                                                                      \
+        for (int64_t i = 0; i < n; i++) values[i] = (type)(total = total op(wide) values[i]);              \
+        *(wide *)totals = total;                                                                           \
+    }                                                                                                      \
+    static void oxi_##name##_lines(void *x, int64_t n, void *totals) {                                     \
+        type *a = (type *)x, *b = a + OXI_SCAN_BUFFER, *c = b + OXI_SCAN_BUFFER, *d = c + OXI_SCAN_BUFFER; \
+        wide *total = (wide *)totals, ta = total[0], tb = total[1], tc = total[2], td = total[3];          \
+        for (int64_t i = 0; i < n; i++) {                                                                  \
+            a[i] = (type)(ta = ta op(wide) a[i]);                                                          \
+            b[i] = (type)(tb = tb op(wide) b[i]);                                                          \
+            c[i] = (type)(tc = tc op(wide) c[i]);                                                          \
+            d[i] = (type)(td = td op(wide) d[i]);                                                          \
+        }                                                                                                  \
+        total[0] = ta;                                                                                     \
+        total[1] = tb;                                                                                     \
+        total[2] = tc;                                                                                     \
+        total[3] = td;                                                                                     \
+    }                                                                                                      \
+    static void oxi_##name##_columns(void *x, int64_t n, void *totals) {                                   \
+        type *values = (type *)x;                                                                          \
+        wide *total = (wide *)totals;                                                                      \
+        int64_t i = 0;                                                                                     \
+        for (; i + OXI_STRIP <= n; i += OXI_STRIP) {                                                       \
+            for (int j = 0; j < OXI_STRIP; j++) total[i + j] = total[i + j] op(wide) values[i + j];        \
+            for (int j = 0; j < OXI_STRIP; j++) values[i + j] = (type)total[i + j];                        \
+        }                                                                                                  \
+        for (; i < n; i++) values[i] = (type)(total[i] = total[i] op(wide) values[i]);                     \
     }
-OXI_SCAN(cumsum_f64, double, +)
-OXI_SCAN(cumprod_f64, double, *)
-OXI_SCAN(cumsum_u64, uint64_t, +)
-OXI_SCAN(cumprod_u64, uint64_t, *)
+OXI_SCAN(cumsum_f32, float, double, +)
+OXI_SCAN(cumprod_f32, float, double, *)
+OXI_SCAN(cumsum_f64, double, double, +)
+OXI_SCAN(cumprod_f64, double, double, *)
+OXI_SCAN(cumsum_u64, uint64_t, uint64_t, +)
+OXI_SCAN(cumprod_u64, uint64_t, uint64_t, *)
 #undef OXI_SCAN
 
+/* What runs in a lane; total: of contiguous numbers; join: of totals. */
+typedef struct oxi_scan_row {
+    oxi_scan_kernel line, lines, columns;
+    oxi_reduce_row total, join;
+} oxi_scan_row;
+
+#define OXI_SCAN_ROW(op, lane, name, wide)                                                \
+    {                                                                                     \
+        oxi_##op##_##lane##_line, oxi_##op##_##lane##_lines, oxi_##op##_##lane##_columns, \
+            oxi_##name##_row_##lane, oxi_##name##_row_##wide                              \
+    }
+
+/* Sums, then products. Signed integers wrap like unsigned ones and take their lane. */
+static const oxi_scan_row oxi_scan_rows[OXI_LANE_U64 + 1][2] = {
+    {OXI_SCAN_ROW(cumsum, f32, sum, f64), OXI_SCAN_ROW(cumprod, f32, prod, f64)},
+    {OXI_SCAN_ROW(cumsum, f64, sum, f64), OXI_SCAN_ROW(cumprod, f64, prod, f64)},
+    {OXI_SCAN_ROW(cumsum, u64, sum, u64), OXI_SCAN_ROW(cumprod, u64, prod, u64)},
+    {OXI_SCAN_ROW(cumsum, u64, sum, u64), OXI_SCAN_ROW(cumprod, u64, prod, u64)},
+};
+
 typedef struct oxi_scan {
-    bool product, real;
-    oxi_scan_kernel line, columns;
+    bool product;
+    oxi_lane lane;
+    oxi_scan_row run;
     oxi_load_kernel load;
     oxi_store_kernel store;
     oxi_walk others;       /* all dims but the scanned one; operands: x, result */
@@ -41,20 +87,26 @@ typedef struct oxi_scan {
 /* The value before the first element. */
 static uint64_t oxi_scan_start(const oxi_scan *s) {
     double one = s->product ? 1 : 0;
-    uint64_t start = s->product ? 1 : 0;
-    if (s->real) memcpy(&start, &one, sizeof start);
+    uint64_t start = s->product ? 1 : 0; /* its bits, where totals are doubles */
+    if (s->lane == OXI_LANE_F32 || s->lane == OXI_LANE_F64) memcpy(&start, &one, sizeof start);
     return start;
 }
 
-/* Elements [first, first + count) of one line, from `total` on; results are stored unless `out` is NULL. */
-static void oxi_scan_line(const oxi_scan *s, const char *x, char *out, int64_t first, int64_t count,
-                          void *total) {
-    double buffer[OXI_SCAN_BUFFER];
+/* Elements [first, first + count) of up to four lines, each from its total on. */
+static void oxi_scan_lines(const oxi_scan *s, char *const *x, char *const *out, int lines, int64_t first,
+                           int64_t count, uint64_t *totals) {
+    double numbers[OXI_SCAN_LINES * OXI_SCAN_BUFFER];
+    char *buffer = (char *)numbers;
+    int64_t apart = OXI_SCAN_BUFFER * oxi_lane_bytes(s->lane);
     for (int64_t end = first + count, n; first < end; first += n) {
+        int64_t from = first * s->step[0] * s->others.bytes[0], to = first * s->step[1] * s->others.bytes[1];
         n = oxi_min_i64(end - first, OXI_SCAN_BUFFER);
-        s->load(n, x + first * s->step[0] * s->others.bytes[0], s->step[0], buffer);
-        s->line(buffer, n, total);
-        if (out) s->store(n, buffer, out + first * s->step[1] * s->others.bytes[1], s->step[1]);
+        for (int l = 0; l < lines; l++) s->load(n, x[l] + from, s->step[0], buffer + l * apart);
+        if (lines == OXI_SCAN_LINES)
+            s->run.lines(buffer, n, totals);
+        else
+            for (int l = 0; l < lines; l++) s->run.line(buffer + l * apart, n, totals + l);
+        for (int l = 0; l < lines; l++) s->store(n, buffer + l * apart, out[l] + to, s->step[1]);
     }
 }
 
@@ -65,47 +117,74 @@ static void oxi_scan_columns(const oxi_scan *s, const oxi_cursor *c) {
     for (int64_t i = 0; i < c->n; i++) totals[i] = oxi_scan_start(s);
     for (int64_t i = 0; i < s->size; i++) {
         s->load(c->n, c->p[0] + i * s->step[0] * s->others.bytes[0], s->others.step[0], buffer);
-        s->columns(buffer, c->n, totals);
+        s->run.columns(buffer, c->n, totals);
         s->store(c->n, buffer, c->p[1] + i * s->step[1] * s->others.bytes[1], s->others.step[1]);
     }
 }
 
+/* One chunk of the lines of one group. */
 static void oxi_scan_task(void *arg, int64_t index, int lane) {
     const oxi_scan *s = (const oxi_scan *)arg;
-    int64_t chunk = index % s->chunks, group = index / s->chunks, first = group * s->group;
+    int64_t chunk = index % s->chunks, first = index / s->chunks * s->group;
     int64_t start = chunk * s->chunk, count = oxi_min_i64(s->size - start, s->chunk);
     oxi_cursor c;
     (void)lane;
-    oxi_walk_seek(&s->others, &c, first, oxi_min_i64(s->others.numel - first, s->group), s->width);
-    for (; c.n; oxi_walk_next(&s->others, &c)) {
-        uint64_t total = s->totals ? s->totals[c.position * s->chunks + chunk] : oxi_scan_start(s);
-        if (s->width > 1)
-            oxi_scan_columns(s, &c);
-        else
-            oxi_scan_line(s, c.p[0], c.p[1], start, count, &total);
+    oxi_walk_seek(&s->others, &c, first, oxi_min_i64(s->others.numel - first, s->group), 1);
+    while (c.n) {
+        char *x[OXI_SCAN_LINES], *out[OXI_SCAN_LINES];
+        uint64_t totals[OXI_SCAN_LINES];
+        int lines = 0;
+        for (; c.n && lines < OXI_SCAN_LINES; oxi_walk_next(&s->others, &c)) {
+            x[lines] = c.p[0];
+            out[lines] = c.p[1];
+            totals[lines++] = s->totals ? s->totals[c.position * s->chunks + chunk] : oxi_scan_start(s);
+        }
+        oxi_scan_lines(s, x, out, lines, start, count, totals);
     }
+}
+
+/* The neighbouring lines of one group, by tiles. */
+static void oxi_scan_column_task(void *arg, int64_t index, int lane) {
+    const oxi_scan *s = (const oxi_scan *)arg;
+    int64_t first = index * s->group;
+    oxi_cursor c;
+    (void)lane;
+    oxi_walk_seek(&s->others, &c, first, oxi_min_i64(s->others.numel - first, s->group), s->width);
+    for (; c.n; oxi_walk_next(&s->others, &c)) oxi_scan_columns(s, &c);
 }
 
 /* The total of one chunk; a task of the first pass over long lines, of which there is one in a group. */
 static void oxi_scan_total_task(void *arg, int64_t index, int lane) {
     oxi_scan *s = (oxi_scan *)arg;
-    int64_t start = index % s->chunks * s->chunk;
+    int64_t first = index % s->chunks * s->chunk, end = oxi_min_i64(s->size, first + s->chunk);
+    double buffer[OXI_SCAN_BUFFER];
+    oxi_partial p;
     oxi_cursor c;
     (void)lane;
-    oxi_walk_seek(&s->others, &c, index / s->chunks, 1, 1);
     s->totals[index] = oxi_scan_start(s);
-    oxi_scan_line(s, c.p[0], NULL, start, oxi_min_i64(s->size - start, s->chunk), &s->totals[index]);
+    p.a = &s->totals[index];
+    p.b = NULL;
+    p.count = 0;
+    oxi_walk_seek(&s->others, &c, index / s->chunks, 1, 1);
+    for (int64_t n; first < end; first += n) {
+        n = oxi_min_i64(end - first, OXI_SCAN_BUFFER);
+        s->load(n, c.p[0] + first * s->step[0] * s->others.bytes[0], s->step[0], buffer);
+        s->run.total(NULL, &p, n, buffer, first);
+    }
 }
 
 /* Turns the chunks' totals into what comes before each. */
 static void oxi_scan_join(oxi_scan *s) {
     for (int64_t l = 0; l < s->others.numel; l++) {
         uint64_t *totals = s->totals + l * s->chunks, before = oxi_scan_start(s);
+        oxi_partial p;
+        p.a = &before;
+        p.b = NULL;
+        p.count = 0;
         for (int64_t chunk = 0; chunk < s->chunks; chunk++) {
-            uint64_t value = totals[chunk], next = before;
+            uint64_t value = totals[chunk];
             totals[chunk] = before;
-            s->line(&value, 1, &next);
-            before = next;
+            s->run.join(NULL, &p, 1, &value, 0);
         }
     }
 }
@@ -119,7 +198,7 @@ static ox_status oxi_scan_run(oxi_scan *s) {
         oxi_parallel_for(s->others.numel * s->chunks, oxi_scan_total_task, s);
         oxi_scan_join(s);
     }
-    oxi_parallel_for(groups * s->chunks, oxi_scan_task, s);
+    oxi_parallel_for(groups * s->chunks, s->width > 1 ? oxi_scan_column_task : oxi_scan_task, s);
     if (s->totals) oxi_free(s->totals, bytes);
     return OX_OK;
 }
@@ -148,20 +227,14 @@ static void oxi_scan_split(oxi_scan *s, const oxi_call *call) {
 static OXI_UNUSED ox_status oxi_cpu_scan(const oxi_call *call) {
     const oxi_kernels *k = oxi_cpu_kernels();
     ox_dtype from = call->in[0]->dtype, to = call->out[0]->dtype;
-    oxi_lane lane = oxi_is_float(from) ? OXI_LANE_F64 : oxi_lane_of(from);
     bool closer;
     oxi_scan s;
     memset(&s, 0, sizeof s);
     s.product = call->op == OXI_OP_cumprod;
-    s.real = lane == OXI_LANE_F64;
-    s.line = s.real      ? s.product ? oxi_cumprod_f64_line : oxi_cumsum_f64_line
-             : s.product ? oxi_cumprod_u64_line
-                         : oxi_cumsum_u64_line;
-    s.columns = s.real      ? s.product ? oxi_cumprod_f64_columns : oxi_cumsum_f64_columns
-                : s.product ? oxi_cumprod_u64_columns
-                            : oxi_cumsum_u64_columns;
-    s.load = k->load[from][lane];
-    s.store = k->store[to][lane];
+    s.lane = oxi_lane_of(from);
+    s.run = oxi_scan_rows[s.lane][s.product];
+    s.load = k->load[from][s.lane];
+    s.store = k->store[to][s.lane];
     oxi_scan_split(&s, call);
     if (s.size == 0 || s.others.numel == 0) return OX_OK;
     closer = llabs(s.others.step[0]) < llabs(s.step[0]);
@@ -171,5 +244,6 @@ static OXI_UNUSED ox_status oxi_cpu_scan(const oxi_call *call) {
     s.chunks = (s.size - 1) / s.chunk + 1;
     s.group = OXI_SCAN_CHUNK / (s.size + 1) / s.width * s.width;
     if (s.group < s.width) s.group = s.width;
+    if (s.group < OXI_SCAN_LINES && s.others.numel >= 64) s.group = OXI_SCAN_LINES;
     return oxi_scan_run(&s);
 }

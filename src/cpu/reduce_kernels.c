@@ -1,0 +1,499 @@
+/* What reductions do with contiguous elements: the kinds of reduction, and how each takes a row, or a few rows
+ * of columns, in every lane. Sums of f32 go to f64 every few elements; integers wrap; NaN and infinities are as
+ * IEEE says. Called by reduce.c, scan.c and row.c. */
+
+#define OXI_REDUCE_BLOCK 2048  /* elements that several passes read while they are in the L1 cache */
+#define OXI_REDUCE_LINE 65536  /* elements of a chunk of a line, and of a task */
+#define OXI_REDUCE_BUFFER 1024 /* elements converted at a time; most kept positions of a tile */
+#define OXI_REDUCE_ROWS 16     /* rows of a tile handled at a time */
+#define OXI_STRIP 64           /* columns handled together, a constant so that compilers vectorise */
+
+typedef enum oxi_reduce_kind {
+    OXI_REDUCE_SUM,
+    OXI_REDUCE_PROD,
+    OXI_REDUCE_COUNT,
+    OXI_REDUCE_MAX,
+    OXI_REDUCE_MIN,
+    OXI_REDUCE_MAX_PLACE,
+    OXI_REDUCE_MIN_PLACE,
+    OXI_REDUCE_SQUARES,
+    OXI_REDUCE_MOMENTS,
+    OXI_REDUCE_LOGSUMEXP,
+    OXI_REDUCE_KINDS
+} oxi_reduce_kind;
+
+/* What is known of `width` columns after `count` elements of each: two values a column.
+ *   sum, prod, squares  a = the running value; c64: a real, b imaginary part       count  a = int64 non-zeros
+ *   max, min            a = the best, in the lane's type; with place b = int64 index of it
+ *   moments             a = mean, b = sum of squared distances from it
+ *   logsumexp           a = largest x, b = sum of e^(x - oxi_exp_shift(a)) */
+typedef struct oxi_partial {
+    void *a, *b;
+    int64_t count;
+} oxi_partial;
+
+typedef void (*oxi_reduce_row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                               int64_t position);
+
+/* How one kind is reduced in one lane. begin NULL = zeros; position = index of the first in its line. */
+typedef struct oxi_reducer {
+    void (*begin)(oxi_partial *p, int64_t width);
+    oxi_reduce_row row;
+    void (*columns)(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows, const void *elements,
+                    int64_t row_stride, int64_t position);
+    void (*merge)(oxi_partial *p, int64_t width, const oxi_partial *later);
+} oxi_reducer;
+
+/* ---- moments and log-sum-exp: merging ------------------------------------------------------------------ */
+
+/* Joins n elements of that mean and sum of squares to `count` earlier ones (Chan, Golub & LeVeque 1979). */
+static void oxi_moments_add(double *mean, double *squares, int64_t count, double other_mean,
+                            double other_squares, int64_t n) {
+    double distance = other_mean - *mean, share = (double)n / (double)(count + n);
+    *mean += distance * share;
+    *squares += other_squares + distance * distance * (double)count * share;
+}
+
+/* The exponent's shift for a largest element: infinities are not subtracted, they would give NaN. */
+static double oxi_exp_shift(double most) {
+    return isfinite(most) ? most : 0;
+}
+
+static void oxi_logsumexp_add(double *most, double *sum, double other_most, double other_sum) {
+    double joint = other_most > *most || other_most != other_most ? other_most : *most;
+    double shift = oxi_exp_shift(joint);
+    double here = oxi_exp_shift(*most), there = oxi_exp_shift(other_most);
+    if (here != shift && *sum != 0) *sum *= exp(here - shift);
+    if (there != shift && other_sum != 0) other_sum *= exp(there - shift);
+    *sum += other_sum;
+    *most = joint;
+}
+
+static void oxi_moments_merge(oxi_partial *p, int64_t width, const oxi_partial *later) {
+    double *mean = (double *)p->a, *squares = (double *)p->b;
+    const double *other_mean = (const double *)later->a, *other_squares = (const double *)later->b;
+    for (int64_t c = 0; c < width; c++) {
+        oxi_moments_add(mean + c, squares + c, p->count, other_mean[c], other_squares[c], later->count);
+    }
+}
+
+static void oxi_logsumexp_merge(oxi_partial *p, int64_t width, const oxi_partial *later) {
+    double *most = (double *)p->a, *sum = (double *)p->b;
+    const double *other_most = (const double *)later->a, *other_sum = (const double *)later->b;
+    for (int64_t c = 0; c < width; c++) oxi_logsumexp_add(most + c, sum + c, other_most[c], other_sum[c]);
+}
+
+static void oxi_logsumexp_begin(oxi_partial *p, int64_t width) {
+    for (int64_t c = 0; c < width; c++) ((double *)p->a)[c] = -INFINITY;
+}
+
+/* Sum of e^(x - shift): needed by the f64 stamp. */
+static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, double shift);
+
+/* ---- stamping the lanes -------------------------------------------------------------------------------- */
+
+#define OXI_BEATS_MAX(x, y) ((x) > (y))
+#define OXI_BEATS_MIN(x, y) ((x) < (y))
+#define OXI_FLOAT_IS_NAN(x) ((x) != (x))
+#define OXI_INT_IS_NAN(x) 0
+
+#define OXI_T float
+#define OXI_LANE OXI_LANE_F32
+#define OXI_IS_NAN OXI_FLOAT_IS_NAN
+#define OXI_NAME(x) oxi_max_##x##_f32
+#define OXI_BEATS OXI_BEATS_MAX
+#define OXI_MAP_OP OXI_OP_maximum
+#define OXI_EXTREME_OF(k, n, x) (k)->row_max(n, x)
+#include "cpu/reduce_extreme.inc"
+#define OXI_NAME(x) oxi_min_##x##_f32
+#define OXI_BEATS OXI_BEATS_MIN
+#define OXI_MAP_OP OXI_OP_minimum
+#define OXI_EXTREME_OF(k, n, x) (k)->row_min(n, x)
+#include "cpu/reduce_extreme.inc"
+#undef OXI_T
+#undef OXI_LANE
+
+#define OXI_T double
+#define OXI_LANE OXI_LANE_F64
+#define OXI_NAME(x) oxi_max_##x##_f64
+#define OXI_BEATS OXI_BEATS_MAX
+#define OXI_MAP_OP OXI_OP_maximum
+#include "cpu/reduce_extreme.inc"
+#define OXI_NAME(x) oxi_min_##x##_f64
+#define OXI_BEATS OXI_BEATS_MIN
+#define OXI_MAP_OP OXI_OP_minimum
+#include "cpu/reduce_extreme.inc"
+#undef OXI_T
+#undef OXI_LANE
+#undef OXI_IS_NAN
+
+#define OXI_T int64_t
+#define OXI_LANE OXI_LANE_I64
+#define OXI_IS_NAN OXI_INT_IS_NAN
+#define OXI_NAME(x) oxi_max_##x##_i64
+#define OXI_BEATS OXI_BEATS_MAX
+#define OXI_MAP_OP OXI_OP_maximum
+#include "cpu/reduce_extreme.inc"
+#define OXI_NAME(x) oxi_min_##x##_i64
+#define OXI_BEATS OXI_BEATS_MIN
+#define OXI_MAP_OP OXI_OP_minimum
+#include "cpu/reduce_extreme.inc"
+#undef OXI_T
+#undef OXI_LANE
+
+#define OXI_T uint64_t
+#define OXI_LANE OXI_LANE_U64
+#define OXI_NAME(x) oxi_max_##x##_u64
+#define OXI_BEATS OXI_BEATS_MAX
+#define OXI_MAP_OP OXI_OP_maximum
+#include "cpu/reduce_extreme.inc"
+#define OXI_NAME(x) oxi_min_##x##_u64
+#define OXI_BEATS OXI_BEATS_MIN
+#define OXI_MAP_OP OXI_OP_minimum
+#include "cpu/reduce_extreme.inc"
+#undef OXI_T
+#undef OXI_LANE
+#undef OXI_IS_NAN
+
+#define OXI_T float
+#define OXI_A double
+#define OXI_NAME(x) oxi_##x##_f32
+#define OXI_REAL 1
+#define OXI_LANE OXI_LANE_F32
+#define OXI_EXP_SUM(k, n, x, shift) (k)->row_exp_sum(n, x, shift, NULL)
+#include "cpu/reduce_lane.inc"
+
+#define OXI_T double
+#define OXI_A double
+#define OXI_NAME(x) oxi_##x##_f64
+#define OXI_REAL 1
+#define OXI_LANE OXI_LANE_F64
+#define OXI_EXP_SUM(k, n, x, shift) oxi_exp_sum_f64(k, n, x, shift)
+#include "cpu/reduce_lane.inc"
+
+/* Signed sums wrap: they are added as unsigned numbers. */
+#define OXI_T int64_t
+#define OXI_A uint64_t
+#define OXI_NAME(x) oxi_##x##_i64
+#define OXI_REAL 0
+#define OXI_LANE OXI_LANE_I64
+#include "cpu/reduce_lane.inc"
+
+#define OXI_T uint64_t
+#define OXI_A uint64_t
+#define OXI_NAME(x) oxi_##x##_u64
+#define OXI_REAL 0
+#define OXI_LANE OXI_LANE_U64
+#include "cpu/reduce_lane.inc"
+
+/* ---- f32 rows, by the tier's kernels ------------------------------------------------------------------- */
+
+/* Sum of squared distances from `mean`; again in double where the kernel's f32 squares leave their range. */
+static double oxi_square_sum(const oxi_kernels *k, int64_t n, const float *x, float mean) {
+    double sum = k->row_square_sum(n, x, mean);
+    return sum > 1e-25 && sum < 1e38 ? sum : oxi_square_sum_f32(n, x, mean);
+}
+
+static void oxi_sum_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                        int64_t position) {
+    double sum = k->row_sum(n, (const float *)elements);
+    if (isfinite(sum))
+        *(double *)p->a += sum;
+    else
+        oxi_sum_row_f32(k, p, n, elements, position); /* perhaps only f32 overflowed */
+}
+
+static void oxi_squares_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                            int64_t position) {
+    (void)position;
+    for (int64_t done = 0, m; done < n; done += m) {
+        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
+        *(double *)p->a += oxi_square_sum(k, m, (const float *)elements + done, 0);
+    }
+}
+
+/* A mean that is large beside the deviation is known too roughly for squared distances from it. Those from
+ * the rounded mean are exact there, so their sum corrects both. */
+static void oxi_moments_block(const oxi_kernels *k, int64_t n, const float *x, double *mean,
+                              double *squares) {
+    float distance[OXI_REDUCE_BLOCK], rounded;
+    double sum;
+    *mean = k->row_sum(n, x) / (double)n;
+    rounded = (float)*mean;
+    *squares = oxi_square_sum(k, n, x, rounded);
+    if (*squares > 0.01 * (double)n * *mean * *mean) return;
+    k->row_affine(n, x, rounded, 1, NULL, NULL, distance);
+    sum = k->row_sum(n, distance);
+    *mean = rounded + sum / (double)n;
+    *squares = oxi_square_sum(k, n, distance, 0) - sum * sum / (double)n;
+    if (*squares < 0) *squares = 0;
+}
+
+static void oxi_moments_row(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                            int64_t position) {
+    for (int64_t done = 0, m; done < n; done += m) {
+        const float *x = (const float *)elements + done;
+        double mean, squares;
+        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
+        oxi_moments_block(k, m, x, &mean, &squares);
+        if (isfinite(mean) && isfinite(squares)) {
+            oxi_moments_add((double *)p->a, (double *)p->b, p->count + done, mean, squares, m);
+        } else {
+            oxi_partial block = *p;
+            block.count += done;
+            oxi_moments_row_f32(k, &block, m, x, position);
+        }
+    }
+}
+
+/* ---- f32 columns: a few rows are added up in f32, then the sums in f64 --------------------------------- */
+
+static void oxi_sum_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
+                            const void *elements, int64_t row_stride, int64_t position) {
+    const float *x = (const float *)elements;
+    float sum[OXI_REDUCE_BUFFER];
+    memcpy(sum, x, (size_t)width * sizeof *sum);
+    for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, sum);
+    if (isfinite(k->row_sum(width, sum)))
+        oxi_sum_columns_f32(k, p, width, 1, sum, width, position);
+    else
+        oxi_sum_columns_f32(k, p, width, rows, elements, row_stride, position);
+}
+
+/* sum = the columns' sums, squares = their sums of squares, of x - mean. */
+static void oxi_distance_sums(const oxi_kernels *k, int64_t width, int64_t rows, const float *x,
+                              int64_t row_stride, const float *mean, float *sum, float *squares) {
+    float distance[OXI_REDUCE_BUFFER];
+    const void *sub[2], *fma[3];
+    oxi_attrs attr = oxi_plain_attrs;
+    attr.f[0] = 1;
+    sub[1] = mean;
+    fma[0] = squares;
+    fma[1] = fma[2] = distance;
+    memset(sum, 0, (size_t)width * sizeof *sum);
+    memset(squares, 0, (size_t)width * sizeof *squares);
+    for (int64_t r = 0; r < rows; r++) {
+        sub[0] = x + r * row_stride;
+        k->map[OXI_OP_sub][OXI_LANE_F32](width, sub, distance, &attr);
+        k->axpy_f32(width, 1, distance, sum);
+        k->map[OXI_OP_addcmul][OXI_LANE_F32](width, fma, squares, &attr);
+    }
+}
+
+/* As oxi_moments_block, a column at a time; all again in f64 where squares leave the range of f32. */
+static void oxi_moments_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
+                                const void *elements, int64_t row_stride, int64_t position) {
+    const float *x = (const float *)elements;
+    float mean[OXI_REDUCE_BUFFER], sum[OXI_REDUCE_BUFFER], squares[OXI_REDUCE_BUFFER];
+    bool in_range = true;
+    memcpy(mean, x, (size_t)width * sizeof *mean);
+    for (int64_t r = 1; r < rows; r++) k->axpy_f32(width, 1, x + r * row_stride, mean);
+    k->row_scale(width, mean, 1 / (float)rows, mean);
+    oxi_distance_sums(k, width, rows, x, row_stride, mean, sum, squares);
+    for (int64_t c = 0; c < width; c++) in_range = in_range && squares[c] > 1e-25f && squares[c] < 1e38f;
+    if (!in_range && rows > 1) {
+        oxi_moments_columns_f32(k, p, width, rows, elements, row_stride, position);
+        return;
+    }
+    for (int64_t c = 0; c < width; c++) {
+        double shift = (double)sum[c] / (double)rows, rest = squares[c] - sum[c] * shift;
+        oxi_moments_add((double *)p->a + c, (double *)p->b + c, p->count, mean[c] + shift,
+                        rest > 0 ? rest : 0, rows);
+    }
+}
+
+/* The sum of up to OXI_REDUCE_ROWS numbers that are at most 1 fits f32. */
+static void oxi_logsumexp_columns(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
+                                  const void *elements, int64_t row_stride, int64_t position) {
+    const float *x = (const float *)elements;
+    float most[OXI_REDUCE_BUFFER], shift[OXI_REDUCE_BUFFER], shifted[OXI_REDUCE_BUFFER],
+        sum[OXI_REDUCE_BUFFER];
+    const void *in[2];
+    oxi_attrs attr = oxi_plain_attrs;
+    oxi_partial block = {NULL, NULL, 0};
+    attr.f[0] = 1;
+    block.a = most;
+    oxi_max_columns_f32(k, &block, width, rows, elements, row_stride, position);
+    for (int64_t c = 0; c < width; c++) shift[c] = (float)oxi_exp_shift(most[c]);
+    memset(sum, 0, (size_t)width * sizeof *sum);
+    in[1] = shift;
+    for (int64_t r = 0; r < rows; r++) {
+        in[0] = x + r * row_stride;
+        k->map[OXI_OP_sub][OXI_LANE_F32](width, in, shifted, &attr);
+        k->row_exp_sum(width, shifted, 0, shifted);
+        k->axpy_f32(width, 1, shifted, sum);
+    }
+    for (int64_t c = 0; c < width; c++)
+        oxi_logsumexp_add((double *)p->a + c, (double *)p->b + c, most[c], sum[c]);
+}
+
+/* ---- f64 exponentials ---------------------------------------------------------------------------------- */
+
+static void oxi_exp_f64(const oxi_kernels *k, int64_t n, double *x) {
+    const void *in[1];
+    in[0] = x;
+    k->map[OXI_OP_exp][OXI_LANE_F64](n, in, x, &oxi_plain_attrs);
+}
+
+static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, double shift) {
+    double shifted[OXI_STRIP], sum = 0;
+    for (int64_t done = 0, m; done < n; done += m) {
+        m = oxi_min_i64(n - done, OXI_STRIP);
+        for (int64_t i = 0; i < m; i++) shifted[i] = x[done + i] - shift;
+        oxi_exp_f64(k, m, shifted);
+        for (int64_t i = 0; i < m; i++) sum += shifted[i];
+    }
+    return sum;
+}
+
+static void oxi_logsumexp_columns_f64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
+                                      const void *elements, int64_t row_stride, int64_t position) {
+    const double *x = (const double *)elements;
+    double most[OXI_REDUCE_BUFFER], shifted[OXI_REDUCE_BUFFER], sum[OXI_REDUCE_BUFFER];
+    oxi_partial block = {NULL, NULL, 0};
+    block.a = most;
+    oxi_max_columns_f64(k, &block, width, rows, elements, row_stride, position);
+    for (int64_t c = 0; c < width; c++) sum[c] = 0;
+    for (int64_t r = 0; r < rows; r++, x += row_stride) {
+        for (int64_t c = 0; c < width; c++) shifted[c] = x[c] - oxi_exp_shift(most[c]);
+        oxi_exp_f64(k, width, shifted);
+        for (int64_t c = 0; c < width; c++) sum[c] += shifted[c];
+    }
+    for (int64_t c = 0; c < width; c++)
+        oxi_logsumexp_add((double *)p->a + c, (double *)p->b + c, most[c], sum[c]);
+}
+
+/* ---- narrow integers, as they lie: no detour over 64 bits ---------------------------------------------- */
+
+#define OXI_NARROW(name, type, partial)                                                                   \
+    static void oxi_sum_row_##name(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements, \
+                                   int64_t position) {                                                    \
+        const type *x = (const type *)elements;                                                           \
+        int64_t sum = 0, i = 0;                                                                           \
+        (void)k;                                                                                          \
+        (void)position;                                                                                   \
+        for (; i + OXI_STRIP <= n; i += OXI_STRIP) {                                                      \
+            partial strip = 0;                                                                            \
+            for (int j = 0; j < OXI_STRIP; j++) strip += x[i + j];                                        \
+            sum += strip;                                                                                 \
+        }                                                                                                 \
+        for (; i < n; i++) sum += x[i];                                                                   \
+        *(uint64_t *)p->a += (uint64_t)sum;                                                               \
+    }
+OXI_NARROW(u8, uint8_t, int32_t)
+OXI_NARROW(i8, int8_t, int32_t)
+OXI_NARROW(u16, uint16_t, int32_t)
+OXI_NARROW(i16, int16_t, int32_t)
+OXI_NARROW(u32, uint32_t, int64_t)
+OXI_NARROW(i32, int32_t, int64_t)
+#undef OXI_NARROW
+
+static void oxi_count_row_u8(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                             int64_t position) {
+    const uint8_t *x = (const uint8_t *)elements;
+    int64_t count = 0, i = 0;
+    (void)k;
+    (void)position;
+    for (; i + OXI_STRIP <= n; i += OXI_STRIP) {
+        uint8_t strip = 0;
+        for (int j = 0; j < OXI_STRIP; j++) strip = (uint8_t)(strip + (x[i + j] != 0));
+        count += strip;
+    }
+    for (; i < n; i++) count += x[i] != 0;
+    *(int64_t *)p->a += count;
+}
+
+/* ---- c64 ----------------------------------------------------------------------------------------------- */
+
+static void oxi_sum_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
+                                const void *elements, int64_t row_stride, int64_t position) {
+    const float *x = (const float *)elements;
+    double *real = (double *)p->a, *imaginary = (double *)p->b;
+    (void)k;
+    (void)position;
+    for (int64_t r = 0; r < rows; r++, x += 2 * row_stride) {
+        for (int64_t c = 0; c < width; c++) {
+            real[c] += x[2 * c];
+            imaginary[c] += x[2 * c + 1];
+        }
+    }
+}
+
+static void oxi_count_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
+                                  const void *elements, int64_t row_stride, int64_t position) {
+    const float *x = (const float *)elements;
+    int64_t *total = (int64_t *)p->a;
+    (void)k;
+    (void)position;
+    for (int64_t r = 0; r < rows; r++, x += 2 * row_stride) {
+        for (int64_t c = 0; c < width; c++) total[c] += x[2 * c] != 0 || x[2 * c + 1] != 0;
+    }
+}
+
+/* A row is a column of width 1. */
+static void oxi_sum_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                            int64_t position) {
+    oxi_sum_columns_c64(k, p, 1, n, elements, 1, position);
+}
+
+static void oxi_count_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                              int64_t position) {
+    oxi_count_columns_c64(k, p, 1, n, elements, 1, position);
+}
+
+static void oxi_sum_merge_c64(oxi_partial *p, int64_t width, const oxi_partial *later) {
+    for (int64_t c = 0; c < width; c++) {
+        ((double *)p->a)[c] += ((const double *)later->a)[c];
+        ((double *)p->b)[c] += ((const double *)later->b)[c];
+    }
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------- */
+
+#define OXI_NONE \
+    { NULL, NULL, NULL, NULL }
+#define OXI_EXTREMES(name)                                                                        \
+    {                                                                                             \
+        {NULL, oxi_##name##row_f32, oxi_##name##columns_f32, oxi_##name##merge_f32},              \
+            {NULL, oxi_##name##row_f64, oxi_##name##columns_f64, oxi_##name##merge_f64},          \
+            {NULL, oxi_##name##row_i64, oxi_##name##columns_i64, oxi_##name##merge_i64},          \
+            {NULL, oxi_##name##row_u64, oxi_##name##columns_u64, oxi_##name##merge_u64}, OXI_NONE \
+    }
+
+/* Rows as in oxi_reduce_kind; lanes f32 f64 i64 u64 c64. */
+static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT] = {
+    {{NULL, oxi_sum_row, oxi_sum_columns, oxi_sum_merge_f32},
+     {NULL, oxi_sum_row_f64, oxi_sum_columns_f64, oxi_sum_merge_f64},
+     {NULL, oxi_sum_row_i64, oxi_sum_columns_i64, oxi_sum_merge_i64},
+     {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64},
+     {NULL, oxi_sum_row_c64, oxi_sum_columns_c64, oxi_sum_merge_c64}},
+    {{oxi_prod_begin_f32, oxi_prod_row_f32, oxi_prod_columns_f32, oxi_prod_merge_f32},
+     {oxi_prod_begin_f64, oxi_prod_row_f64, oxi_prod_columns_f64, oxi_prod_merge_f64},
+     {oxi_prod_begin_i64, oxi_prod_row_i64, oxi_prod_columns_i64, oxi_prod_merge_i64},
+     {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
+     OXI_NONE},
+    {{NULL, oxi_count_row_f32, oxi_count_columns_f32, oxi_sum_merge_u64},
+     {NULL, oxi_count_row_f64, oxi_count_columns_f64, oxi_sum_merge_u64},
+     {NULL, oxi_count_row_i64, oxi_count_columns_i64, oxi_sum_merge_u64},
+     {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64},
+     {NULL, oxi_count_row_c64, oxi_count_columns_c64, oxi_sum_merge_u64}},
+    OXI_EXTREMES(max_),
+    OXI_EXTREMES(min_),
+    OXI_EXTREMES(max_place_),
+    OXI_EXTREMES(min_place_),
+    {{NULL, oxi_squares_row, oxi_squares_columns_f32, oxi_sum_merge_f64},
+     {NULL, oxi_squares_row_f64, oxi_squares_columns_f64, oxi_sum_merge_f64},
+     OXI_NONE,
+     OXI_NONE,
+     OXI_NONE},
+    {{NULL, oxi_moments_row, oxi_moments_columns, oxi_moments_merge},
+     {NULL, oxi_moments_row_f64, oxi_moments_columns_f64, oxi_moments_merge},
+     OXI_NONE,
+     OXI_NONE,
+     OXI_NONE},
+    {{oxi_logsumexp_begin, oxi_logsumexp_row_f32, oxi_logsumexp_columns, oxi_logsumexp_merge},
+     {oxi_logsumexp_begin, oxi_logsumexp_row_f64, oxi_logsumexp_columns_f64, oxi_logsumexp_merge},
+     OXI_NONE,
+     OXI_NONE,
+     OXI_NONE},
+};
