@@ -20,7 +20,7 @@
  *         after x[1] *= 10        [[9, 11], [50, 70], [1, 3]]
  *         storages in use         1
  *
- *     softmax([1, 2, 3, 4])       [0.0321, 0.0871, 0.2369, 0.6439]
+ *     softmax([1, 2, 3, 4])       [0.03206, 0.08714, 0.2369, 0.6439]
  *
  *     A product [512,512] x [512,512], GFLOP/s
  *         tier        f32     bf16
@@ -45,10 +45,14 @@ static void print_caches(void) {
     static const int data_caches[] = {0, 2, 3}; /* 1 holds instructions */
     char line[96] = "";
     for (int i = 0; i < 3; i++) {
-        char path[96], size[24] = "";
+        char path[96];
+        long size = 0; /* KiB: the file says "2048K" */
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", data_caches[i]);
         FILE *file = fopen(path, "r");
-        if (file && fscanf(file, "%20s", size) == 1) strcat(strcat(line, line[0] ? ", " : ""), size);
+        if (file && fscanf(file, "%ldK", &size) == 1) {
+            snprintf(line + strlen(line), sizeof line - strlen(line), "%s%ld %s", line[0] ? ", " : "",
+                     size < 1024 ? size : size / 1024, size < 1024 ? "KiB" : "MiB");
+        }
         if (file) fclose(file);
     }
     if (line[0]) printf("    caches     %s\n", line);

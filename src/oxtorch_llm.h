@@ -1,4 +1,37 @@
-/* oxtorch_llm.h - 0.1.0 - language models from GGUF files, over oxtorch.h - SPDX-License-Identifier: MIT */
+/* oxtorch_llm.h - 0.1.0 - language models from GGUF files, over oxtorch.h - SPDX-License-Identifier: MIT
+ *
+ * DO THIS
+ *     #define OX_IMPLEMENTATION        in exactly one source file, before the include
+ *     #include "oxtorch_llm.h"         oxtorch.h lies beside it
+ *     cc app.c -lm -lpthread
+ *
+ *     bool print(void *user, const char *bytes, int64_t length, int32_t token) {
+ *         return fwrite(bytes, 1, (size_t)length, stdout) == (size_t)length;
+ *     }
+ *     ...
+ *     ox_llm *model = ox_llm_open("model.gguf", NULL);                   weights stay in the mapped file
+ *     ox_llm_context *context = ox_llm_context_open(model, NULL);        one text with its keys and values
+ *     ox_generate_desc desc;
+ *     memset(&desc, 0, sizeof desc);                                     greedy, until the text ends
+ *     desc.text = print;
+ *     if (ox_llm_generate(context, "Once upon a time", &desc, NULL)) puts(ox_error_text());
+ *     ox_llm_context_close(context);
+ *     ox_llm_close(model);
+ *
+ * THE PARTS, each of use alone
+ *     ox_tokenizer      text to ids and back
+ *     ox_llm            the weights and sizes of a model; any number of contexts share one
+ *     ox_llm_context    ox_llm_decode runs ids (a prompt in batches, or one by one) and gives logits
+ *     ox_sampler        logits to the next id: greedy, temperature, top_k, top_p, min_p
+ *
+ * WHAT IT READS
+ *     GGUF files of the architecture "llama" (LLaMA 1 to 3, TinyLlama, Mistral 7B and others that are stored
+ *     as such), every float and block weight type that oxtorch.h reads; SentencePiece tokenizers.
+ *
+ * WHAT IT DOES NOT, and says so in words when it is asked to
+ *     Other architectures, mixtures of experts, rope scaling other than linear and per-frequency factors,
+ *     byte-level BPE tokenizers (LLaMA 3: ids work, text does not), chat templates.
+ */
 #ifndef OX_TORCH_LLM_H
 #define OX_TORCH_LLM_H
 

@@ -1,5 +1,6 @@
 /* test_tokenizer.c - SentencePiece vocabularies from GGUF files: ids, pieces, markers, hostile files.
- * References: a merge loop that looks at every pair each time, and the ids of a real vocabulary (OX_TEST_DATA).
+ * References: a merge loop that looks at every pair each time; the ids of a real vocabulary (OX_TEST_DATA).
+ * OX_QEMU
  */
 #include "oxtorch_llm.h"
 #include "check.h"
