@@ -44,6 +44,7 @@
 #define OX_TORCH_LLM_IMPLEMENTED
 
 #include "llm/internal.h"
+#include "llm/metadata.c"
 #include "llm/vocabulary.c"
 #include "llm/spm.c"
 #include "llm/tokenizer.c"

@@ -4,6 +4,17 @@
 #ifndef OX_LLM_INTERNAL_H
 #define OX_LLM_INTERNAL_H
 
+/* ---- metadata (metadata.c) ----------------------------------------------------------------------------- */
+
+/* A whole number in [low, high] under `key`. A missing key gives `otherwise`, or OX_ERR_NOT_FOUND if that is
+ * below low. OX_ERR_FORMAT for another type or a number out of range. */
+static ox_status oxi_llm_meta_int(const ox_file *file, const char *key, int64_t low, int64_t high,
+                                  int64_t otherwise, int64_t *out);
+static ox_status oxi_llm_meta_bool(const ox_file *file, const char *key, bool otherwise, bool *out);
+static bool oxi_llm_text_is(ox_text text, const char *expected);
+/* Text from a file, cut to fit and safe to print. */
+static void oxi_llm_copy_text(ox_text text, char *out, size_t room);
+
 /* ---- vocabulary: texts, types and scores by id, ids by text (vocabulary.c) ----------------------------- */
 
 /* A token that is looked for in the text before anything is split. */
@@ -68,25 +79,18 @@ static ox_status oxi_spm_encode(const ox_tokenizer *tokenizer, const char *text,
 /* The row for a file, NULL if it has none or an unknown one; nothing is recorded. */
 static const oxi_tokenizer_kind *oxi_tokenizer_kind_of(const ox_file *file);
 
-/* ---- metadata ------------------------------------------------------------------------------------------ */
-
-/* A whole number in [low, high] under `key`. A missing key gives `otherwise`, or OX_ERR_NOT_FOUND if that is
- * below low. OX_ERR_FORMAT for another type or a number out of range. */
-static ox_status oxi_llm_meta_int(const ox_file *file, const char *key, int64_t low, int64_t high,
-                                  int64_t otherwise, int64_t *out);
-static ox_status oxi_llm_meta_bool(const ox_file *file, const char *key, bool otherwise, bool *out);
-
 /* ---- weights by role ----------------------------------------------------------------------------------- */
 
 /* What the shapes of weights are made of: all known once the config is read. */
-#define OXI_LLM_SIZE_LIST(X)                                  \
-    X(NONE)                                                   \
-    X(VOCABULARY)                                             \
-    X(WIDTH) X(HIDDEN) X(QUERIES) /* heads * key_size */      \
-        X(KEYS)                   /* kv_heads * key_size */   \
-        X(VALUES)                 /* kv_heads * value_size */ \
-        X(MERGED)                 /* heads * value_size */    \
-        X(PAIRS)                  /* rope_size / 2 */
+#define OXI_LLM_SIZE_LIST(X)                         \
+    X(NONE)                                          \
+    X(VOCABULARY)                                    \
+    X(WIDTH)                                         \
+    X(HIDDEN) X(QUERIES) /* heads * key_size */      \
+        X(KEYS)          /* kv_heads * key_size */   \
+        X(VALUES)        /* kv_heads * value_size */ \
+        X(MERGED)        /* heads * value_size */    \
+        X(PAIRS)         /* rope_size / 2 */
 
 /* role, name in GGUF files, rows, columns; a vector has columns only. Architectures say which they have. */
 #define OXI_LLM_MODEL_WEIGHT_LIST(X)                     \

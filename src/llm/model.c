@@ -2,15 +2,17 @@
  * Architectures are rows of one table; weights have roles, so the forward pass (context.c) knows no names.
  * Called by users and by context.c. */
 
-#define OXI_BIT(role) ((uint32_t)1 << OXI_LLM_##role)
+#define OXI_LLM_BIT(role) ((uint32_t)1 << OXI_LLM_##role)
 
+/* name, key of the epsilon; weights of the model and of a layer, then optional ones; rope, norm, gate. */
 static const oxi_llm_architecture oxi_llm_architectures[] = {
-    {"llama", "attention.layer_norm_rms_epsilon", OXI_BIT(EMBEDDING) | OXI_BIT(OUTPUT_NORM),
-     OXI_BIT(ATTENTION_NORM) | OXI_BIT(QUERY) | OXI_BIT(KEY) | OXI_BIT(VALUE) | OXI_BIT(MERGE) |
-         OXI_BIT(HIDDEN_NORM) | OXI_BIT(GATE) | OXI_BIT(UP) | OXI_BIT(DOWN),
-     OXI_BIT(OUTPUT) | OXI_BIT(ROPE_FACTORS),
-     OXI_BIT(QUERY_BIAS) | OXI_BIT(KEY_BIAS) | OXI_BIT(VALUE_BIAS) | OXI_BIT(MERGE_BIAS), true, ox_rms_norm,
-     ox_silu_mul_},
+    {"llama", "attention.layer_norm_rms_epsilon", OXI_LLM_BIT(EMBEDDING) | OXI_LLM_BIT(OUTPUT_NORM),
+     OXI_LLM_BIT(ATTENTION_NORM) | OXI_LLM_BIT(QUERY) | OXI_LLM_BIT(KEY) | OXI_LLM_BIT(VALUE) |
+         OXI_LLM_BIT(MERGE) | OXI_LLM_BIT(HIDDEN_NORM) | OXI_LLM_BIT(GATE) | OXI_LLM_BIT(UP) |
+         OXI_LLM_BIT(DOWN),
+     OXI_LLM_BIT(OUTPUT) | OXI_LLM_BIT(ROPE_FACTORS),
+     OXI_LLM_BIT(QUERY_BIAS) | OXI_LLM_BIT(KEY_BIAS) | OXI_LLM_BIT(VALUE_BIAS) | OXI_LLM_BIT(MERGE_BIAS),
+     true, ox_rms_norm, ox_silu_mul_},
 };
 
 typedef struct oxi_llm_weight_row {
@@ -24,20 +26,6 @@ static const oxi_llm_weight_row oxi_llm_layer_weights[] = {OXI_LLM_LAYER_WEIGHT_
 #undef OXI_X
 
 /* ---- metadata ------------------------------------------------------------------------------------------ */
-
-static bool oxi_llm_text_is(ox_text text, const char *expected) {
-    return (size_t)text.length == strlen(expected) && memcmp(text.data, expected, strlen(expected)) == 0;
-}
-
-/* Text from a file, cut to fit and safe to print. */
-static void oxi_llm_copy_text(ox_text text, char *out, size_t room) {
-    size_t length = 0;
-    for (; length + 1 < room && (int64_t)length < text.length; length++) {
-        const char c = text.data[length];
-        out[length] = c >= ' ' && c <= '~' ? c : '?';
-    }
-    out[length] = 0;
-}
 
 static ox_status oxi_llm_find_architecture(ox_llm *model, const ox_file *file) {
     const ox_meta meta = ox_meta_find(file, "general.architecture");

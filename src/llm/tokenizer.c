@@ -11,11 +11,7 @@ static const oxi_tokenizer_kind *oxi_tokenizer_kind_of(const ox_file *file) {
     const ox_meta name = ox_meta_find(file, "tokenizer.ggml.model");
     if (name.type != OX_META_STRING) return NULL;
     for (size_t i = 0; i < sizeof oxi_tokenizer_kinds / sizeof *oxi_tokenizer_kinds; i++) {
-        const oxi_tokenizer_kind *kind = &oxi_tokenizer_kinds[i];
-        if ((size_t)name.text.length == strlen(kind->name) &&
-            memcmp(name.text.data, kind->name, strlen(kind->name)) == 0) {
-            return kind;
-        }
+        if (oxi_llm_text_is(name.text, oxi_tokenizer_kinds[i].name)) return &oxi_tokenizer_kinds[i];
     }
     return NULL;
 }
@@ -65,13 +61,11 @@ OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file) {
     const oxi_tokenizer_kind *kind = oxi_tokenizer_kind_of(file);
     if (!kind) {
         const ox_meta name = ox_meta_find(file, "tokenizer.ggml.model");
-        if (name.type != OX_META_STRING) {
-            (void)oxi_fail(OX_ERR_NOT_FOUND, "tokenizer: the file has no tokenizer.ggml.model");
-        } else {
-            (void)oxi_fail(OX_ERR_UNSUPPORTED,
-                           "tokenizer: the kind \"%.*s\" is not supported yet, only \"llama\" is",
-                           name.text.length < 40 ? (int)name.text.length : 40, name.text.data);
-        }
+        char text[32] = "";
+        if (name.type == OX_META_STRING) oxi_llm_copy_text(name.text, text, sizeof text);
+        (void)(name.type == OX_META_STRING
+                   ? oxi_fail(OX_ERR_UNSUPPORTED, "tokenizer: the kind \"%s\" is not supported", text)
+                   : oxi_fail(OX_ERR_NOT_FOUND, "tokenizer: the file has no tokenizer.ggml.model"));
         return NULL;
     }
     ox_tokenizer *tokenizer = (ox_tokenizer *)oxi_calloc(1, sizeof *tokenizer);

@@ -2,35 +2,7 @@
  * Copied out of the file's metadata, every array checked; a hash table finds texts, a sorted list markers.
  * Used by tokenizer.c and the kinds of tokenizers (spm.c). */
 
-/* ---- metadata with words ------------------------------------------------------------------------------- */
-
-static ox_status oxi_llm_meta_int(const ox_file *file, const char *key, int64_t low, int64_t high,
-                                  int64_t otherwise, int64_t *out) {
-    const ox_meta meta = ox_meta_find(file, key);
-    *out = otherwise;
-    if (meta.type == OX_META_NONE) {
-        return otherwise < low ? oxi_fail(OX_ERR_NOT_FOUND, "llm: metadata key %s is missing", key) : OX_OK;
-    }
-    if (meta.type != OX_META_INT && meta.type != OX_META_UINT) {
-        return oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s is not a whole number", key);
-    }
-    /* an unsigned number of 2^63 or more reads as a negative one, and low is never below -1 */
-    if (meta.i < low || meta.i > high || (meta.type == OX_META_UINT && meta.i < 0)) {
-        return oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s is %.17g, allowed are %lld to %lld", key, meta.f,
-                        (long long)low, (long long)high);
-    }
-    *out = meta.i;
-    return OX_OK;
-}
-
-static ox_status oxi_llm_meta_bool(const ox_file *file, const char *key, bool otherwise, bool *out) {
-    const ox_meta meta = ox_meta_find(file, key);
-    *out = otherwise;
-    if (meta.type == OX_META_NONE) return OX_OK;
-    if (meta.type != OX_META_BOOL) return oxi_fail(OX_ERR_FORMAT, "llm: metadata key %s is not a bool", key);
-    *out = meta.i != 0;
-    return OX_OK;
-}
+/* ---- arrays -------------------------------------------------------------------------------------------- */
 
 /* An array under `key` of one of two element types with `count` elements (-1 = any number of them). */
 static ox_status oxi_vocabulary_array(const ox_file *file, const char *key, ox_meta_type a, ox_meta_type b,
