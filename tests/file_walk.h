@@ -11,6 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* On other machines numbers of a file are turned round into a copy, and their bytes are not those of the
+ * file. */
+static inline int little_endian(void) {
+    const uint16_t one = 1;
+    unsigned char first;
+    memcpy(&first, &one, 1);
+    return first == 1;
+}
+
 /* Where open_bytes puts its bytes; made at the first use. */
 static const char *bytes_path(void) {
     static char path[1024];

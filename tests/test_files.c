@@ -71,7 +71,7 @@ static void test_read_only(void) {
     ox_tensor *t = ox_arange(0, 4, 1, OX_F32);
     CHECK(ox_save_npy(path, t) == OX_OK);
     ox_tensor *read = ox_load_file(path);
-    CHECK(read && !ox_add_(read, t) && ox_error() != OX_OK);
+    if (little_endian()) CHECK(read && !ox_add_(read, t) && ox_error() != OX_OK);
     ox_error_clear();
     OX_SCOPE { CHECK(ox_equal(ox_add(read, t), ox_mul(t, ox_integer(2)))); }
     CHECK(ox_save_npy(path, read) == OX_OK); /* onto the file that it lies in */

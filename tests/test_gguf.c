@@ -249,7 +249,8 @@ static void test_types(void) {
         CHECK_MSG(t && t->dtype == entry.dtype && t->shape[1] == entry.shape[1] && t->stride[1] == 1 &&
                       t->stride[0] == entry.shape[1] && ox_nbytes(t) == (size_t)entry.bytes,
                   "%s", entry.name);
-        CHECK_MSG(t && memcmp(ox_data(t), data, (size_t)entry.bytes) == 0, "%s", entry.name);
+        int as_it_lies = little_endian() || info->block_elements > 1 || info->block_bytes == 1;
+        CHECK_MSG(t && (!as_it_lies || memcmp(ox_data(t), data, (size_t)entry.bytes) == 0), "%s", entry.name);
         ox_release(t);
     }
     CHECK(ox_file_entry_at(file, made, NULL) == OX_ERR_ARG);
@@ -265,6 +266,10 @@ static void test_shapes(void) {
                                12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23};
     const int64_t four[4] = {2, 1, 3, 4}, none[2] = {3, 0};
     memset(&make, 0, sizeof make);
+    for (int i = 0; i < 24; i++) { /* little-endian */
+        uint32_t bits = gguf_float_bits((float)i);
+        for (int k = 0; k < 4; k++) ((unsigned char *)&numbers[i])[k] = (unsigned char)(bits >> (8 * k));
+    }
     gguf_text(&make, "general.architecture", "test");
     gguf_tensor(&make, "four", 0, 4, four, numbers, sizeof numbers);
     gguf_tensor(&make, "none", 0, 2, none, NULL, 0);

@@ -248,7 +248,7 @@ static void test_headers(void) {
          "more elements than memory"},
         {1, DICT("'<f4'", "False", "(3,)"), 8, OX_ERR_FORMAT, "f32[3] has 12 bytes, but 8 follow"},
         {1, DICT("'<f4'", "False", "(2,)"), 9, OX_ERR_FORMAT, "f32[2] has 8 bytes, but 9 follow"},
-        {1, DICT("'<f4'", "False", "(1000000000000,)"), 8, OX_ERR_FORMAT, "follow the header"},
+        {1, DICT("'<f4'", "False", "(200000000,)"), 8, OX_ERR_FORMAT, "follow the header"},
         {1, "{'descr': '<f4', 'fortran_order': False}", 8, OX_ERR_FORMAT, "missing"},
         {1, "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", 8, OX_ERR_FORMAT,
          "key occurs twice"},
@@ -361,9 +361,15 @@ static void test_numpy_archives(void) {
 }
 
 /* Cut anywhere, an archive is refused; with a changed byte, numbers are right or refused. */
-static void check_damaged(const unsigned char *good, size_t bytes, const char *name, const void *numbers,
-                          size_t number_bytes) {
+static void check_damaged(const unsigned char *good, size_t bytes, const char *name) {
     unsigned char *copy = (unsigned char *)malloc(bytes);
+    ox_file *whole = open_bytes(good, bytes);
+    ox_tensor *expected = ox_load(whole, name);
+    unsigned char numbers[64];
+    size_t number_bytes = ox_nbytes(expected);
+    CHECK(copy && number_bytes > 0 && ox_to_data(expected, numbers, number_bytes) == OX_OK);
+    ox_release(expected);
+    ox_close(whole);
     if (!copy) return;
     memcpy(copy, good, bytes);
     for (size_t cut = 0; cut < bytes; cut++)
@@ -411,8 +417,8 @@ static void test_hostile_archives(void) {
            next = find_record(d, n, "PK\1\2", 1);
     size_t end = find_record(d, n, "PK\5\6", 0);
     CHECK(local == 0 && entry > 0 && next > entry && end == n - 22);
-    patch(d + entry + 24, 0x7FFFFFFF, 4);
-    check_archive("a bomb", d, n, OX_ERR_FORMAT, "cannot unpack to 2147483647");
+    patch(d + entry + 24, 200000000, 4);
+    check_archive("a bomb", d, n, OX_ERR_FORMAT, "cannot unpack to 200000000");
     patch(d + entry + 24, 177, 4);
     check_archive("one byte more than there is", d, n, OX_ERR_FORMAT, "i16[4,6] has 48 bytes, but 49 follow");
     memcpy(d, deflated_npz, n);
@@ -458,10 +464,8 @@ static void test_hostile_archives(void) {
     memcpy(d, deflated_npz, n);
     patch(d + end + 20, 1, 2);
     check_archive("comment too long", d, n, OX_ERR_FORMAT, "cut short");
-    check_damaged(stored_npz, sizeof stored_npz, "b", "\7\0\0\0\0\0\0", 8);
-    int16_t numbers[24];
-    for (int i = 0; i < 24; i++) numbers[i] = (int16_t)i;
-    check_damaged(deflated_npz, n, "x", numbers, sizeof numbers);
+    check_damaged(stored_npz, sizeof stored_npz, "b");
+    check_damaged(deflated_npz, n, "x");
 }
 
 static void test_save_archive(void) {

@@ -405,7 +405,8 @@ static void test_zip64(void) {
         CHECK_MSG(t && t->dtype == tensors[i]->dtype && ox_nbytes(t) == ox_nbytes(tensors[i]) &&
                       memcmp(ox_data(t), ox_data(tensors[i]), ox_nbytes(t)) == 0,
                   "%s", ox_error_text());
-        CHECK(t && t->storage->borrowed); /* aligned in the file */
+        bool as_it_lies = !oxi_big_endian_host() || t->dtype == OX_U8;
+        CHECK(t && t->storage->borrowed == as_it_lies); /* aligned in the file */
         ox_release(t);
         ox_release(tensors[i]);
     }

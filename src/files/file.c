@@ -80,43 +80,47 @@ static ox_file *oxi_file_read(ox_file *file) {
 
 /* What a folder holds. */
 typedef struct oxi_folder {
-    char name[256]; /* of the index, or of the only safetensors file */
+    char name[256]; /* of an index; when there is none, of a safetensors file */
     int indexes, files;
-    bool model; /* name is model.safetensors.index.json, which wins */
 } oxi_folder;
 
 static void oxi_folder_visit(void *user, const char *name) {
     oxi_folder *folder = (oxi_folder *)user;
     bool index = oxi_ends_with(name, ".safetensors.index.json"), file = oxi_ends_with(name, ".safetensors");
     if ((!index && !file) || strlen(name) >= sizeof folder->name) return;
-    bool model = strcmp(name, "model.safetensors.index.json") == 0;
-    bool first = index ? folder->indexes == 0 : folder->indexes == 0 && folder->files == 0;
-    if (index)
-        folder->indexes++;
-    else
-        folder->files++;
-    if (folder->model || (!first && !model)) return;
-    folder->model = model;
-    strcpy(folder->name, name);
+    if (index || folder->indexes == 0) strcpy(folder->name, name);
+    folder->indexes += index;
+    folder->files += file;
 }
 
-/* Maps the index or the single safetensors file of a folder. */
-static ox_status oxi_map_folder(ox_file *file, const char *path) {
+/* Path of what to open in a folder: by its usual name, else the only index, else the only safetensors
+ * file. */
+static ox_status oxi_folder_choose(const char *path, char *out, size_t room) {
+    static const char *const usual[2] = {"model.safetensors.index.json", "model.safetensors"};
+    const char *separator = oxi_folder_length(path) == strlen(path) ? "" : "/";
+    for (int i = 0; i < 2; i++) {
+        snprintf(out, room, "%s%s%s", path, separator, usual[i]);
+        if (oxi_is_file(out)) return OX_OK;
+    }
     oxi_folder folder;
     memset(&folder, 0, sizeof folder);
     ox_status status = oxi_list_folder(path, oxi_folder_visit, &folder);
     if (status != OX_OK) return status;
-    bool clear = folder.model || folder.indexes == 1 || (folder.indexes == 0 && folder.files == 1);
-    if (!clear)
-        return oxi_fail(OX_ERR_NOT_FOUND,
-                        "%s: a folder with %d safetensors files and %d indexes of shards: nothing, or no one "
-                        "thing, to open",
-                        oxi_path_text(path), folder.files, folder.indexes);
-    size_t bytes = strlen(path) + strlen(folder.name) + 2;
+    snprintf(out, room, "%s%s%s", path, separator, folder.name);
+    if (folder.indexes == 1 || (folder.indexes == 0 && folder.files == 1)) return OX_OK;
+    return oxi_fail(
+        OX_ERR_NOT_FOUND,
+        "%s: a folder with %d safetensors files and %d indexes of shards: nothing, or no one thing, "
+        "to open",
+        oxi_path_text(path), folder.files, folder.indexes);
+}
+
+static ox_status oxi_map_folder(ox_file *file, const char *path) {
+    size_t bytes = strlen(path) + sizeof(oxi_folder);
     char *whole = (char *)oxi_alloc(bytes);
     if (!whole) return OX_ERR_NOMEM;
-    snprintf(whole, bytes, "%s%s%s", path, oxi_folder_length(path) == strlen(path) ? "" : "/", folder.name);
-    status = oxi_file_map_part(file, whole);
+    ox_status status = oxi_folder_choose(path, whole, bytes);
+    if (status == OX_OK) status = oxi_file_map_part(file, whole);
     oxi_free(whole, bytes);
     return status;
 }

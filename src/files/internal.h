@@ -140,6 +140,7 @@ static ox_tensor *oxi_item_over(ox_file *file, const oxi_file_item *item, ox_sto
 
 typedef void (*oxi_folder_fn)(void *user, const char *name);
 static bool oxi_is_folder(const char *path);
+static bool oxi_is_file(const char *path);
 /* Visits each name in a folder, in no order. */
 static ox_status oxi_list_folder(const char *path, oxi_folder_fn visit, void *user);
 static FILE *oxi_create_file(const char *path);

@@ -14,13 +14,19 @@ static bool oxi_is_folder(const char *path) {
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+static bool oxi_is_file(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
 static ox_status oxi_list_folder(const char *path, oxi_folder_fn visit, void *user) {
     DIR *folder = opendir(path);
     if (!folder) return oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno));
     struct dirent *entry;
-    while ((entry = readdir(folder)) != NULL) visit(user, entry->d_name);
+    for (errno = 0; (entry = readdir(folder)) != NULL; errno = 0) visit(user, entry->d_name);
+    int cause = errno;
     closedir(folder);
-    return OX_OK;
+    return cause ? oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(cause)) : OX_OK;
 }
 
 static FILE *oxi_create_file(const char *path) { return fopen(path, "wb"); }
@@ -53,10 +59,20 @@ static bool oxi_wide_path(const char *path, wchar_t *out) {
     return fits;
 }
 
-static bool oxi_is_folder(const char *path) {
+/* Nothing there: INVALID_FILE_ATTRIBUTES. */
+static DWORD oxi_path_kind(const char *path) {
     wchar_t wide[OXI_WIDE_ROOM];
-    DWORD kind = oxi_wide_path(path, wide) ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
+    return oxi_wide_path(path, wide) ? GetFileAttributesW(wide) : INVALID_FILE_ATTRIBUTES;
+}
+
+static bool oxi_is_folder(const char *path) {
+    DWORD kind = oxi_path_kind(path);
     return kind != INVALID_FILE_ATTRIBUTES && (kind & FILE_ATTRIBUTE_DIRECTORY);
+}
+
+static bool oxi_is_file(const char *path) {
+    DWORD kind = oxi_path_kind(path);
+    return kind != INVALID_FILE_ATTRIBUTES && !(kind & FILE_ATTRIBUTE_DIRECTORY);
 }
 
 static ox_status oxi_list_folder(const char *path, oxi_folder_fn visit, void *user) {
@@ -108,6 +124,7 @@ static long long oxi_process_id(void) { return (long long)GetCurrentProcessId();
 #else
 
 static bool oxi_is_folder(const char *path) { return (void)path, false; }
+static bool oxi_is_file(const char *path) { return (void)path, false; }
 static ox_status oxi_list_folder(const char *path, oxi_folder_fn visit, void *user) {
     (void)visit, (void)user;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s: folders cannot be listed on this system", oxi_path_text(path));
