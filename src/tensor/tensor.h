@@ -71,14 +71,17 @@ OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device);
 typedef struct ox_scope { struct oxi_scope *scope; bool open; } ox_scope;
 OX_API ox_scope ox_scope_begin(void);
 OX_API void ox_scope_end(ox_scope *scope);                     /* ends scopes inside it as well */
+/* Named after its line, so that a scope within a scope hides nothing. */
+#define OX_SCOPE OXI_SCOPE_NAMED(OXI_PASTE(oxi_scope_at_, __LINE__))
 #if defined(__GNUC__) || defined(__clang__)
-#define OX_SCOPE                                                                            \
-    for (ox_scope oxi_this_scope __attribute__((cleanup(ox_scope_end))) = ox_scope_begin(); \
-         oxi_this_scope.open; ox_scope_end(&oxi_this_scope))
+#define OXI_SCOPE_NAMED(name)                                                               \
+    for (ox_scope name __attribute__((cleanup(ox_scope_end))) = ox_scope_begin(); name.open; \
+         ox_scope_end(&name))
 #else
-#define OX_SCOPE \
-    for (ox_scope oxi_this_scope = ox_scope_begin(); oxi_this_scope.open; ox_scope_end(&oxi_this_scope))
+#define OXI_SCOPE_NAMED(name) for (ox_scope name = ox_scope_begin(); name.open; ox_scope_end(&name))
 #endif
+#define OXI_PASTE(a, b) OXI_PASTE_NOW(a, b)
+#define OXI_PASTE_NOW(a, b) a##b
 /* Hands t to the scope outside the innermost one (to the caller if there is none); returns t. */
 OX_API ox_tensor *ox_keep(ox_tensor *t);
 /* One more reference, which the caller owns and gives back with ox_release; returns t. NULL is allowed in
