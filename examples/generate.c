@@ -43,8 +43,12 @@ static int take_option(options *o, const char *name, const char *value) {
         o->prompt = value;
         return 1;
     }
+    if (strcmp(name, "--seed") == 0) {
+        o->generate.sampling.seed = strtoull(value, &end, 10);
+        return end != value && !*end;
+    }
     const double number = strtod(value, &end);
-    if (end == value || *end) return 0;
+    if (end == value || *end || !(number > -2e9 && number < 2e9)) return 0;
     if (strcmp(name, "-n") == 0)
         o->generate.steps = (int64_t)number;
     else if (strcmp(name, "--temp") == 0)
@@ -55,8 +59,6 @@ static int take_option(options *o, const char *name, const char *value) {
         o->generate.sampling.top_p = number;
     else if (strcmp(name, "--min-p") == 0)
         o->generate.sampling.min_p = number;
-    else if (strcmp(name, "--seed") == 0)
-        o->generate.sampling.seed = strtoull(value, NULL, 10);
     else if (strcmp(name, "--threads") == 0)
         o->threads = (int)number;
     else if (strcmp(name, "--ctx") == 0)
