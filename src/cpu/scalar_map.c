@@ -6,19 +6,23 @@
 
 enum { OXI_MAP_VECTOR_BYTES = 128 };   /* at least VF elements of any lane */
 
-/* The last n - i < lanes elements of a map, padded with zeros to a whole vector. */
-static OXI_UNUSED void oxi_map_rest(oxi_map_kernel kernel, int count, size_t element, size_t result_element,
-                                    int64_t lanes, int64_t i, int64_t n, const void *const *in, void *out,
-                                    const oxi_attrs *attr) {
+/* What oxi_map_rest has to know of a kernel: operands, bytes of their elements and of the result's, lanes. */
+#define OXI_MAP_SHAPE(count, element, result, lanes) \
+    ((uint32_t)(count) | (uint32_t)(element) << 8 | (uint32_t)(result) << 16 | (uint32_t)(lanes) << 24)
+
+/* The last n - i elements of a map, padded with zeros to a whole vector. */
+static OXI_UNUSED void oxi_map_rest(oxi_map_kernel kernel, uint32_t shape, int64_t i, int64_t n, const void *const *in,
+                                    void *out, const oxi_attrs *attr) {
     double padded[3][OXI_MAP_VECTOR_BYTES / sizeof(double)], result[OXI_MAP_VECTOR_BYTES / sizeof(double)];
     const void *operands[3];
-    for (int k = 0; k < count; k++) {
+    size_t element = shape >> 8 & 255, result_element = shape >> 16 & 255, rest = (size_t)(n - i);
+    for (unsigned k = 0; k < (shape & 255); k++) {
         memset(padded[k], 0, sizeof padded[k]);
-        memcpy(padded[k], (const char *)in[k] + (size_t)i * element, (size_t)(n - i) * element);
+        memcpy(padded[k], (const char *)in[k] + (size_t)i * element, rest * element);
         operands[k] = padded[k];
     }
-    kernel(lanes, operands, result, attr);
-    memcpy((char *)out + (size_t)i * result_element, result, (size_t)(n - i) * result_element);
+    kernel(shape >> 24, operands, result, attr);
+    memcpy((char *)out + (size_t)i * result_element, result, rest * result_element);
 }
 
 /* 2/pi in binary, after a word of zeros. */
@@ -169,12 +173,10 @@ static int64_t oxi_shift_right_i64(int64_t a, uint64_t count, uint64_t width) {
 
 /* U: the operation wraps, so it is done on uint64_t. */
 #define U(x) ((uint64_t)(x))
-/* The same words for both: T(divide) is oxi_divide_i64 or oxi_divide_u64. */
 #define OXI_INTEGER_1(X) \
     X(square, U(x) * U(x)) X(floor, x) X(ceil, x) X(round, x) X(trunc, x) X(nan_to_num, x) X(bitwise_not, ~x) \
     X(neg, 0 - U(x)) X(relu, x > 0 ? x : 0) X(relu6, x > 6 ? 6 : x > 0 ? x : 0) \
-    X(clamp, x > f0 ? (x < f1 ? x : f1) : (f0 < f1 ? f0 : f1)) \
-    X(hardtanh, x > f0 ? (x < f1 ? x : f1) : (f0 < f1 ? f0 : f1)) X(threshold, x > f0 ? x : f1)
+    X(clamp, x > f0 ? (x < f1 ? x : f1) : (f0 < f1 ? f0 : f1)) X(threshold, x > f0 ? x : f1)
 #define OXI_INTEGER_1_BOOL(X) X(isnan, 0) X(isinf, 0) X(isfinite, 1) X(logical_not, x == 0)
 #define OXI_INTEGER_2(X) \
     X(mul, U(a) * U(b)) X(maximum, a > b ? a : b) X(minimum, a < b ? a : b) X(bitwise_and, a & b) X(bitwise_or, a | b) \
@@ -409,6 +411,8 @@ static void oxi_fill_scalar_map(oxi_kernels *k) {
     OXI_X(abs, )
     OXI_X(logical_not, )
 #undef OXI_X
+    k->map[OXI_OP_hardtanh][OXI_LANE_I64] = oxi_scalar_clamp_i64;
+    k->map[OXI_OP_hardtanh][OXI_LANE_U64] = oxi_scalar_clamp_u64;
     k->map[OXI_OP_where][OXI_LANE_F64] = oxi_scalar_where_64;
     k->map[OXI_OP_where][OXI_LANE_I64] = oxi_scalar_where_64;
     k->map[OXI_OP_where][OXI_LANE_U64] = oxi_scalar_where_64;

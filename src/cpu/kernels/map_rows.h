@@ -4,21 +4,23 @@
 #ifndef OX_CPU_KERNELS_MAP_ROWS_H
 #define OX_CPU_KERNELS_MAP_ROWS_H
 
-/* f32 and f64 have these in the same words: v(name) is vf_name or vd_name. */
-#define OXI_MAP_1_PLAIN(X, v) \
+/* f32 and f64 have these in the same words: v(name) is vf_name or vd_name. The first of each kind are arithmetic, which f64
+ * has on every tier; the rest of f64 is on the c tier only. */
+#define OXI_MAP_1_ARITHMETIC(X, v) \
     X(abs, v(abs)(x)) \
     X(neg, v(neg)(x)) \
-    X(sign, v(select)(v(gt)(x, v(zero)()), one, v(select)(v(lt)(x, v(zero)()), v(neg)(one), v(zero)()))) \
     X(square, v(mul)(x, x)) \
+    X(sqrt, v(sqrt)(x)) \
+    X(reciprocal, v(div)(one, x)) \
+    X(relu, v(max)(v(zero)(), x))
+#define OXI_MAP_1_PLAIN(X, v) \
+    X(sign, v(select)(v(gt)(x, v(zero)()), one, v(select)(v(lt)(x, v(zero)()), v(neg)(one), v(zero)()))) \
     X(floor, v(floor)(x)) \
     X(ceil, v(ceil)(x)) \
     X(round, v(round)(x)) \
     X(trunc, v(trunc)(x)) \
     X(frac, v(sub)(x, v(trunc)(x))) \
-    X(sqrt, v(sqrt)(x)) \
     X(rsqrt, v(div)(one, v(sqrt)(x))) \
-    X(reciprocal, v(div)(one, x)) \
-    X(relu, v(max)(v(zero)(), x)) \
     X(relu6, v(min)(v(set1)(6), v(max)(v(zero)(), x))) \
     X(leaky_relu, v(select)(v(gt)(x, v(zero)()), x, v(mul)(x, f0))) \
     X(softsign, v(div)(x, v(add)(one, v(abs)(x)))) \
@@ -26,16 +28,16 @@
     X(hardswish, v(mul)(x, v(div)(v(min)(v(set1)(6), v(max)(v(zero)(), v(add)(x, v(set1)(3)))), v(set1)(6)))) \
     X(threshold, v(select)(v(le)(x, f0), f1, x)) \
     X(clamp, v(select)(v(unord)(f0, f1), v(add)(f0, f1), v(min)(f1, v(max)(f0, x)))) \
-    X(hardtanh, v(select)(v(unord)(f0, f1), v(add)(f0, f1), v(min)(f1, v(max)(f0, x)))) \
     X(nan_to_num, v(select)(v(unord)(x, x), f0, v(select)(v(eq)(x, v(set1)(INFINITY)), f1, \
                   v(select)(v(eq)(x, v(set1)(-INFINITY)), f2, x))))
 
-#define OXI_MAP_2_PLAIN(X, v) \
+#define OXI_MAP_2_ARITHMETIC(X, v) \
     X(mul, v(mul)(a, b)) \
     X(div, v(div)(a, b)) \
-    X(trunc_divide, v(trunc)(v(div)(a, b))) \
     X(maximum, v(select)(v(unord)(a, b), v(add)(a, b), v(max)(a, b))) \
-    X(minimum, v(select)(v(unord)(a, b), v(add)(a, b), v(min)(a, b))) \
+    X(minimum, v(select)(v(unord)(a, b), v(add)(a, b), v(min)(a, b)))
+#define OXI_MAP_2_PLAIN(X, v) \
+    X(trunc_divide, v(trunc)(v(div)(a, b))) \
     X(copysign, v(copysign)(a, b))
 
 /* torch's lerp works from the nearer end, so that weight 1 gives b. */
