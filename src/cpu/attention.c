@@ -1,6 +1,6 @@
 /* Scaled dot product attention in tiles with an online softmax (Dao et al. 2022, "FlashAttention"): memory
- * grows with the rows, not with their product. A tile's scores have a row a key, a column a query: so they leave
- * the product kernel as the next product's packed operand. Called by the CPU device for ATTENTION. */
+ * grows with the rows, not with their product. A tile's scores have a row a key, a column a query: so they
+ * leave the product kernel as the next product's packed operand. Called by the CPU device for ATTENTION. */
 
 enum {
     OXI_ATTENTION_FEW_ROWS = 8,    /* up to this many queries a kv head: dot products, keys in chunks */
@@ -40,7 +40,7 @@ typedef struct oxi_attention {
 
 /* ---- where things are ---------------------------------------------------------------------------------- */
 
-static int64_t oxi_most(int64_t a, int64_t b) {
+static int64_t oxi_max_i64(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
@@ -73,8 +73,8 @@ static char *oxi_attention_at(const oxi_attention *job, const oxi_attention_side
 /* Keys that the query at position s may see: [*first, *end). */
 static void oxi_attention_range(const oxi_attention *job, int64_t s, int64_t *first, int64_t *end) {
     int64_t position = job->start + s;
-    *first = job->window > 0 ? oxi_most(position - job->window + 1, 0) : 0;
-    *end = job->causal ? oxi_least(position + 1, job->keys) : job->keys;
+    *first = job->window > 0 ? oxi_max_i64(position - job->window + 1, 0) : 0;
+    *end = job->causal ? oxi_min_i64(position + 1, job->keys) : job->keys;
 }
 
 /* The same for rows [row, row + rows): from the first position's first key to the last one's end. */
@@ -105,7 +105,7 @@ static void oxi_attention_mask_row(const oxi_attention *job, const char *mask, i
     int64_t from, end;
     oxi_attention_range(job, s, &from, &end);
     for (int64_t t = 0; t < n && first + t < from; t++) scores[t * step] = -INFINITY;
-    for (int64_t t = oxi_most(end - first, 0); t < n; t++) scores[t * step] = -INFINITY;
+    for (int64_t t = oxi_max_i64(end - first, 0); t < n; t++) scores[t * step] = -INFINITY;
     if (!mask) return;
     mask += (head * job->mask.head + s * job->mask.row + first * job->mask.column) * job->mask.bytes;
     if (job->mask.t->dtype == OX_BOOL) {
@@ -115,7 +115,7 @@ static void oxi_attention_mask_row(const oxi_attention *job, const char *mask, i
     }
     float added[OXI_ATTENTION_TILE_KEYS];
     for (int64_t t = 0; t < n; t += OXI_ATTENTION_TILE_KEYS) {
-        int64_t part = oxi_least(n - t, OXI_ATTENTION_TILE_KEYS);
+        int64_t part = oxi_min_i64(n - t, OXI_ATTENTION_TILE_KEYS);
         const char *at = mask + t * job->mask.column * job->mask.bytes;
         job->kernels->load[job->mask.t->dtype][OXI_LANE_F32](part, at, job->mask.column, added);
         for (int64_t i = 0; i < part; i++) scores[(t + i) * step] += added[i];
@@ -193,7 +193,7 @@ typedef struct oxi_attention_tile {
 /* Lays the scratch out from `memory` on (NULL = only adds up) and returns its size in floats. */
 static size_t oxi_attention_lay_out(const oxi_attention *job, float *memory, oxi_attention_tile *tile) {
     int64_t panels = (job->tile_rows + job->nr - 1) / job->nr,
-            widest = oxi_most(job->depth, job->value_depth);
+            widest = oxi_max_i64(job->depth, job->value_depth);
     int64_t sizes[] = {panels * job->nr * job->depth,
                        panels * job->nr * job->value_lines,
                        panels * job->nr,
@@ -202,7 +202,7 @@ static size_t oxi_attention_lay_out(const oxi_attention *job, float *memory, oxi
                        job->tile_keys * job->depth,
                        job->tile_keys * job->value_lines,
                        job->tile_keys * job->nr,
-                       oxi_most(job->tile_keys, job->nr) * widest,
+                       oxi_max_i64(job->tile_keys, job->nr) * widest,
                        job->value_depth};
     float **places[] = {&tile->q, &tile->out, &tile->max,    &tile->sum,   &tile->rescale,
                         &tile->k, &tile->v,   &tile->scores, &tile->stage, &tile->row};
@@ -240,7 +240,7 @@ static void oxi_attention_pack_queries(const oxi_attention *job, const oxi_atten
     const oxi_kernels *kernels = job->kernels;
     int64_t depth = job->depth;
     for (int64_t first = 0; first < rows; first += job->nr) {
-        int64_t n = oxi_least(rows - first, job->nr);
+        int64_t n = oxi_min_i64(rows - first, job->nr);
         for (int64_t i = 0; i < n; i++) {
             int64_t head = (row + first + i) % job->group, s = (row + first + i) / job->group;
             const char *from = data + (head * job->q.head + s * job->q.row) * job->q.bytes;
@@ -279,8 +279,8 @@ static void oxi_attention_panel(const oxi_attention *job, const oxi_attention_ti
     const oxi_kernels *kernels = job->kernels;
     int64_t mr = job->mr, nr = job->nr, first, end;
     oxi_attention_rows_range(job, row, rows, &first, &end);
-    first = oxi_most(first - key, 0);
-    end = oxi_least(end - key, n);
+    first = oxi_max_i64(first - key, 0);
+    end = oxi_min_i64(end - key, n);
     if (first >= end) return;
     for (int64_t i = first / mr * mr; i < end; i += mr)
         kernels->gemm_f32.run(job->depth, tile->k + i * job->depth, tile->q + panel * nr * job->depth,
@@ -308,13 +308,13 @@ static void oxi_attention_tile_task(void *arg, int64_t index, int lane) {
     /* late tiles see more keys when causal: they go first */
     int64_t at = job->tiles - 1 - index / job->chunks / (job->batches * job->kv_heads);
     int64_t batch = unit / job->kv_heads, kv_head = unit % job->kv_heads, nr = job->nr;
-    int64_t row = at * job->tile_rows, rows = oxi_least(job->rows - row, job->tile_rows),
+    int64_t row = at * job->tile_rows, rows = oxi_min_i64(job->rows - row, job->tile_rows),
             panels = (rows + nr - 1) / nr, first, end;
     oxi_attention_tile tile;
     (void)oxi_attention_lay_out(job, (float *)(void *)(job->scratch + (size_t)lane * job->lane_bytes), &tile);
     oxi_attention_rows_range(job, row, rows, &first, &end);
-    first = oxi_most(first, chunk * job->chunk_keys);
-    end = oxi_least(end, (chunk + 1) * job->chunk_keys);
+    first = oxi_max_i64(first, chunk * job->chunk_keys);
+    end = oxi_min_i64(end, (chunk + 1) * job->chunk_keys);
     const char *k = oxi_attention_at(job, &job->k, batch, kv_head),
                *v = oxi_attention_at(job, &job->v, batch, kv_head);
     const char *mask = job->mask.t ? oxi_attention_at(job, &job->mask, batch, kv_head * job->group) : NULL;
@@ -324,11 +324,11 @@ static void oxi_attention_tile_task(void *arg, int64_t index, int lane) {
     memset(tile.sum, 0, (size_t)(panels * nr) * sizeof(float));
     for (int64_t i = 0; i < panels * nr; i++) tile.max[i] = -INFINITY;
     for (int64_t key = first; key < end; key += job->tile_keys) {
-        int64_t n = oxi_least(end - key, job->tile_keys);
+        int64_t n = oxi_min_i64(end - key, job->tile_keys);
         oxi_attention_pack_keys(job, &tile, k + key * job->k.row * job->k.bytes,
                                 v + key * job->v.row * job->v.bytes, n);
         for (int64_t p = 0; p < panels; p++)
-            oxi_attention_panel(job, &tile, mask, p, row + p * nr, oxi_least(rows - p * nr, nr), key, n);
+            oxi_attention_panel(job, &tile, mask, p, row + p * nr, oxi_min_i64(rows - p * nr, nr), key, n);
     }
     for (int64_t i = 0; i < rows; i++) {
         const float *column = tile.out + i / nr * nr * job->value_lines + i % nr;
@@ -377,8 +377,8 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
                *v = oxi_attention_at(job, &job->v, batch, kv_head);
     const char *mask = job->mask.t ? oxi_attention_at(job, &job->mask, batch, kv_head * job->group) : NULL;
     oxi_attention_rows_range(job, 0, rows, &first, &end);
-    first = oxi_most(first, chunk * job->chunk_keys);
-    end = oxi_least(end, (chunk + 1) * job->chunk_keys);
+    first = oxi_max_i64(first, chunk * job->chunk_keys);
+    end = oxi_min_i64(end, (chunk + 1) * job->chunk_keys);
     for (int64_t r = 0; r < rows; r++) {
         const char *from =
             q_data + (r % job->group * job->q.head + r / job->group * job->q.row) * job->q.bytes;
@@ -420,7 +420,8 @@ static void oxi_attention_f64_task(void *arg, int64_t index, int lane) {
             batch = index / job->length / job->heads;
     int64_t first, end, depth = job->depth, value_depth = job->value_depth;
     double *q = (double *)(void *)(job->scratch + (size_t)lane * job->lane_bytes), *stage = q + depth;
-    double *out = stage + oxi_most(depth, value_depth), *scores = out + value_depth, max = -INFINITY, sum = 0;
+    double *out = stage + oxi_max_i64(depth, value_depth), *scores = out + value_depth, max = -INFINITY,
+           sum = 0;
     const char *k = oxi_attention_at(job, &job->k, batch, head / job->group),
                *v = oxi_attention_at(job, &job->v, batch, head / job->group);
     oxi_load_kernel load = job->kernels->load[OX_F64][OXI_LANE_F64];
@@ -479,8 +480,8 @@ static void oxi_attention_shape(oxi_attention *job, const oxi_call *call) {
     job->scale = (float)call->attr.f[0];
     job->softcap = (float)call->attr.f[1];
     job->causal = call->attr.mode == 1;
-    job->start = oxi_least(call->attr.i[0], INT64_MAX / 4); /* so that positions do not overflow */
-    job->window = oxi_least(call->attr.i[1], INT64_MAX / 4);
+    job->start = oxi_min_i64(call->attr.i[0], INT64_MAX / 4); /* so that positions do not overflow */
+    job->window = oxi_min_i64(call->attr.i[1], INT64_MAX / 4);
     oxi_attention_side_of(&job->q, q, job->heads, job->length, job->depth);
     oxi_attention_side_of(&job->k, k, job->kv_heads, job->keys, job->depth);
     oxi_attention_side_of(&job->v, v, job->kv_heads, job->keys, job->value_depth);
@@ -498,22 +499,24 @@ static void oxi_attention_cut(oxi_attention *job) {
         job->tile_rows = job->rows;
         job->tiles = 1;
         job->chunk_keys = OXI_ATTENTION_CHUNK;
-        job->chunks = oxi_most((job->keys + job->chunk_keys - 1) / job->chunk_keys, 1);
+        job->chunks = oxi_max_i64((job->keys + job->chunk_keys - 1) / job->chunk_keys, 1);
         return;
     }
     job->value_lines = oxi_round_up(job->value_depth, job->mr);
-    job->tile_keys = oxi_round_up(oxi_least(oxi_most(16384 / width, 32), OXI_ATTENTION_TILE_KEYS), job->mr);
+    job->tile_keys =
+        oxi_round_up(oxi_min_i64(oxi_max_i64(16384 / width, 32), OXI_ATTENTION_TILE_KEYS), job->mr);
     int64_t least = oxi_round_up(64, job->nr);
     job->tile_rows =
-        oxi_round_up(oxi_least(oxi_most(32768 / width, least), OXI_ATTENTION_TILE_ROWS), job->nr);
-    job->tile_rows = oxi_least(job->tile_rows, oxi_round_up(job->rows, job->nr));
+        oxi_round_up(oxi_min_i64(oxi_max_i64(32768 / width, least), OXI_ATTENTION_TILE_ROWS), job->nr);
+    job->tile_rows = oxi_min_i64(job->tile_rows, oxi_round_up(job->rows, job->nr));
     while (job->tile_rows > least &&
            units * ((job->rows + job->tile_rows - 1) / job->tile_rows) < OXI_ATTENTION_TASKS)
         job->tile_rows = oxi_round_up(job->tile_rows / 2, job->nr);
     job->tiles = (job->rows + job->tile_rows - 1) / job->tile_rows;
     int64_t wanted = OXI_ATTENTION_TASKS / (units * job->tiles), pieces = job->keys / 2048;
-    job->chunks = oxi_most(oxi_least(wanted, pieces), 1);
-    job->chunk_keys = oxi_most(oxi_round_up((job->keys + job->chunks - 1) / job->chunks, job->tile_keys), 1);
+    job->chunks = oxi_max_i64(oxi_min_i64(wanted, pieces), 1);
+    job->chunk_keys =
+        oxi_max_i64(oxi_round_up((job->keys + job->chunks - 1) / job->chunks, job->tile_keys), 1);
 }
 
 /* Scratch and partial results, then `task` for each of `count`, then the merge. */
@@ -521,7 +524,7 @@ static ox_status oxi_attention_run(oxi_attention *job, int64_t count, oxi_lane_t
                                    size_t number) {
     int64_t units = job->batches * job->kv_heads, all_rows = units * job->rows;
     size_t scratch_bytes, partial_bytes = 0;
-    size_t lanes = (size_t)oxi_most(oxi_lanes(count), oxi_lanes(all_rows));
+    size_t lanes = (size_t)oxi_max_i64(oxi_lanes(count), oxi_lanes(all_rows));
     job->lane_bytes = (lane_numbers * number + 63) / 64 * 64;
     bool fits = oxi_mul_size(lanes, job->lane_bytes, &scratch_bytes);
     if (job->chunks > 1) {

@@ -48,8 +48,7 @@ static void oxi_splat_run(int64_t n, int64_t bytes, const char *element, char *t
     int64_t total = n * bytes, done = 16 * bytes, most = 4096;
     oxi_copy_run(16, bytes, element, 0, to, to_step);
     while (done < total) { /* what is there is copied behind itself, doubling up to `most` bytes */
-        int64_t part = done < most ? done : most;
-        if (part > total - done) part = total - done;
+        int64_t part = oxi_min_i64(oxi_min_i64(done, most), total - done);
         memcpy(to + done, to, (size_t)part);
         done += part;
     }
@@ -222,10 +221,11 @@ typedef uint8x16_t oxi_tile_vector;
 #define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
 #define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
 #define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-#define OXI_LOAD_ROW(i) a[i] = oxi_tile_load(from + (i) * from_step);
-#define OXI_STORE_A(i) oxi_tile_store(to + (i) * to_step, a[i]);
-#define OXI_STORE_B(i) oxi_tile_store(to + (i) * to_step, b[i]);
-#define OXI_ZIP(y, x, bits, half, i) y[2 * (i)] = oxi_tile_low(bits, x[i], x[(i) + (half)]); \
+#define OXI_LOAD_ROW(i) a[i] = oxi_tile_load(from + (i)*from_step);
+#define OXI_STORE_A(i) oxi_tile_store(to + (i)*to_step, a[i]);
+#define OXI_STORE_B(i) oxi_tile_store(to + (i)*to_step, b[i]);
+#define OXI_ZIP(y, x, bits, half, i)                        \
+    y[2 * (i)] = oxi_tile_low(bits, x[i], x[(i) + (half)]); \
     y[2 * (i) + 1] = oxi_tile_high(bits, x[i], x[(i) + (half)]);
 #define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
 #define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
@@ -237,16 +237,13 @@ static void oxi_transpose_square(int64_t bytes, const char *from, int64_t from_s
     oxi_tile_vector a[16], b[16];
     if (bytes == 4) {
         OXI_EACH_4(OXI_LOAD_ROW)
-        OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0)
-        OXI_EACH_4(OXI_STORE_A)
+        OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
     } else if (bytes == 2) {
         OXI_EACH_8(OXI_LOAD_ROW)
-        OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0)
-        OXI_EACH_8(OXI_STORE_B)
+        OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
     } else if (bytes == 1) {
         OXI_EACH_16(OXI_LOAD_ROW)
-        OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8)
-        OXI_EACH_16(OXI_STORE_A)
+        OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
     } else {
         OXI_EACH_2(OXI_LOAD_ROW)
         OXI_ZIP(b, a, 64, 1, 0)
@@ -325,13 +322,12 @@ static void oxi_tile_block(void *arg, int64_t index, int lane) {
         for (int k = 0; k < 2; k++) base[k] += index % w->shape[d] * w->stride[k][d] * w->bytes[k];
         index /= w->shape[d];
     }
-    int64_t height = w->length - along_at, width = w->shape[across] - across_at;
-    if (height > OXI_TILE_BLOCK) height = OXI_TILE_BLOCK;
-    if (width > OXI_TILE_BLOCK) width = OXI_TILE_BLOCK;
+    int64_t height = oxi_min_i64(w->length - along_at, OXI_TILE_BLOCK);
+    int64_t width = oxi_min_i64(w->shape[across] - across_at, OXI_TILE_BLOCK);
     for (int64_t r = 0; r < height; r += tiling->rows)
         for (int64_t c = 0; c < width; c += tiling->columns) {
-            int64_t rows = height - r < tiling->rows ? height - r : tiling->rows;
-            int64_t columns = width - c < tiling->columns ? width - c : tiling->columns;
+            int64_t rows = oxi_min_i64(height - r, tiling->rows);
+            int64_t columns = oxi_min_i64(width - c, tiling->columns);
             const char *from = base[1] + r * along_step[1] + c * across_step[1];
             oxi_tile(tiling, from, base[0] + r * along_step[0] + c * across_step[0], rows, columns,
                      c + columns < width ? from + columns * across_step[1] : NULL);
@@ -412,7 +408,7 @@ static void oxi_expand_run(ox_dtype from, int64_t n, const char *blocks, ox_dtyp
     }
     const ox_dtype_info *info = ox_dtype_of(from);
     for (int64_t at = 0; at < n; at += PIECE) {
-        int64_t part = n - at < PIECE ? n - at : PIECE;
+        int64_t part = oxi_min_i64(n - at, PIECE);
         expand(part, blocks + at / info->block_elements * info->block_bytes, buffer);
         store(part, buffer, out + at * step * oxi_dtype_bytes(to), step);
     }

@@ -47,9 +47,9 @@ static void oxi_fill_chunk(void *arg, int64_t index, int lane) {
         int64_t i64[OXI_FILL_PIECE];
     } values;
     int64_t first = index * OXI_FILL_CHUNK;
-    int64_t end = job->count - first < OXI_FILL_CHUNK ? job->count : first + OXI_FILL_CHUNK;
+    int64_t end = oxi_min_i64(job->count, first + OXI_FILL_CHUNK);
     for (; first < end; first += OXI_FILL_PIECE) {
-        int64_t n = end - first < OXI_FILL_PIECE ? end - first : OXI_FILL_PIECE;
+        int64_t n = oxi_min_i64(end - first, OXI_FILL_PIECE);
         if (!job->make(job, first, n, &values)) {
             oxi_atomic_store(&job->bad, 1);
             return;

@@ -124,7 +124,7 @@ static void oxi_gather_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, 
         return;
     }
     for (int64_t first = 0; first < c->n; first += OXI_INDEX_PIECE) {
-        int64_t n = c->n - first < OXI_INDEX_PIECE ? c->n - first : OXI_INDEX_PIECE;
+        int64_t n = oxi_min_i64(c->n - first, OXI_INDEX_PIECE);
         char *to = c->p[0] + first * to_step;
         oxi_index_offsets(job, w, c, first, n, at);
         if (bytes == 4)
@@ -224,7 +224,7 @@ static void oxi_add_lane(const oxi_index_job *job, int64_t n, char *to, int64_t 
     memset(&scale, 0, sizeof scale);
     scale.alpha = job->alpha;
     for (int64_t at = 0; at < n; at += OXI_INDEX_PIECE) {
-        int64_t part = n - at < OXI_INDEX_PIECE ? n - at : OXI_INDEX_PIECE;
+        int64_t part = oxi_min_i64(n - at, OXI_INDEX_PIECE);
         kernels->load[job->dtype][lane](part, to + at * to_step, to_step / bytes, a);
         kernels->load[job->dtype][lane](part, from + at * from_step, from_step / bytes, b);
         if (lane == OXI_LANE_F32)
@@ -249,7 +249,7 @@ static void oxi_scatter_piece(const oxi_index_job *job, const oxi_walk *w, const
         return;
     }
     for (int64_t first = 0; first < c->n; first += OXI_INDEX_PIECE) {
-        int64_t n = c->n - first < OXI_INDEX_PIECE ? c->n - first : OXI_INDEX_PIECE;
+        int64_t n = oxi_min_i64(c->n - first, OXI_INDEX_PIECE);
         const char *from = c->p[2] + first * from_step;
         oxi_index_offsets(job, w, c, first, n, at);
         for (int64_t i = 0; i < n; i++) {
@@ -348,6 +348,11 @@ static ox_status oxi_index_add_run(const oxi_call *call) {
     return oxi_scatter_walk(call, &index, index_stride, &source, true, call->attr.f[0]);
 }
 
+/* Rows of a task. */
+static int64_t oxi_index_row_grain(int64_t columns) {
+    return columns > 0 && columns < OXI_INDEX_GRAIN ? OXI_INDEX_GRAIN / columns : 1;
+}
+
 /* ---- embedding, one_hot -------------------------------------------------------------------------------- */
 
 typedef struct oxi_embedding {
@@ -410,8 +415,7 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
     oxi_walk_add_raw(&w, oxi_ptr(out), oxi_dtype_bytes(out->dtype), out->stride);
     oxi_walk_add(&w, ids);
     oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
-    int64_t grain = table->shape[1] > 0 ? OXI_INDEX_GRAIN / table->shape[1] : OXI_INDEX_GRAIN;
-    oxi_walk_all(&w, grain > 0 ? grain : 1, OXI_INDEX_GRAIN, oxi_embedding_piece, &job);
+    oxi_walk_all(&w, oxi_index_row_grain(table->shape[1]), OXI_INDEX_GRAIN, oxi_embedding_piece, &job);
     return OX_OK;
 }
 
@@ -578,7 +582,7 @@ typedef struct oxi_triangle {
 static void oxi_triangle_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     (void)lane;
     const oxi_triangle *job = (const oxi_triangle *)arg;
-    static const char zero[8];
+    static const char zero[8] = {0};
     int64_t bytes = w->bytes[0];
     for (int64_t i = 0; i < c->n; i++) {
         int64_t row = (c->position + i) % job->rows;
@@ -616,8 +620,7 @@ static ox_status oxi_triangle_run(const oxi_call *call) {
     oxi_walk_add_raw(&w, oxi_ptr(out), bytes, out->stride);
     oxi_walk_add_raw(&w, oxi_ptr(x), bytes, x->stride);
     oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
-    int64_t grain = OXI_INDEX_GRAIN / job.columns;
-    oxi_walk_all(&w, grain > 0 ? grain : 1, OXI_INDEX_GRAIN, oxi_triangle_piece, &job);
+    oxi_walk_all(&w, oxi_index_row_grain(job.columns), OXI_INDEX_GRAIN, oxi_triangle_piece, &job);
     return OX_OK;
 }
 

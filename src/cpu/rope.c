@@ -77,7 +77,7 @@ static void oxi_rope_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, in
         char *to = c->p[0] + i * w->step[0] * bytes;
         int64_t row = (c->position + i) % job->length * job->half;
         for (int64_t pair = 0; pair < job->half; pair += OXI_ROPE_PIECE) {
-            int64_t n = job->half - pair < OXI_ROPE_PIECE ? job->half - pair : OXI_ROPE_PIECE;
+            int64_t n = oxi_min_i64(job->half - pair, OXI_ROPE_PIECE);
             oxi_rope_turn(job, n, x + pair * each * x_stride * bytes, each * x_stride, apart * x_stride,
                           to + pair * each * to_stride * bytes, each * to_stride, apart * to_stride,
                           job->cosines + (row + pair) * lane_bytes, job->sines + (row + pair) * lane_bytes);
