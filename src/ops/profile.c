@@ -62,9 +62,11 @@ static void oxi_profile_add(const oxi_call *call, double start, double end) {
     oxi_lock_take(&oxi_profile_lock);
     if (oxi_profile_count == oxi_profile_room) {
         size_t room = oxi_profile_room ? 2 * oxi_profile_room : 1024;
-        void *grown = oxi_realloc(oxi_profile_records, oxi_profile_room * sizeof *oxi_profile_records,
-                                  room * sizeof *oxi_profile_records);
+        size_t bytes = oxi_profile_room * sizeof *oxi_profile_records;
+        void *grown = oxi_try_alloc(room * sizeof *oxi_profile_records); /* not the op's error */
         if (grown) {
+            if (bytes > 0) memcpy(grown, oxi_profile_records, bytes);
+            oxi_free(oxi_profile_records, bytes);
             oxi_profile_records = (oxi_profile_record *)grown;
             oxi_profile_room = room;
         }
