@@ -55,10 +55,15 @@ static ox_status oxi_cpu_sync(ox_device *self) {
     return OX_OK;
 }
 
+static ox_status oxi_cpu_expand(ox_dtype dtype, int64_t n, const void *blocks, float *out) {
+    if (!out) return oxi_cpu_kernels()->expand[dtype] ? OX_OK : OX_ERR_UNSUPPORTED;
+    return oxi_expand_blocks(dtype, n, blocks, out);
+}
+
 static ox_device oxi_cpu_device = {
     "cpu",        true,          oxi_cpu_alloc, oxi_cpu_free,
     oxi_cpu_read, oxi_cpu_write, oxi_cpu_move,  oxi_cpu_supports,
-    oxi_cpu_run,  oxi_cpu_sync,  NULL,
+    oxi_cpu_run,  oxi_cpu_sync, oxi_cpu_expand,  NULL,
 };
 
 OX_API ox_device *ox_cpu(void) {

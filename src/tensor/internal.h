@@ -18,6 +18,8 @@ struct ox_device {
     bool (*supports)(ox_device *self, const struct oxi_call *call);
     ox_status (*run)(ox_device *self, const struct oxi_call *call);
     ox_status (*sync)(ox_device *self);
+    /* Block types to floats, both in host memory; out NULL only asks whether it can. NULL: cannot. */
+    ox_status (*expand)(ox_dtype dtype, int64_t n, const void *blocks, float *out);
     void *state;
 };
 
@@ -84,7 +86,5 @@ static uint8_t oxi_f32_to_f8_e5m2(float f);                   /* overflow to inf
 /* The number at `element` (any alignment), of a plain dtype; c64: its real part. Floats to i64 truncate. */
 static double oxi_element_to_f64(ox_dtype dtype, const void *element);
 static int64_t oxi_element_to_i64(ox_dtype dtype, const void *element);   /* u64: its bits */
-/* Expands n elements of a block type; NULL until the CPU room registers its own. */
-static void (*oxi_expand_hook)(ox_dtype dtype, int64_t n, const void *blocks, float *out);
 
 #endif

@@ -154,7 +154,8 @@ static ox_status oxi_print_read_block(oxi_printer *p, int64_t element, oxi_print
     if (at != p->block_at) {
         ox_status status = oxi_print_read(p, at, bytes, (size_t)info->block_bytes);
         if (status != OX_OK) return status;
-        oxi_expand_hook(p->t->dtype, info->block_elements, bytes, p->block);
+        status = ox_cpu()->expand(p->t->dtype, info->block_elements, bytes, p->block);
+        if (status != OX_OK) return status;
         p->block_at = at;
     }
     out->real = (double)p->block[element % info->block_elements];
@@ -360,7 +361,7 @@ static ox_status oxi_write_tensor(oxi_writer *w, const ox_tensor *t) {
         oxi_write(w, "tensor([]");
         oxi_write_suffixes(w, t, t->ndim != 1, t->dtype != OX_F32);
     } else if (!t->storage || ox_dtype_of(t->dtype)->cls == OX_CLASS_NONE ||
-               (oxi_is_block(t->dtype) && !oxi_expand_hook)) {
+               (oxi_is_block(t->dtype) && ox_cpu()->expand(t->dtype, 0, NULL, NULL) != OX_OK)) {
         oxi_write(w, "tensor(...");
         oxi_write_suffixes(w, t, true, true);
     } else {
