@@ -444,17 +444,18 @@ static const oxi_format format_seven = {"seven", ".seven", seven_probe, seven_op
 static int regions_asked;
 static size_t region_offset;
 
-static ox_storage *count_region(ox_device *device, const char *path, size_t offset, size_t bytes) {
-    (void)path, (void)bytes;
+static ox_status count_region(ox_device *device, const char *path, size_t offset, size_t bytes,
+                              ox_storage **out) {
+    (void)path;
     regions_asked++;
     region_offset = offset;
-    if (strcmp(device->name, "files") != 0) return NULL;
-    ox_storage *storage = oxi_storage_new(ox_cpu(), bytes);
-    if (storage) {
-        storage->device = device;
-        memset(storage->data, 9, bytes);
-    }
-    return storage;
+    if (strcmp(device->name, "full") == 0) return oxi_fail(OX_ERR_DEVICE, "the device is full");
+    if (strcmp(device->name, "files") != 0) return OX_OK;
+    *out = oxi_storage_new(ox_cpu(), bytes);
+    if (!*out) return OX_ERR_NOMEM;
+    (*out)->device = device;
+    memset((*out)->data, 9, bytes);
+    return OX_OK;
 }
 
 static void test_registering(void) {
@@ -480,6 +481,9 @@ static void test_registering(void) {
     CHECK_MSG(t && regions_asked == 1 && region_offset == 5 && ((unsigned char *)ox_data(t))[2] == 9, "%s",
               ox_error_text());
     ox_release(t);
+    device.name = "full";
+    CHECK(!ox_load(file, "seven") && ox_error() == OX_ERR_DEVICE);
+    ox_error_clear();
     ox_close(file);
     remove(path);
     file = oxi_open_memory("y", "EIGHTabc", 8, NULL);

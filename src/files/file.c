@@ -190,21 +190,20 @@ OX_API ox_status ox_file_entry_at(const ox_file *file, int64_t index, ox_file_en
     return OX_OK;
 }
 
-/* A tensor on a device that reads files itself: a region of the file, never in memory as a whole. */
-static ox_tensor *oxi_load_region(ox_file *file, const oxi_file_item *item) {
+/* Asks the devices that read files themselves: a region of the file, never in memory as a whole. *out
+ * stays NULL when it is the device of none. */
+static ox_status oxi_load_region(ox_file *file, const oxi_file_item *item, ox_storage **out) {
     const oxi_file_part *part = &file->parts[item->part];
     oxi_file_region_fn regions[8];
-    ox_storage *storage = NULL;
+    ox_status status = OX_OK;
     oxi_lock_take(&oxi_format_lock);
     int64_t count = oxi_region_count;
     memcpy(regions, oxi_regions, sizeof regions);
     oxi_lock_give(&oxi_format_lock);
-    for (int64_t i = 0; i < count && !storage; i++)
-        storage = regions[i](file->device, part->path, item->offset, item->bytes);
-    if (!storage) return NULL;
-    ox_tensor *t = oxi_item_over(file, item, storage);
-    oxi_storage_release(storage);
-    return t;
+    *out = NULL;
+    for (int64_t i = 0; i < count && status == OX_OK && !*out; i++)
+        status = regions[i](file->device, part->path, item->offset, item->bytes, out);
+    return status;
 }
 
 static ox_tensor *oxi_load_item(ox_file *file, const oxi_file_item *item) {
@@ -214,9 +213,14 @@ static ox_tensor *oxi_load_item(ox_file *file, const oxi_file_item *item) {
         return NULL;
     }
     if (file->format->load) return file->format->load(file, item);
-    bool regions = file->device != ox_cpu() && !item->swapped && !file->parts[item->part].borrowed;
-    ox_tensor *t = regions ? oxi_load_region(file, item) : NULL;
-    return t ? t : oxi_item_tensor(file, item, file->parts[item->part].mapping.data + item->offset);
+    ox_storage *region = NULL;
+    if (file->device != ox_cpu() && !item->swapped && !file->parts[item->part].borrowed &&
+        oxi_load_region(file, item, &region) != OX_OK)
+        return NULL;
+    if (!region) return oxi_item_tensor(file, item, file->parts[item->part].mapping.data + item->offset);
+    ox_tensor *t = oxi_item_over(file, item, region);
+    oxi_storage_release(region);
+    return t;
 }
 
 OX_API ox_tensor *ox_load_at(ox_file *file, int64_t index) {

@@ -11,7 +11,9 @@ typedef struct ox_file ox_file;
 
 /* ox_open - opens a file and reads its directory, not its tensors. The format is told by the content; a
  * path to "x.safetensors.index.json" or to a folder that holds one opens all shards. device NULL = CPU.
- * errors    NULL: OX_ERR_IO, OX_ERR_FORMAT, OX_ERR_NOMEM. untrusted input: yes */
+ * memory    the caller's share, given back by ox_close; the file must not be shortened while it is open
+ * errors    NULL: OX_ERR_IO, OX_ERR_FORMAT, OX_ERR_NOMEM; OX_ERR_UNSUPPORTED well-formed, but a version or type
+ *           that is not read; OX_ERR_NOT_FOUND a folder with nothing to open. untrusted input: yes */
 OX_API ox_file *ox_open(const char *path, ox_device *device);
 OX_API void ox_close(ox_file *file);                                   /* tensors taken from it live on */
 OX_API const char *ox_file_format(const ox_file *file); /* "gguf", "safetensors", "npy", "npz" */
@@ -21,20 +23,21 @@ OX_API int64_t ox_file_count(const ox_file *file);
 OX_API const char *ox_file_name(const ox_file *file, int64_t index);   /* NULL out of range */
 typedef struct ox_file_entry {
     const char *name;
-    ox_dtype dtype;
+    ox_dtype dtype;                  /* OX_DTYPE_NONE: a type that cannot be loaded; ox_load says which */
     int ndim;
     int64_t shape[OX_MAX_DIMS];      /* row-major: GGUF's reversed dims are turned round */
     int64_t bytes;
 } ox_file_entry;
 OX_API ox_status ox_file_entry_at(const ox_file *file, int64_t index, ox_file_entry *out);
-/* A tensor by name or by place; owned like any result. Errors OX_ERR_NOT_FOUND, OX_ERR_NOMEM. */
+/* A tensor by name or by place; owned like any result. One that lies in the file is read-only (ox_clone it to
+ * write). Errors OX_ERR_NOT_FOUND, OX_ERR_UNSUPPORTED, OX_ERR_FORMAT (a member's checksum), OX_ERR_NOMEM. */
 OX_API ox_tensor *ox_load(ox_file *file, const char *name);
 OX_API ox_tensor *ox_load_at(ox_file *file, int64_t index);
 OX_API bool ox_file_has(const ox_file *file, const char *name);
 /* Shorthand for one array: the only tensor of a file (.npy). */
 OX_API ox_tensor *ox_load_file(const char *path);
 
-/* ---- metadata: GGUF key-value pairs, safetensors' __metadata__ (strings) ------------------------------- */
+/* ---- metadata: GGUF key-value pairs, safetensors' __metadata__ (strings) ----------------------------- */
 
 typedef enum ox_meta_type {
     OX_META_NONE = 0,
@@ -66,7 +69,7 @@ OX_API ox_meta ox_meta_at(const ox_file *file, const ox_meta *array, int64_t ind
 OX_API int64_t ox_meta_int(const ox_file *file, const char *key, int64_t otherwise);
 OX_API double ox_meta_float(const ox_file *file, const char *key, double otherwise);
 
-/* ---- writing: to a temporary file beside `path`, renamed when it is whole ------------------------------ */
+/* ---- writing: to a temporary file beside `path`, renamed when it is whole ---------------------------- */
 
 OX_API ox_status ox_save_npy(const char *path, ox_tensor *t);
 OX_API ox_status ox_save_npz(const char *path, const char *const *names, ox_tensor *const *tensors,

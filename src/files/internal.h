@@ -77,10 +77,10 @@ typedef struct oxi_format {
 /* Adds a format, asked before those that are there; `format` must stay. False when the table is full. */
 static bool oxi_file_register(const oxi_format *format);
 
-/* A device that reads files itself makes a storage over bytes [offset, offset + bytes) of the file at
- * `path`; it returns NULL with no error recorded for devices that are not its own. Asked for devices
- * other than the CPU. */
-typedef ox_storage *(*oxi_file_region_fn)(ox_device *device, const char *path, size_t offset, size_t bytes);
+/* A device that reads files itself makes *out, a storage over bytes [offset, offset + bytes) of the file at
+ * `path`; it leaves *out NULL for devices that are not its own. Asked for devices other than the CPU. */
+typedef ox_status (*oxi_file_region_fn)(ox_device *device, const char *path, size_t offset, size_t bytes,
+                                        ox_storage **out);
 static bool oxi_file_register_region(oxi_file_region_fn region);
 
 /* ox_open over memory that stays as it is until the file and its tensors are gone. `label` is the name in
