@@ -191,58 +191,56 @@ static bool oxi_make_uniform(const oxi_fill_job *job, int64_t first, int64_t n, 
     return true;
 }
 
-/* log of x in [2^-53, 1]: x = m 2^k, log m = 2 atanh((m - 1) / (m + 1)) by its series. Plain arithmetic,
- * so that it does not depend on the C library. */
+/* log of x in [2^-53, 1]: x = m 2^k with m around 1, log m = 2 atanh((m - 1) / (m + 1)) by its series. Plain
+ * arithmetic without branches, so that it does not depend on the C library and is quick for random x. */
 static double oxi_random_log(double x) {
+    const uint64_t half_root = 0x3fe6a09e667f3bcdu; /* the bits of sqrt(1/2), the least m */
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    int exponent = (int)(bits >> 52) - 1023;
-    bits = (bits & 0xfffffffffffffu) | 0x3ff0000000000000u;
+    uint64_t exponent = (bits - half_root) & 0xfff0000000000000u; /* k times 2^52 */
+    bits -= exponent;
     double m;
     memcpy(&m, &bits, sizeof m);
-    if (m > 1.4142135623730951) {
-        m *= 0.5;
-        exponent++;
-    }
     double s = (m - 1) / (m + 1), z = s * s, sum = 1.0 / 21;
-    for (int k = 19; k >= 1; k -= 2) sum = sum * z + 1.0 / k;
-    return exponent * 0.69314718055994531 + 2 * s * sum;
+    sum = sum * z + 1.0 / 19;
+    sum = sum * z + 1.0 / 17;
+    sum = sum * z + 1.0 / 15;
+    sum = sum * z + 1.0 / 13;
+    sum = sum * z + 1.0 / 11;
+    sum = sum * z + 1.0 / 9;
+    sum = sum * z + 1.0 / 7;
+    sum = sum * z + 1.0 / 5;
+    sum = sum * z + 1.0 / 3;
+    sum = sum * z + 1;
+    return (double)((int64_t)exponent / ((int64_t)1 << 52)) * 0.69314718055994531 + 2 * s * sum;
 }
 
-/* cos and sin of 2 pi u, u in [0, 1): reduced exactly to an eighth of a turn, then their series. */
+/* cos and sin of 2 pi u, u in [0, 1): reduced exactly to an eighth of a turn either way, then their
+ * series. */
 static void oxi_random_turn(double u, double *cosine, double *sine) {
-    static const double inverse_factorial[18] = {1.0,
-                                                 1.0,
-                                                 1.0 / 2,
-                                                 1.0 / 6,
-                                                 1.0 / 24,
-                                                 1.0 / 120,
-                                                 1.0 / 720,
-                                                 1.0 / 5040,
-                                                 1.0 / 40320,
-                                                 1.0 / 362880,
-                                                 1.0 / 3628800,
-                                                 1.0 / 39916800,
-                                                 1.0 / 479001600,
-                                                 1.0 / 6227020800.0,
-                                                 1.0 / 87178291200.0,
-                                                 1.0 / 1307674368000.0,
-                                                 1.0 / 20922789888000.0,
-                                                 1.0 / 355687428096000.0};
+    static const double sign[4][2] = {{1, 1}, {-1, 1}, {-1, -1}, {1, -1}};
     int quarter = (int)(u * 4 + 0.5);
-    double r = (u * 4 - quarter) * 1.5707963267948966, z = r * r;
-    double c = inverse_factorial[16], s = inverse_factorial[17];
-    for (int k = 14; k >= 0; k -= 2) {
-        c = inverse_factorial[k] - z * c;
-        s = inverse_factorial[k + 1] - z * s;
-    }
-    s *= r;
-    switch (quarter & 3) {
-    case 0: *cosine = c, *sine = s; break;
-    case 1: *cosine = -s, *sine = c; break;
-    case 2: *cosine = -c, *sine = -s; break;
-    default: *cosine = s, *sine = -c; break;
-    }
+    double r = (u * 4 - quarter) * 1.5707963267948966, z = r * r, turned[2];
+    double c = 1.0 / 20922789888000.0, s = 1.0 / 355687428096000.0;
+    c = 1.0 / 87178291200.0 - z * c;
+    s = 1.0 / 1307674368000.0 - z * s;
+    c = 1.0 / 479001600 - z * c;
+    s = 1.0 / 6227020800.0 - z * s;
+    c = 1.0 / 3628800 - z * c;
+    s = 1.0 / 39916800 - z * s;
+    c = 1.0 / 40320 - z * c;
+    s = 1.0 / 362880 - z * s;
+    c = 1.0 / 720 - z * c;
+    s = 1.0 / 5040 - z * s;
+    c = 1.0 / 24 - z * c;
+    s = 1.0 / 120 - z * s;
+    c = 1.0 / 2 - z * c;
+    s = 1.0 / 6 - z * s;
+    quarter &= 3;
+    turned[quarter & 1] = 1 - z * c;
+    turned[~quarter & 1] = (1 - z * s) * r;
+    *cosine = sign[quarter][0] * turned[0];
+    *sine = sign[quarter][1] * turned[1];
 }
 
 static bool oxi_make_normal(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
@@ -458,6 +456,20 @@ static void oxi_draw_smallest(const oxi_multinomial *job, const double *keys, in
     }
 }
 
+/* Weights of elements first .. first + n become the keys of a draw without replacement. */
+static void oxi_race_keys(const oxi_attrs *attr, int64_t first, int64_t n, double *keys) {
+    double units[OXI_FILL_PIECE];
+    for (int64_t k = 0; k < n;) {
+        int64_t skip = (first + k) % 2, part = oxi_min_i64(n - k, OXI_FILL_PIECE - skip);
+        oxi_random_units(attr, 53, first + k - skip, part + skip, units);
+        for (int64_t i = 0; i < part; i++) {
+            double key = -oxi_random_log(1 - units[skip + i]) / keys[k + i];
+            keys[k + i] = keys[k + i] > 0 ? fmin(key, DBL_MAX) : INFINITY;
+        }
+        k += part;
+    }
+}
+
 static void oxi_multinomial_row(void *arg, int64_t row, int lane) {
     oxi_multinomial *job = (oxi_multinomial *)arg;
     const oxi_attrs *attr = &job->call->attr;
@@ -471,13 +483,9 @@ static void oxi_multinomial_row(void *arg, int64_t row, int lane) {
         }
         total += keys[k];
         positive += keys[k] > 0;
-        if (attr->keepdim) {
-            keys[k] = total;
-        } else {
-            double u = (double)(oxi_random_double_word_at(attr, row * job->categories + k) >> 11) * 0x1p-53;
-            keys[k] = keys[k] > 0 ? -oxi_random_log(1 - u) / keys[k] : INFINITY;
-        }
+        if (attr->keepdim) keys[k] = total;
     }
+    if (!attr->keepdim) oxi_race_keys(attr, row * job->categories, job->categories, keys);
     if (positive == 0 || !(total <= DBL_MAX)) {
         oxi_multinomial_fail(job, row, positive ? OXI_MULTINOMIAL_BAD_WEIGHT : OXI_MULTINOMIAL_NO_WEIGHT);
     } else if (!attr->keepdim && positive < job->samples) {

@@ -28,9 +28,17 @@ typedef struct oxi_index_check {
 static void oxi_index_check_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     (void)lane;
     oxi_index_check *check = (oxi_index_check *)arg;
-    for (int64_t i = 0; i < c->n; i++) {
-        int64_t value = oxi_index_at(c->p[0] + i * w->step[0] * w->bytes[0], check->wide);
-        if (value >= 0 && value < check->size) continue;
+    int64_t step = w->step[0] * w->bytes[0];
+    uint64_t size = (uint64_t)check->size;
+    bool bad = false; /* a negative index is a large one without its sign */
+    if (check->wide) {
+        for (int64_t i = 0; i < c->n; i++) bad |= (uint64_t)oxi_index_at(c->p[0] + i * step, true) >= size;
+    } else {
+        for (int64_t i = 0; i < c->n; i++) bad |= (uint64_t)oxi_index_at(c->p[0] + i * step, false) >= size;
+    }
+    for (int64_t i = 0; bad && i < c->n; i++) {
+        int64_t value = oxi_index_at(c->p[0] + i * step, check->wide);
+        if ((uint64_t)value < size) continue;
         oxi_lock_take(&check->lock);
         if (check->bad_position < 0 || c->position + i < check->bad_position) {
             check->bad_position = c->position + i;
@@ -82,15 +90,21 @@ static ox_tensor oxi_at_least_1d(const ox_tensor *t) {
 
 /* ---- runs: the tensor that is indexed stands still along dim, the index moves it ----------------------- */
 
+struct oxi_index_job;
+/* n elements at `from` (from_step bytes apart) go to, or are added to, the elements at to + at[i]. */
+typedef void (*oxi_scatter_kernel)(const struct oxi_index_job *job, int64_t n, char *to, const int64_t *at,
+                                   const char *from, int64_t from_step);
+
 typedef struct oxi_index_job {
     int64_t dim_step; /* bytes between neighbours along dim in the indexed tensor */
     bool wide;
     int indexed; /* its place among the walk's operands; the index is operand 1 */
+    /* scatters */
     oxi_walk walk;
-    int split; /* scatters: the dim that tasks share out, and into how many parts; parts 1 = one task */
+    int split; /* the dim that tasks share out, and into how many parts */
     int64_t parts;
-    void (*add)(const struct oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
-                int64_t from_step);
+    bool add;
+    oxi_scatter_kernel scatter;
     ox_dtype dtype;
     double alpha;
 } oxi_index_job;
@@ -109,32 +123,37 @@ static void oxi_index_offsets(const oxi_index_job *job, const oxi_walk *w, const
     }
 }
 
-#define OXI_GATHER_RUN(type) \
+#define OXI_GATHER(type) \
     for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + at[i], sizeof(type));
+
+/* n elements of `bytes` bytes at from + at[i] to to, to_step bytes apart. */
+static void oxi_gather_elements(int64_t n, int64_t bytes, const char *from, const int64_t *at, char *to,
+                                int64_t to_step) {
+    if (bytes == 4) {
+        OXI_GATHER(uint32_t)
+    } else if (bytes == 2) {
+        OXI_GATHER(uint16_t)
+    } else if (bytes == 1) {
+        OXI_GATHER(uint8_t)
+    } else {
+        OXI_GATHER(uint64_t)
+    }
+}
 
 /* Operands: out, index, x. */
 static void oxi_gather_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     (void)lane;
     const oxi_index_job *job = (const oxi_index_job *)arg;
     int64_t at[OXI_INDEX_PIECE], bytes = w->bytes[0], to_step = w->step[0] * bytes;
-    const char *from = c->p[2];
     if (w->step[1] == 0) {
-        from += oxi_index_at(c->p[1], job->wide) * job->dim_step;
+        const char *from = c->p[2] + oxi_index_at(c->p[1], job->wide) * job->dim_step;
         oxi_copy_run(c->n, bytes, from, w->step[2] * bytes, c->p[0], to_step);
         return;
     }
     for (int64_t first = 0; first < c->n; first += OXI_INDEX_PIECE) {
         int64_t n = oxi_min_i64(c->n - first, OXI_INDEX_PIECE);
-        char *to = c->p[0] + first * to_step;
         oxi_index_offsets(job, w, c, first, n, at);
-        if (bytes == 4)
-            OXI_GATHER_RUN(uint32_t)
-        else if (bytes == 2)
-            OXI_GATHER_RUN(uint16_t)
-        else if (bytes == 1)
-            OXI_GATHER_RUN(uint8_t)
-        else
-            OXI_GATHER_RUN(uint64_t)
+        oxi_gather_elements(n, bytes, c->p[2], at, c->p[0] + first * to_step, to_step);
     }
 }
 
@@ -178,62 +197,98 @@ static ox_status oxi_index_select_run(const oxi_call *call) {
 
 /* ---- scatter, scatter_add, index_add ------------------------------------------------------------------- */
 
-#define OXI_ADD_RUN(type, sum)                                          \
-    for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) { \
-        type a, b;                                                      \
-        memcpy(&a, to, sizeof a);                                       \
-        memcpy(&b, from, sizeof b);                                     \
-        a = (type)(sum);                                                \
-        memcpy(to, &a, sizeof a);                                       \
+#define OXI_SCATTER(name, type, alpha_type, result)                                                  \
+    static void oxi_scatter_##name(const oxi_index_job *job, int64_t n, char *to, const int64_t *at, \
+                                   const char *from, int64_t from_step) {                            \
+        alpha_type alpha = (alpha_type)job->alpha;                                                   \
+        (void)alpha;                                                                                 \
+        for (int64_t i = 0; i < n; i++) {                                                            \
+            type a, b;                                                                               \
+            memcpy(&a, to + at[i], sizeof a);                                                        \
+            memcpy(&b, from + i * from_step, sizeof b);                                              \
+            a = (type)(result);                                                                      \
+            memcpy(to + at[i], &a, sizeof a);                                                        \
+        }                                                                                            \
     }
+OXI_SCATTER(1, uint8_t, int64_t, b)
+OXI_SCATTER(2, uint16_t, int64_t, b)
+OXI_SCATTER(4, uint32_t, int64_t, b)
+OXI_SCATTER(8, uint64_t, int64_t, b)
+OXI_SCATTER(add_f32, float, float, a + alpha * b)
+OXI_SCATTER(add_f64, double, double, a + alpha * b)
+OXI_SCATTER(add_i32, uint32_t, int64_t, a + (uint32_t)alpha * b)
+OXI_SCATTER(add_i64, uint64_t, int64_t, a + (uint64_t)alpha * b)
 
-static void oxi_add_run_f32(const oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
-                            int64_t from_step) {
-    float alpha = (float)job->alpha;
-    if (n >= 8 && to_step == 4 && from_step == 4)
-        oxi_cpu_kernels()->axpy_f32(n, alpha, (const float *)(const void *)from, (float *)(void *)to);
-    else
-        OXI_ADD_RUN(float, a + alpha * b)
-}
-
-static void oxi_add_run_f64(const oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
-                            int64_t from_step) {
-    OXI_ADD_RUN(double, a + job->alpha * b)
-}
-
-static void oxi_add_i32(const oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
-                        int64_t from_step) {
-    uint32_t alpha = (uint32_t)(int64_t)job->alpha;
-    OXI_ADD_RUN(uint32_t, a + alpha * b)
-}
-
-static void oxi_add_run_i64(const oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
-                            int64_t from_step) {
-    uint64_t alpha = (uint64_t)(int64_t)job->alpha;
-    OXI_ADD_RUN(uint64_t, a + alpha * b)
-}
-
-/* The other dtypes through their lane: floats round after each addition, integers wrap, bool is "or". */
-static void oxi_add_lane(const oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
-                         int64_t from_step) {
+/* The other dtypes through their lane, one after the other: floats round after each addition, integers wrap,
+ * bool is "or". */
+static void oxi_scatter_add_lane(const oxi_index_job *job, int64_t n, char *to, const int64_t *at,
+                                 const char *from, int64_t from_step) {
     const oxi_kernels *kernels = oxi_cpu_kernels();
     oxi_lane lane = oxi_lane_of(job->dtype);
-    int64_t bytes = oxi_dtype_bytes(job->dtype), lane_bytes = oxi_lane_bytes(lane);
-    double a[OXI_INDEX_PIECE], b[OXI_INDEX_PIECE];
-    oxi_index_job scale;
-    memset(&scale, 0, sizeof scale);
-    scale.alpha = job->alpha;
-    for (int64_t at = 0; at < n; at += OXI_INDEX_PIECE) {
-        int64_t part = oxi_min_i64(n - at, OXI_INDEX_PIECE);
-        kernels->load[job->dtype][lane](part, to + at * to_step, to_step / bytes, a);
-        kernels->load[job->dtype][lane](part, from + at * from_step, from_step / bytes, b);
+    oxi_load_kernel load = kernels->load[job->dtype][lane];
+    oxi_store_kernel store = kernels->store[job->dtype][lane];
+    static const int64_t halves[2] = {0, 4};
+    for (int64_t i = 0; i < n; i++) {
+        char a[8], b[8];
+        load(1, to + at[i], 1, a);
+        load(1, from + i * from_step, 1, b);
         if (lane == OXI_LANE_F32)
-            oxi_add_run_f32(&scale, part, (char *)a, lane_bytes, (const char *)b, lane_bytes);
+            oxi_scatter_add_f32(job, 1, a, halves, b, 4);
         else if (lane == OXI_LANE_C64)
-            oxi_add_run_f32(&scale, 2 * part, (char *)a, 4, (const char *)b, 4);
+            oxi_scatter_add_f32(job, 2, a, halves, b, 4);
         else
-            oxi_add_run_i64(&scale, part, (char *)a, lane_bytes, (const char *)b, lane_bytes);
-        kernels->store[job->dtype][lane](part, a, to + at * to_step, to_step / bytes);
+            oxi_scatter_add_i64(job, 1, a, halves, b, 8);
+        store(1, a, to + at[i], 1);
+    }
+}
+
+static oxi_scatter_kernel oxi_scatter_kernel_of(ox_dtype dtype, bool add) {
+    if (add) {
+        switch (dtype) {
+        case OX_F32: return oxi_scatter_add_f32;
+        case OX_F64: return oxi_scatter_add_f64;
+        case OX_I32:
+        case OX_U32: return oxi_scatter_add_i32;
+        case OX_I64:
+        case OX_U64: return oxi_scatter_add_i64;
+        default: return oxi_scatter_add_lane;
+        }
+    }
+    switch (oxi_dtype_bytes(dtype)) {
+    case 1: return oxi_scatter_1;
+    case 2: return oxi_scatter_2;
+    case 4: return oxi_scatter_4;
+    default: return oxi_scatter_8;
+    }
+}
+
+/* n elements to `to` on, all with the same index: no two of them meet. */
+static void oxi_scatter_row(const oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
+                            int64_t from_step) {
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t bytes = oxi_dtype_bytes(job->dtype), at[OXI_INDEX_PIECE];
+    bool narrow = job->scatter == oxi_scatter_add_lane && oxi_lane_of(job->dtype) == OXI_LANE_F32;
+    if (!job->add) {
+        oxi_copy_run(n, bytes, from, from_step, to, to_step);
+        return;
+    }
+    if (job->dtype == OX_F32 && to_step == 4 && from_step == 4) {
+        kernels->axpy_f32(n, (float)job->alpha, (const float *)(const void *)from, (float *)(void *)to);
+        return;
+    }
+    for (int64_t i = 0; i < OXI_INDEX_PIECE; i++) at[i] = i * to_step;
+    for (int64_t i = 0; i < n;
+         i += OXI_INDEX_PIECE, to += OXI_INDEX_PIECE * to_step, from += OXI_INDEX_PIECE * from_step) {
+        int64_t part = oxi_min_i64(n - i, OXI_INDEX_PIECE);
+        float a[OXI_INDEX_PIECE], b[OXI_INDEX_PIECE];
+        if (!narrow) {
+            job->scatter(job, part, to, at, from, from_step);
+            continue;
+        }
+        kernels->load[job->dtype][OXI_LANE_F32](part, to, to_step / bytes, a);
+        kernels->load[job->dtype][OXI_LANE_F32](part, from, from_step / bytes, b);
+        kernels->axpy_f32(part, (float)job->alpha, b, a);
+        kernels->store[job->dtype][OXI_LANE_F32](part, a, to, to_step / bytes);
     }
 }
 
@@ -242,22 +297,13 @@ static void oxi_scatter_piece(const oxi_index_job *job, const oxi_walk *w, const
     int64_t at[OXI_INDEX_PIECE], bytes = w->bytes[0], from_step = w->step[2] * bytes;
     if (w->step[1] == 0) {
         char *to = c->p[0] + oxi_index_at(c->p[1], job->wide) * job->dim_step;
-        if (job->add)
-            job->add(job, c->n, to, w->step[0] * bytes, c->p[2], from_step);
-        else
-            oxi_copy_run(c->n, bytes, c->p[2], from_step, to, w->step[0] * bytes);
+        oxi_scatter_row(job, c->n, to, w->step[0] * bytes, c->p[2], from_step);
         return;
     }
     for (int64_t first = 0; first < c->n; first += OXI_INDEX_PIECE) {
         int64_t n = oxi_min_i64(c->n - first, OXI_INDEX_PIECE);
-        const char *from = c->p[2] + first * from_step;
         oxi_index_offsets(job, w, c, first, n, at);
-        for (int64_t i = 0; i < n; i++) {
-            if (job->add)
-                job->add(job, 1, c->p[0] + at[i], bytes, from + i * from_step, bytes);
-            else
-                oxi_copy_run(1, bytes, from + i * from_step, bytes, c->p[0] + at[i], bytes);
-        }
+        job->scatter(job, n, c->p[0], at, c->p[2] + first * from_step, from_step);
     }
 }
 
@@ -276,23 +322,22 @@ static void oxi_scatter_task(void *arg, int64_t index, int lane) {
         oxi_scatter_piece(job, &w, &c);
 }
 
-/* The largest dim but `dim`, in parts of at least OXI_INDEX_GRAIN elements that do not share a cache line. */
+/* The largest dim but `dim`, in parts of at least OXI_INDEX_GRAIN elements and, side by side, 256 bytes. */
 static void oxi_scatter_split(oxi_index_job *job, int dim) {
     const oxi_walk *w = &job->walk;
-    int64_t total = 1;
+    int64_t total = 1, most;
     job->split = dim ? 0 : w->ndim - 1;
     for (int d = 0; d < w->ndim; d++) {
         total *= w->shape[d];
         if (d != dim && w->shape[d] > w->shape[job->split]) job->split = d;
     }
-    job->parts = total / OXI_INDEX_GRAIN;
-    int64_t most = job->split == dim ? 1 : w->shape[job->split];
-    if (llabs(w->stride[0][job->split]) * w->bytes[0] < 64) most = most * w->bytes[0] / 64;
-    if (job->parts > most) job->parts = most;
+    most = job->split == dim ? 1 : w->shape[job->split];
+    if (llabs(w->stride[0][job->split]) * w->bytes[0] < 64) most = most * w->bytes[0] / 256;
+    job->parts = oxi_min_i64(total / OXI_INDEX_GRAIN, most);
     if (job->parts < 1) job->parts = 1;
 }
 
-/* out = in[0], then moved or added to; add NULL = scatter. */
+/* out = in[0], then moved to or added to. */
 static ox_status oxi_scatter_walk(const oxi_call *call, const ox_tensor *index, const int64_t *index_stride,
                                   const ox_tensor *source, bool add, double alpha) {
     ox_tensor out = oxi_at_least_1d(call->out[0]);
@@ -305,15 +350,8 @@ static ox_status oxi_scatter_walk(const oxi_call *call, const ox_tensor *index, 
     job.indexed = 0;
     job.dtype = out.dtype;
     job.alpha = alpha;
-    if (add) {
-        bool wide_int = out.dtype == OX_I64 || out.dtype == OX_U64,
-             int32 = out.dtype == OX_I32 || out.dtype == OX_U32;
-        job.add = out.dtype == OX_F32   ? oxi_add_run_f32
-                  : out.dtype == OX_F64 ? oxi_add_run_f64
-                  : wide_int            ? oxi_add_run_i64
-                  : int32               ? oxi_add_i32
-                                        : oxi_add_lane;
-    }
+    job.add = add;
+    job.scatter = oxi_scatter_kernel_of(out.dtype, add);
     for (int d = 0; d < out.ndim; d++) out_stride[d] = d == dim ? 0 : out.stride[d];
     ox_status status = oxi_cpu_copy_strided(call->in[0], call->out[0]);
     if (status != OX_OK) return status;
@@ -476,12 +514,25 @@ static void oxi_select_truth(const oxi_select *job, const oxi_walk *w, const oxi
         oxi_copy_run(c->n, 1, c->p[0], w->step[0], (char *)truth, 1);
 }
 
-static void oxi_write_coordinates(const ox_tensor *x, const ox_tensor *out, int64_t row, int64_t position) {
-    char *to = oxi_ptr(out) + row * out->stride[0] * (int64_t)sizeof(int64_t);
-    for (int d = x->ndim - 1; d >= 0; d--) {
-        int64_t coordinate = position % x->shape[d];
-        position /= x->shape[d];
-        memcpy(to + d * out->stride[1] * (int64_t)sizeof coordinate, &coordinate, sizeof coordinate);
+/* Rows `place` on of nonzero's result: coordinates of positions first + chosen[i], which go up. */
+static void oxi_write_coordinates(const oxi_select *job, int64_t place, int64_t first, const int64_t *chosen,
+                                  int64_t n) {
+    const ox_tensor *x = job->x, *out = job->out;
+    int64_t at[OX_MAX_DIMS] = {0}, before = -1, row_step = out->stride[0] * 8, step = out->stride[1] * 8;
+    int last = x->ndim - 1;
+    char *to = oxi_ptr(out) + place * row_step;
+    for (int64_t i = 0; last >= 0 && i < n; i++, to += row_step) {
+        int64_t position = first + chosen[i];
+        if (before >= 0) at[last] += position - before;
+        if (before < 0 || at[last] >= x->shape[last]) { /* another row: from the start */
+            int64_t rest = position;
+            for (int d = last; d >= 0; d--) {
+                at[d] = rest % x->shape[d];
+                rest /= x->shape[d];
+            }
+        }
+        before = position;
+        for (int d = 0; d <= last; d++) memcpy(to + d * step, &at[d], sizeof at[d]);
     }
 }
 
@@ -489,24 +540,26 @@ static void oxi_select_task(void *arg, int64_t index, int lane) {
     (void)lane;
     oxi_select *job = (oxi_select *)arg;
     const oxi_walk *w = &job->walk;
-    int64_t first = index * OXI_INDEX_GRAIN, count = w->numel - first,
-            place = job->write ? job->counts[index] : 0;
+    int64_t first = index * OXI_INDEX_GRAIN, count = oxi_min_i64(w->numel - first, OXI_INDEX_GRAIN);
+    int64_t place = job->write ? job->counts[index] : 0;
     uint8_t truth[OXI_COPY_PIECE];
+    int64_t chosen[OXI_COPY_PIECE + 1];
     oxi_cursor c;
-    if (count > OXI_INDEX_GRAIN) count = OXI_INDEX_GRAIN;
     for (oxi_walk_seek(w, &c, first, count, OXI_COPY_PIECE); c.n; oxi_walk_next(w, &c)) {
+        int64_t n = 0;
         oxi_select_truth(job, w, &c, truth);
-        for (int64_t i = 0; i < c.n; i++) {
-            if (!truth[i]) continue;
-            if (job->write && w->operands == 1) {
-                oxi_write_coordinates(job->x, job->out, place, c.position + i);
-            } else if (job->write) {
-                int64_t bytes = w->bytes[1];
-                memcpy(oxi_ptr(job->out) + place * job->out->stride[0] * bytes,
-                       c.p[1] + i * w->step[1] * bytes, (size_t)bytes);
-            }
-            place++;
+        for (int64_t i = 0; i < c.n; i++) { /* without a branch: the numbers are anybody's guess */
+            chosen[n] = i;
+            n += truth[i] != 0;
         }
+        if (job->write && w->operands == 1) {
+            oxi_write_coordinates(job, place, c.position, chosen, n);
+        } else if (job->write) {
+            int64_t bytes = w->bytes[1], step = job->out->stride[0] * bytes;
+            for (int64_t i = 0; i < n; i++) chosen[i] *= w->step[1] * bytes;
+            oxi_gather_elements(n, bytes, c.p[1], chosen, oxi_ptr(job->out) + place * step, step);
+        }
+        place += n;
     }
     if (!job->write) job->counts[index] = place;
 }
