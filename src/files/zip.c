@@ -37,7 +37,7 @@ typedef struct oxi_huffman {
 
 typedef struct oxi_inflate_state {
     const unsigned char *in, *in_end;
-    uint64_t bits; /* bit_count bits not yet used, the next one lowest */
+    uint64_t bits; /* at least bit_count bits not yet used, the next one lowest */
     int bit_count;
     int missing; /* zero bytes made up beyond the end: real ones must never be needed */
     unsigned char *out;
@@ -48,6 +48,12 @@ typedef struct oxi_inflate_state {
 
 /* Makes at least 32 bits available; beyond the end they are 0 and counted. */
 static void oxi_inflate_fill(oxi_inflate_state *s) {
+    if (s->in_end - s->in >= 8) { /* bits beyond bit_count are set early, and again to the same values */
+        s->bits |= oxi_read_u64(s->in) << s->bit_count;
+        s->in += (63 - s->bit_count) >> 3;
+        s->bit_count |= 56;
+        return;
+    }
     while (s->bit_count <= 56) {
         if (s->in < s->in_end)
             s->bits |= (uint64_t)*s->in++ << s->bit_count;
