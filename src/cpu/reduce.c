@@ -120,7 +120,10 @@ static oxi_lane oxi_reduce_results(const oxi_reduce *r, oxi_partial *p, int64_t 
     case OXI_OP_logsumexp:
         for (int64_t i = 0; i < n; i++) x[i] = log(b[i]) + oxi_exp_shift(x[i]);
         return OXI_LANE_F64;
-    case OXI_OP_norm: oxi_reduce_norms(r, p, n); return OXI_LANE_F64;
+    case OXI_OP_norm:
+        if (r->kind == OXI_REDUCE_MAX || r->kind == OXI_REDUCE_MIN) return r->lane;
+        oxi_reduce_norms(r, p, n);
+        return OXI_LANE_F64;
     case OXI_OP_all:
         for (int64_t i = 0; i < n; i++) whole[i] = whole[i] == p->count;
         return OXI_LANE_I64;

@@ -331,6 +331,13 @@ static void oxi_row_line(const oxi_row *r, const oxi_walk *line, char *scratch) 
     }
 }
 
+/* Asks for the next row of x while this one is worked on: hardware stops at the ends of pages. */
+static void oxi_row_prefetch(const oxi_reduce *m, const oxi_walk *line) {
+    const char *next = line->base[OXI_ROW_X] + m->kept.step[OXI_ROW_X] * m->kept.bytes[OXI_ROW_X];
+    int64_t bytes = oxi_min_i64(line->numel * m->kept.bytes[OXI_ROW_X], OXI_ROW_CACHED);
+    for (int64_t at = 0; at < bytes; at += 64) OXI_PREFETCH_READ(next + at);
+}
+
 static void oxi_row_task(void *arg, int64_t index, int lane) {
     const oxi_row *r = (const oxi_row *)arg;
     const oxi_reduce *m = &r->measure;
@@ -342,6 +349,7 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
     for (; c.n; oxi_walk_next(&m->kept, &c)) {
         for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
             oxi_row_place_line(r, &c, i, &line);
+            if (r->flat && i + 1 < c.n) oxi_row_prefetch(m, &line);
             if (m->by_columns)
                 oxi_row_tile(r, &line, c.n, scratch);
             else

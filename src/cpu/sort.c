@@ -3,10 +3,12 @@
  * Keys are sorted by radix (stable), or the best k are kept in a heap. Called by the CPU device. */
 
 #define OXI_SORT_BLOCK 512
+#define OXI_SORT_STRIP 64
 #define OXI_SORT_SMALL 40    /* up to here insertion is faster than radix */
 #define OXI_SORT_GRAIN 16384 /* elements of a task */
 
 typedef struct oxi_sort {
+    const oxi_kernels *kernels;
     oxi_lane lane;
     oxi_load_kernel load;
     bool packed; /* keys hold 32 bits of order above 32 bits of place */
@@ -28,39 +30,44 @@ typedef struct oxi_sort_items {
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */
 
-/* Bits of a float in ascending order: zeros are equal, NaNs are equal and largest. */
+/* Bits of a float in ascending order: zeros are equal, NaNs are equal and largest. Without branches. */
 static uint32_t oxi_order_f32(float x) {
-    uint32_t bits;
-    if (x != x) return UINT32_MAX;
-    if (x == 0) return 0x80000000u;
+    const uint32_t sign = (uint32_t)1 << 31;
+    uint32_t bits, order;
     memcpy(&bits, &x, sizeof bits);
-    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+    order = bits ^ (((uint32_t)0 - (bits >> 31)) | sign);
+    order = x == 0 ? sign : order;
+    return x != x ? UINT32_MAX : order;
 }
 
 static uint64_t oxi_order_f64(double x) {
     const uint64_t sign = (uint64_t)1 << 63;
-    uint64_t bits;
-    if (x != x) return UINT64_MAX;
-    if (x == 0) return sign;
+    uint64_t bits, order;
     memcpy(&bits, &x, sizeof bits);
-    return bits & sign ? ~bits : bits | sign;
+    order = bits ^ (((uint64_t)0 - (bits >> 63)) | sign);
+    order = x == 0 ? sign : order;
+    return x != x ? UINT64_MAX : order;
 }
 
-static uint64_t oxi_order_of(const oxi_sort *s, const void *numbers, int64_t i) {
-    uint64_t sign = !s->is_signed ? 0 : s->packed ? 0x80000000u : (uint64_t)1 << 63;
-    if (s->lane == OXI_LANE_F32) return oxi_order_f32(((const float *)numbers)[i]);
-    if (s->lane == OXI_LANE_F64) return oxi_order_f64(((const double *)numbers)[i]);
-    return ((const uint64_t *)numbers)[i] ^ sign;
-}
-
-/* Keys of elements [first, first + n) of a line, n at most OXI_SORT_BLOCK. */
-static void oxi_sort_keys(const oxi_sort *s, const char *x, int64_t first, int64_t n, uint64_t *keys) {
-    uint64_t numbers[OXI_SORT_BLOCK];
-    s->load(n, x + first * s->step[0] * s->others.bytes[0], s->step[0], numbers);
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t key = oxi_order_of(s, numbers, i) ^ s->flip;
-        keys[i] = s->packed ? key << 32 | (uint64_t)(first + i) : key;
+/* Numbers of the lane in the order that is wanted, smallest first. */
+static void oxi_sort_orders(const oxi_sort *s, const void *numbers, int64_t n, uint64_t *orders) {
+    uint64_t sign = s->is_signed ? (uint64_t)1 << (s->packed ? 31 : 63) : 0, flip = s->flip ^ sign;
+    uint64_t kept = s->packed ? UINT32_MAX : UINT64_MAX;
+    if (s->lane == OXI_LANE_F32) {
+        for (int64_t i = 0; i < n; i++) orders[i] = oxi_order_f32(((const float *)numbers)[i]) ^ s->flip;
+    } else if (s->lane == OXI_LANE_F64) {
+        for (int64_t i = 0; i < n; i++) orders[i] = oxi_order_f64(((const double *)numbers)[i]) ^ s->flip;
+    } else {
+        for (int64_t i = 0; i < n; i++) orders[i] = (((const uint64_t *)numbers)[i] ^ flip) & kept;
     }
+}
+
+static void oxi_sort_load(const oxi_sort *s, const char *x, int64_t first, int64_t n, void *numbers) {
+    s->load(n, x + first * s->step[0] * s->others.bytes[0], s->step[0], numbers);
+}
+
+static uint64_t oxi_sort_key(const oxi_sort *s, uint64_t order, int64_t place) {
+    return s->packed ? order << 32 | (uint64_t)place : order;
 }
 
 /* ---- the whole line, stable ---------------------------------------------------------------------------- */
@@ -114,9 +121,13 @@ static oxi_sort_items oxi_sort_radix(oxi_sort_items items, oxi_sort_items other,
 
 static oxi_sort_items oxi_sort_line(const oxi_sort *s, const char *x, oxi_sort_items items,
                                     oxi_sort_items other) {
+    uint64_t numbers[OXI_SORT_BLOCK];
     for (int64_t first = 0, n; first < s->size; first += n) {
+        uint64_t *keys = items.keys + first;
         n = oxi_min_i64(s->size - first, OXI_SORT_BLOCK);
-        oxi_sort_keys(s, x, first, n, items.keys + first);
+        oxi_sort_load(s, x, first, n, numbers);
+        oxi_sort_orders(s, numbers, n, keys);
+        for (int64_t i = 0; i < n; i++) keys[i] = oxi_sort_key(s, keys[i], first + i);
     }
     for (int64_t i = 0; items.places && i < s->size; i++) items.places[i] = i;
     if (s->size > OXI_SORT_SMALL) return oxi_sort_radix(items, other, s->size);
@@ -151,25 +162,48 @@ static void oxi_sort_sift(oxi_sort_items heap, int64_t n, int64_t i) {
     }
 }
 
+/* Whether none of n f32 numbers can be among the best, seen at the speed of a row's extreme. */
+static bool oxi_sort_none(const oxi_sort *s, const float *numbers, int64_t n, uint64_t worst) {
+    float extreme = s->flip ? s->kernels->row_max(n, numbers) : s->kernels->row_min(n, numbers);
+    return extreme == extreme && (oxi_order_f32(extreme) ^ s->flip) >= worst;
+}
+
+/* Puts elements [first, first + n) of the line, loaded as `numbers`, among the best `filled` so far. */
+static int64_t oxi_sort_offer(const oxi_sort *s, const void *numbers, int64_t first, int64_t n,
+                              oxi_sort_items heap, int64_t filled) {
+    uint64_t orders[OXI_SORT_STRIP],
+        worst = filled == s->count ? heap.keys[0] >> (s->packed ? 32 : 0) : UINT64_MAX;
+    if (filled == s->count && s->lane == OXI_LANE_F32) {
+        if (oxi_sort_none(s, (const float *)numbers, n, worst)) return filled;
+    }
+    oxi_sort_orders(s, numbers, n, orders);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t slot = filled < s->count ? filled : 0;
+        if (filled == s->count && orders[i] >= worst) continue; /* an equal one comes from a later place */
+        heap.keys[slot] = oxi_sort_key(s, orders[i], first + i);
+        if (heap.places) heap.places[slot] = first + i;
+        if (filled == s->count) {
+            oxi_sort_sift(heap, s->count, 0);
+        } else if (++filled == s->count) {
+            for (int64_t root = filled / 2; root-- > 0;) oxi_sort_sift(heap, filled, root);
+        }
+        if (filled == s->count) worst = heap.keys[0] >> (s->packed ? 32 : 0);
+    }
+    return filled;
+}
+
 static void oxi_sort_best(const oxi_sort *s, const char *x, oxi_sort_items heap) {
-    uint64_t keys[OXI_SORT_BLOCK];
-    int64_t k = s->count, filled = 0;
+    uint64_t numbers[OXI_SORT_BLOCK];
+    int64_t filled = 0, bytes = oxi_lane_bytes(s->lane);
     for (int64_t first = 0, n; first < s->size; first += n) {
         n = oxi_min_i64(s->size - first, OXI_SORT_BLOCK);
-        oxi_sort_keys(s, x, first, n, keys);
-        for (int64_t i = 0; i < n; i++) {
-            int64_t slot = filled < k ? filled : 0;
-            if (filled == k && keys[i] >= heap.keys[0]) continue; /* an equal key comes from a later place */
-            heap.keys[slot] = keys[i];
-            if (heap.places) heap.places[slot] = first + i;
-            if (filled == k)
-                oxi_sort_sift(heap, k, 0);
-            else if (++filled == k) {
-                for (int64_t root = k / 2; root-- > 0;) oxi_sort_sift(heap, k, root);
-            }
+        oxi_sort_load(s, x, first, n, numbers);
+        for (int64_t at = 0; at < n; at += OXI_SORT_STRIP) {
+            filled = oxi_sort_offer(s, (const char *)numbers + at * bytes, first + at,
+                                    oxi_min_i64(n - at, OXI_SORT_STRIP), heap, filled);
         }
     }
-    for (int64_t n = k; n > 1; n--) {
+    for (int64_t n = s->count; n > 1; n--) {
         oxi_sort_swap(heap, 0, n - 1);
         oxi_sort_sift(heap, n - 1, 0);
     }
@@ -277,7 +311,8 @@ static OXI_UNUSED ox_status oxi_cpu_sort(const oxi_call *call) {
     oxi_sort s;
     memset(&s, 0, sizeof s);
     s.lane = oxi_lane_of(dtype);
-    s.load = oxi_cpu_kernels()->load[dtype][s.lane];
+    s.kernels = oxi_cpu_kernels();
+    s.load = s.kernels->load[dtype][s.lane];
     s.is_signed = dtype == OX_I8 || dtype == OX_I16 || dtype == OX_I32 || dtype == OX_I64;
     oxi_sort_split(&s, call);
     if (s.count == 0 || s.others.numel == 0) return OX_OK;
