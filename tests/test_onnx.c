@@ -511,6 +511,33 @@ static bool map_Attention(onnx_case *c) {
     return give(c, c->in[0]->ndim == 3 ? ox_flatten(ox_transpose(y, 1, 2), 2, 3) : y);
 }
 
+static bool map_FlexAttention(onnx_case *c) {
+    return c->in_count == 3 && json_count(c->attributes) == 0 && give(c, ox_scaled_dot_product_attention(c->in[0], c->in[1], c->in[2], NULL));
+}
+
+/* Scale or zero point: a number, or one a place along `axis` (default 1). */
+static ox_tensor *along_axis(const onnx_case *c, ox_tensor *t, const ox_tensor *x) {
+    ox_shape shape = ox_shape_from(0, NULL);
+    if (!t || ox_numel(t) == 1) return t ? ox_reshape(ox_cast(t, OX_F32), OX_NO_DIMS) : ox_zeros(OX_NO_DIMS, OX_F32);
+    for (int d = 0; d < x->ndim; d++) shape.dim[shape.ndim++] = d == wrap(attr_int(c, "axis", 1), x->ndim) ? x->shape[d] : 1;
+    return ox_view(ox_cast(t, OX_F32), shape);
+}
+static ox_tensor *dequantized(const onnx_case *c, ox_tensor *x, ox_tensor *scale, ox_tensor *zero) {
+    return ox_mul(ox_sub(ox_cast(x, OX_F32), along_axis(c, zero, x)), along_axis(c, scale, x));
+}
+static ox_tensor *quantized(const onnx_case *c, ox_tensor *x, ox_tensor *scale, ox_tensor *zero) {
+    ox_tensor *y = ox_div(x, along_axis(c, scale, x));
+    if (!is_integral(zero->dtype)) return ox_cast(ox_add(y, along_axis(c, zero, x)), zero->dtype);
+    int bits = 8 * (int)width_of(zero->dtype), low = is_signed_int(zero->dtype) ? -(1 << (bits - 1)) : 0;
+    return ox_cast(ox_clamp(ox_add(ox_round(y), along_axis(c, zero, x)), low, low + (1 << bits) - 1), zero->dtype);
+}
+static bool map_DequantizeLinear(onnx_case *c) { return give(c, dequantized(c, c->in[0], c->in[1], c->in[2])); }
+static bool map_QuantizeLinear(onnx_case *c) { return c->in[2] && give(c, quantized(c, c->in[0], c->in[1], c->in[2])); }
+static bool map_QLinearMatMul(onnx_case *c) {
+    ox_tensor *a = dequantized(c, c->in[0], c->in[1], c->in[2]), *b = dequantized(c, c->in[3], c->in[4], c->in[5]);
+    return give(c, quantized(c, ox_matmul(a, b), c->in[6], c->in[7]));
+}
+
 /* x1 cos - x2 sin, x2 cos + x1 sin, on halves or on even and odd elements. */
 static bool map_RotaryEmbedding(onnx_case *c) {
     int heads = attr_int(c, "num_heads", 0);
@@ -539,11 +566,11 @@ static bool map_RotaryEmbedding(onnx_case *c) {
 #define OPERATORS(X) \
     X(Abs) X(Acos) X(Add) X(And) X(ArgMax) X(ArgMin) X(Asin) X(Asinh) X(Atan) X(Atanh) X(Attention) X(BatchNormalization) X(BitCast) \
     X(BitShift) X(BitwiseAnd) X(BitwiseNot) X(BitwiseOr) X(BitwiseXor) X(BlackmanWindow) X(Cast) X(CastLike) X(Celu) X(Clip) X(Compress) \
-    X(Concat) X(ConstantOfShape) X(CumProd) X(CumSum) X(Div) X(Dropout) X(Einsum) X(Elu) X(Equal) X(Erf) X(Exp) X(Expand) X(EyeLike) \
+    X(Concat) X(ConstantOfShape) X(CumProd) X(CumSum) X(DequantizeLinear) X(Div) X(Dropout) X(Einsum) X(Elu) X(Equal) X(Erf) X(Exp) X(Expand) X(EyeLike) \
     X(Flatten) X(Floor) X(Gather) X(GatherElements) X(GatherND) X(Gelu) X(Gemm) X(GlobalAveragePool) X(GlobalMaxPool) X(Greater) \
     X(GreaterOrEqual) X(HammingWindow) X(HannWindow) X(HardSigmoid) X(Hardmax) X(Identity) X(IsInf) X(IsNaN) X(LayerNormalization) \
     X(LeakyRelu) X(Less) X(LessOrEqual) X(Log) X(LogSoftmax) X(LpNormalization) X(MatMul) X(Max) X(Mean) X(Min) X(Mish) X(Mod) X(Mul) \
-    X(Neg) X(Not) X(OneHot) X(Or) X(PRelu) X(Pad) X(Pow) X(RMSNormalization) X(Range) X(Reciprocal) X(ReduceL1) X(ReduceL2) \
+    X(Neg) X(Not) X(OneHot) X(Or) X(PRelu) X(Pad) X(Pow) X(QLinearMatMul) X(QuantizeLinear) X(RMSNormalization) X(Range) X(Reciprocal) X(ReduceL1) X(ReduceL2) \
     X(ReduceLogSum) X(ReduceLogSumExp) X(ReduceMax) X(ReduceMean) X(ReduceMin) X(ReduceProd) X(ReduceSum) X(ReduceSumSquare) X(Reshape) \
     X(ReverseSequence) X(RotaryEmbedding) X(ScatterElements) X(ScatterND) X(Selu) X(Shape) X(Shrink) X(Sigmoid) X(Sin) X(Size) X(Slice) \
     X(Softmax) X(Softsign) X(SpaceToDepth) X(Split) X(Sqrt) X(Squeeze) X(Sub) X(Sum) X(SwiGLU) X(Tan) X(Tanh) X(TensorScatter) X(TopK) \
@@ -556,6 +583,7 @@ static const struct {
     OPERATORS(ROW)
 #undef ROW
     {"Scatter", map_ScatterElements},
+    {"FlexAttention", map_FlexAttention},          /* without its optional score functions */
 };
 
 static mapping mapping_of(const char *op) {
