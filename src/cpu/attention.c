@@ -5,6 +5,7 @@
 enum {
     OXI_ATTENTION_FEW_ROWS = 8,    /* up to this many queries a kv head: dot products, keys in chunks */
     OXI_ATTENTION_CHUNK = 512,     /* keys of a chunk then */
+    OXI_ATTENTION_BAND = 32,       /* keys that all queries of a chunk meet before the next */
     OXI_ATTENTION_TILE_ROWS = 256, /* most queries of a tile */
     OXI_ATTENTION_TILE_KEYS = 256, /* most keys of a tile */
     OXI_ATTENTION_TASKS = 64       /* fewer tiles than this are cut along the keys as well */
@@ -339,31 +340,19 @@ static void oxi_attention_tile_task(void *arg, int64_t index, int lane) {
 
 /* ---- few rows: a token at a time ----------------------------------------------------------------------- */
 
-/* q k for the rows of a kv head: 16-bit keys are widened on the way. scratch: [depth]. */
-static void oxi_attention_key(const oxi_attention *job, const char *k, const float *q, float *scores,
-                              float *stage) {
-    const oxi_kernels *kernels = job->kernels;
-    ox_dtype dtype = job->k.t->dtype;
-    int64_t depth = job->depth;
-    const float *key = (const float *)(const void *)k;
-    if (job->k.column != 1 || (dtype != OX_F32 && (job->rows > 1 || (dtype != OX_F16 && dtype != OX_BF16)))) {
-        kernels->load[dtype][OXI_LANE_F32](depth, k, job->k.column, stage);
-        key = stage;
-        dtype = OX_F32;
-    }
-    for (int64_t r = 0; r < job->rows; r++, q += depth) {
-        float *score = scores + r * OXI_ATTENTION_CHUNK;
-        if (dtype == OX_F16)
-            *score = kernels->dot_f16(depth, (const uint16_t *)(const void *)k, q);
-        else if (dtype == OX_BF16)
-            *score = kernels->dot_bf16(depth, (const uint16_t *)(const void *)k, q);
-        else
-            *score = kernels->dot_f32(depth, key, q);
-    }
+/* Some rows of k or v as the kernels take them: as they are, or widened into stage. */
+static const void *oxi_attention_rows(const oxi_attention *job, const oxi_attention_side *side,
+                                      const char *data, int64_t n, int64_t columns, float *stage,
+                                      ox_dtype *dtype, int64_t *step) {
+    *dtype = side->t->dtype;
+    *step = side->row;
+    if (side->column == 1 && job->kernels->attention_dots[*dtype]) return data;
+    *dtype = OX_F32;
+    return oxi_attention_widen(job, side, data, n, columns, stage, step);
 }
 
 /* Task: all rows of a kv head against a chunk of keys, which are read once. Scratch: q [rows][depth], out
- * [rows][value_depth], scores [rows][CHUNK], a stage. */
+ * [rows][value_depth], scores [rows][CHUNK], a stage [BAND][depth or value_depth]. */
 static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
     const oxi_attention *job = (const oxi_attention *)arg;
     const oxi_kernels *kernels = job->kernels;
@@ -387,8 +376,15 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
     kernels->row_scale(rows * depth, q, job->scale, q);
     memset(out, 0, (size_t)(rows * value_depth) * sizeof(float));
     float max[OXI_ATTENTION_FEW_ROWS], sum[OXI_ATTENTION_FEW_ROWS];
-    for (int64_t t = first; t < end; t++)
-        oxi_attention_key(job, k + t * job->k.row * job->k.bytes, q, scores + t - first, stage);
+    ox_dtype dtype;
+    for (int64_t t = first; t < end; t += OXI_ATTENTION_BAND) {
+        int64_t n = oxi_min_i64(end - t, OXI_ATTENTION_BAND);
+        const char *from = k + t * job->k.row * job->k.bytes;
+        const void *band = oxi_attention_rows(job, &job->k, from, n, depth, stage, &dtype, &step);
+        for (int64_t r = 0; r < rows; r++)
+            kernels->attention_dots[dtype](n, depth, q + r * depth, band, step,
+                                           scores + r * OXI_ATTENTION_CHUNK + t - first);
+    }
     for (int64_t r = 0; r < rows; r++) {
         float *row = scores + r * OXI_ATTENTION_CHUNK;
         max[r] = -INFINITY;
@@ -399,12 +395,13 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
         max[r] = kernels->row_max(end - first, row);
         sum[r] = (float)kernels->row_exp_sum(end - first, row, max[r] == -INFINITY ? 0 : max[r], row);
     }
-    for (int64_t t = first; t < end; t++) {
-        const float *value = oxi_attention_widen(job, &job->v, v + t * job->v.row * job->v.bytes, 1,
-                                                 value_depth, stage, &step);
+    for (int64_t t = first; t < end; t += OXI_ATTENTION_BAND) {
+        int64_t n = oxi_min_i64(end - t, OXI_ATTENTION_BAND);
+        const char *from = v + t * job->v.row * job->v.bytes;
+        const void *band = oxi_attention_rows(job, &job->v, from, n, value_depth, stage, &dtype, &step);
         for (int64_t r = 0; r < rows; r++)
-            kernels->axpy_f32(value_depth, scores[r * OXI_ATTENTION_CHUNK + t - first], value,
-                              out + r * value_depth);
+            kernels->attention_mix[dtype](n, value_depth, scores + r * OXI_ATTENTION_CHUNK + t - first, band,
+                                          step, out + r * value_depth);
     }
     for (int64_t r = 0; r < rows; r++)
         oxi_attention_emit(job, unit, 0, chunk, r, max[r], sum[r], out + r * value_depth);
@@ -562,7 +559,8 @@ static ox_status oxi_cpu_attention(const oxi_call *call) {
     oxi_attention_cut(&job);
     int64_t count = job.batches * job.kv_heads * job.tiles * job.chunks;
     if (job.rows <= OXI_ATTENTION_FEW_ROWS) {
-        size_t numbers = (size_t)job.rows * (depth + value_depth + OXI_ATTENTION_CHUNK) + widest;
+        size_t numbers =
+            (size_t)job.rows * (depth + value_depth + OXI_ATTENTION_CHUNK) + OXI_ATTENTION_BAND * widest;
         return oxi_attention_run(&job, count, oxi_attention_few_task, numbers, sizeof(float));
     }
     oxi_attention_tile tile;

@@ -83,6 +83,12 @@ typedef struct oxi_kernels {
      * multiplication of x [rows][nr] */
     void (*attention_softmax)(int64_t keys, float *scores, float *max, float *sum, float *rescale);
     void (*attention_rescale)(int64_t rows, const float *factor, float *x);
+    /* attention of a query: scores[key] = q . k[key], and out += sum of weights[key] v[key]; rows of k and v are step
+     * elements apart, of dtype f32, f16 or bf16 (NULL for others) */
+    void (*attention_dots[OX_DTYPE_COUNT])(int64_t keys, int64_t depth, const float *q, const void *k,
+                                           int64_t step, float *scores);
+    void (*attention_mix[OX_DTYPE_COUNT])(int64_t keys, int64_t depth, const float *weights, const void *v,
+                                          int64_t step, float *out);
     /* block types: expands `n` elements (a multiple of the block) exactly */
     void (*expand[OX_DTYPE_COUNT])(int64_t n, const void *blocks, float *out);
     /* quantised activations: q8 of n floats (n a multiple of 32), then rows of blocks against it */
