@@ -402,14 +402,17 @@ OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device);
 typedef struct ox_scope { struct oxi_scope *scope; bool open; } ox_scope;
 OX_API ox_scope ox_scope_begin(void);
 OX_API void ox_scope_end(ox_scope *scope);                     /* ends scopes inside it as well */
+/* Named after its line, so that a scope within a scope hides nothing. */
+#define OX_SCOPE OXI_SCOPE_NAMED(OXI_PASTE(oxi_scope_at_, __LINE__))
 #if defined(__GNUC__) || defined(__clang__)
-#define OX_SCOPE                                                                            \
-    for (ox_scope oxi_this_scope __attribute__((cleanup(ox_scope_end))) = ox_scope_begin(); \
-         oxi_this_scope.open; ox_scope_end(&oxi_this_scope))
+#define OXI_SCOPE_NAMED(name)                                                               \
+    for (ox_scope name __attribute__((cleanup(ox_scope_end))) = ox_scope_begin(); name.open; \
+         ox_scope_end(&name))
 #else
-#define OX_SCOPE \
-    for (ox_scope oxi_this_scope = ox_scope_begin(); oxi_this_scope.open; ox_scope_end(&oxi_this_scope))
+#define OXI_SCOPE_NAMED(name) for (ox_scope name = ox_scope_begin(); name.open; ox_scope_end(&name))
 #endif
+#define OXI_PASTE(a, b) OXI_PASTE_NOW(a, b)
+#define OXI_PASTE_NOW(a, b) a##b
 /* Hands t to the scope outside the innermost one (to the caller if there is none); returns t. */
 OX_API ox_tensor *ox_keep(ox_tensor *t);
 /* One more reference, which the caller owns and gives back with ox_release; returns t. NULL is allowed in
@@ -910,7 +913,9 @@ typedef struct ox_file ox_file;
 
 /* ox_open - opens a file and reads its directory, not its tensors. The format is told by the content; a
  * path to "x.safetensors.index.json" or to a folder that holds one opens all shards. device NULL = CPU.
- * errors    NULL: OX_ERR_IO, OX_ERR_FORMAT, OX_ERR_NOMEM. untrusted input: yes */
+ * memory    the caller's share, given back by ox_close; the file must not be shortened while it is open
+ * errors    NULL: OX_ERR_IO, OX_ERR_FORMAT, OX_ERR_NOMEM; OX_ERR_UNSUPPORTED well-formed, but a version or
+ *           type that is not read; OX_ERR_NOT_FOUND a folder with nothing to open. untrusted input: yes */
 OX_API ox_file *ox_open(const char *path, ox_device *device);
 OX_API void ox_close(ox_file *file);                                   /* tensors taken from it live on */
 OX_API const char *ox_file_format(const ox_file *file); /* "gguf", "safetensors", "npy", "npz" */
@@ -920,20 +925,21 @@ OX_API int64_t ox_file_count(const ox_file *file);
 OX_API const char *ox_file_name(const ox_file *file, int64_t index);   /* NULL out of range */
 typedef struct ox_file_entry {
     const char *name;
-    ox_dtype dtype;
+    ox_dtype dtype;                  /* OX_DTYPE_NONE: a type that cannot be loaded; ox_load says which */
     int ndim;
     int64_t shape[OX_MAX_DIMS];      /* row-major: GGUF's reversed dims are turned round */
     int64_t bytes;
 } ox_file_entry;
 OX_API ox_status ox_file_entry_at(const ox_file *file, int64_t index, ox_file_entry *out);
-/* A tensor by name or by place; owned like any result. Errors OX_ERR_NOT_FOUND, OX_ERR_NOMEM. */
+/* A tensor by name or by place; owned like any result. One that lies in the file is read-only (ox_clone it to
+ * write). Errors OX_ERR_NOT_FOUND, OX_ERR_UNSUPPORTED, OX_ERR_FORMAT (a member's checksum), OX_ERR_NOMEM. */
 OX_API ox_tensor *ox_load(ox_file *file, const char *name);
 OX_API ox_tensor *ox_load_at(ox_file *file, int64_t index);
 OX_API bool ox_file_has(const ox_file *file, const char *name);
 /* Shorthand for one array: the only tensor of a file (.npy). */
 OX_API ox_tensor *ox_load_file(const char *path);
 
-/* ---- metadata: GGUF key-value pairs, safetensors' __metadata__ (strings) ------------------------------- */
+/* ---- metadata: GGUF key-value pairs, safetensors' __metadata__ (strings) ----------------------------- */
 
 typedef enum ox_meta_type {
     OX_META_NONE = 0,
@@ -965,7 +971,7 @@ OX_API ox_meta ox_meta_at(const ox_file *file, const ox_meta *array, int64_t ind
 OX_API int64_t ox_meta_int(const ox_file *file, const char *key, int64_t otherwise);
 OX_API double ox_meta_float(const ox_file *file, const char *key, double otherwise);
 
-/* ---- writing: to a temporary file beside `path`, renamed when it is whole ------------------------------ */
+/* ---- writing: to a temporary file beside `path`, renamed when it is whole ---------------------------- */
 
 OX_API ox_status ox_save_npy(const char *path, ox_tensor *t);
 OX_API ox_status ox_save_npz(const char *path, const char *const *names, ox_tensor *const *tensors,
@@ -2590,6 +2596,8 @@ struct ox_device {
     bool (*supports)(ox_device *self, const struct oxi_call *call);
     ox_status (*run)(ox_device *self, const struct oxi_call *call);
     ox_status (*sync)(ox_device *self);
+    /* Block types to floats, both in host memory; out NULL only asks whether it can. NULL: cannot. */
+    ox_status (*expand)(ox_dtype dtype, int64_t n, const void *blocks, float *out);
     void *state;
 };
 
@@ -2656,8 +2664,6 @@ static uint8_t oxi_f32_to_f8_e5m2(float f);                   /* overflow to inf
 /* The number at `element` (any alignment), of a plain dtype; c64: its real part. Floats to i64 truncate. */
 static double oxi_element_to_f64(ox_dtype dtype, const void *element);
 static int64_t oxi_element_to_i64(ox_dtype dtype, const void *element);   /* u64: its bits */
-/* Expands n elements of a block type; NULL until the CPU room registers its own. */
-static void (*oxi_expand_hook)(ox_dtype dtype, int64_t n, const void *blocks, float *out);
 
 #endif
 /* >>tensor/dtype.c */
@@ -3420,7 +3426,8 @@ static ox_status oxi_print_read_block(oxi_printer *p, int64_t element, oxi_print
     if (at != p->block_at) {
         ox_status status = oxi_print_read(p, at, bytes, (size_t)info->block_bytes);
         if (status != OX_OK) return status;
-        oxi_expand_hook(p->t->dtype, info->block_elements, bytes, p->block);
+        status = ox_cpu()->expand(p->t->dtype, info->block_elements, bytes, p->block);
+        if (status != OX_OK) return status;
         p->block_at = at;
     }
     out->real = (double)p->block[element % info->block_elements];
@@ -3626,7 +3633,7 @@ static ox_status oxi_write_tensor(oxi_writer *w, const ox_tensor *t) {
         oxi_write(w, "tensor([]");
         oxi_write_suffixes(w, t, t->ndim != 1, t->dtype != OX_F32);
     } else if (!t->storage || ox_dtype_of(t->dtype)->cls == OX_CLASS_NONE ||
-               (oxi_is_block(t->dtype) && !oxi_expand_hook)) {
+               (oxi_is_block(t->dtype) && ox_cpu()->expand(t->dtype, 0, NULL, NULL) != OX_OK)) {
         oxi_write(w, "tensor(...");
         oxi_write_suffixes(w, t, true, true);
     } else {
@@ -4936,9 +4943,11 @@ static void oxi_profile_add(const oxi_call *call, double start, double end) {
     oxi_lock_take(&oxi_profile_lock);
     if (oxi_profile_count == oxi_profile_room) {
         size_t room = oxi_profile_room ? 2 * oxi_profile_room : 1024;
-        void *grown = oxi_realloc(oxi_profile_records, oxi_profile_room * sizeof *oxi_profile_records,
-                                  room * sizeof *oxi_profile_records);
+        size_t bytes = oxi_profile_room * sizeof *oxi_profile_records;
+        void *grown = oxi_try_alloc(room * sizeof *oxi_profile_records); /* not the op's error */
         if (grown) {
+            if (bytes > 0) memcpy(grown, oxi_profile_records, bytes);
+            oxi_free(oxi_profile_records, bytes);
             oxi_profile_records = (oxi_profile_record *)grown;
             oxi_profile_room = room;
         }
@@ -7450,6 +7459,12 @@ typedef struct oxi_kernels {
      * multiplication of x [rows][nr] */
     void (*attention_softmax)(int64_t keys, float *scores, float *max, float *sum, float *rescale);
     void (*attention_rescale)(int64_t rows, const float *factor, float *x);
+    /* attention of a query: scores[key] = q . k[key], and out += sum of weights[key] v[key]; rows of k and v are step
+     * elements apart, of dtype f32, f16 or bf16 (NULL for others) */
+    void (*attention_dots[OX_DTYPE_COUNT])(int64_t keys, int64_t depth, const float *q, const void *k,
+                                           int64_t step, float *scores);
+    void (*attention_mix[OX_DTYPE_COUNT])(int64_t keys, int64_t depth, const float *weights, const void *v,
+                                          int64_t step, float *out);
     /* block types: expands `n` elements (a multiple of the block) exactly */
     void (*expand[OX_DTYPE_COUNT])(int64_t n, const void *blocks, float *out);
     /* quantised activations: q8 of n floats (n a multiple of 32), then rows of blocks against it */
@@ -9104,8 +9119,9 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_logsigmoid(vd x) {
-    return vd_sub(vd_min(vd_zero(), x), vd_log1p(vd_exp(vd_neg(vd_abs(x)))));
+OXI_INLINE vd vd_logsigmoid(vd x) { /* e^-|x| is taken as 0 where it is 0 in f32, so that the result is 0, not -0 */
+    vd size = vd_abs(x), zero = vd_zero(), z = vd_exp(vd_neg(size));
+    return vd_sub(vd_min(zero, x), vd_log1p(vd_select(vd_gt(size, vd_set1(104.0)), zero, z)));
 }
 OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
@@ -10698,9 +10714,10 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_add
 #undef vs_add_halves
 /* >>cpu/kernels/attention.inc */
-/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as the
- * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and nothing is
- * summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
+/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
+ * the
+ * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
+ * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
 
 /* e^x for x <= 0; weights that would not be normal numbers are 0, NaN stays. */
 OXI_INLINE vf OXI_ISA(attention_weight)(vf x) {
@@ -10755,9 +10772,95 @@ OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, fl
     }
 }
 
+/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
+
+/* The last count < VF numbers of a row, zeros behind. */
+#define OXI_ATTENTION_LAST(type, load, row, count) \
+    type rest[VF] = {0}; \
+    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
+    vf x = load(rest);
+
+#define OXI_ATTENTION_QUERY(name, type, load) \
+    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
+        vf sum = vf_zero(); \
+        int64_t d = 0; \
+        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
+        if (d < depth) { \
+            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
+            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
+        } \
+        return vf_hsum(sum); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
+                                                   const void *rows, int64_t step, float *scores) { \
+        const type *k = (const type *)rows; \
+        int64_t t = 0; \
+        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
+            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
+            for (int64_t d = 0; d < depth; d += VF) { \
+                vf x = vf_load(q + d); \
+                s0 = vf_fma(load(k + d), x, s0); \
+                s1 = vf_fma(load(k + step + d), x, s1); \
+                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
+                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
+            } \
+            scores[t] = vf_hsum(s0); \
+            scores[t + 1] = vf_hsum(s1); \
+            scores[t + 2] = vf_hsum(s2); \
+            scores[t + 3] = vf_hsum(s3); \
+        } \
+        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
+                                                  const void *rows, int64_t step, float *out) { \
+        const type *v = (const type *)rows; \
+        int64_t d = 0; \
+        for (; d + 4 * VF <= depth; d += 4 * VF) { \
+            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
+            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
+            for (int64_t t = 0; t < keys; t++) { \
+                const type *row = v + t * step + d; \
+                vf weight = vf_set1(weights[t]); \
+                s0 = vf_fma(load(row), weight, s0); \
+                s1 = vf_fma(load(row + VF), weight, s1); \
+                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
+                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
+            } \
+            vf_store(out + d, s0); \
+            vf_store(out + d + VF, s1); \
+            vf_store(out + d + 2 * VF, s2); \
+            vf_store(out + d + 3 * VF, s3); \
+        } \
+        for (; d + VF <= depth; d += VF) { \
+            vf sum = vf_load(out + d); \
+            for (int64_t t = 0; t < keys; t++) \
+                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
+            vf_store(out + d, sum); \
+        } \
+        if (d < depth) { \
+            vf sum = vf_load_n(out + d, depth - d); \
+            for (int64_t t = 0; t < keys; t++) { \
+                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
+                sum = vf_fma(x, vf_set1(weights[t]), sum); \
+            } \
+            vf_store_n(out + d, sum, depth - d); \
+        } \
+    }
+OXI_ATTENTION_QUERY(f32, float, vf_load)
+OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
+#undef OXI_ATTENTION_QUERY
+#undef OXI_ATTENTION_LAST
+
 static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     k->attention_softmax = OXI_ISA(attention_softmax);
     k->attention_rescale = OXI_ISA(attention_rescale);
+    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
+    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
+    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
+    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
+    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
+    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
 }
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
@@ -11549,8 +11652,9 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_logsigmoid(vd x) {
-    return vd_sub(vd_min(vd_zero(), x), vd_log1p(vd_exp(vd_neg(vd_abs(x)))));
+OXI_INLINE vd vd_logsigmoid(vd x) { /* e^-|x| is taken as 0 where it is 0 in f32, so that the result is 0, not -0 */
+    vd size = vd_abs(x), zero = vd_zero(), z = vd_exp(vd_neg(size));
+    return vd_sub(vd_min(zero, x), vd_log1p(vd_select(vd_gt(size, vd_set1(104.0)), zero, z)));
 }
 OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
@@ -13143,9 +13247,10 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_add
 #undef vs_add_halves
 /* >>cpu/kernels/attention.inc */
-/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as the
- * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and nothing is
- * summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
+/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
+ * the
+ * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
+ * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
 
 /* e^x for x <= 0; weights that would not be normal numbers are 0, NaN stays. */
 OXI_INLINE vf OXI_ISA(attention_weight)(vf x) {
@@ -13200,9 +13305,95 @@ OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, fl
     }
 }
 
+/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
+
+/* The last count < VF numbers of a row, zeros behind. */
+#define OXI_ATTENTION_LAST(type, load, row, count) \
+    type rest[VF] = {0}; \
+    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
+    vf x = load(rest);
+
+#define OXI_ATTENTION_QUERY(name, type, load) \
+    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
+        vf sum = vf_zero(); \
+        int64_t d = 0; \
+        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
+        if (d < depth) { \
+            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
+            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
+        } \
+        return vf_hsum(sum); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
+                                                   const void *rows, int64_t step, float *scores) { \
+        const type *k = (const type *)rows; \
+        int64_t t = 0; \
+        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
+            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
+            for (int64_t d = 0; d < depth; d += VF) { \
+                vf x = vf_load(q + d); \
+                s0 = vf_fma(load(k + d), x, s0); \
+                s1 = vf_fma(load(k + step + d), x, s1); \
+                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
+                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
+            } \
+            scores[t] = vf_hsum(s0); \
+            scores[t + 1] = vf_hsum(s1); \
+            scores[t + 2] = vf_hsum(s2); \
+            scores[t + 3] = vf_hsum(s3); \
+        } \
+        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
+                                                  const void *rows, int64_t step, float *out) { \
+        const type *v = (const type *)rows; \
+        int64_t d = 0; \
+        for (; d + 4 * VF <= depth; d += 4 * VF) { \
+            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
+            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
+            for (int64_t t = 0; t < keys; t++) { \
+                const type *row = v + t * step + d; \
+                vf weight = vf_set1(weights[t]); \
+                s0 = vf_fma(load(row), weight, s0); \
+                s1 = vf_fma(load(row + VF), weight, s1); \
+                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
+                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
+            } \
+            vf_store(out + d, s0); \
+            vf_store(out + d + VF, s1); \
+            vf_store(out + d + 2 * VF, s2); \
+            vf_store(out + d + 3 * VF, s3); \
+        } \
+        for (; d + VF <= depth; d += VF) { \
+            vf sum = vf_load(out + d); \
+            for (int64_t t = 0; t < keys; t++) \
+                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
+            vf_store(out + d, sum); \
+        } \
+        if (d < depth) { \
+            vf sum = vf_load_n(out + d, depth - d); \
+            for (int64_t t = 0; t < keys; t++) { \
+                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
+                sum = vf_fma(x, vf_set1(weights[t]), sum); \
+            } \
+            vf_store_n(out + d, sum, depth - d); \
+        } \
+    }
+OXI_ATTENTION_QUERY(f32, float, vf_load)
+OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
+#undef OXI_ATTENTION_QUERY
+#undef OXI_ATTENTION_LAST
+
 static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     k->attention_softmax = OXI_ISA(attention_softmax);
     k->attention_rescale = OXI_ISA(attention_rescale);
+    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
+    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
+    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
+    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
+    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
+    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
 }
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
@@ -14008,8 +14199,9 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_logsigmoid(vd x) {
-    return vd_sub(vd_min(vd_zero(), x), vd_log1p(vd_exp(vd_neg(vd_abs(x)))));
+OXI_INLINE vd vd_logsigmoid(vd x) { /* e^-|x| is taken as 0 where it is 0 in f32, so that the result is 0, not -0 */
+    vd size = vd_abs(x), zero = vd_zero(), z = vd_exp(vd_neg(size));
+    return vd_sub(vd_min(zero, x), vd_log1p(vd_select(vd_gt(size, vd_set1(104.0)), zero, z)));
 }
 OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
@@ -15602,9 +15794,10 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_add
 #undef vs_add_halves
 /* >>cpu/kernels/attention.inc */
-/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as the
- * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and nothing is
- * summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
+/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
+ * the
+ * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
+ * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
 
 /* e^x for x <= 0; weights that would not be normal numbers are 0, NaN stays. */
 OXI_INLINE vf OXI_ISA(attention_weight)(vf x) {
@@ -15659,9 +15852,95 @@ OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, fl
     }
 }
 
+/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
+
+/* The last count < VF numbers of a row, zeros behind. */
+#define OXI_ATTENTION_LAST(type, load, row, count) \
+    type rest[VF] = {0}; \
+    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
+    vf x = load(rest);
+
+#define OXI_ATTENTION_QUERY(name, type, load) \
+    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
+        vf sum = vf_zero(); \
+        int64_t d = 0; \
+        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
+        if (d < depth) { \
+            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
+            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
+        } \
+        return vf_hsum(sum); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
+                                                   const void *rows, int64_t step, float *scores) { \
+        const type *k = (const type *)rows; \
+        int64_t t = 0; \
+        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
+            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
+            for (int64_t d = 0; d < depth; d += VF) { \
+                vf x = vf_load(q + d); \
+                s0 = vf_fma(load(k + d), x, s0); \
+                s1 = vf_fma(load(k + step + d), x, s1); \
+                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
+                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
+            } \
+            scores[t] = vf_hsum(s0); \
+            scores[t + 1] = vf_hsum(s1); \
+            scores[t + 2] = vf_hsum(s2); \
+            scores[t + 3] = vf_hsum(s3); \
+        } \
+        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
+                                                  const void *rows, int64_t step, float *out) { \
+        const type *v = (const type *)rows; \
+        int64_t d = 0; \
+        for (; d + 4 * VF <= depth; d += 4 * VF) { \
+            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
+            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
+            for (int64_t t = 0; t < keys; t++) { \
+                const type *row = v + t * step + d; \
+                vf weight = vf_set1(weights[t]); \
+                s0 = vf_fma(load(row), weight, s0); \
+                s1 = vf_fma(load(row + VF), weight, s1); \
+                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
+                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
+            } \
+            vf_store(out + d, s0); \
+            vf_store(out + d + VF, s1); \
+            vf_store(out + d + 2 * VF, s2); \
+            vf_store(out + d + 3 * VF, s3); \
+        } \
+        for (; d + VF <= depth; d += VF) { \
+            vf sum = vf_load(out + d); \
+            for (int64_t t = 0; t < keys; t++) \
+                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
+            vf_store(out + d, sum); \
+        } \
+        if (d < depth) { \
+            vf sum = vf_load_n(out + d, depth - d); \
+            for (int64_t t = 0; t < keys; t++) { \
+                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
+                sum = vf_fma(x, vf_set1(weights[t]), sum); \
+            } \
+            vf_store_n(out + d, sum, depth - d); \
+        } \
+    }
+OXI_ATTENTION_QUERY(f32, float, vf_load)
+OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
+#undef OXI_ATTENTION_QUERY
+#undef OXI_ATTENTION_LAST
+
 static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     k->attention_softmax = OXI_ISA(attention_softmax);
     k->attention_rescale = OXI_ISA(attention_rescale);
+    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
+    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
+    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
+    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
+    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
+    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
 }
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
@@ -16408,8 +16687,9 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_logsigmoid(vd x) {
-    return vd_sub(vd_min(vd_zero(), x), vd_log1p(vd_exp(vd_neg(vd_abs(x)))));
+OXI_INLINE vd vd_logsigmoid(vd x) { /* e^-|x| is taken as 0 where it is 0 in f32, so that the result is 0, not -0 */
+    vd size = vd_abs(x), zero = vd_zero(), z = vd_exp(vd_neg(size));
+    return vd_sub(vd_min(zero, x), vd_log1p(vd_select(vd_gt(size, vd_set1(104.0)), zero, z)));
 }
 OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
@@ -18002,9 +18282,10 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_add
 #undef vs_add_halves
 /* >>cpu/kernels/attention.inc */
-/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as the
- * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and nothing is
- * summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
+/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
+ * the
+ * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
+ * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
 
 /* e^x for x <= 0; weights that would not be normal numbers are 0, NaN stays. */
 OXI_INLINE vf OXI_ISA(attention_weight)(vf x) {
@@ -18059,9 +18340,95 @@ OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, fl
     }
 }
 
+/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
+
+/* The last count < VF numbers of a row, zeros behind. */
+#define OXI_ATTENTION_LAST(type, load, row, count) \
+    type rest[VF] = {0}; \
+    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
+    vf x = load(rest);
+
+#define OXI_ATTENTION_QUERY(name, type, load) \
+    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
+        vf sum = vf_zero(); \
+        int64_t d = 0; \
+        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
+        if (d < depth) { \
+            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
+            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
+        } \
+        return vf_hsum(sum); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
+                                                   const void *rows, int64_t step, float *scores) { \
+        const type *k = (const type *)rows; \
+        int64_t t = 0; \
+        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
+            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
+            for (int64_t d = 0; d < depth; d += VF) { \
+                vf x = vf_load(q + d); \
+                s0 = vf_fma(load(k + d), x, s0); \
+                s1 = vf_fma(load(k + step + d), x, s1); \
+                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
+                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
+            } \
+            scores[t] = vf_hsum(s0); \
+            scores[t + 1] = vf_hsum(s1); \
+            scores[t + 2] = vf_hsum(s2); \
+            scores[t + 3] = vf_hsum(s3); \
+        } \
+        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
+                                                  const void *rows, int64_t step, float *out) { \
+        const type *v = (const type *)rows; \
+        int64_t d = 0; \
+        for (; d + 4 * VF <= depth; d += 4 * VF) { \
+            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
+            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
+            for (int64_t t = 0; t < keys; t++) { \
+                const type *row = v + t * step + d; \
+                vf weight = vf_set1(weights[t]); \
+                s0 = vf_fma(load(row), weight, s0); \
+                s1 = vf_fma(load(row + VF), weight, s1); \
+                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
+                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
+            } \
+            vf_store(out + d, s0); \
+            vf_store(out + d + VF, s1); \
+            vf_store(out + d + 2 * VF, s2); \
+            vf_store(out + d + 3 * VF, s3); \
+        } \
+        for (; d + VF <= depth; d += VF) { \
+            vf sum = vf_load(out + d); \
+            for (int64_t t = 0; t < keys; t++) \
+                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
+            vf_store(out + d, sum); \
+        } \
+        if (d < depth) { \
+            vf sum = vf_load_n(out + d, depth - d); \
+            for (int64_t t = 0; t < keys; t++) { \
+                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
+                sum = vf_fma(x, vf_set1(weights[t]), sum); \
+            } \
+            vf_store_n(out + d, sum, depth - d); \
+        } \
+    }
+OXI_ATTENTION_QUERY(f32, float, vf_load)
+OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
+#undef OXI_ATTENTION_QUERY
+#undef OXI_ATTENTION_LAST
+
 static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     k->attention_softmax = OXI_ISA(attention_softmax);
     k->attention_rescale = OXI_ISA(attention_rescale);
+    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
+    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
+    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
+    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
+    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
+    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
 }
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
@@ -18803,8 +19170,9 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_logsigmoid(vd x) {
-    return vd_sub(vd_min(vd_zero(), x), vd_log1p(vd_exp(vd_neg(vd_abs(x)))));
+OXI_INLINE vd vd_logsigmoid(vd x) { /* e^-|x| is taken as 0 where it is 0 in f32, so that the result is 0, not -0 */
+    vd size = vd_abs(x), zero = vd_zero(), z = vd_exp(vd_neg(size));
+    return vd_sub(vd_min(zero, x), vd_log1p(vd_select(vd_gt(size, vd_set1(104.0)), zero, z)));
 }
 OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
@@ -20397,9 +20765,10 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_add
 #undef vs_add_halves
 /* >>cpu/kernels/attention.inc */
-/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as the
- * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and nothing is
- * summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
+/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
+ * the
+ * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
+ * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
 
 /* e^x for x <= 0; weights that would not be normal numbers are 0, NaN stays. */
 OXI_INLINE vf OXI_ISA(attention_weight)(vf x) {
@@ -20454,9 +20823,95 @@ OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, fl
     }
 }
 
+/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
+
+/* The last count < VF numbers of a row, zeros behind. */
+#define OXI_ATTENTION_LAST(type, load, row, count) \
+    type rest[VF] = {0}; \
+    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
+    vf x = load(rest);
+
+#define OXI_ATTENTION_QUERY(name, type, load) \
+    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
+        vf sum = vf_zero(); \
+        int64_t d = 0; \
+        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
+        if (d < depth) { \
+            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
+            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
+        } \
+        return vf_hsum(sum); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
+                                                   const void *rows, int64_t step, float *scores) { \
+        const type *k = (const type *)rows; \
+        int64_t t = 0; \
+        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
+            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
+            for (int64_t d = 0; d < depth; d += VF) { \
+                vf x = vf_load(q + d); \
+                s0 = vf_fma(load(k + d), x, s0); \
+                s1 = vf_fma(load(k + step + d), x, s1); \
+                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
+                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
+            } \
+            scores[t] = vf_hsum(s0); \
+            scores[t + 1] = vf_hsum(s1); \
+            scores[t + 2] = vf_hsum(s2); \
+            scores[t + 3] = vf_hsum(s3); \
+        } \
+        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
+                                                  const void *rows, int64_t step, float *out) { \
+        const type *v = (const type *)rows; \
+        int64_t d = 0; \
+        for (; d + 4 * VF <= depth; d += 4 * VF) { \
+            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
+            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
+            for (int64_t t = 0; t < keys; t++) { \
+                const type *row = v + t * step + d; \
+                vf weight = vf_set1(weights[t]); \
+                s0 = vf_fma(load(row), weight, s0); \
+                s1 = vf_fma(load(row + VF), weight, s1); \
+                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
+                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
+            } \
+            vf_store(out + d, s0); \
+            vf_store(out + d + VF, s1); \
+            vf_store(out + d + 2 * VF, s2); \
+            vf_store(out + d + 3 * VF, s3); \
+        } \
+        for (; d + VF <= depth; d += VF) { \
+            vf sum = vf_load(out + d); \
+            for (int64_t t = 0; t < keys; t++) \
+                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
+            vf_store(out + d, sum); \
+        } \
+        if (d < depth) { \
+            vf sum = vf_load_n(out + d, depth - d); \
+            for (int64_t t = 0; t < keys; t++) { \
+                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
+                sum = vf_fma(x, vf_set1(weights[t]), sum); \
+            } \
+            vf_store_n(out + d, sum, depth - d); \
+        } \
+    }
+OXI_ATTENTION_QUERY(f32, float, vf_load)
+OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
+#undef OXI_ATTENTION_QUERY
+#undef OXI_ATTENTION_LAST
+
 static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     k->attention_softmax = OXI_ISA(attention_softmax);
     k->attention_rescale = OXI_ISA(attention_rescale);
+    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
+    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
+    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
+    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
+    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
+    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
 }
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
@@ -21192,8 +21647,9 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_logsigmoid(vd x) {
-    return vd_sub(vd_min(vd_zero(), x), vd_log1p(vd_exp(vd_neg(vd_abs(x)))));
+OXI_INLINE vd vd_logsigmoid(vd x) { /* e^-|x| is taken as 0 where it is 0 in f32, so that the result is 0, not -0 */
+    vd size = vd_abs(x), zero = vd_zero(), z = vd_exp(vd_neg(size));
+    return vd_sub(vd_min(zero, x), vd_log1p(vd_select(vd_gt(size, vd_set1(104.0)), zero, z)));
 }
 OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
@@ -22786,9 +23242,10 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_add
 #undef vs_add_halves
 /* >>cpu/kernels/attention.inc */
-/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as the
- * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and nothing is
- * summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
+/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
+ * the
+ * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
+ * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
 
 /* e^x for x <= 0; weights that would not be normal numbers are 0, NaN stays. */
 OXI_INLINE vf OXI_ISA(attention_weight)(vf x) {
@@ -22843,9 +23300,95 @@ OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, fl
     }
 }
 
+/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
+
+/* The last count < VF numbers of a row, zeros behind. */
+#define OXI_ATTENTION_LAST(type, load, row, count) \
+    type rest[VF] = {0}; \
+    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
+    vf x = load(rest);
+
+#define OXI_ATTENTION_QUERY(name, type, load) \
+    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
+        vf sum = vf_zero(); \
+        int64_t d = 0; \
+        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
+        if (d < depth) { \
+            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
+            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
+        } \
+        return vf_hsum(sum); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
+                                                   const void *rows, int64_t step, float *scores) { \
+        const type *k = (const type *)rows; \
+        int64_t t = 0; \
+        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
+            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
+            for (int64_t d = 0; d < depth; d += VF) { \
+                vf x = vf_load(q + d); \
+                s0 = vf_fma(load(k + d), x, s0); \
+                s1 = vf_fma(load(k + step + d), x, s1); \
+                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
+                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
+            } \
+            scores[t] = vf_hsum(s0); \
+            scores[t + 1] = vf_hsum(s1); \
+            scores[t + 2] = vf_hsum(s2); \
+            scores[t + 3] = vf_hsum(s3); \
+        } \
+        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
+                                                  const void *rows, int64_t step, float *out) { \
+        const type *v = (const type *)rows; \
+        int64_t d = 0; \
+        for (; d + 4 * VF <= depth; d += 4 * VF) { \
+            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
+            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
+            for (int64_t t = 0; t < keys; t++) { \
+                const type *row = v + t * step + d; \
+                vf weight = vf_set1(weights[t]); \
+                s0 = vf_fma(load(row), weight, s0); \
+                s1 = vf_fma(load(row + VF), weight, s1); \
+                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
+                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
+            } \
+            vf_store(out + d, s0); \
+            vf_store(out + d + VF, s1); \
+            vf_store(out + d + 2 * VF, s2); \
+            vf_store(out + d + 3 * VF, s3); \
+        } \
+        for (; d + VF <= depth; d += VF) { \
+            vf sum = vf_load(out + d); \
+            for (int64_t t = 0; t < keys; t++) \
+                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
+            vf_store(out + d, sum); \
+        } \
+        if (d < depth) { \
+            vf sum = vf_load_n(out + d, depth - d); \
+            for (int64_t t = 0; t < keys; t++) { \
+                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
+                sum = vf_fma(x, vf_set1(weights[t]), sum); \
+            } \
+            vf_store_n(out + d, sum, depth - d); \
+        } \
+    }
+OXI_ATTENTION_QUERY(f32, float, vf_load)
+OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
+#undef OXI_ATTENTION_QUERY
+#undef OXI_ATTENTION_LAST
+
 static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     k->attention_softmax = OXI_ISA(attention_softmax);
     k->attention_rescale = OXI_ISA(attention_rescale);
+    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
+    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
+    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
+    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
+    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
+    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
 }
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
@@ -24197,58 +24740,56 @@ static bool oxi_make_uniform(const oxi_fill_job *job, int64_t first, int64_t n, 
     return true;
 }
 
-/* log of x in [2^-53, 1]: x = m 2^k, log m = 2 atanh((m - 1) / (m + 1)) by its series. Plain arithmetic,
- * so that it does not depend on the C library. */
+/* log of x in [2^-53, 1]: x = m 2^k with m around 1, log m = 2 atanh((m - 1) / (m + 1)) by its series. Plain
+ * arithmetic without branches, so that it does not depend on the C library and is quick for random x. */
 static double oxi_random_log(double x) {
+    const uint64_t half_root = 0x3fe6a09e667f3bcdu; /* the bits of sqrt(1/2), the least m */
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    int exponent = (int)(bits >> 52) - 1023;
-    bits = (bits & 0xfffffffffffffu) | 0x3ff0000000000000u;
+    uint64_t exponent = (bits - half_root) & 0xfff0000000000000u; /* k times 2^52 */
+    bits -= exponent;
     double m;
     memcpy(&m, &bits, sizeof m);
-    if (m > 1.4142135623730951) {
-        m *= 0.5;
-        exponent++;
-    }
     double s = (m - 1) / (m + 1), z = s * s, sum = 1.0 / 21;
-    for (int k = 19; k >= 1; k -= 2) sum = sum * z + 1.0 / k;
-    return exponent * 0.69314718055994531 + 2 * s * sum;
+    sum = sum * z + 1.0 / 19;
+    sum = sum * z + 1.0 / 17;
+    sum = sum * z + 1.0 / 15;
+    sum = sum * z + 1.0 / 13;
+    sum = sum * z + 1.0 / 11;
+    sum = sum * z + 1.0 / 9;
+    sum = sum * z + 1.0 / 7;
+    sum = sum * z + 1.0 / 5;
+    sum = sum * z + 1.0 / 3;
+    sum = sum * z + 1;
+    return (double)((int64_t)exponent / ((int64_t)1 << 52)) * 0.69314718055994531 + 2 * s * sum;
 }
 
-/* cos and sin of 2 pi u, u in [0, 1): reduced exactly to an eighth of a turn, then their series. */
+/* cos and sin of 2 pi u, u in [0, 1): reduced exactly to an eighth of a turn either way, then their
+ * series. */
 static void oxi_random_turn(double u, double *cosine, double *sine) {
-    static const double inverse_factorial[18] = {1.0,
-                                                 1.0,
-                                                 1.0 / 2,
-                                                 1.0 / 6,
-                                                 1.0 / 24,
-                                                 1.0 / 120,
-                                                 1.0 / 720,
-                                                 1.0 / 5040,
-                                                 1.0 / 40320,
-                                                 1.0 / 362880,
-                                                 1.0 / 3628800,
-                                                 1.0 / 39916800,
-                                                 1.0 / 479001600,
-                                                 1.0 / 6227020800.0,
-                                                 1.0 / 87178291200.0,
-                                                 1.0 / 1307674368000.0,
-                                                 1.0 / 20922789888000.0,
-                                                 1.0 / 355687428096000.0};
+    static const double sign[4][2] = {{1, 1}, {-1, 1}, {-1, -1}, {1, -1}};
     int quarter = (int)(u * 4 + 0.5);
-    double r = (u * 4 - quarter) * 1.5707963267948966, z = r * r;
-    double c = inverse_factorial[16], s = inverse_factorial[17];
-    for (int k = 14; k >= 0; k -= 2) {
-        c = inverse_factorial[k] - z * c;
-        s = inverse_factorial[k + 1] - z * s;
-    }
-    s *= r;
-    switch (quarter & 3) {
-    case 0: *cosine = c, *sine = s; break;
-    case 1: *cosine = -s, *sine = c; break;
-    case 2: *cosine = -c, *sine = -s; break;
-    default: *cosine = s, *sine = -c; break;
-    }
+    double r = (u * 4 - quarter) * 1.5707963267948966, z = r * r, turned[2];
+    double c = 1.0 / 20922789888000.0, s = 1.0 / 355687428096000.0;
+    c = 1.0 / 87178291200.0 - z * c;
+    s = 1.0 / 1307674368000.0 - z * s;
+    c = 1.0 / 479001600 - z * c;
+    s = 1.0 / 6227020800.0 - z * s;
+    c = 1.0 / 3628800 - z * c;
+    s = 1.0 / 39916800 - z * s;
+    c = 1.0 / 40320 - z * c;
+    s = 1.0 / 362880 - z * s;
+    c = 1.0 / 720 - z * c;
+    s = 1.0 / 5040 - z * s;
+    c = 1.0 / 24 - z * c;
+    s = 1.0 / 120 - z * s;
+    c = 1.0 / 2 - z * c;
+    s = 1.0 / 6 - z * s;
+    quarter &= 3;
+    turned[quarter & 1] = 1 - z * c;
+    turned[~quarter & 1] = (1 - z * s) * r;
+    *cosine = sign[quarter][0] * turned[0];
+    *sine = sign[quarter][1] * turned[1];
 }
 
 static bool oxi_make_normal(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
@@ -24464,6 +25005,20 @@ static void oxi_draw_smallest(const oxi_multinomial *job, const double *keys, in
     }
 }
 
+/* Weights of elements first .. first + n become the keys of a draw without replacement. */
+static void oxi_race_keys(const oxi_attrs *attr, int64_t first, int64_t n, double *keys) {
+    double units[OXI_FILL_PIECE];
+    for (int64_t k = 0; k < n;) {
+        int64_t skip = (first + k) % 2, part = oxi_min_i64(n - k, OXI_FILL_PIECE - skip);
+        oxi_random_units(attr, 53, first + k - skip, part + skip, units);
+        for (int64_t i = 0; i < part; i++) {
+            double key = -oxi_random_log(1 - units[skip + i]) / keys[k + i];
+            keys[k + i] = keys[k + i] > 0 ? fmin(key, DBL_MAX) : INFINITY;
+        }
+        k += part;
+    }
+}
+
 static void oxi_multinomial_row(void *arg, int64_t row, int lane) {
     oxi_multinomial *job = (oxi_multinomial *)arg;
     const oxi_attrs *attr = &job->call->attr;
@@ -24477,13 +25032,9 @@ static void oxi_multinomial_row(void *arg, int64_t row, int lane) {
         }
         total += keys[k];
         positive += keys[k] > 0;
-        if (attr->keepdim) {
-            keys[k] = total;
-        } else {
-            double u = (double)(oxi_random_double_word_at(attr, row * job->categories + k) >> 11) * 0x1p-53;
-            keys[k] = keys[k] > 0 ? -oxi_random_log(1 - u) / keys[k] : INFINITY;
-        }
+        if (attr->keepdim) keys[k] = total;
     }
+    if (!attr->keepdim) oxi_race_keys(attr, row * job->categories, job->categories, keys);
     if (positive == 0 || !(total <= DBL_MAX)) {
         oxi_multinomial_fail(job, row, positive ? OXI_MULTINOMIAL_BAD_WEIGHT : OXI_MULTINOMIAL_NO_WEIGHT);
     } else if (!attr->keepdim && positive < job->samples) {
@@ -25660,18 +26211,22 @@ static void OXI_NAME(sum_columns)(const oxi_kernels *k, oxi_partial *p, int64_t 
 static void OXI_NAME(prod_row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                                int64_t position) {
     const OXI_T *x = (const OXI_T *)elements;
-    OXI_A p0 = 1, p1 = 1, p2 = 1, p3 = 1;
+    OXI_A p0 = 1, p1 = 1, p2 = 1, p3 = 1, p4 = 1, p5 = 1, p6 = 1, p7 = 1;
     int64_t i = 0;
     (void)k;
     (void)position;
-    for (; i + 4 <= n; i += 4) {
+    for (; i + 8 <= n; i += 8) {
         p0 *= (OXI_A)x[i];
         p1 *= (OXI_A)x[i + 1];
         p2 *= (OXI_A)x[i + 2];
         p3 *= (OXI_A)x[i + 3];
+        p4 *= (OXI_A)x[i + 4];
+        p5 *= (OXI_A)x[i + 5];
+        p6 *= (OXI_A)x[i + 6];
+        p7 *= (OXI_A)x[i + 7];
     }
     for (; i < n; i++) p0 *= (OXI_A)x[i];
-    *(OXI_A *)p->a *= (p0 * p1) * (p2 * p3);
+    *(OXI_A *)p->a *= ((p0 * p4) * (p2 * p6)) * ((p1 * p5) * (p3 * p7));
 }
 
 static void OXI_NAME(prod_columns)(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
@@ -25881,18 +26436,22 @@ static void OXI_NAME(sum_columns)(const oxi_kernels *k, oxi_partial *p, int64_t 
 static void OXI_NAME(prod_row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                                int64_t position) {
     const OXI_T *x = (const OXI_T *)elements;
-    OXI_A p0 = 1, p1 = 1, p2 = 1, p3 = 1;
+    OXI_A p0 = 1, p1 = 1, p2 = 1, p3 = 1, p4 = 1, p5 = 1, p6 = 1, p7 = 1;
     int64_t i = 0;
     (void)k;
     (void)position;
-    for (; i + 4 <= n; i += 4) {
+    for (; i + 8 <= n; i += 8) {
         p0 *= (OXI_A)x[i];
         p1 *= (OXI_A)x[i + 1];
         p2 *= (OXI_A)x[i + 2];
         p3 *= (OXI_A)x[i + 3];
+        p4 *= (OXI_A)x[i + 4];
+        p5 *= (OXI_A)x[i + 5];
+        p6 *= (OXI_A)x[i + 6];
+        p7 *= (OXI_A)x[i + 7];
     }
     for (; i < n; i++) p0 *= (OXI_A)x[i];
-    *(OXI_A *)p->a *= (p0 * p1) * (p2 * p3);
+    *(OXI_A *)p->a *= ((p0 * p4) * (p2 * p6)) * ((p1 * p5) * (p3 * p7));
 }
 
 static void OXI_NAME(prod_columns)(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
@@ -26102,18 +26661,22 @@ static void OXI_NAME(sum_columns)(const oxi_kernels *k, oxi_partial *p, int64_t 
 static void OXI_NAME(prod_row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                                int64_t position) {
     const OXI_T *x = (const OXI_T *)elements;
-    OXI_A p0 = 1, p1 = 1, p2 = 1, p3 = 1;
+    OXI_A p0 = 1, p1 = 1, p2 = 1, p3 = 1, p4 = 1, p5 = 1, p6 = 1, p7 = 1;
     int64_t i = 0;
     (void)k;
     (void)position;
-    for (; i + 4 <= n; i += 4) {
+    for (; i + 8 <= n; i += 8) {
         p0 *= (OXI_A)x[i];
         p1 *= (OXI_A)x[i + 1];
         p2 *= (OXI_A)x[i + 2];
         p3 *= (OXI_A)x[i + 3];
+        p4 *= (OXI_A)x[i + 4];
+        p5 *= (OXI_A)x[i + 5];
+        p6 *= (OXI_A)x[i + 6];
+        p7 *= (OXI_A)x[i + 7];
     }
     for (; i < n; i++) p0 *= (OXI_A)x[i];
-    *(OXI_A *)p->a *= (p0 * p1) * (p2 * p3);
+    *(OXI_A *)p->a *= ((p0 * p4) * (p2 * p6)) * ((p1 * p5) * (p3 * p7));
 }
 
 static void OXI_NAME(prod_columns)(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
@@ -26322,18 +26885,22 @@ static void OXI_NAME(sum_columns)(const oxi_kernels *k, oxi_partial *p, int64_t 
 static void OXI_NAME(prod_row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                                int64_t position) {
     const OXI_T *x = (const OXI_T *)elements;
-    OXI_A p0 = 1, p1 = 1, p2 = 1, p3 = 1;
+    OXI_A p0 = 1, p1 = 1, p2 = 1, p3 = 1, p4 = 1, p5 = 1, p6 = 1, p7 = 1;
     int64_t i = 0;
     (void)k;
     (void)position;
-    for (; i + 4 <= n; i += 4) {
+    for (; i + 8 <= n; i += 8) {
         p0 *= (OXI_A)x[i];
         p1 *= (OXI_A)x[i + 1];
         p2 *= (OXI_A)x[i + 2];
         p3 *= (OXI_A)x[i + 3];
+        p4 *= (OXI_A)x[i + 4];
+        p5 *= (OXI_A)x[i + 5];
+        p6 *= (OXI_A)x[i + 6];
+        p7 *= (OXI_A)x[i + 7];
     }
     for (; i < n; i++) p0 *= (OXI_A)x[i];
-    *(OXI_A *)p->a *= (p0 * p1) * (p2 * p3);
+    *(OXI_A *)p->a *= ((p0 * p4) * (p2 * p6)) * ((p1 * p5) * (p3 * p7));
 }
 
 static void OXI_NAME(prod_columns)(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
@@ -26914,7 +27481,10 @@ static oxi_lane oxi_reduce_results(const oxi_reduce *r, oxi_partial *p, int64_t 
     case OXI_OP_logsumexp:
         for (int64_t i = 0; i < n; i++) x[i] = log(b[i]) + oxi_exp_shift(x[i]);
         return OXI_LANE_F64;
-    case OXI_OP_norm: oxi_reduce_norms(r, p, n); return OXI_LANE_F64;
+    case OXI_OP_norm:
+        if (r->kind == OXI_REDUCE_MAX || r->kind == OXI_REDUCE_MIN) return r->lane;
+        oxi_reduce_norms(r, p, n);
+        return OXI_LANE_F64;
     case OXI_OP_all:
         for (int64_t i = 0; i < n; i++) whole[i] = whole[i] == p->count;
         return OXI_LANE_I64;
@@ -27453,10 +28023,12 @@ static OXI_UNUSED ox_status oxi_cpu_scan(const oxi_call *call) {
  * Keys are sorted by radix (stable), or the best k are kept in a heap. Called by the CPU device. */
 
 #define OXI_SORT_BLOCK 512
+#define OXI_SORT_STRIP 64
 #define OXI_SORT_SMALL 40    /* up to here insertion is faster than radix */
 #define OXI_SORT_GRAIN 16384 /* elements of a task */
 
 typedef struct oxi_sort {
+    const oxi_kernels *kernels;
     oxi_lane lane;
     oxi_load_kernel load;
     bool packed; /* keys hold 32 bits of order above 32 bits of place */
@@ -27478,39 +28050,44 @@ typedef struct oxi_sort_items {
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */
 
-/* Bits of a float in ascending order: zeros are equal, NaNs are equal and largest. */
+/* Bits of a float in ascending order: zeros are equal, NaNs are equal and largest. Without branches. */
 static uint32_t oxi_order_f32(float x) {
-    uint32_t bits;
-    if (x != x) return UINT32_MAX;
-    if (x == 0) return 0x80000000u;
+    const uint32_t sign = (uint32_t)1 << 31;
+    uint32_t bits, order;
     memcpy(&bits, &x, sizeof bits);
-    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+    order = bits ^ (((uint32_t)0 - (bits >> 31)) | sign);
+    order = x == 0 ? sign : order;
+    return x != x ? UINT32_MAX : order;
 }
 
 static uint64_t oxi_order_f64(double x) {
     const uint64_t sign = (uint64_t)1 << 63;
-    uint64_t bits;
-    if (x != x) return UINT64_MAX;
-    if (x == 0) return sign;
+    uint64_t bits, order;
     memcpy(&bits, &x, sizeof bits);
-    return bits & sign ? ~bits : bits | sign;
+    order = bits ^ (((uint64_t)0 - (bits >> 63)) | sign);
+    order = x == 0 ? sign : order;
+    return x != x ? UINT64_MAX : order;
 }
 
-static uint64_t oxi_order_of(const oxi_sort *s, const void *numbers, int64_t i) {
-    uint64_t sign = !s->is_signed ? 0 : s->packed ? 0x80000000u : (uint64_t)1 << 63;
-    if (s->lane == OXI_LANE_F32) return oxi_order_f32(((const float *)numbers)[i]);
-    if (s->lane == OXI_LANE_F64) return oxi_order_f64(((const double *)numbers)[i]);
-    return ((const uint64_t *)numbers)[i] ^ sign;
-}
-
-/* Keys of elements [first, first + n) of a line, n at most OXI_SORT_BLOCK. */
-static void oxi_sort_keys(const oxi_sort *s, const char *x, int64_t first, int64_t n, uint64_t *keys) {
-    uint64_t numbers[OXI_SORT_BLOCK];
-    s->load(n, x + first * s->step[0] * s->others.bytes[0], s->step[0], numbers);
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t key = oxi_order_of(s, numbers, i) ^ s->flip;
-        keys[i] = s->packed ? key << 32 | (uint64_t)(first + i) : key;
+/* Numbers of the lane in the order that is wanted, smallest first. */
+static void oxi_sort_orders(const oxi_sort *s, const void *numbers, int64_t n, uint64_t *orders) {
+    uint64_t sign = s->is_signed ? (uint64_t)1 << (s->packed ? 31 : 63) : 0, flip = s->flip ^ sign;
+    uint64_t kept = s->packed ? UINT32_MAX : UINT64_MAX;
+    if (s->lane == OXI_LANE_F32) {
+        for (int64_t i = 0; i < n; i++) orders[i] = oxi_order_f32(((const float *)numbers)[i]) ^ s->flip;
+    } else if (s->lane == OXI_LANE_F64) {
+        for (int64_t i = 0; i < n; i++) orders[i] = oxi_order_f64(((const double *)numbers)[i]) ^ s->flip;
+    } else {
+        for (int64_t i = 0; i < n; i++) orders[i] = (((const uint64_t *)numbers)[i] ^ flip) & kept;
     }
+}
+
+static void oxi_sort_load(const oxi_sort *s, const char *x, int64_t first, int64_t n, void *numbers) {
+    s->load(n, x + first * s->step[0] * s->others.bytes[0], s->step[0], numbers);
+}
+
+static uint64_t oxi_sort_key(const oxi_sort *s, uint64_t order, int64_t place) {
+    return s->packed ? order << 32 | (uint64_t)place : order;
 }
 
 /* ---- the whole line, stable ---------------------------------------------------------------------------- */
@@ -27564,9 +28141,13 @@ static oxi_sort_items oxi_sort_radix(oxi_sort_items items, oxi_sort_items other,
 
 static oxi_sort_items oxi_sort_line(const oxi_sort *s, const char *x, oxi_sort_items items,
                                     oxi_sort_items other) {
+    uint64_t numbers[OXI_SORT_BLOCK];
     for (int64_t first = 0, n; first < s->size; first += n) {
+        uint64_t *keys = items.keys + first;
         n = oxi_min_i64(s->size - first, OXI_SORT_BLOCK);
-        oxi_sort_keys(s, x, first, n, items.keys + first);
+        oxi_sort_load(s, x, first, n, numbers);
+        oxi_sort_orders(s, numbers, n, keys);
+        for (int64_t i = 0; i < n; i++) keys[i] = oxi_sort_key(s, keys[i], first + i);
     }
     for (int64_t i = 0; items.places && i < s->size; i++) items.places[i] = i;
     if (s->size > OXI_SORT_SMALL) return oxi_sort_radix(items, other, s->size);
@@ -27601,25 +28182,48 @@ static void oxi_sort_sift(oxi_sort_items heap, int64_t n, int64_t i) {
     }
 }
 
+/* Whether none of n f32 numbers can be among the best, seen at the speed of a row's extreme. */
+static bool oxi_sort_none(const oxi_sort *s, const float *numbers, int64_t n, uint64_t worst) {
+    float extreme = s->flip ? s->kernels->row_max(n, numbers) : s->kernels->row_min(n, numbers);
+    return extreme == extreme && (oxi_order_f32(extreme) ^ s->flip) >= worst;
+}
+
+/* Puts elements [first, first + n) of the line, loaded as `numbers`, among the best `filled` so far. */
+static int64_t oxi_sort_offer(const oxi_sort *s, const void *numbers, int64_t first, int64_t n,
+                              oxi_sort_items heap, int64_t filled) {
+    uint64_t orders[OXI_SORT_STRIP],
+        worst = filled == s->count ? heap.keys[0] >> (s->packed ? 32 : 0) : UINT64_MAX;
+    if (filled == s->count && s->lane == OXI_LANE_F32) {
+        if (oxi_sort_none(s, (const float *)numbers, n, worst)) return filled;
+    }
+    oxi_sort_orders(s, numbers, n, orders);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t slot = filled < s->count ? filled : 0;
+        if (filled == s->count && orders[i] >= worst) continue; /* an equal one comes from a later place */
+        heap.keys[slot] = oxi_sort_key(s, orders[i], first + i);
+        if (heap.places) heap.places[slot] = first + i;
+        if (filled == s->count) {
+            oxi_sort_sift(heap, s->count, 0);
+        } else if (++filled == s->count) {
+            for (int64_t root = filled / 2; root-- > 0;) oxi_sort_sift(heap, filled, root);
+        }
+        if (filled == s->count) worst = heap.keys[0] >> (s->packed ? 32 : 0);
+    }
+    return filled;
+}
+
 static void oxi_sort_best(const oxi_sort *s, const char *x, oxi_sort_items heap) {
-    uint64_t keys[OXI_SORT_BLOCK];
-    int64_t k = s->count, filled = 0;
+    uint64_t numbers[OXI_SORT_BLOCK];
+    int64_t filled = 0, bytes = oxi_lane_bytes(s->lane);
     for (int64_t first = 0, n; first < s->size; first += n) {
         n = oxi_min_i64(s->size - first, OXI_SORT_BLOCK);
-        oxi_sort_keys(s, x, first, n, keys);
-        for (int64_t i = 0; i < n; i++) {
-            int64_t slot = filled < k ? filled : 0;
-            if (filled == k && keys[i] >= heap.keys[0]) continue; /* an equal key comes from a later place */
-            heap.keys[slot] = keys[i];
-            if (heap.places) heap.places[slot] = first + i;
-            if (filled == k)
-                oxi_sort_sift(heap, k, 0);
-            else if (++filled == k) {
-                for (int64_t root = k / 2; root-- > 0;) oxi_sort_sift(heap, k, root);
-            }
+        oxi_sort_load(s, x, first, n, numbers);
+        for (int64_t at = 0; at < n; at += OXI_SORT_STRIP) {
+            filled = oxi_sort_offer(s, (const char *)numbers + at * bytes, first + at,
+                                    oxi_min_i64(n - at, OXI_SORT_STRIP), heap, filled);
         }
     }
-    for (int64_t n = k; n > 1; n--) {
+    for (int64_t n = s->count; n > 1; n--) {
         oxi_sort_swap(heap, 0, n - 1);
         oxi_sort_sift(heap, n - 1, 0);
     }
@@ -27727,7 +28331,8 @@ static OXI_UNUSED ox_status oxi_cpu_sort(const oxi_call *call) {
     oxi_sort s;
     memset(&s, 0, sizeof s);
     s.lane = oxi_lane_of(dtype);
-    s.load = oxi_cpu_kernels()->load[dtype][s.lane];
+    s.kernels = oxi_cpu_kernels();
+    s.load = s.kernels->load[dtype][s.lane];
     s.is_signed = dtype == OX_I8 || dtype == OX_I16 || dtype == OX_I32 || dtype == OX_I64;
     oxi_sort_split(&s, call);
     if (s.count == 0 || s.others.numel == 0) return OX_OK;
@@ -28348,9 +28953,17 @@ typedef struct oxi_index_check {
 static void oxi_index_check_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     (void)lane;
     oxi_index_check *check = (oxi_index_check *)arg;
-    for (int64_t i = 0; i < c->n; i++) {
-        int64_t value = oxi_index_at(c->p[0] + i * w->step[0] * w->bytes[0], check->wide);
-        if (value >= 0 && value < check->size) continue;
+    int64_t step = w->step[0] * w->bytes[0];
+    uint64_t size = (uint64_t)check->size;
+    bool bad = false; /* a negative index is a large one without its sign */
+    if (check->wide) {
+        for (int64_t i = 0; i < c->n; i++) bad |= (uint64_t)oxi_index_at(c->p[0] + i * step, true) >= size;
+    } else {
+        for (int64_t i = 0; i < c->n; i++) bad |= (uint64_t)oxi_index_at(c->p[0] + i * step, false) >= size;
+    }
+    for (int64_t i = 0; bad && i < c->n; i++) {
+        int64_t value = oxi_index_at(c->p[0] + i * step, check->wide);
+        if ((uint64_t)value < size) continue;
         oxi_lock_take(&check->lock);
         if (check->bad_position < 0 || c->position + i < check->bad_position) {
             check->bad_position = c->position + i;
@@ -28402,15 +29015,21 @@ static ox_tensor oxi_at_least_1d(const ox_tensor *t) {
 
 /* ---- runs: the tensor that is indexed stands still along dim, the index moves it ----------------------- */
 
+struct oxi_index_job;
+/* n elements at `from` (from_step bytes apart) go to, or are added to, the elements at to + at[i]. */
+typedef void (*oxi_scatter_kernel)(const struct oxi_index_job *job, int64_t n, char *to, const int64_t *at,
+                                   const char *from, int64_t from_step);
+
 typedef struct oxi_index_job {
     int64_t dim_step; /* bytes between neighbours along dim in the indexed tensor */
     bool wide;
     int indexed; /* its place among the walk's operands; the index is operand 1 */
+    /* scatters */
     oxi_walk walk;
-    int split; /* scatters: the dim that tasks share out, and into how many parts; parts 1 = one task */
+    int split; /* the dim that tasks share out, and into how many parts */
     int64_t parts;
-    void (*add)(const struct oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
-                int64_t from_step);
+    bool add;
+    oxi_scatter_kernel scatter;
     ox_dtype dtype;
     double alpha;
 } oxi_index_job;
@@ -28429,32 +29048,37 @@ static void oxi_index_offsets(const oxi_index_job *job, const oxi_walk *w, const
     }
 }
 
-#define OXI_GATHER_RUN(type) \
+#define OXI_GATHER(type) \
     for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + at[i], sizeof(type));
+
+/* n elements of `bytes` bytes at from + at[i] to to, to_step bytes apart. */
+static void oxi_gather_elements(int64_t n, int64_t bytes, const char *from, const int64_t *at, char *to,
+                                int64_t to_step) {
+    if (bytes == 4) {
+        OXI_GATHER(uint32_t)
+    } else if (bytes == 2) {
+        OXI_GATHER(uint16_t)
+    } else if (bytes == 1) {
+        OXI_GATHER(uint8_t)
+    } else {
+        OXI_GATHER(uint64_t)
+    }
+}
 
 /* Operands: out, index, x. */
 static void oxi_gather_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     (void)lane;
     const oxi_index_job *job = (const oxi_index_job *)arg;
     int64_t at[OXI_INDEX_PIECE], bytes = w->bytes[0], to_step = w->step[0] * bytes;
-    const char *from = c->p[2];
     if (w->step[1] == 0) {
-        from += oxi_index_at(c->p[1], job->wide) * job->dim_step;
+        const char *from = c->p[2] + oxi_index_at(c->p[1], job->wide) * job->dim_step;
         oxi_copy_run(c->n, bytes, from, w->step[2] * bytes, c->p[0], to_step);
         return;
     }
     for (int64_t first = 0; first < c->n; first += OXI_INDEX_PIECE) {
         int64_t n = oxi_min_i64(c->n - first, OXI_INDEX_PIECE);
-        char *to = c->p[0] + first * to_step;
         oxi_index_offsets(job, w, c, first, n, at);
-        if (bytes == 4)
-            OXI_GATHER_RUN(uint32_t)
-        else if (bytes == 2)
-            OXI_GATHER_RUN(uint16_t)
-        else if (bytes == 1)
-            OXI_GATHER_RUN(uint8_t)
-        else
-            OXI_GATHER_RUN(uint64_t)
+        oxi_gather_elements(n, bytes, c->p[2], at, c->p[0] + first * to_step, to_step);
     }
 }
 
@@ -28498,62 +29122,98 @@ static ox_status oxi_index_select_run(const oxi_call *call) {
 
 /* ---- scatter, scatter_add, index_add ------------------------------------------------------------------- */
 
-#define OXI_ADD_RUN(type, sum)                                          \
-    for (int64_t i = 0; i < n; i++, to += to_step, from += from_step) { \
-        type a, b;                                                      \
-        memcpy(&a, to, sizeof a);                                       \
-        memcpy(&b, from, sizeof b);                                     \
-        a = (type)(sum);                                                \
-        memcpy(to, &a, sizeof a);                                       \
+#define OXI_SCATTER(name, type, alpha_type, result)                                                  \
+    static void oxi_scatter_##name(const oxi_index_job *job, int64_t n, char *to, const int64_t *at, \
+                                   const char *from, int64_t from_step) {                            \
+        alpha_type alpha = (alpha_type)job->alpha;                                                   \
+        (void)alpha;                                                                                 \
+        for (int64_t i = 0; i < n; i++) {                                                            \
+            type a, b;                                                                               \
+            memcpy(&a, to + at[i], sizeof a);                                                        \
+            memcpy(&b, from + i * from_step, sizeof b);                                              \
+            a = (type)(result);                                                                      \
+            memcpy(to + at[i], &a, sizeof a);                                                        \
+        }                                                                                            \
     }
+OXI_SCATTER(1, uint8_t, int64_t, b)
+OXI_SCATTER(2, uint16_t, int64_t, b)
+OXI_SCATTER(4, uint32_t, int64_t, b)
+OXI_SCATTER(8, uint64_t, int64_t, b)
+OXI_SCATTER(add_f32, float, float, a + alpha * b)
+OXI_SCATTER(add_f64, double, double, a + alpha * b)
+OXI_SCATTER(add_i32, uint32_t, int64_t, a + (uint32_t)alpha * b)
+OXI_SCATTER(add_i64, uint64_t, int64_t, a + (uint64_t)alpha * b)
 
-static void oxi_add_run_f32(const oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
-                            int64_t from_step) {
-    float alpha = (float)job->alpha;
-    if (n >= 8 && to_step == 4 && from_step == 4)
-        oxi_cpu_kernels()->axpy_f32(n, alpha, (const float *)(const void *)from, (float *)(void *)to);
-    else
-        OXI_ADD_RUN(float, a + alpha * b)
-}
-
-static void oxi_add_run_f64(const oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
-                            int64_t from_step) {
-    OXI_ADD_RUN(double, a + job->alpha * b)
-}
-
-static void oxi_add_i32(const oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
-                        int64_t from_step) {
-    uint32_t alpha = (uint32_t)(int64_t)job->alpha;
-    OXI_ADD_RUN(uint32_t, a + alpha * b)
-}
-
-static void oxi_add_run_i64(const oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
-                            int64_t from_step) {
-    uint64_t alpha = (uint64_t)(int64_t)job->alpha;
-    OXI_ADD_RUN(uint64_t, a + alpha * b)
-}
-
-/* The other dtypes through their lane: floats round after each addition, integers wrap, bool is "or". */
-static void oxi_add_lane(const oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
-                         int64_t from_step) {
+/* The other dtypes through their lane, one after the other: floats round after each addition, integers wrap,
+ * bool is "or". */
+static void oxi_scatter_add_lane(const oxi_index_job *job, int64_t n, char *to, const int64_t *at,
+                                 const char *from, int64_t from_step) {
     const oxi_kernels *kernels = oxi_cpu_kernels();
     oxi_lane lane = oxi_lane_of(job->dtype);
-    int64_t bytes = oxi_dtype_bytes(job->dtype), lane_bytes = oxi_lane_bytes(lane);
-    double a[OXI_INDEX_PIECE], b[OXI_INDEX_PIECE];
-    oxi_index_job scale;
-    memset(&scale, 0, sizeof scale);
-    scale.alpha = job->alpha;
-    for (int64_t at = 0; at < n; at += OXI_INDEX_PIECE) {
-        int64_t part = oxi_min_i64(n - at, OXI_INDEX_PIECE);
-        kernels->load[job->dtype][lane](part, to + at * to_step, to_step / bytes, a);
-        kernels->load[job->dtype][lane](part, from + at * from_step, from_step / bytes, b);
+    oxi_load_kernel load = kernels->load[job->dtype][lane];
+    oxi_store_kernel store = kernels->store[job->dtype][lane];
+    static const int64_t halves[2] = {0, 4};
+    for (int64_t i = 0; i < n; i++) {
+        char a[8], b[8];
+        load(1, to + at[i], 1, a);
+        load(1, from + i * from_step, 1, b);
         if (lane == OXI_LANE_F32)
-            oxi_add_run_f32(&scale, part, (char *)a, lane_bytes, (const char *)b, lane_bytes);
+            oxi_scatter_add_f32(job, 1, a, halves, b, 4);
         else if (lane == OXI_LANE_C64)
-            oxi_add_run_f32(&scale, 2 * part, (char *)a, 4, (const char *)b, 4);
+            oxi_scatter_add_f32(job, 2, a, halves, b, 4);
         else
-            oxi_add_run_i64(&scale, part, (char *)a, lane_bytes, (const char *)b, lane_bytes);
-        kernels->store[job->dtype][lane](part, a, to + at * to_step, to_step / bytes);
+            oxi_scatter_add_i64(job, 1, a, halves, b, 8);
+        store(1, a, to + at[i], 1);
+    }
+}
+
+static oxi_scatter_kernel oxi_scatter_kernel_of(ox_dtype dtype, bool add) {
+    if (add) {
+        switch (dtype) {
+        case OX_F32: return oxi_scatter_add_f32;
+        case OX_F64: return oxi_scatter_add_f64;
+        case OX_I32:
+        case OX_U32: return oxi_scatter_add_i32;
+        case OX_I64:
+        case OX_U64: return oxi_scatter_add_i64;
+        default: return oxi_scatter_add_lane;
+        }
+    }
+    switch (oxi_dtype_bytes(dtype)) {
+    case 1: return oxi_scatter_1;
+    case 2: return oxi_scatter_2;
+    case 4: return oxi_scatter_4;
+    default: return oxi_scatter_8;
+    }
+}
+
+/* n elements to `to` on, all with the same index: no two of them meet. */
+static void oxi_scatter_row(const oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
+                            int64_t from_step) {
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t bytes = oxi_dtype_bytes(job->dtype), at[OXI_INDEX_PIECE];
+    bool narrow = job->scatter == oxi_scatter_add_lane && oxi_lane_of(job->dtype) == OXI_LANE_F32;
+    if (!job->add) {
+        oxi_copy_run(n, bytes, from, from_step, to, to_step);
+        return;
+    }
+    if (job->dtype == OX_F32 && to_step == 4 && from_step == 4) {
+        kernels->axpy_f32(n, (float)job->alpha, (const float *)(const void *)from, (float *)(void *)to);
+        return;
+    }
+    for (int64_t i = 0; i < OXI_INDEX_PIECE; i++) at[i] = i * to_step;
+    for (int64_t i = 0; i < n;
+         i += OXI_INDEX_PIECE, to += OXI_INDEX_PIECE * to_step, from += OXI_INDEX_PIECE * from_step) {
+        int64_t part = oxi_min_i64(n - i, OXI_INDEX_PIECE);
+        float a[OXI_INDEX_PIECE], b[OXI_INDEX_PIECE];
+        if (!narrow) {
+            job->scatter(job, part, to, at, from, from_step);
+            continue;
+        }
+        kernels->load[job->dtype][OXI_LANE_F32](part, to, to_step / bytes, a);
+        kernels->load[job->dtype][OXI_LANE_F32](part, from, from_step / bytes, b);
+        kernels->axpy_f32(part, (float)job->alpha, b, a);
+        kernels->store[job->dtype][OXI_LANE_F32](part, a, to, to_step / bytes);
     }
 }
 
@@ -28562,22 +29222,13 @@ static void oxi_scatter_piece(const oxi_index_job *job, const oxi_walk *w, const
     int64_t at[OXI_INDEX_PIECE], bytes = w->bytes[0], from_step = w->step[2] * bytes;
     if (w->step[1] == 0) {
         char *to = c->p[0] + oxi_index_at(c->p[1], job->wide) * job->dim_step;
-        if (job->add)
-            job->add(job, c->n, to, w->step[0] * bytes, c->p[2], from_step);
-        else
-            oxi_copy_run(c->n, bytes, c->p[2], from_step, to, w->step[0] * bytes);
+        oxi_scatter_row(job, c->n, to, w->step[0] * bytes, c->p[2], from_step);
         return;
     }
     for (int64_t first = 0; first < c->n; first += OXI_INDEX_PIECE) {
         int64_t n = oxi_min_i64(c->n - first, OXI_INDEX_PIECE);
-        const char *from = c->p[2] + first * from_step;
         oxi_index_offsets(job, w, c, first, n, at);
-        for (int64_t i = 0; i < n; i++) {
-            if (job->add)
-                job->add(job, 1, c->p[0] + at[i], bytes, from + i * from_step, bytes);
-            else
-                oxi_copy_run(1, bytes, from + i * from_step, bytes, c->p[0] + at[i], bytes);
-        }
+        job->scatter(job, n, c->p[0], at, c->p[2] + first * from_step, from_step);
     }
 }
 
@@ -28596,23 +29247,22 @@ static void oxi_scatter_task(void *arg, int64_t index, int lane) {
         oxi_scatter_piece(job, &w, &c);
 }
 
-/* The largest dim but `dim`, in parts of at least OXI_INDEX_GRAIN elements that do not share a cache line. */
+/* The largest dim but `dim`, in parts of at least OXI_INDEX_GRAIN elements and, side by side, 256 bytes. */
 static void oxi_scatter_split(oxi_index_job *job, int dim) {
     const oxi_walk *w = &job->walk;
-    int64_t total = 1;
+    int64_t total = 1, most;
     job->split = dim ? 0 : w->ndim - 1;
     for (int d = 0; d < w->ndim; d++) {
         total *= w->shape[d];
         if (d != dim && w->shape[d] > w->shape[job->split]) job->split = d;
     }
-    job->parts = total / OXI_INDEX_GRAIN;
-    int64_t most = job->split == dim ? 1 : w->shape[job->split];
-    if (llabs(w->stride[0][job->split]) * w->bytes[0] < 64) most = most * w->bytes[0] / 64;
-    if (job->parts > most) job->parts = most;
+    most = job->split == dim ? 1 : w->shape[job->split];
+    if (llabs(w->stride[0][job->split]) * w->bytes[0] < 64) most = most * w->bytes[0] / 256;
+    job->parts = oxi_min_i64(total / OXI_INDEX_GRAIN, most);
     if (job->parts < 1) job->parts = 1;
 }
 
-/* out = in[0], then moved or added to; add NULL = scatter. */
+/* out = in[0], then moved to or added to. */
 static ox_status oxi_scatter_walk(const oxi_call *call, const ox_tensor *index, const int64_t *index_stride,
                                   const ox_tensor *source, bool add, double alpha) {
     ox_tensor out = oxi_at_least_1d(call->out[0]);
@@ -28625,15 +29275,8 @@ static ox_status oxi_scatter_walk(const oxi_call *call, const ox_tensor *index, 
     job.indexed = 0;
     job.dtype = out.dtype;
     job.alpha = alpha;
-    if (add) {
-        bool wide_int = out.dtype == OX_I64 || out.dtype == OX_U64,
-             int32 = out.dtype == OX_I32 || out.dtype == OX_U32;
-        job.add = out.dtype == OX_F32   ? oxi_add_run_f32
-                  : out.dtype == OX_F64 ? oxi_add_run_f64
-                  : wide_int            ? oxi_add_run_i64
-                  : int32               ? oxi_add_i32
-                                        : oxi_add_lane;
-    }
+    job.add = add;
+    job.scatter = oxi_scatter_kernel_of(out.dtype, add);
     for (int d = 0; d < out.ndim; d++) out_stride[d] = d == dim ? 0 : out.stride[d];
     ox_status status = oxi_cpu_copy_strided(call->in[0], call->out[0]);
     if (status != OX_OK) return status;
@@ -28796,12 +29439,25 @@ static void oxi_select_truth(const oxi_select *job, const oxi_walk *w, const oxi
         oxi_copy_run(c->n, 1, c->p[0], w->step[0], (char *)truth, 1);
 }
 
-static void oxi_write_coordinates(const ox_tensor *x, const ox_tensor *out, int64_t row, int64_t position) {
-    char *to = oxi_ptr(out) + row * out->stride[0] * (int64_t)sizeof(int64_t);
-    for (int d = x->ndim - 1; d >= 0; d--) {
-        int64_t coordinate = position % x->shape[d];
-        position /= x->shape[d];
-        memcpy(to + d * out->stride[1] * (int64_t)sizeof coordinate, &coordinate, sizeof coordinate);
+/* Rows `place` on of nonzero's result: coordinates of positions first + chosen[i], which go up. */
+static void oxi_write_coordinates(const oxi_select *job, int64_t place, int64_t first, const int64_t *chosen,
+                                  int64_t n) {
+    const ox_tensor *x = job->x, *out = job->out;
+    int64_t at[OX_MAX_DIMS] = {0}, before = -1, row_step = out->stride[0] * 8, step = out->stride[1] * 8;
+    int last = x->ndim - 1;
+    char *to = oxi_ptr(out) + place * row_step;
+    for (int64_t i = 0; last >= 0 && i < n; i++, to += row_step) {
+        int64_t position = first + chosen[i];
+        if (before >= 0) at[last] += position - before;
+        if (before < 0 || at[last] >= x->shape[last]) { /* another row: from the start */
+            int64_t rest = position;
+            for (int d = last; d >= 0; d--) {
+                at[d] = rest % x->shape[d];
+                rest /= x->shape[d];
+            }
+        }
+        before = position;
+        for (int d = 0; d <= last; d++) memcpy(to + d * step, &at[d], sizeof at[d]);
     }
 }
 
@@ -28809,24 +29465,26 @@ static void oxi_select_task(void *arg, int64_t index, int lane) {
     (void)lane;
     oxi_select *job = (oxi_select *)arg;
     const oxi_walk *w = &job->walk;
-    int64_t first = index * OXI_INDEX_GRAIN, count = w->numel - first,
-            place = job->write ? job->counts[index] : 0;
+    int64_t first = index * OXI_INDEX_GRAIN, count = oxi_min_i64(w->numel - first, OXI_INDEX_GRAIN);
+    int64_t place = job->write ? job->counts[index] : 0;
     uint8_t truth[OXI_COPY_PIECE];
+    int64_t chosen[OXI_COPY_PIECE + 1];
     oxi_cursor c;
-    if (count > OXI_INDEX_GRAIN) count = OXI_INDEX_GRAIN;
     for (oxi_walk_seek(w, &c, first, count, OXI_COPY_PIECE); c.n; oxi_walk_next(w, &c)) {
+        int64_t n = 0;
         oxi_select_truth(job, w, &c, truth);
-        for (int64_t i = 0; i < c.n; i++) {
-            if (!truth[i]) continue;
-            if (job->write && w->operands == 1) {
-                oxi_write_coordinates(job->x, job->out, place, c.position + i);
-            } else if (job->write) {
-                int64_t bytes = w->bytes[1];
-                memcpy(oxi_ptr(job->out) + place * job->out->stride[0] * bytes,
-                       c.p[1] + i * w->step[1] * bytes, (size_t)bytes);
-            }
-            place++;
+        for (int64_t i = 0; i < c.n; i++) { /* without a branch: the numbers are anybody's guess */
+            chosen[n] = i;
+            n += truth[i] != 0;
         }
+        if (job->write && w->operands == 1) {
+            oxi_write_coordinates(job, place, c.position, chosen, n);
+        } else if (job->write) {
+            int64_t bytes = w->bytes[1], step = job->out->stride[0] * bytes;
+            for (int64_t i = 0; i < n; i++) chosen[i] *= w->step[1] * bytes;
+            oxi_gather_elements(n, bytes, c.p[1], chosen, oxi_ptr(job->out) + place * step, step);
+        }
+        place += n;
     }
     if (!job->write) job->counts[index] = place;
 }
@@ -30191,6 +30849,7 @@ static ox_status oxi_cpu_rope(const oxi_call *call) {
 enum {
     OXI_ATTENTION_FEW_ROWS = 8,    /* up to this many queries a kv head: dot products, keys in chunks */
     OXI_ATTENTION_CHUNK = 512,     /* keys of a chunk then */
+    OXI_ATTENTION_BAND = 32,       /* keys that all queries of a chunk meet before the next */
     OXI_ATTENTION_TILE_ROWS = 256, /* most queries of a tile */
     OXI_ATTENTION_TILE_KEYS = 256, /* most keys of a tile */
     OXI_ATTENTION_TASKS = 64       /* fewer tiles than this are cut along the keys as well */
@@ -30525,31 +31184,19 @@ static void oxi_attention_tile_task(void *arg, int64_t index, int lane) {
 
 /* ---- few rows: a token at a time ----------------------------------------------------------------------- */
 
-/* q k for the rows of a kv head: 16-bit keys are widened on the way. scratch: [depth]. */
-static void oxi_attention_key(const oxi_attention *job, const char *k, const float *q, float *scores,
-                              float *stage) {
-    const oxi_kernels *kernels = job->kernels;
-    ox_dtype dtype = job->k.t->dtype;
-    int64_t depth = job->depth;
-    const float *key = (const float *)(const void *)k;
-    if (job->k.column != 1 || (dtype != OX_F32 && (job->rows > 1 || (dtype != OX_F16 && dtype != OX_BF16)))) {
-        kernels->load[dtype][OXI_LANE_F32](depth, k, job->k.column, stage);
-        key = stage;
-        dtype = OX_F32;
-    }
-    for (int64_t r = 0; r < job->rows; r++, q += depth) {
-        float *score = scores + r * OXI_ATTENTION_CHUNK;
-        if (dtype == OX_F16)
-            *score = kernels->dot_f16(depth, (const uint16_t *)(const void *)k, q);
-        else if (dtype == OX_BF16)
-            *score = kernels->dot_bf16(depth, (const uint16_t *)(const void *)k, q);
-        else
-            *score = kernels->dot_f32(depth, key, q);
-    }
+/* Some rows of k or v as the kernels take them: as they are, or widened into stage. */
+static const void *oxi_attention_rows(const oxi_attention *job, const oxi_attention_side *side,
+                                      const char *data, int64_t n, int64_t columns, float *stage,
+                                      ox_dtype *dtype, int64_t *step) {
+    *dtype = side->t->dtype;
+    *step = side->row;
+    if (side->column == 1 && job->kernels->attention_dots[*dtype]) return data;
+    *dtype = OX_F32;
+    return oxi_attention_widen(job, side, data, n, columns, stage, step);
 }
 
 /* Task: all rows of a kv head against a chunk of keys, which are read once. Scratch: q [rows][depth], out
- * [rows][value_depth], scores [rows][CHUNK], a stage. */
+ * [rows][value_depth], scores [rows][CHUNK], a stage [BAND][depth or value_depth]. */
 static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
     const oxi_attention *job = (const oxi_attention *)arg;
     const oxi_kernels *kernels = job->kernels;
@@ -30573,8 +31220,15 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
     kernels->row_scale(rows * depth, q, job->scale, q);
     memset(out, 0, (size_t)(rows * value_depth) * sizeof(float));
     float max[OXI_ATTENTION_FEW_ROWS], sum[OXI_ATTENTION_FEW_ROWS];
-    for (int64_t t = first; t < end; t++)
-        oxi_attention_key(job, k + t * job->k.row * job->k.bytes, q, scores + t - first, stage);
+    ox_dtype dtype;
+    for (int64_t t = first; t < end; t += OXI_ATTENTION_BAND) {
+        int64_t n = oxi_min_i64(end - t, OXI_ATTENTION_BAND);
+        const char *from = k + t * job->k.row * job->k.bytes;
+        const void *band = oxi_attention_rows(job, &job->k, from, n, depth, stage, &dtype, &step);
+        for (int64_t r = 0; r < rows; r++)
+            kernels->attention_dots[dtype](n, depth, q + r * depth, band, step,
+                                           scores + r * OXI_ATTENTION_CHUNK + t - first);
+    }
     for (int64_t r = 0; r < rows; r++) {
         float *row = scores + r * OXI_ATTENTION_CHUNK;
         max[r] = -INFINITY;
@@ -30585,12 +31239,13 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
         max[r] = kernels->row_max(end - first, row);
         sum[r] = (float)kernels->row_exp_sum(end - first, row, max[r] == -INFINITY ? 0 : max[r], row);
     }
-    for (int64_t t = first; t < end; t++) {
-        const float *value = oxi_attention_widen(job, &job->v, v + t * job->v.row * job->v.bytes, 1,
-                                                 value_depth, stage, &step);
+    for (int64_t t = first; t < end; t += OXI_ATTENTION_BAND) {
+        int64_t n = oxi_min_i64(end - t, OXI_ATTENTION_BAND);
+        const char *from = v + t * job->v.row * job->v.bytes;
+        const void *band = oxi_attention_rows(job, &job->v, from, n, value_depth, stage, &dtype, &step);
         for (int64_t r = 0; r < rows; r++)
-            kernels->axpy_f32(value_depth, scores[r * OXI_ATTENTION_CHUNK + t - first], value,
-                              out + r * value_depth);
+            kernels->attention_mix[dtype](n, value_depth, scores + r * OXI_ATTENTION_CHUNK + t - first, band,
+                                          step, out + r * value_depth);
     }
     for (int64_t r = 0; r < rows; r++)
         oxi_attention_emit(job, unit, 0, chunk, r, max[r], sum[r], out + r * value_depth);
@@ -30748,7 +31403,8 @@ static ox_status oxi_cpu_attention(const oxi_call *call) {
     oxi_attention_cut(&job);
     int64_t count = job.batches * job.kv_heads * job.tiles * job.chunks;
     if (job.rows <= OXI_ATTENTION_FEW_ROWS) {
-        size_t numbers = (size_t)job.rows * (depth + value_depth + OXI_ATTENTION_CHUNK) + widest;
+        size_t numbers =
+            (size_t)job.rows * (depth + value_depth + OXI_ATTENTION_CHUNK) + OXI_ATTENTION_BAND * widest;
         return oxi_attention_run(&job, count, oxi_attention_few_task, numbers, sizeof(float));
     }
     oxi_attention_tile tile;
@@ -30813,10 +31469,15 @@ static ox_status oxi_cpu_sync(ox_device *self) {
     return OX_OK;
 }
 
+static ox_status oxi_cpu_expand(ox_dtype dtype, int64_t n, const void *blocks, float *out) {
+    if (!out) return oxi_cpu_kernels()->expand[dtype] ? OX_OK : OX_ERR_UNSUPPORTED;
+    return oxi_expand_blocks(dtype, n, blocks, out);
+}
+
 static ox_device oxi_cpu_device = {
     "cpu",        true,          oxi_cpu_alloc, oxi_cpu_free,
     oxi_cpu_read, oxi_cpu_write, oxi_cpu_move,  oxi_cpu_supports,
-    oxi_cpu_run,  oxi_cpu_sync,  NULL,
+    oxi_cpu_run,  oxi_cpu_sync, oxi_cpu_expand,  NULL,
 };
 
 OX_API ox_device *ox_cpu(void) {
@@ -30908,10 +31569,10 @@ typedef struct oxi_format {
 /* Adds a format, asked before those that are there; `format` must stay. False when the table is full. */
 static bool oxi_file_register(const oxi_format *format);
 
-/* A device that reads files itself makes a storage over bytes [offset, offset + bytes) of the file at
- * `path`; it returns NULL with no error recorded for devices that are not its own. Asked for devices
- * other than the CPU. */
-typedef ox_storage *(*oxi_file_region_fn)(ox_device *device, const char *path, size_t offset, size_t bytes);
+/* A device that reads files itself makes *out, a storage over bytes [offset, offset + bytes) of the file at
+ * `path`; it leaves *out NULL for devices that are not its own. Asked for devices other than the CPU. */
+typedef ox_status (*oxi_file_region_fn)(ox_device *device, const char *path, size_t offset, size_t bytes,
+                                        ox_storage **out);
 static bool oxi_file_register_region(oxi_file_region_fn region);
 
 /* ox_open over memory that stays as it is until the file and its tensors are gone. `label` is the name in
@@ -32248,7 +32909,7 @@ typedef struct oxi_huffman {
 
 typedef struct oxi_inflate_state {
     const unsigned char *in, *in_end;
-    uint64_t bits; /* bit_count bits not yet used, the next one lowest */
+    uint64_t bits; /* at least bit_count bits not yet used, the next one lowest */
     int bit_count;
     int missing; /* zero bytes made up beyond the end: real ones must never be needed */
     unsigned char *out;
@@ -32259,6 +32920,12 @@ typedef struct oxi_inflate_state {
 
 /* Makes at least 32 bits available; beyond the end they are 0 and counted. */
 static void oxi_inflate_fill(oxi_inflate_state *s) {
+    if (s->in_end - s->in >= 8) { /* bits beyond bit_count are set early, and again to the same values */
+        s->bits |= oxi_read_u64(s->in) << s->bit_count;
+        s->in += (63 - s->bit_count) >> 3;
+        s->bit_count |= 56;
+        return;
+    }
     while (s->bit_count <= 56) {
         if (s->in < s->in_end)
             s->bits |= (uint64_t)*s->in++ << s->bit_count;
@@ -34710,21 +35377,20 @@ OX_API ox_status ox_file_entry_at(const ox_file *file, int64_t index, ox_file_en
     return OX_OK;
 }
 
-/* A tensor on a device that reads files itself: a region of the file, never in memory as a whole. */
-static ox_tensor *oxi_load_region(ox_file *file, const oxi_file_item *item) {
+/* Asks the devices that read files themselves: a region of the file, never in memory as a whole. *out
+ * stays NULL when it is the device of none. */
+static ox_status oxi_load_region(ox_file *file, const oxi_file_item *item, ox_storage **out) {
     const oxi_file_part *part = &file->parts[item->part];
     oxi_file_region_fn regions[8];
-    ox_storage *storage = NULL;
+    ox_status status = OX_OK;
     oxi_lock_take(&oxi_format_lock);
     int64_t count = oxi_region_count;
     memcpy(regions, oxi_regions, sizeof regions);
     oxi_lock_give(&oxi_format_lock);
-    for (int64_t i = 0; i < count && !storage; i++)
-        storage = regions[i](file->device, part->path, item->offset, item->bytes);
-    if (!storage) return NULL;
-    ox_tensor *t = oxi_item_over(file, item, storage);
-    oxi_storage_release(storage);
-    return t;
+    *out = NULL;
+    for (int64_t i = 0; i < count && status == OX_OK && !*out; i++)
+        status = regions[i](file->device, part->path, item->offset, item->bytes, out);
+    return status;
 }
 
 static ox_tensor *oxi_load_item(ox_file *file, const oxi_file_item *item) {
@@ -34734,9 +35400,14 @@ static ox_tensor *oxi_load_item(ox_file *file, const oxi_file_item *item) {
         return NULL;
     }
     if (file->format->load) return file->format->load(file, item);
-    bool regions = file->device != ox_cpu() && !item->swapped && !file->parts[item->part].borrowed;
-    ox_tensor *t = regions ? oxi_load_region(file, item) : NULL;
-    return t ? t : oxi_item_tensor(file, item, file->parts[item->part].mapping.data + item->offset);
+    ox_storage *region = NULL;
+    if (file->device != ox_cpu() && !item->swapped && !file->parts[item->part].borrowed &&
+        oxi_load_region(file, item, &region) != OX_OK)
+        return NULL;
+    if (!region) return oxi_item_tensor(file, item, file->parts[item->part].mapping.data + item->offset);
+    ox_tensor *t = oxi_item_over(file, item, region);
+    oxi_storage_release(region);
+    return t;
 }
 
 OX_API ox_tensor *ox_load_at(ox_file *file, int64_t index) {
