@@ -1,8 +1,8 @@
-/* Attention and rope against plain loops in double: dtypes, layouts, masks, grouped heads, long keys, threads.
+/* Attention and rope against plain loops in double: dtypes, layouts, masks, heads, long keys, threads.
  * OX_TIERS OX_TSAN OX_QEMU */
 #include "operands.h"
 
-/* ---- the plain loops ---------------------------------------------------------------------------------------- */
+/* ---- the plain loops ----------------------------------------------------------------------------------- */
 
 typedef struct shapes {
     int64_t batch, heads, kv_heads, length, keys, depth, value_depth;
@@ -21,8 +21,10 @@ static bool sees(const ox_attention_desc *desc, int64_t s, int64_t t) {
 }
 
 /* softmax(scale q k^T + mask) v; mask: additive doubles [batch][heads][length][keys] or NULL. */
-static double *attend(const shapes *n, const double *q, const double *k, const double *v, const double *mask, const ox_attention_desc *desc) {
-    double *out = (double *)calloc((size_t)(n->batch * n->heads * n->length * n->value_depth + 1), sizeof(double));
+static double *attend(const shapes *n, const double *q, const double *k, const double *v, const double *mask,
+                      const ox_attention_desc *desc) {
+    double *out =
+        (double *)calloc((size_t)(n->batch * n->heads * n->length * n->value_depth + 1), sizeof(double));
     double *scores = (double *)malloc(sizeof(double) * (size_t)(n->keys + 1));
     double scale = desc->scale != 0 ? desc->scale : 1 / sqrt((double)n->depth);
     for (int64_t row = 0; row < n->batch * n->heads * n->length; row++) {
@@ -31,7 +33,8 @@ static double *attend(const shapes *n, const double *q, const double *k, const d
         double max = -INFINITY, sum = 0;
         for (int64_t t = 0; t < n->keys; t++) {
             double score = 0;
-            for (int64_t d = 0; d < n->depth; d++) score += q[row * n->depth + d] * k[(kv * n->keys + t) * n->depth + d];
+            for (int64_t d = 0; d < n->depth; d++)
+                score += q[row * n->depth + d] * k[(kv * n->keys + t) * n->depth + d];
             score *= scale;
             if (desc->softcap > 0) score = desc->softcap * tanh(score / desc->softcap);
             if (mask) score += mask[row * n->keys + t];
@@ -41,15 +44,17 @@ static double *attend(const shapes *n, const double *q, const double *k, const d
         for (int64_t t = 0; t < n->keys && max > -INFINITY; t++) {
             double weight = exp(scores[t] - max);
             sum += weight;
-            for (int64_t d = 0; d < n->value_depth; d++) out[row * n->value_depth + d] += weight * v[(kv * n->keys + t) * n->value_depth + d];
+            for (int64_t d = 0; d < n->value_depth; d++)
+                out[row * n->value_depth + d] += weight * v[(kv * n->keys + t) * n->value_depth + d];
         }
-        for (int64_t d = 0; d < n->value_depth; d++) out[row * n->value_depth + d] = sum > 0 ? out[row * n->value_depth + d] / sum : 0;
+        for (int64_t d = 0; d < n->value_depth; d++)
+            out[row * n->value_depth + d] = sum > 0 ? out[row * n->value_depth + d] / sum : 0;
     }
     free(scores);
     return out;
 }
 
-/* ---- one case ---------------------------------------------------------------------------------------------------- */
+/* ---- one case ------------------------------------------------------------------------------------------ */
 
 static ox_tensor *make(layout l, int64_t a, int64_t b, int64_t c, int64_t d, ox_dtype dtype) {
     const int64_t shape[4] = {a, b, c, d};
@@ -62,27 +67,37 @@ static ox_tensor *make(layout l, int64_t a, int64_t b, int64_t c, int64_t d, ox_
 static double *mask_doubles(const shapes *n, ox_tensor *mask) {
     ox_tensor *full = ox_expand(mask, OX_SHAPE(n->batch, n->heads, n->length, n->keys));
     double *out = doubles_of(full);
-    for (int64_t i = 0; mask->dtype == OX_BOOL && i < ox_numel(full); i++) out[i] = out[i] != 0 ? 0 : -INFINITY;
+    for (int64_t i = 0; mask->dtype == OX_BOOL && i < ox_numel(full); i++)
+        out[i] = out[i] != 0 ? 0 : -INFINITY;
     return out;
 }
 
-static void check_attention(const char *name, const shapes *n, layout l, ox_dtype q_dtype, ox_dtype k_dtype, const ox_attention_desc *given) {
+static void check_attention(const char *name, const shapes *n, layout l, ox_dtype q_dtype, ox_dtype k_dtype,
+                            const ox_attention_desc *given) {
     OX_SCOPE {
         ox_attention_desc desc = *given;
-        ox_tensor *q = make(l, n->batch, n->heads, n->length, n->depth, q_dtype), *k = make(l, n->batch, n->kv_heads, n->keys, n->depth, k_dtype);
+        ox_tensor *q = make(l, n->batch, n->heads, n->length, n->depth, q_dtype),
+                  *k = make(l, n->batch, n->kv_heads, n->keys, n->depth, k_dtype);
         ox_tensor *v = make(l, n->batch, n->kv_heads, n->keys, n->value_depth, k_dtype);
-        double *dq = doubles_of(q), *dk = doubles_of(k), *dv = doubles_of(v), *dm = desc.mask ? mask_doubles(n, desc.mask) : NULL;
+        double *dq = doubles_of(q), *dk = doubles_of(k), *dv = doubles_of(v),
+               *dm = desc.mask ? mask_doubles(n, desc.mask) : NULL;
         double *want = attend(n, dq, dk, dv, dm, &desc);
         ox_tensor *out = ox_scaled_dot_product_attention(q, k, v, &desc);
         CHECK_MSG(out && out->dtype == q_dtype && ox_is_contiguous(out), "%s: %s", name, ox_error_text());
         double worst = 0, slack = q_dtype == OX_F64 ? 1e-13 : 2e-6;
         for (int64_t i = 0; out && i < ox_numel(out); i++) {
             double got = load_real(q_dtype, element(out, i)), off = fabs(got - want[i]);
-            double rounding = q_dtype == OX_F16 || q_dtype == OX_BF16 ? 0.51 * spacing(format_of(q_dtype), want[i]) : 0;
+            double rounding =
+                q_dtype == OX_F16 || q_dtype == OX_BF16 ? 0.51 * spacing(format_of(q_dtype), want[i]) : 0;
             worst = off - rounding > worst || got != got ? (got != got ? INFINITY : off - rounding) : worst;
         }
-        CHECK_MSG(worst <= slack, "%s, %s, q %s, k %s: off by %g", name, layout_name(l), ox_dtype_name(q_dtype), ox_dtype_name(k_dtype), worst);
-        free(dq); free(dk); free(dv); free(dm); free(want);
+        CHECK_MSG(worst <= slack, "%s, %s, q %s, k %s: off by %g", name, layout_name(l),
+                  ox_dtype_name(q_dtype), ox_dtype_name(k_dtype), worst);
+        free(dq);
+        free(dk);
+        free(dv);
+        free(dm);
+        free(want);
     }
 }
 
@@ -92,14 +107,16 @@ static ox_attention_desc plain_desc(void) {
     return desc;
 }
 
-/* ---- cases -------------------------------------------------------------------------------------------------------- */
+/* ---- cases --------------------------------------------------------------------------------------------- */
 
 static void test_shapes(void) {
     static const shapes sizes[] = {
-        {1, 1, 1, 1, 1, 1, 1},    {2, 3, 3, 5, 7, 8, 8},      {1, 2, 2, 9, 33, 5, 3},     {1, 4, 2, 1, 700, 16, 16}, {2, 8, 2, 2, 65, 64, 32},
-        {1, 1, 1, 70, 70, 64, 64}, {1, 6, 2, 40, 130, 24, 40}, {1, 2, 1, 300, 300, 16, 16}, {1, 8, 1, 1, 1100, 12, 20}, {1, 1, 1, 20, 5000, 8, 8},
-        {1, 3, 3, 17, 0, 4, 4},   {1, 2, 2, 0, 5, 4, 4},      {0, 2, 2, 3, 5, 4, 4},      {1, 2, 2, 11, 4, 0, 3},     {1, 1, 1, 12, 12, 300, 10},
-        {1, 1, 1, 3, 40, 7, 257}, {1, 10, 1, 1, 513, 8, 8}};
+        {1, 1, 1, 1, 1, 1, 1},      {2, 3, 3, 5, 7, 8, 8},       {1, 2, 2, 9, 33, 5, 3},
+        {1, 4, 2, 1, 700, 16, 16},  {2, 8, 2, 2, 65, 64, 32},    {1, 1, 1, 70, 70, 64, 64},
+        {1, 6, 2, 40, 130, 24, 40}, {1, 2, 1, 300, 300, 16, 16}, {1, 8, 1, 1, 1100, 12, 20},
+        {1, 1, 1, 20, 5000, 8, 8},  {1, 3, 3, 17, 0, 4, 4},      {1, 2, 2, 0, 5, 4, 4},
+        {0, 2, 2, 3, 5, 4, 4},      {1, 2, 2, 11, 4, 0, 3},      {1, 1, 1, 12, 12, 300, 10},
+        {1, 1, 1, 3, 40, 7, 257},   {1, 10, 1, 1, 513, 8, 8}};
     for (int i = 0; i < 17; i++) {
         char name[64];
         ox_attention_desc desc = plain_desc();
@@ -132,20 +149,28 @@ static void test_dtypes_and_layouts(void) {
                 check_attention("few rows", &few, (layout)l, dtypes[q], dtypes[k], &desc);
                 check_attention("many rows", &many, (layout)l, dtypes[q], dtypes[k], &desc);
             }
-    for (int l = 0; l < LAYOUT_COUNT; l++) check_attention("f64", &many, (layout)l, OX_F64, OX_F64, &desc);
+    for (int l = 0; l < LAYOUT_COUNT; l++) {
+        check_attention("f64", &many, (layout)l, OX_F64, OX_F64, &desc);
+        check_attention("f8", l % 2 ? &many : &few, (layout)l, OX_F32, OX_F8_E5M2, &desc);
+    }
 }
 
 /* q, k, v as a transformer has them: [B,S,H,D] seen as [B,H,S,D]; missing leading dims; more of them. */
 static void test_views(void) {
     OX_SCOPE {
-        ox_tensor *x = ox_randn(OX_SHAPE(2, 30, 3, 16), OX_F32), *q = ox_transpose(x, 1, 2), *plain = ox_contiguous(q);
-        ox_tensor *out = ox_scaled_dot_product_attention(q, q, q, NULL), *same = ox_scaled_dot_product_attention(plain, plain, plain, NULL);
+        ox_tensor *x = ox_randn(OX_SHAPE(2, 30, 3, 16), OX_F32), *q = ox_transpose(x, 1, 2),
+                  *plain = ox_contiguous(q);
+        ox_tensor *out = ox_scaled_dot_product_attention(q, q, q, NULL),
+                  *same = ox_scaled_dot_product_attention(plain, plain, plain, NULL);
         CHECK(same_bits(out, same));
         ox_tensor *one = ox_select(plain, 0, 1), *two = ox_select(one, 0, 2);
-        CHECK(same_bits(ox_scaled_dot_product_attention(one, one, one, NULL), ox_clone(ox_select(same, 0, 1))));
-        CHECK(ox_allclose(ox_scaled_dot_product_attention(two, two, two, NULL), ox_select(ox_select(same, 0, 1), 0, 2), 1e-5, 1e-6, false));
+        CHECK(
+            same_bits(ox_scaled_dot_product_attention(one, one, one, NULL), ox_clone(ox_select(same, 0, 1))));
+        CHECK(ox_allclose(ox_scaled_dot_product_attention(two, two, two, NULL),
+                          ox_select(ox_select(same, 0, 1), 0, 2), 1e-5, 1e-6, false));
         ox_tensor *deep = ox_view(plain, OX_SHAPE(1, 2, 1, 3, 30, 16));
-        CHECK(same_bits(ox_view(ox_scaled_dot_product_attention(deep, deep, deep, NULL), OX_SHAPE(2, 3, 30, 16)), same));
+        CHECK(same_bits(
+            ox_view(ox_scaled_dot_product_attention(deep, deep, deep, NULL), OX_SHAPE(2, 3, 30, 16)), same));
         ox_tensor *bad = ox_randn(OX_SHAPE(2, 2, 30, 16), OX_F32);
         CHECK(ox_scaled_dot_product_attention(plain, bad, bad, NULL) == NULL && ox_error() == OX_ERR_SHAPE);
         ox_error_clear();
@@ -155,36 +180,43 @@ static void test_views(void) {
 static void test_masks(void) {
     static const shapes sizes[] = {{2, 4, 2, 3, 50, 8, 8}, {2, 4, 2, 23, 150, 8, 8}, {2, 4, 4, 2, 600, 8, 8}};
     for (int i = 0; i < 3; i++)
-        for (int kind = 0; kind < 10; kind++) OX_SCOPE {
-            const shapes *n = &sizes[i];
-            int64_t full[4] = {n->batch, n->heads, n->length, n->keys};
-            for (int d = 0; d < 4; d++)
-                if (kind >> d & 1) full[d] = 1; /* kinds 0 .. 7: broadcast dims */
-            int ndim = kind == 8 ? 2 : kind == 9 ? 3 : 4;
-            ox_dtype dtype = kind % 3 == 0 ? OX_BOOL : kind % 3 == 1 ? OX_F32 : OX_F16;
-            ox_tensor *base, *mask = new_layout(kind % 2 ? LAYOUT_TRANSPOSED : LAYOUT_PLAIN, ndim, full + 4 - ndim, dtype, &base);
-            for (int64_t at = 0; at < ox_numel(mask); at++) {
-                bool hidden = test_random() % 3 == 0;
-                if (dtype == OX_BOOL) store_int(dtype, element(mask, at), !hidden);
-                else store_real(dtype, element(mask, at), hidden ? -INFINITY : 4 * test_uniform() - 2);
-            }
-            /* one row sees nothing at all */
-            if (kind == 0 || kind == 9)
-                for (int64_t t = 0; t < n->keys; t++) {
-                    if (dtype == OX_BOOL) store_int(dtype, element(mask, t), 0);
-                    else store_real(dtype, element(mask, t), -INFINITY);
+        for (int kind = 0; kind < 10; kind++)
+            OX_SCOPE {
+                const shapes *n = &sizes[i];
+                int64_t full[4] = {n->batch, n->heads, n->length, n->keys};
+                for (int d = 0; d < 4; d++)
+                    if (kind >> d & 1) full[d] = 1; /* kinds 0 .. 7: broadcast dims */
+                int ndim = kind == 8 ? 2 : kind == 9 ? 3 : 4;
+                ox_dtype dtype = kind % 3 == 0 ? OX_BOOL : kind % 3 == 1 ? OX_F32 : OX_F16;
+                ox_tensor *base, *mask = new_layout(kind % 2 ? LAYOUT_TRANSPOSED : LAYOUT_PLAIN, ndim,
+                                                    full + 4 - ndim, dtype, &base);
+                for (int64_t at = 0; at < ox_numel(mask); at++) {
+                    bool hidden = test_random() % 3 == 0;
+                    if (dtype == OX_BOOL)
+                        store_int(dtype, element(mask, at), !hidden);
+                    else
+                        store_real(dtype, element(mask, at), hidden ? -INFINITY : 4 * test_uniform() - 2);
                 }
-            ox_attention_desc desc = plain_desc();
-            desc.mask = mask;
-            desc.causal = kind % 2;
-            desc.query_start = kind % 2 ? 20 : 0;
-            desc.softcap = kind % 4 == 1 ? 1.5 : 0;
-            check_attention("mask", n, LAYOUT_PLAIN, OX_F32, kind % 2 ? OX_BF16 : OX_F32, &desc);
-            check_attention("mask", n, LAYOUT_PLAIN, OX_F64, OX_F64, &desc);
-        }
+                /* one row sees nothing at all */
+                if (kind == 0 || kind == 9)
+                    for (int64_t t = 0; t < n->keys; t++) {
+                        if (dtype == OX_BOOL)
+                            store_int(dtype, element(mask, t), 0);
+                        else
+                            store_real(dtype, element(mask, t), -INFINITY);
+                    }
+                ox_attention_desc desc = plain_desc();
+                desc.mask = mask;
+                desc.causal = kind % 2;
+                desc.query_start = kind % 2 ? 20 : 0;
+                desc.softcap = kind % 4 == 1 ? 1.5 : 0;
+                check_attention("mask", n, LAYOUT_PLAIN, OX_F32, kind % 2 ? OX_BF16 : OX_F32, &desc);
+                check_attention("mask", n, LAYOUT_PLAIN, OX_F64, OX_F64, &desc);
+            }
 }
 
-/* Scores that would overflow without the maximum, capped scores, other scales, infinite and absurd settings. */
+/* Scores that would overflow without the maximum, capped scores, other scales, infinite and absurd
+ * settings. */
 static void test_numbers(void) {
     static const shapes n = {1, 2, 2, 12, 40, 8, 8};
     ox_attention_desc desc = plain_desc();
@@ -200,7 +232,8 @@ static void test_numbers(void) {
     desc.query_start = 3;
     check_attention("all of the window", &n, LAYOUT_PLAIN, OX_F32, OX_F32, &desc);
     OX_SCOPE {
-        ox_tensor *x = ox_mul_number(ox_randn(OX_SHAPE(2, 30, 16), OX_F32), 1000), *out = ox_scaled_dot_product_attention(x, x, x, NULL);
+        ox_tensor *x = ox_mul_number(ox_randn(OX_SHAPE(2, 30, 16), OX_F32), 1000),
+                  *out = ox_scaled_dot_product_attention(x, x, x, NULL);
         CHECK(ox_item(ox_all(ox_isfinite(out), OX_ALL_DIMS, false)) == 1);
         desc = plain_desc();
         desc.causal = true;
@@ -211,15 +244,18 @@ static void test_numbers(void) {
         ox_tensor *none = ox_scaled_dot_product_attention(x, x, x, &desc);
         CHECK(none && ox_item(ox_count_nonzero(none, OX_ALL_DIMS)) == 0);
         /* NaN in a key that is not seen does not matter; in one that is, it does */
-        ox_tensor *k = ox_randn(OX_SHAPE(1, 40, 16), OX_F32), *q = ox_randn(OX_SHAPE(1, 20, 16), OX_F32), *clean = ox_clone(k);
+        ox_tensor *k = ox_randn(OX_SHAPE(1, 40, 16), OX_F32), *q = ox_randn(OX_SHAPE(1, 20, 16), OX_F32),
+                  *clean = ox_clone(k);
         ox_fill_(ox_narrow(k, 1, 25, 15), NAN);
         desc = plain_desc();
         desc.causal = true;
         desc.query_start = 5;
-        CHECK(same_bits(ox_scaled_dot_product_attention(q, k, k, &desc), ox_scaled_dot_product_attention(q, clean, clean, &desc)));
+        CHECK(same_bits(ox_scaled_dot_product_attention(q, k, k, &desc),
+                        ox_scaled_dot_product_attention(q, clean, clean, &desc)));
         desc.query_start = 6;
         ox_tensor *seen = ox_scaled_dot_product_attention(q, k, clean, &desc);
-        CHECK(seen && isnan(load_real(OX_F32, element(seen, 19 * 16))) && !isnan(load_real(OX_F32, element(seen, 18 * 16))));
+        CHECK(seen && isnan(load_real(OX_F32, element(seen, 19 * 16))) &&
+              !isnan(load_real(OX_F32, element(seen, 18 * 16))));
     }
 }
 
@@ -227,49 +263,86 @@ static void test_numbers(void) {
 static void test_threads(void) {
     static const int64_t lengths[] = {1, 4, 40, 600};
     int threads = ox_threads();
-    for (int i = 0; i < 4; i++) OX_SCOPE {
-        ox_tensor *q = ox_randn(OX_SHAPE(1, 4, lengths[i], 16), OX_F32), *k = ox_randn(OX_SHAPE(1, 2, 5000, 16), OX_F16), *v = ox_randn(OX_SHAPE(1, 2, 5000, 16), OX_F16);
-        ox_attention_desc desc = plain_desc();
-        desc.causal = true;
-        desc.query_start = 5000 - lengths[i];
-        ox_set_threads(1);
-        ox_tensor *one = ox_scaled_dot_product_attention(q, k, v, &desc);
-        ox_set_threads(4);
-        CHECK(same_bits(one, ox_scaled_dot_product_attention(q, k, v, &desc)));
-    }
+    for (int i = 0; i < 4; i++)
+        OX_SCOPE {
+            ox_tensor *q = ox_randn(OX_SHAPE(1, 4, lengths[i], 16), OX_F32),
+                      *k = ox_randn(OX_SHAPE(1, 2, 5000, 16), OX_F16),
+                      *v = ox_randn(OX_SHAPE(1, 2, 5000, 16), OX_F16);
+            ox_attention_desc desc = plain_desc();
+            desc.causal = true;
+            desc.query_start = 5000 - lengths[i];
+            ox_set_threads(1);
+            ox_tensor *one = ox_scaled_dot_product_attention(q, k, v, &desc);
+            ox_set_threads(4);
+            CHECK(same_bits(one, ox_scaled_dot_product_attention(q, k, v, &desc)));
+        }
     ox_set_threads(threads);
 }
 
-/* ---- rope ------------------------------------------------------------------------------------------------------------ */
+/* 3000 tokens: scores would take 72 MB, tiles of them take little; a few of the rows again in f64. */
+static void test_long(void) {
+    OX_SCOPE {
+        ox_tensor *q = ox_randn(OX_SHAPE(2, 3000, 8), OX_F32), *k = ox_randn(OX_SHAPE(1, 3000, 8), OX_F16),
+                  *v = ox_randn(OX_SHAPE(1, 3000, 8), OX_F16);
+        ox_attention_desc desc = plain_desc();
+        desc.causal = true;
+        for (desc.window = 0; desc.window <= 500; desc.window += 500) {
+            ox_reset_peak();
+            size_t before = ox_stats().bytes_in_use;
+            ox_tensor *out = ox_scaled_dot_product_attention(q, k, v, &desc);
+            size_t more = ox_stats().bytes_peak - before;
+            CHECK_MSG(more < ((size_t)8 + 2 * (size_t)ox_threads()) << 20, "%zu bytes", more);
+            ox_attention_desc last = desc;
+            last.query_start = 2990;
+            ox_tensor *wide = ox_scaled_dot_product_attention(ox_cast(ox_narrow(q, 1, 2990, 10), OX_F64),
+                                                              ox_cast(k, OX_F64), ox_cast(v, OX_F64), &last);
+            CHECK(ox_allclose(ox_narrow(out, 1, 2990, 10), wide, 1e-5, 1e-6, false));
+        }
+    }
+}
 
-static void check_rope(layout l, int ndim, const int64_t *shape, ox_dtype dtype, ox_dtype positions_dtype, const ox_rope_desc *given) {
+/* ---- rope ---------------------------------------------------------------------------------------------- */
+
+static void check_rope(layout l, int ndim, const int64_t *shape, ox_dtype dtype, ox_dtype positions_dtype,
+                       const ox_rope_desc *given) {
     OX_SCOPE {
         ox_rope_desc desc = *given;
         ox_tensor *x = random_layout(l, DOMAIN_MODEST, ndim, shape, dtype), *positions = NULL, *base;
-        int64_t length = shape[ndim - 2], width = shape[ndim - 1], dims = desc.dims ? desc.dims : width, half = dims / 2;
+        int64_t length = shape[ndim - 2], width = shape[ndim - 1], dims = desc.dims ? desc.dims : width,
+                half = dims / 2;
         if (positions_dtype != OX_DTYPE_NONE) {
             positions = new_layout(LAYOUT_STEP_LAST, 1, &length, positions_dtype, &base);
-            for (int64_t s = 0; s < length; s++) store_int(positions_dtype, element(positions, s), (s * 37) % 1001 - 3);
+            for (int64_t s = 0; s < length; s++)
+                store_int(positions_dtype, element(positions, s), (s * 37) % 1001 - 3);
         }
         ox_tensor *out = ox_rope(x, positions, &desc);
         CHECK_MSG(out && out->dtype == dtype && ox_is_contiguous(out), "%s", ox_error_text());
         double worst = 0;
         for (int64_t row = 0; out && row < ox_numel(x) / width; row++) {
-            double position = positions ? (double)load_int(positions_dtype, element(positions, row % length)) : (double)(row % length);
+            double position = positions ? (double)load_int(positions_dtype, element(positions, row % length))
+                                        : (double)(row % length);
             for (int64_t i = 0; i < width; i++) {
-                double got = load_real(dtype, element(out, row * width + i)), want = load_real(dtype, element(x, row * width + i));
+                double got = load_real(dtype, element(out, row * width + i)),
+                       want = load_real(dtype, element(x, row * width + i));
                 if (i < dims) {
-                    int64_t pair = desc.interleaved ? i / 2 : i % half, a = desc.interleaved ? 2 * pair : pair, b = desc.interleaved ? a + 1 : a + half;
-                    double angle = position * (desc.scale > 0 ? desc.scale : 1) * pow(desc.base > 0 ? desc.base : 10000, -2.0 * (double)pair / (double)dims);
+                    int64_t pair = desc.interleaved ? i / 2 : i % half,
+                            a = desc.interleaved ? 2 * pair : pair, b = desc.interleaved ? a + 1 : a + half;
+                    double angle = position * (desc.scale > 0 ? desc.scale : 1) *
+                                   pow(desc.base > 0 ? desc.base : 10000, -2.0 * (double)pair / (double)dims);
                     if (desc.factors) angle /= load_real(OX_F32, element(desc.factors, pair));
-                    double xa = load_real(dtype, element(x, row * width + a)), xb = load_real(dtype, element(x, row * width + b));
-                    want = (i == a ? xa * cos(angle) - xb * sin(angle) : xb * cos(angle) + xa * sin(angle)) * (desc.magnitude > 0 ? desc.magnitude : 1);
+                    double xa = load_real(dtype, element(x, row * width + a)),
+                           xb = load_real(dtype, element(x, row * width + b));
+                    want = (i == a ? xa * cos(angle) - xb * sin(angle) : xb * cos(angle) + xa * sin(angle)) *
+                           (desc.magnitude > 0 ? desc.magnitude : 1);
                 }
-                double slack = dtype == OX_F64 ? 1e-13 : 4e-6 + (dtype == OX_F32 ? 0 : 0.51 * spacing(format_of(dtype), want));
+                double slack = dtype == OX_F64
+                                   ? 1e-13
+                                   : 4e-6 + (dtype == OX_F32 ? 0 : 0.51 * spacing(format_of(dtype), want));
                 worst = fmax(worst, fabs(got - want) - slack);
             }
         }
-        CHECK_MSG(worst <= 0, "%s, %s%s, dims %d: off by %g more than allowed", layout_name(l), ox_dtype_name(dtype), desc.interleaved ? " interleaved" : "", (int)dims, worst);
+        CHECK_MSG(worst <= 0, "%s, %s%s, dims %d: off by %g more than allowed", layout_name(l),
+                  ox_dtype_name(dtype), desc.interleaved ? " interleaved" : "", (int)dims, worst);
     }
 }
 
@@ -283,7 +356,11 @@ static void test_rope(void) {
             for (int mode = 0; mode < 4; mode++) {
                 desc.interleaved = mode & 1;
                 desc.dims = mode & 2 ? 10 : 0;
-                check_rope((layout)l, 4, shape, dtypes[d], mode & 2 ? OX_I32 : mode & 1 ? OX_I64 : OX_DTYPE_NONE, &desc);
+                check_rope((layout)l, 4, shape, dtypes[d],
+                           mode & 2   ? OX_I32
+                           : mode & 1 ? OX_I64
+                                      : OX_DTYPE_NONE,
+                           &desc);
             }
     OX_SCOPE {
         const float factors[8] = {1, 1, 2, 4, 8, 8, 8, 8};
@@ -317,9 +394,11 @@ int main(void) {
     test_masks();
     test_numbers();
     test_threads();
+    test_long();
     test_rope();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_statistics stats = ox_stats();
-    CHECK_MSG(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0, "%lld tensors are left", (long long)stats.tensors);
+    CHECK_MSG(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0, "%lld tensors are left",
+              (long long)stats.tensors);
     return check_done("attention");
 }

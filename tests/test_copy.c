@@ -2,24 +2,28 @@
  * OX_TIERS OX_TSAN OX_QEMU */
 #include "operands.h"
 
-/* ---- the same dtype: bits move, everything beside them stays ---------------------------------------------- */
+/* ---- the same dtype: bits move, everything beside them stays ------------------------------------------- */
 
 /* Copies a view in one layout onto a view in another and looks at every byte under the second. */
 static void check_layouts(layout from, layout to, int ndim, const int64_t *shape, ox_dtype dtype) {
     OX_SCOPE {
         ox_tensor *base = NULL, *x = random_layout(from, DOMAIN_ANY, ndim, shape, dtype);
-        ox_tensor *y = new_layout(to, ndim, shape, dtype, &base), *same_base = NULL, *want = new_layout(to, ndim, shape, dtype, &same_base);
+        ox_tensor *y = new_layout(to, ndim, shape, dtype, &base), *same_base = NULL,
+                  *want = new_layout(to, ndim, shape, dtype, &same_base);
         CHECK(ox_copy_(y, x) == y);
         for (int64_t i = 0; i < ox_numel(x); i++) memcpy(element(want, i), element(x, i), width_of(dtype));
         bool same = ox_nbytes(base) == 0 || memcmp(ox_data(base), ox_data(same_base), ox_nbytes(base)) == 0;
-        CHECK_MSG(same, "%s%s, %s to %s", ox_dtype_name(dtype), ndim > 1 ? " matrix" : "", layout_name(from), layout_name(to));
+        CHECK_MSG(same, "%s%s, %s to %s", ox_dtype_name(dtype), ndim > 1 ? " matrix" : "", layout_name(from),
+                  layout_name(to));
         ox_tensor *clone = ox_clone(x);
-        CHECK_MSG(ox_is_contiguous(clone) && same_bits(clone, x), "clone of %s, %s", ox_dtype_name(dtype), layout_name(from));
+        CHECK_MSG(ox_is_contiguous(clone) && same_bits(clone, x), "clone of %s, %s", ox_dtype_name(dtype),
+                  layout_name(from));
     }
 }
 
 static void test_layouts(void) {
-    static const int64_t shapes[][4] = {{5, 7}, {70, 37}, {3, 33, 20}, {2, 3, 5, 4}, {1, 9}, {11}, {1}, {0, 4}, {3, 0}, {0}, {9, 1, 3}};
+    static const int64_t shapes[][4] = {{5, 7}, {70, 37}, {3, 33, 20}, {2, 3, 5, 4}, {1, 9},   {11},
+                                        {1},    {0, 4},   {3, 0},      {0},          {9, 1, 3}};
     static const int ndims[] = {2, 2, 3, 4, 2, 1, 1, 2, 2, 0, 3};
     static const ox_dtype dtypes[] = {OX_U8, OX_BF16, OX_F32, OX_C64};
     for (int s = 0; s < 11; s++)
@@ -28,9 +32,11 @@ static void test_layouts(void) {
                 if (to == LAYOUT_EXPANDED_FIRST || to == LAYOUT_EXPANDED_LAST) continue;
                 ox_dtype dtype = dtypes[(s + from + to) % 4];
                 check_layouts((layout)from, (layout)to, ndims[s], shapes[s], dtype);
-                if (s == 1) check_layouts((layout)from, (layout)to, ndims[s], shapes[s], dtypes[(from + to) % 4]);
+                if (s == 1)
+                    check_layouts((layout)from, (layout)to, ndims[s], shapes[s], dtypes[(from + to) % 4]);
             }
-    for (int d = 1; d <= PLAIN_DTYPES; d++) check_layouts(LAYOUT_TRANSPOSED, LAYOUT_PLAIN, 2, shapes[1], (ox_dtype)d);
+    for (int d = 1; d <= PLAIN_DTYPES; d++)
+        check_layouts(LAYOUT_TRANSPOSED, LAYOUT_PLAIN, 2, shapes[1], (ox_dtype)d);
 }
 
 /* Every permutation of the dims of [6,10,70]: which dims are long differs. */
@@ -40,14 +46,18 @@ static void test_permutations(void) {
     const int64_t shape[3] = {6, 10, 70};
     for (int d = 0; d < 4; d++)
         for (int p = 0; p < 6; p++)
-            for (int q = 0; q < 6; q++) OX_SCOPE {
-                ox_tensor *x = ox_permute(random_layout(LAYOUT_PLAIN, DOMAIN_ANY, 3, shape, dtypes[d]), ox_shape_from(3, order[p]));
-                ox_tensor *y = ox_permute(random_layout(LAYOUT_PLAIN, DOMAIN_ANY, 3, shape, dtypes[d]), ox_shape_from(3, order[q]));
-                ox_tensor *flipped = ox_flip(ox_clone(x), OX_DIMS(p % 3));
-                CHECK(same_bits(ox_clone(x), x));
-                CHECK(same_bits(ox_clone(flipped), flipped));
-                if (x->shape[0] == y->shape[0] && x->shape[1] == y->shape[1]) CHECK(ox_copy_(y, x) == y && same_bits(x, y));
-            }
+            for (int q = 0; q < 6; q++)
+                OX_SCOPE {
+                    ox_tensor *x = ox_permute(random_layout(LAYOUT_PLAIN, DOMAIN_ANY, 3, shape, dtypes[d]),
+                                              ox_shape_from(3, order[p]));
+                    ox_tensor *y = ox_permute(random_layout(LAYOUT_PLAIN, DOMAIN_ANY, 3, shape, dtypes[d]),
+                                              ox_shape_from(3, order[q]));
+                    ox_tensor *flipped = ox_flip(ox_clone(x), OX_DIMS(p % 3));
+                    CHECK(same_bits(ox_clone(x), x));
+                    CHECK(same_bits(ox_clone(flipped), flipped));
+                    if (x->shape[0] == y->shape[0] && x->shape[1] == y->shape[1])
+                        CHECK(ox_copy_(y, x) == y && same_bits(x, y));
+                }
 }
 
 static void test_broadcast_and_overlap(void) {
@@ -57,31 +67,82 @@ static void test_broadcast_and_overlap(void) {
         for (int64_t i = 0; i < 12; i++) CHECK(load_int(OX_I32, element(y, i)) == 2 + i % 4);
         ox_copy_(y, ox_view(ox_narrow(x, 0, 5, 3), OX_SHAPE(3, 1)));
         for (int64_t i = 0; i < 12; i++) CHECK(load_int(OX_I32, element(y, i)) == 5 + i / 4);
-        ox_copy_(ox_narrow(x, 0, 1, 11), ox_narrow(x, 0, 0, 11));              /* moves up by one over itself */
+        ox_copy_(ox_narrow(x, 0, 1, 11), ox_narrow(x, 0, 0, 11)); /* moves up by one over itself */
         for (int64_t i = 1; i < 12; i++) CHECK(load_int(OX_I32, element(x, i)) == i - 1);
         ox_tensor *m = ox_reshape(ox_arange(0, 9, 1, OX_F32), OX_SHAPE(3, 3));
         ox_copy_(m, ox_t(m));
-        for (int64_t i = 0; i < 9; i++) CHECK(load_real(OX_F32, element(m, i)) == (double)(i % 3 * 3 + i / 3));
+        for (int64_t i = 0; i < 9; i++)
+            CHECK(load_real(OX_F32, element(m, i)) == (double)(i % 3 * 3 + i / 3));
         CHECK(ox_copy_(m, m) == m && load_real(OX_F32, element(m, 1)) == 3);
         CHECK(ox_copy_(m, ox_zeros(OX_SHAPE(2, 3), OX_F32)) == NULL && ox_error() == OX_ERR_SHAPE);
         ox_error_clear();
-        CHECK(ox_copy_(ox_expand(ox_zeros(OX_SHAPE(1, 3), OX_F32), OX_SHAPE(2, 3)), ox_zeros(OX_SHAPE(2, 3), OX_F32)) == NULL);
+        CHECK(ox_copy_(ox_expand(ox_zeros(OX_SHAPE(1, 3), OX_F32), OX_SHAPE(2, 3)),
+                       ox_zeros(OX_SHAPE(2, 3), OX_F32)) == NULL);
         CHECK(ox_error() == OX_ERR_ARG);
         ox_error_clear();
     }
 }
 
-/* ---- conversions ---------------------------------------------------------------------------------------------- */
+/* ---- conversions --------------------------------------------------------------------------------------- */
 
 /* Numbers that most dtypes hold, and their edges. A dtype skips those that it does not hold. */
-static const double edges[] = {0, 1, 2, 3, 7, 100, 127, 128, 200, 255, 256, 1000, 2047, 2049, 2051, 32767, 32768, 65504, 65519, 65520,
-                               65535, 65536, 16777217, 16777219, 2147483647, 2147483648.0, 4294967295.0, 9007199254740991.0,
-                               -1, -2, -100, -128, -129, -32768, -40000, -2147483648.0, 0.5, 0.75, 1.5, 2.5, -0.5, -2.7, 3.14159274,
-                               1e-3, 6e-8, 2.98023224e-8, 2.9802326e-8, 1e-40, 1e-300, 1e30, 3.5e38, 1e300};
+static const double edges[] = {0,
+                               1,
+                               2,
+                               3,
+                               7,
+                               100,
+                               127,
+                               128,
+                               200,
+                               255,
+                               256,
+                               1000,
+                               2047,
+                               2049,
+                               2051,
+                               32767,
+                               32768,
+                               65504,
+                               65519,
+                               65520,
+                               65535,
+                               65536,
+                               16777217,
+                               16777219,
+                               2147483647,
+                               2147483648.0,
+                               4294967295.0,
+                               9007199254740991.0,
+                               -1,
+                               -2,
+                               -100,
+                               -128,
+                               -129,
+                               -32768,
+                               -40000,
+                               -2147483648.0,
+                               0.5,
+                               0.75,
+                               1.5,
+                               2.5,
+                               -0.5,
+                               -2.7,
+                               3.14159274,
+                               1e-3,
+                               6e-8,
+                               2.98023224e-8,
+                               2.9802326e-8,
+                               1e-40,
+                               1e-300,
+                               1e30,
+                               3.5e38,
+                               1e300};
 enum { EDGES = (int)(sizeof edges / sizeof edges[0]) };
 
 static bool int_holds(ox_dtype dtype, double x) {
-    double bits = 8.0 * (double)width_of(dtype), high = is_signed_int(dtype) ? ldexp(1, (int)bits - 1) : ldexp(1, (int)bits);
+    double bits = 8.0 * (double)width_of(dtype),
+           high = is_signed_int(dtype) ? ldexp(1, (int)bits - 1) : ldexp(1, (int)bits);
     return x > (is_signed_int(dtype) ? -high - 1 : -1) && x < high;
 }
 
@@ -95,36 +156,47 @@ static bool holds(ox_dtype dtype, double x) {
 static void check_conversion(ox_dtype from, ox_dtype to, double x, const char *got) {
     bool right;
     double value = load_real(to, got);
-    if (to == OX_BOOL) right = value == (x != 0);
-    else if (is_integral(to)) right = load_int(to, got) == (to == OX_U64 ? (int64_t)(uint64_t)x : (int64_t)x);
-    else if (to == OX_F8_E4M3 && fabs(x) > 448) return; /* beyond it: convert's own tests */
-    else if (from == OX_F64 && value == round_to_format(format_of(to), (double)(float)x)) return; /* as torch: by way of f32 */
-    else right = value == round_to_format(format_of(to), x) && (value != 0 || signbit(value) == signbit(x));
-    CHECK_MSG(right && load_imaginary(to, got) == 0, "%s to %s: %.17g gives %.17g", ox_dtype_name(from), ox_dtype_name(to), x, value);
+    if (to == OX_BOOL)
+        right = value == (x != 0);
+    else if (is_integral(to))
+        right = load_int(to, got) == (to == OX_U64 ? (int64_t)(uint64_t)x : (int64_t)x);
+    else if (to == OX_F8_E4M3 && fabs(x) > 448)
+        return; /* beyond it: convert's own tests */
+    else if (from == OX_F64 && value == round_to_format(format_of(to), (double)(float)x))
+        return; /* as torch: by way of f32 */
+    else
+        right = value == round_to_format(format_of(to), x) && (value != 0 || signbit(value) == signbit(x));
+    CHECK_MSG(right && load_imaginary(to, got) == 0, "%s to %s: %.17g gives %.17g", ox_dtype_name(from),
+              ox_dtype_name(to), x, value);
 }
 
 static void test_conversions(void) {
     static const layout layouts[] = {LAYOUT_PLAIN, LAYOUT_STEP_LAST, LAYOUT_FLIPPED};
     for (int f = 1; f <= PLAIN_DTYPES; f++)
         for (int t = 1; t <= PLAIN_DTYPES; t++)
-            for (int l = 0; l < 9; l++) OX_SCOPE {
-                ox_dtype from = (ox_dtype)f, to = (ox_dtype)t;
-                double kept[EDGES];
-                int64_t count = 0;
-                for (int i = 0; i < EDGES; i++) {
-                    bool whole_fits = !is_integral(to) || to == OX_BOOL || int_holds(to, trunc(edges[i]));
-                    if (holds(from, edges[i]) && whole_fits) kept[count++] = edges[i];
+            for (int l = 0; l < 9; l++)
+                OX_SCOPE {
+                    ox_dtype from = (ox_dtype)f, to = (ox_dtype)t;
+                    double kept[EDGES];
+                    int64_t count = 0;
+                    for (int i = 0; i < EDGES; i++) {
+                        bool whole_fits = !is_integral(to) || to == OX_BOOL || int_holds(to, trunc(edges[i]));
+                        if (holds(from, edges[i]) && whole_fits) kept[count++] = edges[i];
+                    }
+                    ox_tensor *base, *x = new_layout(layouts[l / 3], 1, &count, from, &base),
+                                     *y = new_layout(layouts[l % 3], 1, &count, to, &base);
+                    for (int64_t i = 0; i < count; i++) {
+                        if (from == OX_U64) {
+                            uint64_t u = (uint64_t)kept[i];
+                            memcpy(element(x, i), &u, 8);
+                        } else
+                            store_real(from, element(x, i), kept[i]);
+                    }
+                    CHECK(ox_copy_(y, x) == y);
+                    for (int64_t i = 0; i < count; i++) check_conversion(from, to, kept[i], element(y, i));
+                    ox_tensor *cast = ox_cast(x, to);
+                    CHECK(cast && cast->dtype == to && same_bits(ox_clone(y), cast));
                 }
-                ox_tensor *base, *x = new_layout(layouts[l / 3], 1, &count, from, &base), *y = new_layout(layouts[l % 3], 1, &count, to, &base);
-                for (int64_t i = 0; i < count; i++) {
-                    if (from == OX_U64) { uint64_t u = (uint64_t)kept[i]; memcpy(element(x, i), &u, 8); }
-                    else store_real(from, element(x, i), kept[i]);
-                }
-                CHECK(ox_copy_(y, x) == y);
-                for (int64_t i = 0; i < count; i++) check_conversion(from, to, kept[i], element(y, i));
-                ox_tensor *cast = ox_cast(x, to);
-                CHECK(cast && cast->dtype == to && same_bits(ox_clone(y), cast));
-            }
 }
 
 static void test_special_conversions(void) {
@@ -149,27 +221,33 @@ static void test_special_conversions(void) {
             CHECK(load_int(OX_I64, element(ox_cast(ox_cast(x, OX_U64), OX_I64), i)) == wide[i]);
             CHECK(load_real(OX_F32, element(ox_cast(x, OX_F32), i)) == (double)(float)wide[i]);
             CHECK(load_real(OX_F64, element(ox_cast(x, OX_F64), i)) == (double)wide[i]);
-            CHECK(load_real(OX_F32, element(ox_cast(ox_cast(x, OX_U64), OX_F32), i)) == (double)(float)(uint64_t)wide[i]);
+            CHECK(load_real(OX_F32, element(ox_cast(ox_cast(x, OX_U64), OX_F32), i)) ==
+                  (double)(float)(uint64_t)wide[i]);
         }
         /* complex: the imaginary part goes with the numbers, and counts as truth */
         const float c[4] = {0, 2, -1.5f, 0.25f};
-        ox_tensor *z = ox_from_data(c, OX_SHAPE(2), OX_C64), *real = ox_cast(z, OX_F64), *truth = ox_cast(z, OX_BOOL);
+        ox_tensor *z = ox_from_data(c, OX_SHAPE(2), OX_C64), *real = ox_cast(z, OX_F64),
+                  *truth = ox_cast(z, OX_BOOL);
         CHECK(load_real(OX_F64, element(real, 1)) == -1.5 && load_int(OX_BOOL, element(truth, 0)) == 1);
     }
 }
 
 /* Conversions of transposed matrices go through tiles. */
 static void test_transposed_conversions(void) {
-    static const ox_dtype pairs[][2] = {{OX_F16, OX_F32}, {OX_F32, OX_BF16}, {OX_U8, OX_F32}, {OX_F64, OX_F32}, {OX_I32, OX_F16}, {OX_F32, OX_C64}, {OX_I16, OX_I8}};
+    static const ox_dtype pairs[][2] = {{OX_F16, OX_F32}, {OX_F32, OX_BF16}, {OX_U8, OX_F32},
+                                        {OX_F64, OX_F32}, {OX_I32, OX_F16},  {OX_F32, OX_C64},
+                                        {OX_I16, OX_I8}};
     const int64_t shape[2] = {75, 101};
-    for (int p = 0; p < 7; p++) OX_SCOPE {
-        ox_tensor *x = random_layout(LAYOUT_TRANSPOSED, DOMAIN_MODEST, 2, shape, pairs[p][0]);
-        ox_tensor *straight = ox_cast(plain_copy(x), pairs[p][1]), *turned = ox_cast(x, pairs[p][1]);
-        CHECK_MSG(same_bits(straight, turned), "%s to %s", ox_dtype_name(pairs[p][0]), ox_dtype_name(pairs[p][1]));
-    }
+    for (int p = 0; p < 7; p++)
+        OX_SCOPE {
+            ox_tensor *x = random_layout(LAYOUT_TRANSPOSED, DOMAIN_MODEST, 2, shape, pairs[p][0]);
+            ox_tensor *straight = ox_cast(plain_copy(x), pairs[p][1]), *turned = ox_cast(x, pairs[p][1]);
+            CHECK_MSG(same_bits(straight, turned), "%s to %s", ox_dtype_name(pairs[p][0]),
+                      ox_dtype_name(pairs[p][1]));
+        }
 }
 
-/* ---- block types ------------------------------------------------------------------------------------------------ */
+/* ---- block types --------------------------------------------------------------------------------------- */
 
 /* q8_0: a f16 scale, 32 int8. [6,96] rows; scale of block b is (b+1)/4. */
 static ox_tensor *make_q8_0(void) {
@@ -189,9 +267,11 @@ static double q8_0_at(int64_t row, int64_t column) {
 static void test_blocks(void) {
     static const ox_dtype floats[] = {OX_F32, OX_F64, OX_F16, OX_BF16};
     OX_SCOPE {
-        ox_tensor *x = make_q8_0(), *every_other = ox_slice(x, 0, 1, OX_END, 2), *back = ox_flip(x, OX_DIMS(0));
+        ox_tensor *x = make_q8_0(), *every_other = ox_slice(x, 0, 1, OX_END, 2),
+                  *back = ox_flip(x, OX_DIMS(0));
         for (int f = 0; f < 4; f++) {
-            ox_tensor *y = ox_cast(x, floats[f]), *part = ox_cast(every_other, floats[f]), *turned = ox_cast(back, floats[f]);
+            ox_tensor *y = ox_cast(x, floats[f]), *part = ox_cast(every_other, floats[f]),
+                      *turned = ox_cast(back, floats[f]);
             for (int64_t r = 0; r < 6; r++)
                 for (int64_t c = 0; c < 96; c++) {
                     double want = round_to_format(format_of(floats[f]), q8_0_at(r, c));
@@ -203,7 +283,8 @@ static void test_blocks(void) {
             CHECK(ox_copy_(columns, x) && same_bits(ox_contiguous(columns), y));
             CHECK(same_bits(ox_cast(ox_t(x), floats[f]), ox_t(y)));
             ox_tensor *wide = ox_zeros(OX_SHAPE(2, 6, 96), floats[f]);
-            CHECK(ox_copy_(wide, x) && same_bits(ox_select(wide, 0, 1), y) && same_bits(ox_select(wide, 0, 0), y));
+            CHECK(ox_copy_(wide, x) && same_bits(ox_select(wide, 0, 1), y) &&
+                  same_bits(ox_select(wide, 0, 0), y));
         }
         ox_tensor *clone = ox_clone(every_other);
         CHECK(clone && clone->dtype == OX_Q8_0 && ox_is_contiguous(clone));
@@ -213,12 +294,13 @@ static void test_blocks(void) {
         ox_error_clear();
         CHECK(ox_cast(x, OX_I32) == NULL && ox_error() == OX_ERR_DTYPE);
         ox_error_clear();
-        CHECK(ox_cast(ox_zeros(OX_SHAPE(2, 32), OX_F32), OX_Q8_0) == NULL && ox_error() == OX_ERR_UNSUPPORTED);
+        CHECK(ox_cast(ox_zeros(OX_SHAPE(2, 32), OX_F32), OX_Q8_0) == NULL &&
+              ox_error() == OX_ERR_UNSUPPORTED);
         ox_error_clear();
     }
 }
 
-/* ---- large: tasks of several threads ---------------------------------------------------------------------------------- */
+/* ---- large: tasks of several threads ------------------------------------------------------------------- */
 
 static void test_large(void) {
     int threads = ox_threads();
@@ -226,14 +308,17 @@ static void test_large(void) {
         ox_tensor *x = ox_view(ox_arange(0, 411 * 523, 1, OX_I32), OX_SHAPE(411, 523));
         for (int n = 1; n <= 4; n += 3) {
             ox_set_threads(n);
-            ox_tensor *turned = ox_contiguous(ox_t(x)), *wide = ox_cast(x, OX_I64), *turned_wide = ox_cast(ox_t(x), OX_F64);
+            ox_tensor *turned = ox_contiguous(ox_t(x)), *wide = ox_cast(x, OX_I64),
+                      *turned_wide = ox_cast(ox_t(x), OX_F64);
             ox_tensor *copy = ox_clone(x), *step = ox_clone(ox_slice(x, 1, 0, OX_END, 3));
             int wrong = 0;
             for (int64_t r = 0; r < 411; r++)
                 for (int64_t c = 0; c < 523; c++) {
                     int64_t value = r * 523 + c, at = c * 411 + r;
-                    wrong += ((const int32_t *)ox_data(turned))[at] != value || ((const int64_t *)ox_data(wide))[value] != value;
-                    wrong += ((const double *)ox_data(turned_wide))[at] != (double)value || ((const int32_t *)ox_data(copy))[value] != value;
+                    wrong += ((const int32_t *)ox_data(turned))[at] != value ||
+                             ((const int64_t *)ox_data(wide))[value] != value;
+                    wrong += ((const double *)ox_data(turned_wide))[at] != (double)value ||
+                             ((const int32_t *)ox_data(copy))[value] != value;
                     wrong += c % 3 == 0 && ((const int32_t *)ox_data(step))[r * 175 + c / 3] != value;
                 }
             CHECK_MSG(wrong == 0, "%d elements with %d threads", wrong, n);
@@ -253,6 +338,7 @@ int main(void) {
     test_large();
     CHECK(ox_error() == OX_OK);
     ox_statistics stats = ox_stats();
-    CHECK_MSG(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0, "%lld tensors are left", (long long)stats.tensors);
+    CHECK_MSG(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0, "%lld tensors are left",
+              (long long)stats.tensors);
     return check_done("copy");
 }

@@ -2,14 +2,15 @@
  * OX_TIERS OX_TSAN OX_QEMU */
 #include "operands.h"
 
-/* ---- Philox4x32-10 from its paper (Salmon et al. 2011) ---------------------------------------------------- */
+/* ---- Philox4x32-10 from its paper (Salmon et al. 2011) ------------------------------------------------- */
 
 static void philox(uint64_t key, uint64_t high, uint64_t low, uint32_t out[4]) {
     uint32_t c[4] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32)};
     uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
     for (int round = 0; round < 10; round++, k0 += 0x9e3779b9u, k1 += 0xbb67ae85u) {
         uint64_t a = (uint64_t)0xd2511f53u * c[0], b = (uint64_t)0xcd9e8d57u * c[2];
-        uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ k0, (uint32_t)b, (uint32_t)(a >> 32) ^ c[3] ^ k1, (uint32_t)a};
+        uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ k0, (uint32_t)b, (uint32_t)(a >> 32) ^ c[3] ^ k1,
+                            (uint32_t)a};
         memcpy(c, next, sizeof c);
     }
     memcpy(out, c, sizeof c);
@@ -28,7 +29,11 @@ static uint64_t double_word(uint64_t seed, uint64_t counter, int64_t e) {
 }
 
 static int bits_of(ox_dtype dtype) {
-    return dtype == OX_F16 ? 11 : dtype == OX_BF16 ? 8 : dtype == OX_F8_E4M3 ? 4 : dtype == OX_F8_E5M2 ? 3 : 24;
+    return dtype == OX_F16       ? 11
+           : dtype == OX_BF16    ? 8
+           : dtype == OX_F8_E4M3 ? 4
+           : dtype == OX_F8_E5M2 ? 3
+                                 : 24;
 }
 
 static double unit(ox_dtype dtype, uint64_t seed, uint64_t counter, int64_t e) {
@@ -47,54 +52,70 @@ static void test_words(void) {
     CHECK(memcmp(w, zeros, sizeof w) == 0);
     philox(UINT64_MAX, UINT64_MAX, UINT64_MAX, w);
     CHECK(memcmp(w, ones, sizeof w) == 0);
-    for (int f = 0; f < 6; f++) OX_SCOPE {
-        ox_dtype dtype = floats[f];
-        ox_manual_seed(seed);
-        ox_tensor *u = ox_rand(OX_SHAPE(3, 347), dtype), *z = ox_randn(OX_SHAPE(1041), dtype), *i = ox_randint(-5, 1000000000000, OX_SHAPE(1041), OX_I64);
-        ox_tensor *p = ox_full(OX_SHAPE(1041), 0.375, dtype), *b = ox_bernoulli(p);
-        int wrong_u = 0, wrong_z = 0, wrong_i = 0, wrong_b = 0;
-        for (int64_t e = 0; e < 1041; e++) {
-            wrong_u += load_real(dtype, element(u, e)) != unit(dtype, seed, 1, e);
-            double first = dtype == OX_F64 ? ((double)(double_word(seed, 2, e & ~1) >> 11) + 1) / 9007199254740992.0 : ((double)word(seed, 2, e & ~1) + 1) / 4294967296.0;
-            double second = dtype == OX_F64 ? unit(dtype, seed, 2, e | 1) : (double)word(seed, 2, e | 1) / 4294967296.0;
-            double angle = 6.283185307179586 * second, want = sqrt(-2 * log(first)) * (e % 2 ? sin(angle) : cos(angle));
-            double slack = dtype == OX_F64 ? 1e-14 : 0.51 * spacing(format_of(dtype), want);
-            wrong_z += !(fabs(load_real(dtype, element(z, e)) - want) <= slack);
-            double exact = ldexp((double)double_word(seed, 3, e), -64) * 1000000000005.0;
-            wrong_i += fabs((double)(load_int(OX_I64, element(i, e)) + 5) - floor(exact)) > 1;
-            double u_b = dtype == OX_F64 ? unit(OX_F64, seed, 4, e) : unit(OX_F32, seed, 4, e);
-            wrong_b += load_real(dtype, element(b, e)) != (u_b < load_real(dtype, element(p, e)));
+    for (int f = 0; f < 6; f++)
+        OX_SCOPE {
+            ox_dtype dtype = floats[f];
+            ox_manual_seed(seed);
+            ox_tensor *u = ox_rand(OX_SHAPE(3, 347), dtype), *z = ox_randn(OX_SHAPE(1041), dtype),
+                      *i = ox_randint(-5, 1000000000000, OX_SHAPE(1041), OX_I64);
+            ox_tensor *p = ox_full(OX_SHAPE(1041), 0.375, dtype), *b = ox_bernoulli(p);
+            int wrong_u = 0, wrong_z = 0, wrong_i = 0, wrong_b = 0;
+            for (int64_t e = 0; e < 1041; e++) {
+                wrong_u += load_real(dtype, element(u, e)) != unit(dtype, seed, 1, e);
+                double first = dtype == OX_F64
+                                   ? ((double)(double_word(seed, 2, e & ~1) >> 11) + 1) / 9007199254740992.0
+                                   : ((double)word(seed, 2, e & ~1) + 1) / 4294967296.0;
+                double second = dtype == OX_F64 ? unit(dtype, seed, 2, e | 1)
+                                                : (double)word(seed, 2, e | 1) / 4294967296.0;
+                double angle = 6.283185307179586 * second,
+                       want = sqrt(-2 * log(first)) * (e % 2 ? sin(angle) : cos(angle));
+                double slack = dtype == OX_F64 ? 1e-14 : 0.51 * spacing(format_of(dtype), want);
+                wrong_z += !(fabs(load_real(dtype, element(z, e)) - want) <= slack);
+                double exact = ldexp((double)double_word(seed, 3, e), -64) * 1000000000005.0;
+                wrong_i += fabs((double)(load_int(OX_I64, element(i, e)) + 5) - floor(exact)) > 1;
+                double u_b = dtype == OX_F64 ? unit(OX_F64, seed, 4, e) : unit(OX_F32, seed, 4, e);
+                wrong_b += load_real(dtype, element(b, e)) != (u_b < load_real(dtype, element(p, e)));
+            }
+            CHECK_MSG(!wrong_u && !wrong_z && !wrong_i && !wrong_b,
+                      "%s: %d uniform, %d normal, %d randint, %d bernoulli", ox_dtype_name(dtype), wrong_u,
+                      wrong_z, wrong_i, wrong_b);
         }
-        CHECK_MSG(!wrong_u && !wrong_z && !wrong_i && !wrong_b, "%s: %d uniform, %d normal, %d randint, %d bernoulli", ox_dtype_name(dtype), wrong_u, wrong_z, wrong_i, wrong_b);
-    }
 }
 
-/* ---- ranges and statistics --------------------------------------------------------------------------------- */
+/* ---- ranges and statistics ----------------------------------------------------------------------------- */
 
 static void test_uniform_range(void) {
-    for (int f = 0; f < 6; f++) OX_SCOPE {
-        ox_dtype dtype = floats[f];
-        ox_tensor *u = ox_rand(OX_SHAPE(20000), dtype), *far = ox_uniform_(ox_empty(OX_SHAPE(20000), dtype), 100, 101);
-        ox_tensor *below = ox_uniform_(ox_empty(OX_SHAPE(2000), dtype), -3, -1), *none = ox_uniform_(ox_empty(OX_SHAPE(9), dtype), 2, 2);
-        int wrong = 0;
-        double sum = 0;
-        for (int64_t i = 0; i < 20000; i++) {
-            double x = load_real(dtype, element(u, i)), y = load_real(dtype, element(far, i));
-            wrong += !(x >= 0 && x < 1) || !(y >= 96 && y < 101); /* 100 may not be a number of the dtype */
-            if (i < 2000) wrong += !(load_real(dtype, element(below, i)) >= -3 && load_real(dtype, element(below, i)) < -1);
-            if (i < 9) wrong += load_real(dtype, element(none, i)) != 2;
-            sum += x;
+    for (int f = 0; f < 6; f++)
+        OX_SCOPE {
+            ox_dtype dtype = floats[f];
+            ox_tensor *u = ox_rand(OX_SHAPE(20000), dtype),
+                      *far = ox_uniform_(ox_empty(OX_SHAPE(20000), dtype), 100, 101);
+            ox_tensor *below = ox_uniform_(ox_empty(OX_SHAPE(2000), dtype), -3, -1),
+                      *none = ox_uniform_(ox_empty(OX_SHAPE(9), dtype), 2, 2);
+            int wrong = 0;
+            double sum = 0;
+            for (int64_t i = 0; i < 20000; i++) {
+                double x = load_real(dtype, element(u, i)), y = load_real(dtype, element(far, i));
+                wrong +=
+                    !(x >= 0 && x < 1) || !(y >= 96 && y < 101); /* 100 may not be a number of the dtype */
+                if (i < 2000)
+                    wrong += !(load_real(dtype, element(below, i)) >= -3 &&
+                               load_real(dtype, element(below, i)) < -1);
+                if (i < 9) wrong += load_real(dtype, element(none, i)) != 2;
+                sum += x;
+            }
+            CHECK_MSG(wrong == 0, "%s: %d out of range", ox_dtype_name(dtype), wrong);
+            double mean = 0.5 - ldexp(0.5, -bits_of(dtype == OX_F64 ? OX_F32 : dtype));
+            CHECK_MSG(fabs(sum / 20000 - mean) < 4 * 0.289 / sqrt(20000.0), "%s: mean %g",
+                      ox_dtype_name(dtype), sum / 20000);
         }
-        CHECK_MSG(wrong == 0, "%s: %d out of range", ox_dtype_name(dtype), wrong);
-        double mean = 0.5 - ldexp(0.5, -bits_of(dtype == OX_F64 ? OX_F32 : dtype));
-        CHECK_MSG(fabs(sum / 20000 - mean) < 4 * 0.289 / sqrt(20000.0), "%s: mean %g", ox_dtype_name(dtype), sum / 20000);
-    }
 }
 
 /* Chi-square of counts that should be equal; 5 deviations of its distribution. */
 static bool even(const int64_t *counts, int bins, double expected) {
     double sum = 0;
-    for (int i = 0; i < bins; i++) sum += ((double)counts[i] - expected) * ((double)counts[i] - expected) / expected;
+    for (int i = 0; i < bins; i++)
+        sum += ((double)counts[i] - expected) * ((double)counts[i] - expected) / expected;
     return fabs(sum - (bins - 1)) < 5 * sqrt(2.0 * (bins - 1));
 }
 
@@ -102,7 +123,8 @@ static void test_statistics(void) {
     enum { N = 100000 };
     OX_SCOPE {
         ox_manual_seed(7);
-        ox_tensor *u = ox_rand(OX_SHAPE(N), OX_F32), *z = ox_normal_(ox_empty(OX_SHAPE(N), OX_F64), 3, 2), *k = ox_randint(-3, 61, OX_SHAPE(N), OX_I32);
+        ox_tensor *u = ox_rand(OX_SHAPE(N), OX_F32), *z = ox_normal_(ox_empty(OX_SHAPE(N), OX_F64), 3, 2),
+                  *k = ox_randint(-3, 61, OX_SHAPE(N), OX_I32);
         int64_t uniform[64] = {0}, whole[64] = {0}, pairs[64] = {0}, beyond = 0;
         double mean = 0, square = 0, cube = 0, fourth = 0, neighbours = 0, before = 0;
         for (int64_t i = 0; i < N; i++) {
@@ -121,7 +143,9 @@ static void test_statistics(void) {
         }
         double s = 1 / sqrt((double)N);
         CHECK(even(uniform, 64, N / 64.0) && even(whole, 64, N / 64.0) && even(pairs, 64, N / 128.0));
-        CHECK_MSG(fabs(mean) < 5 * s && fabs(square - 1) < 5 * 1.42 * s && fabs(cube) < 5 * 3.9 * s && fabs(fourth - 3) < 5 * 9.8 * s, "moments %g %g %g %g", mean, square, cube, fourth);
+        CHECK_MSG(fabs(mean) < 5 * s && fabs(square - 1) < 5 * 1.42 * s && fabs(cube) < 5 * 3.9 * s &&
+                      fabs(fourth - 3) < 5 * 9.8 * s,
+                  "moments %g %g %g %g", mean, square, cube, fourth);
         CHECK(fabs(neighbours) < 5 * s && fabs((double)beyond / N - 0.05) < 5 * 0.218 * s);
     }
 }
@@ -149,7 +173,8 @@ static void test_randperm(void) {
 }
 
 static void expect(ox_status status, const char *words, const ox_tensor *result) {
-    CHECK_MSG(!result && ox_error() == status && strstr(ox_error_text(), words), "'%s' instead of '%s'", ox_error_text(), words);
+    CHECK_MSG(!result && ox_error() == status && strstr(ox_error_text(), words), "'%s' instead of '%s'",
+              ox_error_text(), words);
     ox_error_clear();
 }
 
@@ -157,7 +182,8 @@ static void test_draws(void) {
     OX_SCOPE {
         ox_manual_seed(11);
         const double weights[2][4] = {{1, 0, 2, 5}, {0.5, 0.25, 0.25, 0}};
-        ox_tensor *w = ox_from_doubles(&weights[0][0], OX_SHAPE(2, 4), OX_F32), *p = ox_full(OX_SHAPE(20000), 0.3, OX_F16);
+        ox_tensor *w = ox_from_doubles(&weights[0][0], OX_SHAPE(2, 4), OX_F32),
+                  *p = ox_full(OX_SHAPE(20000), 0.3, OX_F16);
         CHECK(fabs(ox_item(ox_mean(ox_cast(ox_bernoulli(p), OX_F64), OX_ALL_DIMS, false)) - 0.3) < 0.02);
         CHECK(ox_item(ox_sum(ox_bernoulli(ox_ones(OX_SHAPE(999), OX_F32)), OX_ALL_DIMS, false)) == 999);
         CHECK(ox_item(ox_sum(ox_bernoulli(ox_zeros(OX_SHAPE(999), OX_F64)), OX_ALL_DIMS, false)) == 0);
@@ -166,13 +192,17 @@ static void test_draws(void) {
         for (int r = 0; r < 2; r++) {
             double counts[4] = {0}, total = r ? 1 : 8;
             for (int64_t i = 0; i < 16000; i++) counts[load_int(OX_I64, element(drawn, r * 16000 + i)) & 3]++;
-            for (int k = 0; k < 4; k++) CHECK(fabs(counts[k] / 16000 - weights[r][k] / total) < 0.02 && (weights[r][k] > 0 || counts[k] == 0));
+            for (int k = 0; k < 4; k++)
+                CHECK(fabs(counts[k] / 16000 - weights[r][k] / total) < 0.02 &&
+                      (weights[r][k] > 0 || counts[k] == 0));
         }
-        /* without replacement: all different, the heavy ones earlier; from columns of a transposed matrix as well */
+        /* without replacement: all different, the heavy ones earlier; from columns of a transposed matrix
+         * as well */
         int64_t first[4] = {0};
         for (int i = 0; i < 4000; i++) {
             ox_tensor *three = ox_multinomial(i % 2 ? w : ox_t(ox_contiguous(ox_t(w))), 3, false);
-            int64_t a = load_int(OX_I64, element(three, 0)), b = load_int(OX_I64, element(three, 1)), c = load_int(OX_I64, element(three, 2));
+            int64_t a = load_int(OX_I64, element(three, 0)), b = load_int(OX_I64, element(three, 1)),
+                    c = load_int(OX_I64, element(three, 2));
             CHECK(a != b && b != c && a != c && a != 1 && b != 1 && c != 1);
             first[a & 3]++;
             ox_release(three);
@@ -180,7 +210,8 @@ static void test_draws(void) {
         for (int k = 0; k < 4; k++) CHECK(fabs((double)first[k] / 4000 - weights[0][k] / 8) < 0.04);
         CHECK(ox_multinomial(ox_select(w, 0, 1), 2, true)->ndim == 1);
         const double bad[4] = {1, -1, 2, 3}, nan[4] = {1, NAN, 2, 3};
-        expect(OX_ERR_ARG, "row 0: a weight is negative", ox_multinomial(ox_from_doubles(bad, OX_SHAPE(4), OX_F32), 1, true));
+        expect(OX_ERR_ARG, "row 0: a weight is negative",
+               ox_multinomial(ox_from_doubles(bad, OX_SHAPE(4), OX_F32), 1, true));
         expect(OX_ERR_ARG, "NaN", ox_multinomial(ox_from_doubles(nan, OX_SHAPE(4), OX_F16), 1, false));
         expect(OX_ERR_ARG, "sum to zero", ox_multinomial(ox_zeros(OX_SHAPE(2, 4), OX_F32), 1, true));
         expect(OX_ERR_ARG, "row 0: fewer categories", ox_multinomial(w, 4, false));
@@ -191,30 +222,36 @@ static void test_draws(void) {
     }
 }
 
-/* ---- layouts and threads -------------------------------------------------------------------------------------- */
+/* ---- layouts and threads ------------------------------------------------------------------------------- */
 
 /* In place, strides do not change which number an element gets, and nothing beside it is touched. */
 static void test_layouts(void) {
     const int64_t shape[3] = {7, 6, 31};
     for (int l = 0; l < LAYOUT_COUNT; l++)
-        for (int op = 0; op < 3; op++) OX_SCOPE {
-            if (l == LAYOUT_EXPANDED_FIRST || l == LAYOUT_EXPANDED_LAST) continue;
-            ox_tensor *base, *untouched, *x = new_layout((layout)l, 3, shape, OX_F32, &base), *beside = new_layout((layout)l, 3, shape, OX_F32, &untouched);
-            ox_tensor *plain = ox_empty(OX_SHAPE(7, 6, 31), OX_F32);
-            for (int i = 0; i < 2; i++) {
-                ox_tensor *t = i ? plain : x;
+        for (int op = 0; op < 3; op++)
+            OX_SCOPE {
+                if (l == LAYOUT_EXPANDED_FIRST || l == LAYOUT_EXPANDED_LAST) continue;
+                ox_tensor *base, *untouched, *x = new_layout((layout)l, 3, shape, OX_F32, &base),
+                                             *beside = new_layout((layout)l, 3, shape, OX_F32, &untouched);
+                ox_tensor *plain = ox_empty(OX_SHAPE(7, 6, 31), OX_F32);
+                for (int i = 0; i < 2; i++) {
+                    ox_tensor *t = i ? plain : x;
+                    ox_manual_seed(seed);
+                    if (op == 0)
+                        ox_uniform_(t, -2, 3);
+                    else if (op == 1)
+                        ox_normal_(t, 1, 2);
+                    else
+                        ox_fill_(t, 0.375);
+                }
+                for (int64_t i = 0; i < ox_numel(x); i++) memcpy(element(beside, i), element(plain, i), 4);
+                CHECK_MSG(memcmp(ox_data(base), ox_data(untouched), ox_nbytes(base)) == 0, "%s %d",
+                          layout_name((layout)l), op);
                 ox_manual_seed(seed);
-                if (op == 0) ox_uniform_(t, -2, 3);
-                else if (op == 1) ox_normal_(t, 1, 2);
-                else ox_fill_(t, 0.375);
+                ox_tensor *strided = ox_bernoulli(ox_sigmoid(x));
+                ox_manual_seed(seed);
+                CHECK(same_bits(strided, ox_bernoulli(ox_sigmoid(plain))));
             }
-            for (int64_t i = 0; i < ox_numel(x); i++) memcpy(element(beside, i), element(plain, i), 4);
-            CHECK_MSG(memcmp(ox_data(base), ox_data(untouched), ox_nbytes(base)) == 0, "%s %d", layout_name((layout)l), op);
-            ox_manual_seed(seed);
-            ox_tensor *strided = ox_bernoulli(ox_sigmoid(x));
-            ox_manual_seed(seed);
-            CHECK(same_bits(strided, ox_bernoulli(ox_sigmoid(plain))));
-        }
 }
 
 static void test_threads(void) {
@@ -224,47 +261,66 @@ static void test_threads(void) {
         for (int n = 1; n <= 3; n += 2) {
             ox_set_threads(n);
             ox_manual_seed(seed);
-            ox_tensor *made[6] = {ox_rand(OX_SHAPE(70001), OX_F32), ox_randn(OX_SHAPE(70001), OX_F64), ox_randint(0, 9, OX_SHAPE(70001), OX_U8), ox_randn(OX_SHAPE(33333), OX_BF16),
-                                  ox_multinomial(ox_rand(OX_SHAPE(40, 50), OX_F32), 20, false), ox_arange(0, 70000.5, 1, OX_F32)};
+            ox_tensor *made[6] = {ox_rand(OX_SHAPE(70001), OX_F32),
+                                  ox_randn(OX_SHAPE(70001), OX_F64),
+                                  ox_randint(0, 9, OX_SHAPE(70001), OX_U8),
+                                  ox_randn(OX_SHAPE(33333), OX_BF16),
+                                  ox_multinomial(ox_rand(OX_SHAPE(40, 50), OX_F32), 20, false),
+                                  ox_arange(0, 70000.5, 1, OX_F32)};
             for (int i = 0; i < 6; i++) {
-                if (n == 1) kept[i] = made[i];
-                else CHECK_MSG(same_bits(kept[i], made[i]), "%d", i);
+                if (n == 1)
+                    kept[i] = made[i];
+                else
+                    CHECK_MSG(same_bits(kept[i], made[i]), "%d", i);
             }
         }
     }
     ox_set_threads(threads);
 }
 
-/* ---- filled, ramps --------------------------------------------------------------------------------------------- */
+/* ---- filled, ramps ------------------------------------------------------------------------------------- */
 
 static void test_fill(void) {
-    for (int d = 1; d <= PLAIN_DTYPES; d++) OX_SCOPE {
-        ox_dtype dtype = (ox_dtype)d;
-        ox_tensor *three = ox_full(OX_SHAPE(3, 100), 3, dtype), *none = ox_zeros(OX_SHAPE(0, 2), dtype), *eye = ox_eye(4, 6, dtype), *tall = ox_eye(5, 2, dtype), *number = ox_ones(OX_NO_DIMS, dtype);
-        for (int64_t i = 0; i < 300; i++) CHECK(load_real(dtype, element(three, i)) == (dtype == OX_BOOL ? 1 : 3) && load_imaginary(dtype, element(three, i)) == 0);
-        for (int64_t i = 0; i < 24; i++) CHECK(load_real(dtype, element(eye, i)) == (i / 6 == i % 6));
-        for (int64_t i = 0; i < 10; i++) CHECK(load_real(dtype, element(tall, i)) == (i / 2 == i % 2));
-        CHECK(ox_numel(none) == 0 && load_real(dtype, element(number, 0)) == 1);
-        if (dtype == OX_C64) continue;
-        double step = dtype == OX_BOOL ? 1 : 3, start = dtype == OX_BOOL ? 0 : 2;
-        ox_tensor *ramp = ox_arange(start, start + 2 * step, step, dtype);
-        CHECK(ramp && ox_numel(ramp) == 2 && load_real(dtype, element(ramp, 0)) == start && load_real(dtype, element(ramp, 1)) == start + step);
-    }
+    for (int d = 1; d <= PLAIN_DTYPES; d++)
+        OX_SCOPE {
+            ox_dtype dtype = (ox_dtype)d;
+            ox_tensor *three = ox_full(OX_SHAPE(3, 100), 3, dtype), *none = ox_zeros(OX_SHAPE(0, 2), dtype),
+                      *eye = ox_eye(4, 6, dtype), *tall = ox_eye(5, 2, dtype),
+                      *number = ox_ones(OX_NO_DIMS, dtype);
+            for (int64_t i = 0; i < 300; i++)
+                CHECK(load_real(dtype, element(three, i)) == (dtype == OX_BOOL ? 1 : 3) &&
+                      load_imaginary(dtype, element(three, i)) == 0);
+            for (int64_t i = 0; i < 24; i++) CHECK(load_real(dtype, element(eye, i)) == (i / 6 == i % 6));
+            for (int64_t i = 0; i < 10; i++) CHECK(load_real(dtype, element(tall, i)) == (i / 2 == i % 2));
+            CHECK(ox_numel(none) == 0 && load_real(dtype, element(number, 0)) == 1);
+            if (dtype == OX_C64) continue;
+            double step = dtype == OX_BOOL ? 1 : 3, start = dtype == OX_BOOL ? 0 : 2;
+            ox_tensor *ramp = ox_arange(start, start + 2 * step, step, dtype);
+            CHECK(ramp && ox_numel(ramp) == 2 && load_real(dtype, element(ramp, 0)) == start &&
+                  load_real(dtype, element(ramp, 1)) == start + step);
+        }
     OX_SCOPE {
-        ox_tensor *down = ox_arange(10, 0, -2.5, OX_F64), *wide = ox_arange(-9007199254740991.0, -9007199254740981.0, 3, OX_I64);
+        ox_tensor *down = ox_arange(10, 0, -2.5, OX_F64),
+                  *wide = ox_arange(-9007199254740991.0, -9007199254740981.0, 3, OX_I64);
         CHECK(ox_numel(down) == 4 && load_real(OX_F64, element(down, 3)) == 2.5);
         CHECK(ox_numel(wide) == 4 && load_int(OX_I64, element(wide, 3)) == -9007199254740982);
-        ox_tensor *line = ox_linspace(-1, 1, 11, OX_F32), *whole = ox_linspace(-5, 5, 7, OX_I32), *one = ox_linspace(3, 7, 1, OX_F32), *two = ox_linspace(3, 7, 2, OX_F16);
-        static const int32_t want[7] = {-5, -3, -1, 0, 1, 3, 5}; /* torch.linspace(-5, 5, 7, dtype=torch.int32) */
+        ox_tensor *line = ox_linspace(-1, 1, 11, OX_F32), *whole = ox_linspace(-5, 5, 7, OX_I32),
+                  *one = ox_linspace(3, 7, 1, OX_F32), *two = ox_linspace(3, 7, 2, OX_F16);
+        static const int32_t want[7] = {-5, -3, -1, 0,
+                                        1,  3,  5}; /* torch.linspace(-5, 5, 7, dtype=torch.int32) */
         for (int64_t i = 0; i < 11; i++) {
             CHECK(fabs(load_real(OX_F32, element(line, i)) - (-1 + 0.2 * (double)i)) < 1e-7);
             CHECK(load_real(OX_F32, element(line, i)) == -load_real(OX_F32, element(line, 10 - i)));
         }
         for (int64_t i = 0; i < 7; i++) CHECK(load_int(OX_I32, element(whole, i)) == want[i]);
-        CHECK(load_real(OX_F32, element(one, 0)) == 3 && load_real(OX_F16, element(two, 1)) == 7 && ox_numel(ox_linspace(0, 1, 0, OX_F32)) == 0);
-        ox_tensor *bytes = ox_randint(-128, 128, OX_SHAPE(5000), OX_I8), *any = ox_randint(INT64_MIN, INT64_MAX, OX_SHAPE(50), OX_I64);
-        CHECK(ox_item_int(ox_amin(bytes, OX_ALL_DIMS, false)) < -120 && ox_item_int(ox_amax(bytes, OX_ALL_DIMS, false)) > 120);
-        CHECK(ox_item_int(ox_amin(any, OX_ALL_DIMS, false)) < -4000000000000000000 && ox_item_int(ox_amax(any, OX_ALL_DIMS, false)) > 4000000000000000000);
+        CHECK(load_real(OX_F32, element(one, 0)) == 3 && load_real(OX_F16, element(two, 1)) == 7 &&
+              ox_numel(ox_linspace(0, 1, 0, OX_F32)) == 0);
+        ox_tensor *bytes = ox_randint(-128, 128, OX_SHAPE(5000), OX_I8),
+                  *any = ox_randint(INT64_MIN, INT64_MAX, OX_SHAPE(50), OX_I64);
+        CHECK(ox_item_int(ox_amin(bytes, OX_ALL_DIMS, false)) < -120 &&
+              ox_item_int(ox_amax(bytes, OX_ALL_DIMS, false)) > 120);
+        CHECK(ox_item_int(ox_amin(any, OX_ALL_DIMS, false)) < -4000000000000000000 &&
+              ox_item_int(ox_amax(any, OX_ALL_DIMS, false)) > 4000000000000000000);
     }
 }
 
@@ -279,6 +335,7 @@ int main(void) {
     test_fill();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_statistics stats = ox_stats();
-    CHECK_MSG(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0, "%lld tensors are left", (long long)stats.tensors);
+    CHECK_MSG(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0, "%lld tensors are left",
+              (long long)stats.tensors);
     return check_done("random");
 }
