@@ -1,5 +1,5 @@
-/* json.h - a small JSON reader for tests: text to a tree, with nodes from a fixed pool and strings cut in place.
- * It takes well-formed text of trusted files; anything else gives NULL. */
+/* json.h - a small JSON reader for tests: text to a tree, with nodes from a fixed pool and strings cut in
+ * place. It takes well-formed text of trusted files; anything else gives NULL. */
 #ifndef TEST_JSON_H
 #define TEST_JSON_H
 
@@ -11,9 +11,9 @@ typedef enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_AR
 
 typedef struct json {
     json_type type;
-    char *key;                  /* of a member of an object */
-    char *text;                 /* of a string */
-    double number;              /* of a number; 1 or 0 of a bool */
+    char *key;     /* of a member of an object */
+    char *text;    /* of a string */
+    double number; /* of a number; 1 or 0 of a bool */
     struct json *child, *next;
 } json;
 
@@ -34,16 +34,25 @@ static char *json_skip(char *p) {
     return p + strspn(p, " \t\r\n");
 }
 
-/* p stands behind the opening quote. The text is unescaped in place; *end gets what follows the closing quote. */
+/* p stands behind the opening quote. The text is unescaped in place; *end gets what follows the closing
+ * quote. */
 static char *json_string(char *p, char **end) {
     char *text = p, *to = p;
     for (; *p && *p != '"'; p++) {
-        if (*p != '\\') { *to++ = *p; continue; }
+        if (*p != '\\') {
+            *to++ = *p;
+            continue;
+        }
         p++;
-        if (*p == 'n') *to++ = '\n';
-        else if (*p == 't') *to++ = '\t';
-        else if (*p == 'u' && strlen(p) > 4) { *to++ = '?'; p += 4; }
-        else *to++ = *p;
+        if (*p == 'n')
+            *to++ = '\n';
+        else if (*p == 't')
+            *to++ = '\t';
+        else if (*p == 'u' && strlen(p) > 4) {
+            *to++ = '?';
+            p += 4;
+        } else
+            *to++ = *p;
     }
     if (!*p) return NULL;
     *to = 0;
@@ -69,8 +78,10 @@ static bool json_members(json_pool *pool, json *parent, char close, char *p, cha
         *last = member;
         last = &member->next;
         p = json_skip(p);
-        if (*p == ',') p++;
-        else if (*p != close) return false;
+        if (*p == ',')
+            p++;
+        else if (*p != close)
+            return false;
     }
     *end = p + 1;
     return *p == close;
@@ -102,7 +113,8 @@ static json *json_value(json_pool *pool, char *p, char **end) {
     return node && *end != p ? node : NULL;
 }
 
-/* Reads the one value that `text` starts with; text is changed. NULL if it is malformed or the pool is too small. */
+/* Reads the one value that `text` starts with; text is changed. NULL if it is malformed or the pool is too
+ * small. */
 static json *json_read(json_pool *pool, char *text) {
     char *end = NULL;
     return json_value(pool, text, &end);

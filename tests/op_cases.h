@@ -1,6 +1,7 @@
-/* op_cases.h - every elementwise op: how to call it, a plain reference in double or 64-bit integers, its error bound.
- * One line an op; test_ops.c runs them over dtypes, layouts and special values, test_coverage.c over layouts.
- * Formulas are the ones of ops.h; where PyTorch has a rule of its own (floor_divide, remainder, shifts) it is torch's. */
+/* op_cases.h - every elementwise op: how to call it, a plain reference in double or 64-bit integers, its
+ * error bound. One line an op; test_ops.c runs them over dtypes, layouts and special values,
+ * test_coverage.c over layouts. Formulas are the ones of ops.h; where PyTorch has a rule of its own
+ * (floor_divide, remainder, shifts) it is torch's. */
 #ifndef OP_CASES_H
 #define OP_CASES_H
 
@@ -13,40 +14,63 @@ typedef uint64_t (*unsigned_reference)(uint64_t a, uint64_t b, uint64_t c, int b
 typedef void (*complex_reference)(const double *a, const double *b, double *out);
 
 typedef struct op_case {
-    const char *name;               /* the row of ops.def */
-    const char *label;              /* what messages say: several cases may share a row */
+    const char *name;  /* the row of ops.def */
+    const char *label; /* what messages say: several cases may share a row */
     int arity;
-    op_run run, run_in_place;       /* the latter NULL where there is none */
-    real_reference real, around;    /* around: the size of the largest term, where terms cancel; else NULL */
-    signed_reference signed_int;    /* NULL: integers go through `real` as f32 */
+    op_run run, run_in_place;    /* the latter NULL where there is none */
+    real_reference real, around; /* around: the size of the largest term, where terms cancel; else NULL */
+    signed_reference signed_int; /* NULL: integers go through `real` as f32 */
     unsigned_reference unsigned_int;
     complex_reference complex_pair;
-    double ulps;                    /* f32; 0 = correctly rounded */
-    double ulps_f64;                /* the same for f64, with the error of the reference itself */
+    double ulps;     /* f32; 0 = correctly rounded */
+    double ulps_f64; /* the same for f64, with the error of the reference itself */
     domain domains[3];
 } op_case;
 
-/* ---- calls ------------------------------------------------------------------------------------------------------------ */
+/* ---- calls ------------------------------------------------------------------------------------------- */
 
-#define CALL_1(op) \
-    static ox_tensor *run_##op(ox_tensor *const *in) { return ox_##op(in[0]); } \
-    static ox_tensor *run_##op##_(ox_tensor *const *in) { return ox_##op##_(in[0]); }
+#define CALL_1(op)                                        \
+    static ox_tensor *run_##op(ox_tensor *const *in) {    \
+        return ox_##op(in[0]);                            \
+    }                                                     \
+    static ox_tensor *run_##op##_(ox_tensor *const *in) { \
+        return ox_##op##_(in[0]);                         \
+    }
 OX_INPLACE_1(CALL_1)
-#define CALL_2(op) \
-    static ox_tensor *run_##op(ox_tensor *const *in) { return ox_##op(in[0], in[1]); } \
-    static ox_tensor *run_##op##_(ox_tensor *const *in) { return ox_##op##_(in[0], in[1]); }
+#define CALL_2(op)                                        \
+    static ox_tensor *run_##op(ox_tensor *const *in) {    \
+        return ox_##op(in[0], in[1]);                     \
+    }                                                     \
+    static ox_tensor *run_##op##_(ox_tensor *const *in) { \
+        return ox_##op##_(in[0], in[1]);                  \
+    }
 OX_INPLACE_2(CALL_2)
 
-static ox_tensor *run_isnan(ox_tensor *const *in) { return ox_isnan(in[0]); }
-static ox_tensor *run_isinf(ox_tensor *const *in) { return ox_isinf(in[0]); }
-static ox_tensor *run_isfinite(ox_tensor *const *in) { return ox_isfinite(in[0]); }
-static ox_tensor *run_where(ox_tensor *const *in) { return ox_where(in[0], in[1], in[2]); }
-static ox_tensor *run_softplus(ox_tensor *const *in) { return ox_softplus(in[0], 1.5, 20); }
+static ox_tensor *run_isnan(ox_tensor *const *in) {
+    return ox_isnan(in[0]);
+}
+static ox_tensor *run_isinf(ox_tensor *const *in) {
+    return ox_isinf(in[0]);
+}
+static ox_tensor *run_isfinite(ox_tensor *const *in) {
+    return ox_isfinite(in[0]);
+}
+static ox_tensor *run_where(ox_tensor *const *in) {
+    return ox_where(in[0], in[1], in[2]);
+}
+static ox_tensor *run_softplus(ox_tensor *const *in) {
+    return ox_softplus(in[0], 1.5, 20);
+}
 
-/* Functions with numbers: the out-of-place and the in-place form get the same ones. Integers get whole numbers. */
-#define CALL_NUMBERS(op, arguments) \
-    static ox_tensor *run_##op(ox_tensor *const *in) { return ox_##op arguments; } \
-    static ox_tensor *run_##op##_(ox_tensor *const *in) { return ox_##op##_ arguments; }
+/* Functions with numbers: the out-of-place and the in-place form get the same ones. Integers get whole
+ * numbers. */
+#define CALL_NUMBERS(op, arguments)                       \
+    static ox_tensor *run_##op(ox_tensor *const *in) {    \
+        return ox_##op arguments;                         \
+    }                                                     \
+    static ox_tensor *run_##op##_(ox_tensor *const *in) { \
+        return ox_##op##_ arguments;                      \
+    }
 #define WHOLE(in) is_integral((in)[0]->dtype)
 CALL_NUMBERS(clamp, (in[0], WHOLE(in) ? 1 : -1.5, WHOLE(in) ? 5 : 2.25))
 CALL_NUMBERS(nan_to_num, (in[0], 0.5, 7, -9))
@@ -60,16 +84,21 @@ CALL_NUMBERS(lerp, (in[0], in[1], in[2]))
 CALL_NUMBERS(addcmul, (in[0], in[1], in[2], WHOLE(in) && WHOLE(in + 1) ? 2 : 0.75))
 CALL_NUMBERS(addcdiv, (in[0], in[1], in[2], 0.75))
 
-/* ---- references on doubles ------------------------------------------------------------------------------------------------ */
+/* ---- references on doubles --------------------------------------------------------------------------- */
 
-#define REAL(op, formula) \
-    static double real_##op(double a, double b, double c) { (void)a; (void)b; (void)c; return (formula); }
+#define REAL(op, formula)                                   \
+    static double real_##op(double a, double b, double c) { \
+        (void)a;                                            \
+        (void)b;                                            \
+        (void)c;                                            \
+        return (formula);                                   \
+    }
 #define CIRCLE_RATIO 3.14159265358979323846
 
 REAL(abs, fabs(a))
 REAL(neg, -a)
-REAL(sign, (double)((a > 0) - (a < 0)))                       /* NaN gives 0, as in torch */
-REAL(square, a * a)
+REAL(sign, (double)((a > 0) - (a < 0))) /* NaN gives 0, as in torch */
+REAL(square, a *a)
 REAL(floor, floor(a))
 REAL(ceil, ceil(a))
 REAL(round, rint(a))
@@ -115,7 +144,7 @@ REAL(celu, a > 0 ? a : 1.25 * expm1(a / 1.25))
 REAL(gelu, 0.5 * a * erfc(-a * 0.70710678118654752440))
 REAL(gelu_tanh, a / (1 + exp(-2 * sqrt(2 / CIRCLE_RATIO) * (a + 0.044715 * a * a * a))))
 REAL(silu, a / (1 + exp(-a)))
-REAL(mish, a * tanh(log1p(exp(a))))
+REAL(mish, a *tanh(log1p(exp(a))))
 REAL(softplus, 1.5 * a > 20 ? a : log1p(exp(1.5 * a)) / 1.5)
 REAL(softsign, a / (1 + fabs(a)))
 REAL(hardtanh, a != a ? a : fmin(fmax(a, -1), 2))
@@ -127,7 +156,7 @@ REAL(threshold, a > 1 || a != a ? a : 2.5)
 REAL(add, a + b)
 REAL(sub, a - b)
 REAL(add_scaled, a + 0.75 * b)
-REAL(mul, a * b)
+REAL(mul, a *b)
 REAL(div, a / b)
 REAL(trunc_divide, trunc(a / b))
 REAL(fmod, fmod(a, b))
@@ -171,21 +200,33 @@ static double real_floor_divide(double a, double b, double c) {
     return quotient - whole > 0.5 ? whole + 1 : whole;
 }
 
-static double larger(double a, double b) { return fabs(a) > fabs(b) ? fabs(a) : fabs(b); }
+static double larger(double a, double b) {
+    return fabs(a) > fabs(b) ? fabs(a) : fabs(b);
+}
 REAL(around_add_scaled, larger(a, 0.75 * b))
 REAL(around_hardsigmoid, larger(a, 3) / 6)
 REAL(around_hardswish, larger(a, 3) * fabs(a) / 6)
-REAL(around_lerp, larger(a, larger(c * b, c * a)))
+REAL(around_lerp, larger(a, larger(c *b, c *a)))
 REAL(around_addcmul, larger(a, 0.75 * b * c))
 REAL(around_addcdiv, larger(a, 0.75 * b / c))
 
-/* ---- references on integers: bool, i8 .. i64 as int64_t, unsigned ones as uint64_t; the low bits are kept ------------------ */
+/* ---- references on integers: signed ones and bool as int64_t, the others as uint64_t --- */
 
-#define UNUSED_4 (void)a; (void)b; (void)c; (void)bits
-#define SIGNED(op, formula) \
-    static int64_t signed_##op(int64_t a, int64_t b, int64_t c, int bits) { UNUSED_4; return (int64_t)(formula); }
-#define UNSIGNED(op, formula) \
-    static uint64_t unsigned_##op(uint64_t a, uint64_t b, uint64_t c, int bits) { UNUSED_4; return (uint64_t)(formula); }
+#define UNUSED_4 \
+    (void)a;     \
+    (void)b;     \
+    (void)c;     \
+    (void)bits
+#define SIGNED(op, formula)                                                 \
+    static int64_t signed_##op(int64_t a, int64_t b, int64_t c, int bits) { \
+        UNUSED_4;                                                           \
+        return (int64_t)(formula);                                          \
+    }
+#define UNSIGNED(op, formula)                                                     \
+    static uint64_t unsigned_##op(uint64_t a, uint64_t b, uint64_t c, int bits) { \
+        UNUSED_4;                                                                 \
+        return (uint64_t)(formula);                                               \
+    }
 #define INTEGER(op, formula) SIGNED(op, formula) UNSIGNED(op, formula)
 #define U(x) ((uint64_t)(x))
 
@@ -196,13 +237,13 @@ INTEGER(neg, U(0) - U(a))
 SIGNED(sign, (a > 0) - (a < 0))
 UNSIGNED(sign, a > 0)
 INTEGER(square, U(a) * U(a))
-INTEGER(clamp, a < 1 ? 1 : a > 5 ? 5 : a)
+INTEGER(clamp, a<1 ? 1 : a> 5 ? 5 : a)
 INTEGER(bitwise_not, bits == 1 ? !a : ~a)
 INTEGER(logical_not, a == 0)
 INTEGER(zero, a != a)
 INTEGER(one, a == a)
 SIGNED(relu, a < 0 ? 0 : a)
-SIGNED(relu6, a < 0 ? 0 : a > 6 ? 6 : a)
+SIGNED(relu6, a<0 ? 0 : a> 6 ? 6 : a)
 UNSIGNED(relu6, a > 6 ? 6 : a)
 INTEGER(threshold, a > 1 ? a : 3)
 INTEGER(add, U(a) + U(b))
@@ -222,7 +263,7 @@ INTEGER(ge, a >= b)
 INTEGER(logical_and, a != 0 && b != 0)
 INTEGER(logical_or, a != 0 || b != 0)
 INTEGER(logical_xor, (a != 0) != (b != 0))
-INTEGER(bitwise_and, a & b)
+INTEGER(bitwise_and, (a) & (b))
 INTEGER(bitwise_or, a | b)
 INTEGER(bitwise_xor, a ^ b)
 SIGNED(bitwise_left_shift, b < 0 || b >= bits ? 0 : U(a) << U(b))
@@ -237,7 +278,10 @@ static int64_t signed_trunc_divide(int64_t a, int64_t b, int64_t c, int bits) {
     UNUSED_4;
     return b == -1 ? (int64_t)(U(0) - U(a)) : a / b;
 }
-static int64_t signed_fmod(int64_t a, int64_t b, int64_t c, int bits) { UNUSED_4; return b == -1 ? 0 : a % b; }
+static int64_t signed_fmod(int64_t a, int64_t b, int64_t c, int bits) {
+    UNUSED_4;
+    return b == -1 ? 0 : a % b;
+}
 static int64_t signed_remainder(int64_t a, int64_t b, int64_t c, int bits) {
     int64_t rest = signed_fmod(a, b, c, bits);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
@@ -257,13 +301,14 @@ static int64_t signed_pow(int64_t a, int64_t b, int64_t c, int bits) {
     return (int64_t)unsigned_pow(U(a), U(b), U(c), bits);
 }
 
-/* ---- references on complex numbers -------------------------------------------------------------------------------------------- */
+/* ---- references on complex numbers ------------------------------------------------------------------- */
 
-#define COMPLEX(op, real_part, imaginary_part) \
+#define COMPLEX(op, real_part, imaginary_part)                                \
     static void complex_##op(const double *a, const double *b, double *out) { \
-        (void)a; (void)b; \
-        out[0] = (real_part); \
-        out[1] = (imaginary_part); \
+        (void)a;                                                              \
+        (void)b;                                                              \
+        out[0] = (real_part);                                                 \
+        out[1] = (imaginary_part);                                            \
     }
 COMPLEX(abs, hypot(a[0], a[1]), 0)
 COMPLEX(neg, -a[0], -a[1])
@@ -306,23 +351,27 @@ static void complex_tanh(const double *a, const double *b, double *out) {
     out[1] = fabs(a[0]) > 300 ? 0 : sin(2 * a[1]) / size;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the table --------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 #define ONE(first) {first, DOMAIN_ANY, DOMAIN_ANY}
 #define REFERENCES(op, integer) real_##op, NULL, signed_##integer, unsigned_##integer
-/* op, bound in ULP, domain; f: floats only (integers become f32), i: integers by their own rule, c: complex too */
+/* op, bound in ULP, domain; f: floats only (integers become f32), i: integers by their own rule, c:
+ * complex too */
 #define ROW_1F(op, ulps, ulps64, dom) \
     {#op, #op, 1, run_##op, run_##op##_, real_##op, NULL, NULL, NULL, NULL, ulps, ulps64, ONE(dom)},
 #define ROW_1FC(op, ulps, ulps64, dom) \
     {#op, #op, 1, run_##op, run_##op##_, real_##op, NULL, NULL, NULL, complex_##op, ulps, ulps64, ONE(dom)},
 #define ROW_1A(op, ulps, ulps64, dom) \
-    {#op, #op, 1, run_##op, run_##op##_, real_##op, real_around_##op, NULL, NULL, NULL, ulps, ulps64, ONE(dom)},
+    {#op, #op, 1, run_##op, run_##op##_, real_##op, real_around_##op, NULL, NULL, NULL, ulps, ulps64, \
+     ONE(dom)},
 #define ROW_1I(op, integer, pair) \
     {#op, #op, 1, run_##op, run_##op##_, REFERENCES(op, integer), pair, 0, 0, ONE(DOMAIN_ANY)},
 #define ROW_2(op, pair, ulps, first, second) \
     {#op, #op, 2, run_##op, run_##op##_, REFERENCES(op, op), pair, ulps, ulps, {first, second, DOMAIN_ANY}},
 #define ROW_2F(op, pair, ulps, ulps64, first, second) \
-    {#op, #op, 2, run_##op, run_##op##_, real_##op, NULL, NULL, NULL, pair, ulps, ulps64, {first, second, DOMAIN_ANY}},
+    {#op, #op, 2, run_##op, run_##op##_, real_##op, NULL, NULL, NULL, pair, ulps, ulps64, {first, second, \
+     DOMAIN_ANY}},
 #define ROW_TEST(op, integer) \
     {#op, #op, 1, run_##op, NULL, REFERENCES(op, integer), NULL, 0, 0, ONE(DOMAIN_ANY)},
 #define ROW_COMPARE(op, pair) ROW_2(op, pair, 0, DOMAIN_MODEST, DOMAIN_MODEST)
@@ -396,7 +445,8 @@ static const op_case op_cases[] = {
     ROW_2(mul, complex_mul, 0, DOMAIN_ANY, DOMAIN_ANY)
     ROW_2F(div, complex_div, 0, 0, DOMAIN_ANY, DOMAIN_NOT_ZERO)
     ROW_2(floor_divide, NULL, 1, DOMAIN_ANY, DOMAIN_NOT_ZERO)
-    {"trunc_divide", "trunc_divide", 2, run_trunc_divide, run_trunc_divide_, real_trunc_divide, NULL, signed_trunc_divide,
+    {"trunc_divide", "trunc_divide", 2, run_trunc_divide, run_trunc_divide_, real_trunc_divide, NULL,
+     signed_trunc_divide,
      unsigned_floor_divide, NULL, 0, 0, {DOMAIN_MODEST, DOMAIN_NOT_ZERO, DOMAIN_ANY}},
     ROW_2(remainder, NULL, 1, DOMAIN_ANY, DOMAIN_NOT_ZERO)
     {"fmod", "fmod", 2, run_fmod, run_fmod_, real_fmod, NULL, signed_fmod, unsigned_remainder, NULL, 0, 0,
@@ -419,7 +469,8 @@ static const op_case op_cases[] = {
     ROW_COMPARE(logical_or, complex_logical_or)
     ROW_COMPARE(logical_xor, complex_logical_xor)
 #define ROW_BITS(op, second) \
-    {#op, #op, 2, run_##op, run_##op##_, NULL, NULL, signed_##op, unsigned_##op, NULL, 0, 0, {DOMAIN_ANY, second, DOMAIN_ANY}},
+    {#op, #op, 2, run_##op, run_##op##_, NULL, NULL, signed_##op, unsigned_##op, NULL, 0, 0, {DOMAIN_ANY, \
+     second, DOMAIN_ANY}},
     ROW_BITS(bitwise_and, DOMAIN_ANY)
     ROW_BITS(bitwise_or, DOMAIN_ANY)
     ROW_BITS(bitwise_xor, DOMAIN_ANY)
@@ -432,12 +483,14 @@ static const op_case op_cases[] = {
      {DOMAIN_MODEST, DOMAIN_MODEST, DOMAIN_UNIT}},
     {"addcmul", "addcmul", 3, run_addcmul, run_addcmul_, real_addcmul, real_around_addcmul, signed_addcmul,
      unsigned_addcmul, NULL, 2, 2, {DOMAIN_ANY, DOMAIN_MODEST, DOMAIN_MODEST}},
-    {"addcdiv", "addcdiv", 3, run_addcdiv, run_addcdiv_, real_addcdiv, real_around_addcdiv, NULL, NULL, NULL, 3, 3,
+    {"addcdiv", "addcdiv", 3, run_addcdiv, run_addcdiv_, real_addcdiv, real_around_addcdiv, NULL, NULL,
+     NULL, 3, 3,
      {DOMAIN_ANY, DOMAIN_MODEST, DOMAIN_NOT_ZERO}},
 };
+/* clang-format on */
 #define OP_CASE_COUNT ((int)(sizeof op_cases / sizeof *op_cases))
 
-/* ---- the rows of ops.def, as text and numbers --------------------------------------------------------------------------------- */
+/* ---- the rows of ops.def, as text and numbers -------------------------------------------------------- */
 
 enum { ACCEPT_BOOL = 1, ACCEPT_INT = 2, ACCEPT_FLOAT = 4, ACCEPT_COMPLEX = 8, ACCEPT_BLOCK = 16 };
 enum { FLAG_INPLACE = 1, FLAG_RANDOM = 2, FLAG_COND = 4 };
@@ -447,6 +500,7 @@ typedef struct op_row {
     unsigned accepts, flags;
 } op_row;
 
+/* clang-format off */
 static const op_row op_rows[] = {
 #define B ACCEPT_BOOL
 #define I ACCEPT_INT
@@ -469,6 +523,7 @@ static const op_row op_rows[] = {
 #undef RANDOM
 #undef COND
 };
+/* clang-format on */
 #define OP_ROW_COUNT ((int)(sizeof op_rows / sizeof *op_rows))
 
 TEST_UNUSED static const op_row *op_row_named(const char *name) {

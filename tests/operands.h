@@ -1,6 +1,6 @@
 /* operands.h - numbers of every dtype as doubles, and operands laid out in every way a view can lie.
- * Formats are converted here bit by bit from their definition, so that tests do not lean on the library's own rules.
- * Used by the tests of ops, views and coverage. */
+ * Formats are converted here bit by bit from their definition, so that tests do not lean on the library's
+ * own rules. Used by the tests of ops, views and coverage. */
 #ifndef OPERANDS_H
 #define OPERANDS_H
 
@@ -22,7 +22,7 @@
 #define PLAIN_DTYPES 16
 #define MOST_ELEMENTS 8192
 
-/* ---- random numbers for operands: xorshift64* (Vigna 2016) ------------------------------------------------------- */
+/* ---- random numbers for operands: xorshift64* (Vigna 2016) ------------------------------------------- */
 
 static uint64_t test_random_state = 88172645463325252u;
 
@@ -36,11 +36,14 @@ TEST_UNUSED static uint64_t test_random(void) {
 }
 
 /* Uniform in [0, 1). */
-TEST_UNUSED static double test_uniform(void) { return (double)(test_random() >> 11) / 9007199254740992.0; }
+TEST_UNUSED static double test_uniform(void) {
+    return (double)(test_random() >> 11) / 9007199254740992.0;
+}
 
-/* ---- formats --------------------------------------------------------------------------------------------------------- */
+/* ---- formats ----------------------------------------------------------------------------------------- */
 
-/* A binary float format: stored mantissa bits, exponent bias, largest finite value, whether it has infinities. */
+/* A binary float format: stored mantissa bits, exponent bias, largest finite value, whether it has
+ * infinities. */
 typedef struct float_format {
     int mantissa, exponent_bits, bias;
     double largest;
@@ -48,14 +51,16 @@ typedef struct float_format {
 } float_format;
 
 TEST_UNUSED static const float_format *format_of(ox_dtype dtype) {
-    static const float_format f16 = {10, 5, 15, 65504.0, true}, bf16 = {7, 8, 127, 3.3895313892515355e38, true},
+    static const float_format f16 = {10, 5, 15, 65504.0, true},
+                              bf16 = {7, 8, 127, 3.3895313892515355e38, true},
                               f32 = {23, 8, 127, 3.4028234663852886e38, true},
                               f64 = {52, 11, 1023, 1.7976931348623157e308, true},
                               e4m3 = {3, 4, 7, 448.0, false}, e5m2 = {2, 5, 15, 57344.0, true};
     switch (dtype) {
     case OX_F16: return &f16;
     case OX_BF16: return &bf16;
-    case OX_F32: case OX_C64: return &f32;
+    case OX_F32:
+    case OX_C64: return &f32;
     case OX_F64: return &f64;
     case OX_F8_E4M3: return &e4m3;
     case OX_F8_E5M2: return &e5m2;
@@ -82,11 +87,13 @@ TEST_UNUSED static double spacing(const float_format *f, double x) {
     return ldexp(1.0, exponent - f->mantissa);
 }
 
-/* x rounded to the format, to nearest even; beyond the largest number infinity, or the largest where there is none. */
+/* x rounded to the format, to nearest even; beyond the largest number infinity, or the largest where there
+ * is none. */
 TEST_UNUSED static double round_to_format(const float_format *f, double x) {
     if (isnan(x) || x == 0 || f->mantissa == 52) return x;
     if (!isinf(x)) {
-        double step = spacing(f, x), multiple = fabs(x) / step, whole = floor(multiple), part = multiple - whole;
+        double step = spacing(f, x), multiple = fabs(x) / step, whole = floor(multiple),
+               part = multiple - whole;
         if (part > 0.5 || (part == 0.5 && fmod(whole, 2.0) == 1.0)) whole += 1;
         double rounded = whole * step;
         if (rounded <= f->largest) return x < 0 ? -rounded : rounded;
@@ -96,7 +103,8 @@ TEST_UNUSED static double round_to_format(const float_format *f, double x) {
 }
 
 TEST_UNUSED static unsigned encode_float(const float_format *f, double x) {
-    unsigned sign = signbit(x) ? 1u << (f->mantissa + f->exponent_bits) : 0, most = (1u << f->exponent_bits) - 1;
+    unsigned sign = signbit(x) ? 1u << (f->mantissa + f->exponent_bits) : 0,
+             most = (1u << f->exponent_bits) - 1;
     double value = fabs(round_to_format(f, x));
     if (isnan(value) && f->infinities) return most << f->mantissa | 1u << (f->mantissa - 1);
     if (isnan(value)) return (most << f->mantissa) + (1u << f->mantissa) - 1;
@@ -110,18 +118,33 @@ TEST_UNUSED static unsigned encode_float(const float_format *f, double x) {
     return sign | (((unsigned)exponent << f->mantissa) + (unsigned)fraction);
 }
 
-/* ---- one element at an address ------------------------------------------------------------------------------------- */
+/* ---- one element at an address ----------------------------------------------------------------------- */
 
-TEST_UNUSED static bool is_signed_int(ox_dtype d) { return d == OX_I8 || d == OX_I16 || d == OX_I32 || d == OX_I64; }
-TEST_UNUSED static bool is_integral(ox_dtype d) { return d >= OX_BOOL && d <= OX_I64; }
-TEST_UNUSED static bool is_real_float(ox_dtype d) { return (d >= OX_F16 && d <= OX_F64) || d == OX_F8_E4M3 || d == OX_F8_E5M2; }
-TEST_UNUSED static size_t width_of(ox_dtype d) { return (size_t)ox_dtype_of(d)->block_bytes; }
+TEST_UNUSED static bool is_signed_int(ox_dtype d) {
+    return d == OX_I8 || d == OX_I16 || d == OX_I32 || d == OX_I64;
+}
+TEST_UNUSED static bool is_integral(ox_dtype d) {
+    return d >= OX_BOOL && d <= OX_I64;
+}
+TEST_UNUSED static bool is_real_float(ox_dtype d) {
+    return (d >= OX_F16 && d <= OX_F64) || d == OX_F8_E4M3 || d == OX_F8_E5M2;
+}
+TEST_UNUSED static size_t width_of(ox_dtype d) {
+    return (size_t)ox_dtype_of(d)->block_bytes;
+}
 
 /* Integers and bool, sign-extended; u64 as the same 64 bits. */
 TEST_UNUSED static int64_t load_int(ox_dtype dtype, const void *p) {
-    int8_t i8; int16_t i16; int32_t i32; int64_t i64; uint8_t u8; uint16_t u16; uint32_t u32;
+    int8_t i8;
+    int16_t i16;
+    int32_t i32;
+    int64_t i64;
+    uint8_t u8;
+    uint16_t u16;
+    uint32_t u32;
     switch (dtype) {
-    case OX_BOOL: case OX_U8: memcpy(&u8, p, 1); return u8;
+    case OX_BOOL:
+    case OX_U8: memcpy(&u8, p, 1); return u8;
     case OX_I8: memcpy(&i8, p, 1); return i8;
     case OX_U16: memcpy(&u16, p, 2); return u16;
     case OX_I16: memcpy(&i16, p, 2); return i16;
@@ -134,7 +157,9 @@ TEST_UNUSED static int64_t load_int(ox_dtype dtype, const void *p) {
 /* The low bits of value, as any integer dtype keeps them; bool keeps whether it is 0. */
 TEST_UNUSED static void store_int(ox_dtype dtype, void *p, int64_t value) {
     uint64_t bits = (uint64_t)value;
-    uint8_t u8 = (uint8_t)bits; uint16_t u16 = (uint16_t)bits; uint32_t u32 = (uint32_t)bits;
+    uint8_t u8 = (uint8_t)bits;
+    uint16_t u16 = (uint16_t)bits;
+    uint32_t u32 = (uint32_t)bits;
     if (dtype == OX_BOOL) u8 = bits != 0;
     switch (width_of(dtype)) {
     case 1: memcpy(p, &u8, 1); break;
@@ -146,12 +171,19 @@ TEST_UNUSED static void store_int(ox_dtype dtype, void *p, int64_t value) {
 
 /* Any plain dtype as a double; the real part of c64. */
 TEST_UNUSED static double load_real(ox_dtype dtype, const void *p) {
-    float f; double d; uint16_t u16; uint8_t u8; uint64_t u64;
+    float f;
+    double d;
+    uint16_t u16;
+    uint8_t u8;
+    uint64_t u64;
     switch (dtype) {
     case OX_F64: memcpy(&d, p, 8); return d;
-    case OX_F32: case OX_C64: memcpy(&f, p, 4); return (double)f;
-    case OX_F16: case OX_BF16: memcpy(&u16, p, 2); return decode_float(format_of(dtype), u16);
-    case OX_F8_E4M3: case OX_F8_E5M2: memcpy(&u8, p, 1); return decode_float(format_of(dtype), u8);
+    case OX_F32:
+    case OX_C64: memcpy(&f, p, 4); return (double)f;
+    case OX_F16:
+    case OX_BF16: memcpy(&u16, p, 2); return decode_float(format_of(dtype), u16);
+    case OX_F8_E4M3:
+    case OX_F8_E5M2: memcpy(&u8, p, 1); return decode_float(format_of(dtype), u8);
     case OX_U64: memcpy(&u64, p, 8); return (double)u64;
     default: return (double)load_int(dtype, p);
     }
@@ -163,19 +195,35 @@ TEST_UNUSED static double load_imaginary(ox_dtype dtype, const void *p) {
 
 TEST_UNUSED static void store_real(ox_dtype dtype, void *p, double value) {
     float f = (float)value, zero = 0;
-    uint16_t u16; uint8_t u8;
+    uint16_t u16;
+    uint8_t u8;
     switch (dtype) {
     case OX_F64: memcpy(p, &value, 8); return;
     case OX_F32: memcpy(p, &f, 4); return;
-    case OX_C64: memcpy(p, &f, 4); memcpy((char *)p + 4, &zero, 4); return;
-    case OX_F16: case OX_BF16: u16 = (uint16_t)encode_float(format_of(dtype), value); memcpy(p, &u16, 2); return;
-    case OX_F8_E4M3: case OX_F8_E5M2: u8 = (uint8_t)encode_float(format_of(dtype), value); memcpy(p, &u8, 1); return;
-    case OX_U64: { uint64_t u64 = value < 0 ? (uint64_t)(int64_t)value : (uint64_t)value; memcpy(p, &u64, 8); return; }
+    case OX_C64:
+        memcpy(p, &f, 4);
+        memcpy((char *)p + 4, &zero, 4);
+        return;
+    case OX_F16:
+    case OX_BF16:
+        u16 = (uint16_t)encode_float(format_of(dtype), value);
+        memcpy(p, &u16, 2);
+        return;
+    case OX_F8_E4M3:
+    case OX_F8_E5M2:
+        u8 = (uint8_t)encode_float(format_of(dtype), value);
+        memcpy(p, &u8, 1);
+        return;
+    case OX_U64: {
+        uint64_t u64 = value < 0 ? (uint64_t)(int64_t)value : (uint64_t)value;
+        memcpy(p, &u64, 8);
+        return;
+    }
     default: store_int(dtype, p, (int64_t)value);
     }
 }
 
-/* ---- all elements of a tensor, row by row, whatever its strides ------------------------------------------------------- */
+/* ---- all elements of a tensor, row by row, whatever its strides -------------------------------------- */
 
 /* Element offset (from the first element) of the row-major position `at`. */
 TEST_UNUSED static int64_t offset_of_element(const ox_tensor *t, int64_t at) {
@@ -198,7 +246,8 @@ TEST_UNUSED static void read_elements(const ox_tensor *t, void *out) {
 
 TEST_UNUSED static void write_elements(ox_tensor *t, const void *values) {
     size_t width = width_of(t->dtype);
-    for (int64_t i = 0; i < ox_numel(t); i++) memcpy(element(t, i), (const char *)values + (size_t)i * width, width);
+    for (int64_t i = 0; i < ox_numel(t); i++)
+        memcpy(element(t, i), (const char *)values + (size_t)i * width, width);
 }
 
 /* A contiguous copy, made by plain loops. */
@@ -208,16 +257,31 @@ TEST_UNUSED static ox_tensor *plain_copy(const ox_tensor *t) {
     return copy;
 }
 
-/* ---- layouts ------------------------------------------------------------------------------------------------------------- */
+/* ---- layouts ----------------------------------------------------------------------------------------- */
 
 typedef enum layout {
-    LAYOUT_PLAIN, LAYOUT_TRANSPOSED, LAYOUT_STEP_LAST, LAYOUT_STEP_FIRST, LAYOUT_INSIDE, LAYOUT_EXPANDED_FIRST,
-    LAYOUT_EXPANDED_LAST, LAYOUT_FLIPPED, LAYOUT_STEP_BACK, LAYOUT_COUNT
+    LAYOUT_PLAIN,
+    LAYOUT_TRANSPOSED,
+    LAYOUT_STEP_LAST,
+    LAYOUT_STEP_FIRST,
+    LAYOUT_INSIDE,
+    LAYOUT_EXPANDED_FIRST,
+    LAYOUT_EXPANDED_LAST,
+    LAYOUT_FLIPPED,
+    LAYOUT_STEP_BACK,
+    LAYOUT_COUNT
 } layout;
 
 TEST_UNUSED static const char *layout_name(layout l) {
-    static const char *const names[] = {"plain", "transposed", "step 2 in the last dim", "step 2 in the first dim",
-        "a window inside", "first dim expanded", "last dim expanded", "flipped", "last dim backwards by 2"};
+    static const char *const names[] = {"plain",
+                                        "transposed",
+                                        "step 2 in the last dim",
+                                        "step 2 in the first dim",
+                                        "a window inside",
+                                        "first dim expanded",
+                                        "last dim expanded",
+                                        "flipped",
+                                        "last dim backwards by 2"};
     return names[l];
 }
 
@@ -229,7 +293,8 @@ TEST_UNUSED static ox_tensor *new_base(int ndim, const int64_t *shape, ox_dtype 
 }
 
 /* A view of that shape with fresh memory under it. *base gets the tensor that owns the memory. */
-TEST_UNUSED static ox_tensor *new_layout(layout l, int ndim, const int64_t *shape, ox_dtype dtype, ox_tensor **base) {
+TEST_UNUSED static ox_tensor *new_layout(layout l, int ndim, const int64_t *shape, ox_dtype dtype,
+                                         ox_tensor **base) {
     int64_t big[OX_MAX_DIMS];
     ox_tensor *t;
     int last = ndim - 1;
@@ -254,7 +319,8 @@ TEST_UNUSED static ox_tensor *new_layout(layout l, int ndim, const int64_t *shap
         t = *base = new_base(ndim, big, dtype);
         for (int d = 0; d < ndim; d++) t = ox_narrow(t, d, 2, shape[d]);
         return t;
-    case LAYOUT_EXPANDED_FIRST: case LAYOUT_EXPANDED_LAST:
+    case LAYOUT_EXPANDED_FIRST:
+    case LAYOUT_EXPANDED_LAST:
         big[l == LAYOUT_EXPANDED_FIRST ? 0 : last] = 1;
         *base = new_base(ndim, big, dtype);
         return ox_expand(*base, ox_shape_from(ndim, shape));
@@ -268,20 +334,19 @@ TEST_UNUSED static ox_tensor *new_layout(layout l, int ndim, const int64_t *shap
         big[last] = 2 * shape[last];
         *base = new_base(ndim, big, dtype);
         return ox_slice(*base, last, OX_END, OX_END, -2);
-    default:
-        return *base = new_base(ndim, big, dtype);
+    default: return *base = new_base(ndim, big, dtype);
     }
 }
 
-/* ---- numbers for operands -------------------------------------------------------------------------------------------------- */
+/* ---- numbers for operands ---------------------------------------------------------------------------- */
 
 typedef enum domain {
-    DOMAIN_ANY,          /* small, large, tiny, 0 */
-    DOMAIN_MODEST,       /* about [-8, 8] */
-    DOMAIN_POSITIVE,     /* (0, large) */
-    DOMAIN_UNIT,         /* [-1, 1] */
-    DOMAIN_NOT_ZERO,     /* no 0: divisors */
-    DOMAIN_COUNT         /* 0 .. 9: shift counts, integer exponents */
+    DOMAIN_ANY,      /* small, large, tiny, 0 */
+    DOMAIN_MODEST,   /* about [-8, 8] */
+    DOMAIN_POSITIVE, /* (0, large) */
+    DOMAIN_UNIT,     /* [-1, 1] */
+    DOMAIN_NOT_ZERO, /* no 0: divisors */
+    DOMAIN_COUNT     /* 0 .. 9: shift counts, integer exponents */
 } domain;
 
 TEST_UNUSED static double random_real(domain kind, double largest) {
@@ -289,7 +354,8 @@ TEST_UNUSED static double random_real(domain kind, double largest) {
     switch (kind) {
     case DOMAIN_MODEST: return 8 * u;
     case DOMAIN_UNIT: return u;
-    case DOMAIN_POSITIVE: return test_random() % 4 ? fabs(u) * 20 + 1e-3 : ldexp(fabs(u) + 0.1, (int)(test_random() % 20) - 10);
+    case DOMAIN_POSITIVE:
+        return test_random() % 4 ? fabs(u) * 20 + 1e-3 : ldexp(fabs(u) + 0.1, (int)(test_random() % 20) - 10);
     case DOMAIN_NOT_ZERO: return (fabs(u) + 0.25) * (u < 0 ? -3 : 3);
     case DOMAIN_COUNT: return (double)(test_random() % 10);
     default: break;
@@ -322,8 +388,14 @@ TEST_UNUSED static void random_values(domain kind, ox_dtype dtype, int64_t n, vo
     const float_format *f = format_of(dtype);
     char *p = (char *)out;
     for (int64_t i = 0; i < n; i++, p += width_of(dtype)) {
-        if (dtype == OX_BOOL) { *p = kind == DOMAIN_NOT_ZERO ? 1 : (char)(test_random() >> 20 & 1); continue; }
-        if (!f) { store_int(dtype, p, random_int(kind, dtype)); continue; }
+        if (dtype == OX_BOOL) {
+            *p = kind == DOMAIN_NOT_ZERO ? 1 : (char)(test_random() >> 20 & 1);
+            continue;
+        }
+        if (!f) {
+            store_int(dtype, p, random_int(kind, dtype));
+            continue;
+        }
         double largest = f->largest < 1e6 ? f->largest / 4 : 1e6;
         store_real(dtype, p, random_real(kind, largest));
         if (dtype == OX_C64) store_real(OX_F32, p + 4, random_real(kind, largest));
@@ -331,7 +403,8 @@ TEST_UNUSED static void random_values(domain kind, ox_dtype dtype, int64_t n, vo
 }
 
 /* A view in layout l with random numbers in it. */
-TEST_UNUSED static ox_tensor *random_layout(layout l, domain kind, int ndim, const int64_t *shape, ox_dtype dtype) {
+TEST_UNUSED static ox_tensor *random_layout(layout l, domain kind, int ndim, const int64_t *shape,
+                                            ox_dtype dtype) {
     static double values[MOST_ELEMENTS];
     ox_tensor *base = NULL, *t = new_layout(l, ndim, shape, dtype, &base);
     if (!t || ox_numel(t) > MOST_ELEMENTS) return NULL;
@@ -340,7 +413,7 @@ TEST_UNUSED static ox_tensor *random_layout(layout l, domain kind, int ndim, con
     return t;
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------------------------------------- */
+/* ---- comparing --------------------------------------------------------------------------------------- */
 
 TEST_UNUSED static bool is_nan_element(ox_dtype dtype, const void *p) {
     return format_of(dtype) && isnan(load_real(dtype, p));
@@ -351,20 +424,23 @@ TEST_UNUSED static bool same_bits(const ox_tensor *a, const ox_tensor *b) {
     if (!a || !b || a->dtype != b->dtype || a->ndim != b->ndim) return false;
     for (int d = 0; d < a->ndim; d++)
         if (a->shape[d] != b->shape[d]) return false;
-    if (ox_is_contiguous(a) && ox_is_contiguous(b) && memcmp(ox_data(a), ox_data(b), ox_nbytes(a)) == 0) return true;
+    if (ox_is_contiguous(a) && ox_is_contiguous(b) && memcmp(ox_data(a), ox_data(b), ox_nbytes(a)) == 0)
+        return true;
     size_t width = width_of(a->dtype), part = a->dtype == OX_C64 ? 4 : width;
     ox_dtype part_dtype = a->dtype == OX_C64 ? OX_F32 : a->dtype;
     for (int64_t i = 0; i < ox_numel(a); i++) {
         const char *pa = element(a, i), *pb = element(b, i);
         for (size_t at = 0; at < width; at += part)
-            if (memcmp(pa + at, pb + at, part) != 0 && !(is_nan_element(part_dtype, pa + at) && is_nan_element(part_dtype, pb + at)))
+            if (memcmp(pa + at, pb + at, part) != 0 &&
+                !(is_nan_element(part_dtype, pa + at) && is_nan_element(part_dtype, pb + at)))
                 return false;
     }
     return true;
 }
 
-/* Whether got, a number of `dtype`, is within `ulps` f32 ULP (f64: f64 ULP) of `want`, plus half an ULP of a narrower
- * dtype. An ULP is measured at `around`, which is larger than want where terms cancel. ulps 0 = correctly rounded. */
+/* Whether got, a number of `dtype`, is within `ulps` f32 ULP (f64: f64 ULP) of `want`, plus half an ULP of
+ * a narrower dtype. An ULP is measured at `around`, which is larger than want where terms cancel. ulps 0 =
+ * correctly rounded. */
 TEST_UNUSED static bool is_close_around(ox_dtype dtype, double got, double want, double ulps, double around) {
     const float_format *f = format_of(dtype), *f32 = format_of(OX_F32);
     bool narrow = f->mantissa < 23;
@@ -373,8 +449,10 @@ TEST_UNUSED static bool is_close_around(ox_dtype dtype, double got, double want,
     if (ulps == 0) return got == rounded || (isnan(rounded) && isnan(got));
     if (got == rounded) return true;
     if (isnan(got)) return false;
-    /* An overflow may go one way or the other at the edge: beyond the largest number counts as one step more. */
-    double edge = f->largest + (f->infinities ? spacing(f, f->largest) : 0), far = fabs(want) > edge ? (want < 0 ? -edge : edge) : want;
+    /* An overflow may go one way or the other at the edge: beyond the largest number counts as one step
+     * more. */
+    double edge = f->largest + (f->infinities ? spacing(f, f->largest) : 0),
+           far = fabs(want) > edge ? (want < 0 ? -edge : edge) : want;
     if (isinf(got)) got = got < 0 ? -edge : edge;
     if (fabs(around) < fabs(far)) around = far;
     double slack = ulps * spacing(narrow ? f32 : f, around) + (narrow ? 0.5 * spacing(f, far) : 0);

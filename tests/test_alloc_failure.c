@@ -1,6 +1,6 @@
-/* test_alloc_failure.c - memory that runs out at every possible point: an error value and OX_ERR_NOMEM, no crash, nothing
- * leaked, and the library works afterwards. The allocator fails at request n, for every n, in three ways; then arenas of
- * growing size. Each program uses one part of the library broadly.
+/* test_alloc_failure.c - memory that runs out at every possible point: an error value and OX_ERR_NOMEM, no
+ * crash, nothing leaked, and the library works afterwards. The allocator fails at request n, for every n,
+ * in three ways; then arenas of growing size. Each program uses one part of the library broadly.
  * OX_QEMU */
 #include "check.h"
 #include "oxtorch.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- an allocator that fails when told to ------------------------------------------------------------------------------- */
+/* ---- an allocator that fails when told to ------------------------------------------------------------ */
 
 typedef enum failure { FAIL_ONCE, FAIL_TWICE, FAIL_FROM_THERE, FAILURE_WAYS } failure;
 
@@ -23,8 +23,9 @@ typedef struct hook {
 static void *hook_alloc(void *user, size_t bytes) {
     hook *h = (hook *)user;
     h->requests++;
-    bool fails = h->fail_at > 0 && (h->requests == h->fail_at || (h->way == FAIL_TWICE && h->requests == h->fail_at + 1) ||
-                                    (h->way == FAIL_FROM_THERE && h->requests > h->fail_at));
+    bool fails = h->fail_at > 0 &&
+                 (h->requests == h->fail_at || (h->way == FAIL_TWICE && h->requests == h->fail_at + 1) ||
+                  (h->way == FAIL_FROM_THERE && h->requests > h->fail_at));
     if (fails) {
         h->failures++;
         return NULL;
@@ -48,7 +49,7 @@ static void hook_free(void *user, void *memory, size_t bytes) {
     free(block);
 }
 
-/* ---- programs ----------------------------------------------------------------------------------------------------------------- */
+/* ---- programs ---------------------------------------------------------------------------------------- */
 
 /* A program fills out[] with its results, NULL where an op failed, and returns how many there are. */
 #define MOST_RESULTS 40
@@ -61,7 +62,8 @@ static ox_tensor *numbers(int64_t rows, int64_t columns, ox_dtype dtype) {
 
 static int run_elementwise(ox_tensor **out) {
     int n = 0;
-    ox_tensor *x = numbers(5, 9, OX_F32), *h = numbers(5, 9, OX_F16), *i = ox_cast(x, OX_I32), *t = ox_t(numbers(9, 5, OX_F32));
+    ox_tensor *x = numbers(5, 9, OX_F32), *h = numbers(5, 9, OX_F16), *i = ox_cast(x, OX_I32),
+              *t = ox_t(numbers(9, 5, OX_F32));
     out[n++] = ox_exp(ox_neg(x));
     out[n++] = ox_add(x, h);
     out[n++] = ox_mul(x, t);
@@ -74,7 +76,7 @@ static int run_elementwise(ox_tensor **out) {
     out[n++] = ox_glu(numbers(3, 8, OX_F32), 1);
     out[n++] = ox_dropout(x, 0.5, true);
     ox_tensor *y = ox_clone(x);
-    out[n++] = ox_add_(ox_slice(y, 0, 1, OX_END, 1), ox_slice(y, 0, 0, -1, 1));     /* overlaps: through a copy */
+    out[n++] = ox_add_(ox_slice(y, 0, 1, OX_END, 1), ox_slice(y, 0, 0, -1, 1)); /* overlaps: through a copy */
     out[n++] = ox_pow(i, ox_integer(2));
     out[n++] = ox_view_as_complex(ox_view(numbers(5, 8, OX_F32), OX_SHAPE(5, 4, 2)));
     return n;
@@ -133,7 +135,8 @@ static int run_reductions(ox_tensor **out) {
 
 static int run_index(ox_tensor **out) {
     int n = 0;
-    ox_tensor *x = numbers(6, 5, OX_F32), *i = ox_arange(0, 4, 1, OX_I64), *list[3], *mask = ox_gt(x, ox_number(2));
+    ox_tensor *x = numbers(6, 5, OX_F32), *i = ox_arange(0, 4, 1, OX_I64), *list[3],
+              *mask = ox_gt(x, ox_number(2));
     list[0] = list[1] = x;
     list[2] = ox_t(numbers(5, 6, OX_F32));
     out[n++] = ox_cat(list, 3, 1);
@@ -159,7 +162,8 @@ static int run_index(ox_tensor **out) {
 
 static int run_products(ox_tensor **out) {
     int n = 0;
-    ox_tensor *a = numbers(33, 40, OX_F32), *b = numbers(40, 18, OX_F32), *h = numbers(33, 40, OX_BF16), *list[3];
+    ox_tensor *a = numbers(33, 40, OX_F32), *b = numbers(40, 18, OX_F32), *h = numbers(33, 40, OX_BF16),
+              *list[3];
     ox_tensor *q = ox_zeros(OX_SHAPE(4 * 36), OX_U8), *blocks = NULL;
     out[n++] = ox_matmul(a, b);
     out[n++] = ox_matmul(ox_t(b), ox_t(a));
@@ -181,7 +185,8 @@ static int run_products(ox_tensor **out) {
     out[n++] = ox_einsum("ij,jk", list, 2);
     if (q) blocks = ox_from_data(ox_data(q), OX_SHAPE(4, 64), OX_Q4_0);
     out[n++] = ox_cast(blocks, OX_F32);
-    out[n++] = ox_linear(ox_narrow(ox_expand(a, OX_SHAPE(2, 33, 40)), 2, 0, 32), ox_narrow(blocks, 1, 32, 32), NULL);
+    out[n++] =
+        ox_linear(ox_narrow(ox_expand(a, OX_SHAPE(2, 33, 40)), 2, 0, 32), ox_narrow(blocks, 1, 32, 32), NULL);
     out[n++] = ox_embedding(blocks, ox_arange(0, 3, 1, OX_I32));
     return n;
 }
@@ -192,18 +197,22 @@ static int run_transformer(ox_tensor **out) {
     ox_attention_desc attention;
     memset(&rope, 0, sizeof rope);
     memset(&attention, 0, sizeof attention);
-    ox_tensor *q = ox_view(numbers(8, 40, OX_F32), OX_SHAPE(1, 4, 10, 8)), *k = ox_view(numbers(4, 40, OX_F32), OX_SHAPE(1, 2, 10, 8));
+    ox_tensor *q = ox_view(numbers(8, 40, OX_F32), OX_SHAPE(1, 4, 10, 8)),
+              *k = ox_view(numbers(4, 40, OX_F32), OX_SHAPE(1, 2, 10, 8));
     ox_tensor *positions = ox_arange(3, 13, 1, OX_I64);
-    out[n++] = positions ? ox_rope(q, positions, &rope) : NULL;         /* NULL positions are 0, 1, .. */
+    out[n++] = positions ? ox_rope(q, positions, &rope) : NULL; /* NULL positions are 0, 1, .. */
     rope.interleaved = true;
     out[n++] = ox_rope(ox_transpose(q, 1, 2), NULL, &rope);
     out[n++] = ox_scaled_dot_product_attention(q, k, k, NULL);
     attention.causal = true;
     attention.mask = ox_ones(OX_SHAPE(10, 10), OX_BOOL);
-    out[n++] = attention.mask ? ox_scaled_dot_product_attention(q, ox_cast(k, OX_F16), ox_cast(k, OX_F16), &attention) : NULL;
+    out[n++] = attention.mask
+                   ? ox_scaled_dot_product_attention(q, ox_cast(k, OX_F16), ox_cast(k, OX_F16), &attention)
+                   : NULL;
     attention.mask = NULL;
     attention.window = 3;
-    out[n++] = ox_scaled_dot_product_attention(ox_cast(q, OX_F64), ox_cast(k, OX_F64), ox_cast(k, OX_F64), &attention);
+    out[n++] = ox_scaled_dot_product_attention(ox_cast(q, OX_F64), ox_cast(k, OX_F64), ox_cast(k, OX_F64),
+                                               &attention);
     return n;
 }
 
@@ -251,21 +260,24 @@ static const struct {
     const char *name;
     program run;
 } programs[] = {
-    {"elementwise", run_elementwise}, {"views", run_views}, {"reductions", run_reductions}, {"index", run_index},
-    {"products", run_products}, {"transformer", run_transformer}, {"making", run_making}, {"texts", run_texts},
+    {"elementwise", run_elementwise}, {"views", run_views},
+    {"reductions", run_reductions},   {"index", run_index},
+    {"products", run_products},       {"transformer", run_transformer},
+    {"making", run_making},           {"texts", run_texts},
 };
 #define PROGRAM_COUNT ((int)(sizeof programs / sizeof *programs))
 
-/* ---- running them ------------------------------------------------------------------------------------------------------------------ */
+/* ---- running them ------------------------------------------------------------------------------------ */
 
 typedef struct outcome {
-    uint64_t hash[MOST_RESULTS];    /* of each result's numbers; 0 = NULL */
+    uint64_t hash[MOST_RESULTS]; /* of each result's numbers; 0 = NULL */
     int count;
     ox_status status;
 } outcome;
 
 static uint64_t hash_of(ox_tensor *t) {
-    uint64_t hash = 14695981039346656037u;           /* FNV-1a over elements, row by row, without asking the library for memory */
+    uint64_t hash =
+        14695981039346656037u; /* FNV-1a over elements, row by row, without asking the library for memory */
     if (!t) return 0;
     size_t width = (size_t)ox_dtype_of(t->dtype)->block_bytes;
     for (int64_t i = 0; i < ox_numel(t); i++) {
@@ -295,18 +307,21 @@ static outcome run_once(int number) {
 }
 
 /* A result is either missing, with the error recorded, or right to the last bit. */
-static void check_outcome(const char *what, const char *name, int64_t n, const outcome *got, const outcome *want) {
+static void check_outcome(const char *what, const char *name, int64_t n, const outcome *got,
+                          const outcome *want) {
     bool missing = false, right = got->count == want->count;
     for (int i = 0; i < got->count; i++) {
         missing = missing || got->hash[i] == 0;
         right = right && (got->hash[i] == 0 || got->hash[i] == want->hash[i]);
     }
     CHECK_MSG(right, "%s, %s %lld: a wrong result", name, what, (long long)n);
-    CHECK_MSG(missing ? got->status == OX_ERR_NOMEM : got->status == OX_OK, "%s, %s %lld: status %d (%s) with %s results", name, what, (long long)n,
-              (int)got->status, ox_error_text(), missing ? "missing" : "all");
+    CHECK_MSG(missing ? got->status == OX_ERR_NOMEM : got->status == OX_OK,
+              "%s, %s %lld: status %d (%s) with %s results", name, what, (long long)n, (int)got->status,
+              ox_error_text(), missing ? "missing" : "all");
     ox_statistics s = ox_stats();
-    CHECK_MSG(s.tensors == 0 && s.storages == 0 && s.bad_releases == 0, "%s, %s %lld: %lld tensors, %lld storages left", name, what, (long long)n,
-              (long long)s.tensors, (long long)s.storages);
+    CHECK_MSG(s.tensors == 0 && s.storages == 0 && s.bad_releases == 0,
+              "%s, %s %lld: %lld tensors, %lld storages left", name, what, (long long)n, (long long)s.tensors,
+              (long long)s.storages);
     ox_error_clear();
 }
 
@@ -323,17 +338,22 @@ static void check_program(int number, failure way, const outcome *want) {
     for (int64_t n = 1; n < 5000; n++) {
         h.requests = h.failures = 0;
         h.fail_at = n;
-        if (ox_set_allocator(&allocator) != OX_OK) { CHECK_MSG(false, "%s: %s", name, ox_error_text()); break; }
+        if (ox_set_allocator(&allocator) != OX_OK) {
+            CHECK_MSG(false, "%s: %s", name, ox_error_text());
+            break;
+        }
         outcome got = run_once(number);
         check_outcome(ways[way], name, n, &got, want);
         bool done = h.failures == 0;
         h.fail_at = 0;
-        if (n % 16 == 1) {          /* it works again as if nothing had been */
+        if (n % 16 == 1) { /* it works again as if nothing had been */
             got = run_once(number);
             check_outcome("again after", name, n, &got, want);
         }
-        CHECK_MSG(ox_set_allocator(NULL) == OX_OK, "%s, %s %lld: %s", name, ways[way], (long long)n, ox_error_text());
-        CHECK_MSG(h.outstanding == 0 && h.bytes_out == 0, "%s, %s %lld: %lld blocks, %lld bytes not given back", name, ways[way], (long long)n,
+        CHECK_MSG(ox_set_allocator(NULL) == OX_OK, "%s, %s %lld: %s", name, ways[way], (long long)n,
+                  ox_error_text());
+        CHECK_MSG(h.outstanding == 0 && h.bytes_out == 0,
+                  "%s, %s %lld: %lld blocks, %lld bytes not given back", name, ways[way], (long long)n,
                   (long long)h.outstanding, (long long)h.bytes_out);
         ox_error_clear();
         if (done) return;
@@ -341,11 +361,12 @@ static void check_program(int number, failure way, const outcome *want) {
     CHECK_MSG(false, "%s never ran through", name);
 }
 
-/* ---- arenas --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- arenas ------------------------------------------------------------------------------------------ */
 
 static void check_arenas(int number, const outcome *want) {
     static unsigned char arena[1 << 22];
-    static const size_t sizes[] = {64, 100, 192, 500, 1024, 3000, 8192, 20000, 65536, 150000, 1 << 19, 1 << 20, 1 << 22};
+    static const size_t sizes[] = {64,    100,   192,    500,     1024,    3000,   8192,
+                                   20000, 65536, 150000, 1 << 19, 1 << 20, 1 << 22};
     bool complete = false;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int skew = 0; skew < 2; skew++) {
@@ -354,22 +375,25 @@ static void check_arenas(int number, const outcome *want) {
             int64_t requests = ox_stats().system_allocs;
             ox_status status = ox_set_arena(arena + skew * 3, bytes);
             if (status != OX_OK) {
-                CHECK_MSG(bytes < 128 && status == OX_ERR_ARG, "an arena of %lld bytes: %s", (long long)bytes, ox_error_text());
+                CHECK_MSG(bytes < 128 && status == OX_ERR_ARG, "an arena of %lld bytes: %s", (long long)bytes,
+                          ox_error_text());
                 ox_error_clear();
                 continue;
             }
             outcome got = run_once(number);
             check_outcome("arena of", programs[number].name, (int64_t)bytes, &got, want);
-            got = run_once(number);          /* nothing is lost by use */
+            got = run_once(number); /* nothing is lost by use */
             check_outcome("second run in an arena of", programs[number].name, (int64_t)bytes, &got, want);
             complete = true;
             for (int r = 0; r < got.count; r++) complete = complete && got.hash[r] != 0;
             CHECK_MSG(ox_stats().system_allocs == requests, "an arena asked the system for memory");
             CHECK(ox_set_arena(NULL, 0) == OX_OK);
             bool untouched = true;
-            for (size_t b = (size_t)skew * 3 + bytes; b < sizeof arena; b++) untouched = untouched && arena[b] == 0xa5;
+            for (size_t b = (size_t)skew * 3 + bytes; b < sizeof arena; b++)
+                untouched = untouched && arena[b] == 0xa5;
             for (int b = 0; b < skew * 3; b++) untouched = untouched && arena[b] == 0xa5;
-            CHECK_MSG(untouched, "%s: wrote beside an arena of %lld bytes", programs[number].name, (long long)bytes);
+            CHECK_MSG(untouched, "%s: wrote beside an arena of %lld bytes", programs[number].name,
+                      (long long)bytes);
         }
     CHECK_MSG(complete, "%s does not run in 4 MiB", programs[number].name);
 }
@@ -388,7 +412,9 @@ static void check_changes(void) {
     ox_error_clear();
     CHECK(ox_set_arena(arena, sizeof arena) == OX_OK && ox_set_allocator(NULL) == OX_OK);
     ox_shutdown();
-    OX_SCOPE { CHECK(ox_item(ox_sum(ox_ones(OX_SHAPE(3), OX_F32), OX_ALL_DIMS, false)) == 3); }
+    OX_SCOPE {
+        CHECK(ox_item(ox_sum(ox_ones(OX_SHAPE(3), OX_F32), OX_ALL_DIMS, false)) == 3);
+    }
     CHECK(ox_stats().tensors == 0 && ox_stats().storages == 0);
 }
 

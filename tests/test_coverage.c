@@ -1,6 +1,8 @@
-/* test_coverage.c - every row of ops.def, on every dtype that the row accepts and on operands of every layout: the result is
- * that of contiguous copies, bit for bit; dtypes that the row does not accept are refused. A row without a case fails.
- * Rows that add up floats may take terms in the order of memory: there the last bits may differ (rows_that_add). That a case runs its row and no other is read from the profiler. Numbers are checked by the suite of each family.
+/* test_coverage.c - every row of ops.def, on every dtype that the row accepts and on operands of every
+ * layout: the result is that of contiguous copies, bit for bit; dtypes that the row does not accept are
+ * refused. A row without a case fails. Rows that add up floats may take terms in the order of memory:
+ * there the last bits may differ (rows_that_add). That a case runs its row and no other is read from the
+ * profiler. Numbers are checked by the suite of each family.
  * OX_TIERS */
 #include "op_cases.h"
 
@@ -23,18 +25,18 @@ typedef struct cover {
     const char *row, *label;
     operand in[MOST_OPERANDS];
     cover_run run;
-    const char *not_for;            /* dtypes that the row accepts as a class, but not one by one: ",f8_e4m3," */
+    const char *not_for; /* dtypes that the row accepts as a class, but not one by one: ",f8_e4m3," */
 } cover;
 
-#define RUN(name, ...) \
+#define RUN(name, ...)                                                \
     static void cover_##name(ox_tensor *const *in, ox_tensor **out) { \
-        (void)in; \
-        __VA_ARGS__; \
+        (void)in;                                                     \
+        __VA_ARGS__;                                                  \
     }
 #define GIVES(name, call) RUN(name, out[0] = (call))
 #define PAIR(name, call) RUN(name, ox_pair pair = (call); out[0] = pair.values; out[1] = pair.indices)
 
-/* ---- reductions and rows: x [3,4,5] or so --------------------------------------------------------------------------------------- */
+/* ---- reductions and rows: x [3,4,5] or so ------------------------------------------------------------ */
 
 GIVES(sum, ox_sum(in[0], OX_DIMS(1), false))
 GIVES(sum_all, ox_sum(in[0], OX_ALL_DIMS, true))
@@ -68,7 +70,7 @@ GIVES(layer_norm, ox_layer_norm(in[0], 2, in[1], in[2], 1e-5))
 GIVES(rms_norm, ox_rms_norm(in[0], 1, in[1], 1e-6))
 GIVES(group_norm, ox_group_norm(in[0], 2, in[1], in[2], 1e-5))
 
-/* ---- index, products, transformers ------------------------------------------------------------------------------------------------- */
+/* ---- index, products, transformers ------------------------------------------------------------------- */
 
 GIVES(gather, ox_gather(in[0], 1, in[1]))
 GIVES(take_along_dim, ox_take_along_dim(in[0], in[1], 1))
@@ -90,11 +92,12 @@ GIVES(matmul, ox_matmul(in[0], in[1]))
 GIVES(linear, ox_linear(in[0], in[1], in[2]))
 GIVES(linear_act, ox_linear_act(in[0], in[1], NULL, "relu"))
 GIVES(addmm, ox_addmm(in[0], in[1], in[2], 2, 3))
-RUN(rope, ox_rope_desc desc; memset(&desc, 0, sizeof desc); desc.interleaved = true; desc.factors = in[2]; out[0] = ox_rope(in[0], in[1], &desc))
+RUN(rope, ox_rope_desc desc; memset(&desc, 0, sizeof desc); desc.interleaved = true; desc.factors = in[2];
+    out[0] = ox_rope(in[0], in[1], &desc))
 RUN(attention, ox_attention_desc desc; memset(&desc, 0, sizeof desc); desc.causal = true; desc.mask = in[3];
     out[0] = ox_scaled_dot_product_attention(in[0], in[1], in[2], &desc))
 
-/* ---- copies, random numbers over an operand, views ---------------------------------------------------------------------------------------- */
+/* ---- copies, random numbers over an operand, views --------------------------------------------------- */
 
 GIVES(clone, ox_clone(in[0]))
 RUN(contiguous, ox_clone(in[0]); out[0] = ox_contiguous(in[0]))
@@ -113,11 +116,12 @@ GIVES(expand, ox_expand(ox_narrow(in[0], 0, 1, 1), OX_SHAPE(2, 6, -1, -1)))
 GIVES(flip, ox_flip(in[0], OX_DIMS(0, 2)))
 GIVES(diagonal, ox_diagonal(in[0], 1, 0, 2))
 GIVES(unfold, ox_unfold(in[0], 1, 2, 2))
-RUN(as_strided, int64_t s = in[0]->stride[2]; out[0] = ox_as_strided(in[0], OX_SHAPE(2, 2), OX_SHAPE(s, 0), in[0]->offset))
+RUN(as_strided, int64_t s = in[0]->stride[2];
+    out[0] = ox_as_strided(in[0], OX_SHAPE(2, 2), OX_SHAPE(s, 0), in[0]->offset))
 GIVES(view_dtype, ox_view_dtype(in[0], in[0]->dtype))
 GIVES(view_as_real, ox_view_as_real(in[0]))
 
-/* ---- made from nothing: the dtype comes from a small operand ----------------------------------------------------------------------------------- */
+/* ---- made from nothing: the dtype comes from a small operand ----------------------------------------- */
 
 GIVES(fill, ox_full(OX_SHAPE(5, 7), 3, in[0]->dtype))
 GIVES(fill_, ox_fill_(ox_t(ox_empty(OX_SHAPE(5, 7), in[0]->dtype)), 1))
@@ -131,8 +135,9 @@ RUN(normal_, ox_manual_seed(4); out[0] = ox_normal_(ox_t(ox_empty(OX_SHAPE(5, 7)
 RUN(randint, ox_manual_seed(5); out[0] = ox_randint(0, 2, OX_SHAPE(33), in[0]->dtype))
 RUN(randperm, ox_manual_seed(6); out[0] = ox_randperm(7, in[0]->dtype))
 
-/* ---- the table ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 #define NOTHING {0, 0, {0}, DOMAIN_ANY, 0}
 #define X2(a, b) {'x', 2, {a, b}, DOMAIN_MODEST, 0}
 #define X3(a, b, c) {'x', 3, {a, b, c}, DOMAIN_MODEST, 0}
@@ -141,33 +146,45 @@ RUN(randperm, ox_manual_seed(6); out[0] = ox_randperm(7, in[0]->dtype))
 #define INDEX1(kind, a, limit) {kind, 1, {a}, DOMAIN_ANY, limit}
 #define INDEX2(kind, a, b, limit) {kind, 2, {a, b}, DOMAIN_ANY, limit}
 #define ONE_X3(row, name) {#row, #name, {X3(3, 8, 5), NOTHING, NOTHING, NOTHING}, cover_##name, ""},
-#define LONG_X3(row, name) {#row, #name " long", {X3(3, 70, 33), NOTHING, NOTHING, NOTHING}, cover_##name, ""},
+#define LONG_X3(row, name) {#row, #name " long", {X3(3, 70, 33), NOTHING, NOTHING, NOTHING}, cover_##name, \
+    ""},
 #define ONE_X2(row, name) {#row, #name, {X2(4, 5), NOTHING, NOTHING, NOTHING}, cover_##name, ""},
 #define MADE(row, name, not_for) {#row, #name, {X1(3), NOTHING, NOTHING, NOTHING}, cover_##name, not_for},
 
 static const cover covers[] = {
     ONE_X3(sum, sum) ONE_X3(sum, sum_all) ONE_X3(sum, sum_last) LONG_X3(sum, sum) LONG_X3(sum, sum_last)
-    ONE_X3(mean, mean) ONE_X3(prod, prod) ONE_X3(amax, amax) ONE_X3(amin, amin) ONE_X3(all, all) ONE_X3(any, any)
-    ONE_X3(var, var) LONG_X3(var, var) ONE_X3(std, std) ONE_X3(logsumexp, logsumexp) ONE_X3(norm, norm) ONE_X3(norm, norm_3)
-    ONE_X3(count_nonzero, count_nonzero) ONE_X3(argmax, argmax) ONE_X3(argmax, argmax_all) ONE_X3(argmin, argmin)
+    ONE_X3(mean, mean) ONE_X3(prod, prod) ONE_X3(amax, amax) ONE_X3(amin, amin) ONE_X3(all, all)
+    ONE_X3(any, any)
+    ONE_X3(var, var) LONG_X3(var, var) ONE_X3(std, std) ONE_X3(logsumexp, logsumexp) ONE_X3(norm, norm)
+    ONE_X3(norm, norm_3)
+    ONE_X3(count_nonzero, count_nonzero) ONE_X3(argmax, argmax) ONE_X3(argmax, argmax_all)
+    ONE_X3(argmin, argmin)
     ONE_X3(max_dim, max) ONE_X3(min_dim, min)
     ONE_X3(cumsum, cumsum) LONG_X3(cumsum, cumsum) ONE_X3(cumprod, cumprod)
     ONE_X3(sort, sort) LONG_X3(sort, sort) ONE_X3(sort, sort_last) ONE_X3(topk, topk)
-    ONE_X3(softmax, softmax) LONG_X3(softmax, softmax) ONE_X3(softmax, softmax_first) ONE_X3(log_softmax, log_softmax)
+    ONE_X3(softmax, softmax) LONG_X3(softmax, softmax) ONE_X3(softmax, softmax_first)
+    ONE_X3(log_softmax, log_softmax)
     {"layer_norm", "layer_norm", {X3(3, 4, 17), X2(4, 17), X2(4, 17), NOTHING}, cover_layer_norm, ""},
     {"rms_norm", "rms_norm", {X3(3, 4, 17), X1(17), NOTHING, NOTHING}, cover_rms_norm, ""},
     {"group_norm", "group_norm", {X3(3, 6, 5), X1(6), X1(6), NOTHING}, cover_group_norm, ""},
     {"gather", "gather", {X2(4, 7), INDEX2('i', 4, 9, 7), NOTHING, NOTHING}, cover_gather, ""},
     {"gather", "gather by i32", {X2(4, 7), INDEX2('j', 3, 5, 7), NOTHING, NOTHING}, cover_gather, ""},
-    {"gather", "take_along_dim", {X2(4, 7), INDEX2('i', 1, 9, 7), NOTHING, NOTHING}, cover_take_along_dim, ""},
+    {"gather", "take_along_dim", {X2(4, 7), INDEX2('i', 1, 9, 7), NOTHING, NOTHING}, cover_take_along_dim,
+     ""},
     {"scatter", "scatter", {X2(4, 7), INDEX2('j', 3, 1, 7), X2(4, 7), NOTHING}, cover_scatter, ""},
-    {"scatter_add", "scatter_add", {X2(4, 7), INDEX2('i', 9, 6, 4), X2(9, 7), NOTHING}, cover_scatter_add, ""},
-    {"index_select", "index_select", {X3(4, 7, 3), INDEX1('i', 11, 7), NOTHING, NOTHING}, cover_index_select, ""},
-    {"index_select", "index_select by i32", {X3(4, 7, 3), INDEX1('j', 5, 7), NOTHING, NOTHING}, cover_index_select, ""},
+    {"scatter_add", "scatter_add", {X2(4, 7), INDEX2('i', 9, 6, 4), X2(9, 7), NOTHING}, cover_scatter_add,
+     ""},
+    {"index_select", "index_select", {X3(4, 7, 3), INDEX1('i', 11, 7), NOTHING, NOTHING},
+     cover_index_select, ""},
+    {"index_select", "index_select by i32", {X3(4, 7, 3), INDEX1('j', 5, 7), NOTHING, NOTHING},
+     cover_index_select, ""},
     {"index_add", "index_add", {X3(4, 7, 3), INDEX1('i', 5, 7), X3(4, 5, 3), NOTHING}, cover_index_add, ""},
-    {"masked_select", "masked_select", {X2(4, 7), {'b', 2, {4, 7}, DOMAIN_ANY, 0}, NOTHING, NOTHING}, cover_masked_select, ""},
-    {"masked_select", "masked_select, broadcast", {X2(4, 7), {'b', 2, {4, 1}, DOMAIN_ANY, 0}, NOTHING, NOTHING}, cover_masked_select, ""},
-    {"nonzero", "nonzero", {{'x', 3, {3, 4, 5}, DOMAIN_UNIT, 0}, NOTHING, NOTHING, NOTHING}, cover_nonzero, ""},
+    {"masked_select", "masked_select", {X2(4, 7), {'b', 2, {4, 7}, DOMAIN_ANY, 0}, NOTHING, NOTHING},
+     cover_masked_select, ""},
+    {"masked_select", "masked_select, broadcast", {X2(4, 7), {'b', 2, {4, 1}, DOMAIN_ANY, 0}, NOTHING,
+     NOTHING}, cover_masked_select, ""},
+    {"nonzero", "nonzero", {{'x', 3, {3, 4, 5}, DOMAIN_UNIT, 0}, NOTHING, NOTHING, NOTHING}, cover_nonzero,
+     ""},
     {"embedding", "embedding", {X2(9, 6), INDEX2('i', 4, 3, 9), NOTHING, NOTHING}, cover_embedding, ""},
     {"embedding", "embedding by i32", {X2(9, 6), INDEX1('j', 5, 9), NOTHING, NOTHING}, cover_embedding, ""},
     {"one_hot", "one_hot", {X2(4, 3), NOTHING, NOTHING, NOTHING}, cover_one_hot, ",u8,i8,u16,i16,u32,u64,"},
@@ -178,32 +195,47 @@ static const cover covers[] = {
     {"matmul", "matmul", {X3(2, 5, 7), X2(7, 9), NOTHING, NOTHING}, cover_matmul, ""},
     {"matmul", "matmul, large", {X2(33, 65), X2(65, 40), NOTHING, NOTHING}, cover_matmul, ""},
     {"matmul", "matmul of a vector", {X2(33, 17), X1(17), NOTHING, NOTHING}, cover_matmul, ""},
-    {"matmul", "matmul, batches broadcast", {X4(2, 1, 3, 4), X3(3, 4, 5), NOTHING, NOTHING}, cover_matmul, ""},
+    {"matmul", "matmul, batches broadcast", {X4(2, 1, 3, 4), X3(3, 4, 5), NOTHING, NOTHING}, cover_matmul,
+     ""},
     {"linear", "linear", {X2(5, 17), X2(9, 17), {'f', 1, {9}, DOMAIN_MODEST, 0}, NOTHING}, cover_linear, ""},
-    {"linear", "linear_act", {X3(2, 5, 17), X2(9, 17), NOTHING, NOTHING}, cover_linear_act, ",u8,i8,u16,i16,u32,i32,u64,i64,"},
+    {"linear", "linear_act", {X3(2, 5, 17), X2(9, 17), NOTHING, NOTHING}, cover_linear_act,
+     ",u8,i8,u16,i16,u32,i32,u64,i64,"},
     {"addmm", "addmm", {X2(5, 9), X2(5, 7), X2(7, 9), NOTHING}, cover_addmm, ",i8,"},
-    {"rope", "rope", {X3(2, 5, 8), INDEX1('i', 5, 100), {'f', 1, {4}, DOMAIN_POSITIVE, 0}, NOTHING}, cover_rope, ",u8,i8,u16,i16,u32,i32,u64,i64,"},
-    {"attention", "attention", {X4(2, 4, 5, 8), X4(2, 2, 7, 8), X4(2, 2, 7, 6), {'b', 2, {5, 7}, DOMAIN_NOT_ZERO, 0}}, cover_attention, ",bool,"},
-    ONE_X3(copy, clone) LONG_X3(copy, clone) ONE_X3(copy, contiguous) ONE_X2(copy, copy_) ONE_X2(copy, cast_f32) ONE_X2(copy, cast_u8)
+    {"rope", "rope", {X3(2, 5, 8), INDEX1('i', 5, 100), {'f', 1, {4}, DOMAIN_POSITIVE, 0}, NOTHING},
+     cover_rope, ",u8,i8,u16,i16,u32,i32,u64,i64,"},
+    {"attention", "attention", {X4(2, 4, 5, 8), X4(2, 2, 7, 8), X4(2, 2, 7, 6), {'b', 2, {5, 7},
+     DOMAIN_NOT_ZERO, 0}}, cover_attention, ",bool,"},
+    ONE_X3(copy, clone) LONG_X3(copy, clone) ONE_X3(copy, contiguous) ONE_X2(copy, copy_)
+    ONE_X2(copy, cast_f32) ONE_X2(copy, cast_u8)
     ONE_X2(copy, cast_bf16) ONE_X2(copy, repeat)
-    {"bernoulli", "bernoulli", {{'x', 2, {4, 33}, DOMAIN_COUNT, 0}, NOTHING, NOTHING, NOTHING}, cover_bernoulli, ""},
-    {"multinomial", "multinomial", {{'x', 2, {4, 33}, DOMAIN_POSITIVE, 0}, NOTHING, NOTHING, NOTHING}, cover_multinomial, ""},
-    ONE_X3(permute, permute) ONE_X3(view, view) ONE_X3(slice, slice) ONE_X3(select, select) ONE_X3(expand, expand) ONE_X3(flip, flip)
-    ONE_X3(diagonal, diagonal) ONE_X3(unfold, unfold) ONE_X3(as_strided, as_strided) ONE_X3(view_dtype, view_dtype)
+    {"bernoulli", "bernoulli", {{'x', 2, {4, 33}, DOMAIN_COUNT, 0}, NOTHING, NOTHING, NOTHING},
+     cover_bernoulli, ""},
+    {"multinomial", "multinomial", {{'x', 2, {4, 33}, DOMAIN_POSITIVE, 0}, NOTHING, NOTHING, NOTHING},
+     cover_multinomial, ""},
+    ONE_X3(permute, permute) ONE_X3(view, view) ONE_X3(slice, slice) ONE_X3(select, select)
+    ONE_X3(expand, expand) ONE_X3(flip, flip)
+    ONE_X3(diagonal, diagonal) ONE_X3(unfold, unfold) ONE_X3(as_strided, as_strided)
+    ONE_X3(view_dtype, view_dtype)
     ONE_X3(view_as_real, view_as_real)
-    MADE(fill, fill, "") MADE(fill, fill_, "") MADE(arange, arange, "") MADE(linspace, linspace, "") MADE(eye, eye, "")
+    MADE(fill, fill, "") MADE(fill, fill_, "") MADE(arange, arange, "") MADE(linspace, linspace, "")
+    MADE(eye, eye, "")
     MADE(uniform, uniform, "") MADE(uniform, uniform_, "") MADE(normal, normal, "") MADE(normal, normal_, "")
     MADE(randint, randint, "") MADE(randperm, randperm, "")
 };
+/* clang-format on */
 #define COVER_COUNT ((int)(sizeof covers / sizeof *covers))
 
 /* view_as_complex wants pairs side by side, so its layouts are its own. */
 static const char *const covered_below[] = {"view_as_complex"};
 
-/* ---- running a case --------------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- running a case ---------------------------------------------------------------------------------- */
 
 static ox_dtype kind_dtype(char kind, ox_dtype dtype) {
-    return kind == 'i' ? OX_I64 : kind == 'j' ? OX_I32 : kind == 'b' ? OX_BOOL : kind == 'f' ? (is_real_float(dtype) ? OX_F32 : dtype) : dtype;
+    return kind == 'i'   ? OX_I64
+           : kind == 'j' ? OX_I32
+           : kind == 'b' ? OX_BOOL
+           : kind == 'f' ? (is_real_float(dtype) ? OX_F32 : dtype)
+                         : dtype;
 }
 
 /* Operand k of a case in layout l; indices below their limit, probabilities below 1. */
@@ -212,9 +244,11 @@ static ox_tensor *make_operand(const cover *c, int k, layout l, ox_dtype dtype) 
     ox_dtype own = kind_dtype(o->kind, dtype);
     ox_tensor *base, *t = random_layout(l, o->numbers, o->ndim, o->shape, own);
     (void)base;
-    for (int64_t i = 0; t && o->limit && i < ox_numel(t); i++) store_int(own, element(t, i), (int64_t)(test_random() >> 33) % o->limit);
+    for (int64_t i = 0; t && o->limit && i < ox_numel(t); i++)
+        store_int(own, element(t, i), (int64_t)(test_random() >> 33) % o->limit);
     if (t && strcmp(c->row, "bernoulli") == 0 && is_real_float(own))
-        for (int64_t i = 0; i < ox_numel(t); i++) store_real(own, element(t, i), (double)(test_random() % 9) / 8);
+        for (int64_t i = 0; i < ox_numel(t); i++)
+            store_real(own, element(t, i), (double)(test_random() % 9) / 8);
     return t;
 }
 
@@ -243,27 +277,33 @@ static bool is_view_row(const char *row) {
 }
 
 /* Sums of floats depend in their last bits on the order of the terms, and that is the order of memory. */
-static const char *const rows_that_add[] = {"sum", "mean", "prod", "var", "std", "logsumexp", "norm", "softmax", "log_softmax", "layer_norm", "rms_norm",
-                                            "group_norm", "matmul", "linear", "addmm", "attention"};
+static const char *const rows_that_add[] = {
+    "sum",         "mean",       "prod",     "var",        "std",    "logsumexp", "norm",  "softmax",
+    "log_softmax", "layer_norm", "rms_norm", "group_norm", "matmul", "linear",    "addmm", "attention"};
 
 static bool nearly_same(const char *row, const ox_tensor *a, const ox_tensor *b) {
     const float_format *f = format_of(a->dtype);
     double most = 0;
     bool adds = false, same = a->dtype == b->dtype && a->ndim == b->ndim;
-    for (size_t i = 0; i < sizeof rows_that_add / sizeof *rows_that_add; i++) adds = adds || strcmp(row, rows_that_add[i]) == 0;
+    for (size_t i = 0; i < sizeof rows_that_add / sizeof *rows_that_add; i++)
+        adds = adds || strcmp(row, rows_that_add[i]) == 0;
     for (int d = 0; same && d < a->ndim; d++) same = a->shape[d] == b->shape[d];
     if (!adds || !f || !same) return false;
-    for (int64_t i = 0; i < ox_numel(b); i++) most = larger(most, larger(load_real(b->dtype, element(b, i)), load_imaginary(b->dtype, element(b, i))));
+    for (int64_t i = 0; i < ox_numel(b); i++)
+        most =
+            larger(most, larger(load_real(b->dtype, element(b, i)), load_imaginary(b->dtype, element(b, i))));
     for (int64_t i = 0; same && i < ox_numel(a); i++) {
         double re = load_real(a->dtype, element(a, i)) - load_real(b->dtype, element(b, i));
         double im = load_imaginary(a->dtype, element(a, i)) - load_imaginary(b->dtype, element(b, i));
-        same = is_nan_element(b->dtype, element(b, i)) ? is_nan_element(a->dtype, element(a, i)) : fabs(re) + fabs(im) <= 8 * spacing(f, most);
+        same = is_nan_element(b->dtype, element(b, i)) ? is_nan_element(a->dtype, element(a, i))
+                                                       : fabs(re) + fabs(im) <= 8 * spacing(f, most);
     }
     return same;
 }
 
 static void run_case(const cover *c, ox_dtype dtype, layout l, bool *ran) {
-    ox_tensor *views[MOST_OPERANDS] = {NULL, NULL, NULL, NULL}, *plain[MOST_OPERANDS] = {NULL, NULL, NULL, NULL};
+    ox_tensor *views[MOST_OPERANDS] = {NULL, NULL, NULL, NULL},
+              *plain[MOST_OPERANDS] = {NULL, NULL, NULL, NULL};
     ox_tensor *a[MOST_RESULTS] = {NULL, NULL}, *b[MOST_RESULTS] = {NULL, NULL};
     for (int k = 0; k < MOST_OPERANDS && c->in[k].kind; k++) {
         views[k] = make_operand(c, k, l == LAYOUT_PLAIN ? l : (layout)((l + 2 * k) % LAYOUT_COUNT), dtype);
@@ -277,7 +317,10 @@ static void run_case(const cover *c, ox_dtype dtype, layout l, bool *ran) {
     CHECK_MSG(a[0] && b[0], "%s %s, %s: %s", c->label, ox_dtype_name(dtype), layout_name(l), ox_error_text());
     CHECK_MSG(!a[0] || named, "%s: the row %s did not run", c->label, c->row);
     for (int r = 0; r < MOST_RESULTS; r++)
-        if (a[r] && b[r]) CHECK_MSG(same_bits(a[r], b[r]) || nearly_same(c->row, a[r], b[r]), "%s %s, %s: result %d differs from contiguous copies", c->label, ox_dtype_name(dtype), layout_name(l), r);
+        if (a[r] && b[r])
+            CHECK_MSG(same_bits(a[r], b[r]) || nearly_same(c->row, a[r], b[r]),
+                      "%s %s, %s: result %d differs from contiguous copies", c->label, ox_dtype_name(dtype),
+                      layout_name(l), r);
     *ran = *ran || (a[0] && b[0]);
     ox_error_clear();
 }
@@ -286,8 +329,9 @@ static void refuse_case(const cover *c, ox_dtype dtype) {
     ox_tensor *in[MOST_OPERANDS] = {NULL, NULL, NULL, NULL}, *out[MOST_RESULTS] = {NULL, NULL};
     for (int k = 0; k < MOST_OPERANDS && c->in[k].kind; k++) in[k] = make_operand(c, k, LAYOUT_PLAIN, dtype);
     c->run(in, out);
-    CHECK_MSG(!out[0] && (ox_error() == OX_ERR_DTYPE || ox_error() == OX_ERR_SHAPE || ox_error() == OX_ERR_UNSUPPORTED), "%s must refuse %s (%d: %s)", c->label,
-              ox_dtype_name(dtype), (int)ox_error(), ox_error_text());
+    CHECK_MSG(!out[0] && (ox_error() == OX_ERR_DTYPE || ox_error() == OX_ERR_SHAPE ||
+                          ox_error() == OX_ERR_UNSUPPORTED),
+              "%s must refuse %s (%d: %s)", c->label, ox_dtype_name(dtype), (int)ox_error(), ox_error_text());
     ox_error_clear();
 }
 
@@ -303,19 +347,24 @@ static void run_covers(void) {
             ox_dtype dtype = (ox_dtype)d;
             bool *ran = &covered[row - op_rows][d];
             if (!(accept_bit(dtype) & row->accepts) || lists(c->not_for, dtype)) {
-                OX_SCOPE { refuse_case(c, dtype); }
+                OX_SCOPE {
+                    refuse_case(c, dtype);
+                }
                 *ran = true;
                 continue;
             }
             for (int l = 0; l < LAYOUT_COUNT; l++) {
                 if (l > 0 && strcmp(row->family, "FILL") == 0) break;
-                OX_SCOPE { run_case(c, dtype, (layout)l, ran); }
+                OX_SCOPE {
+                    run_case(c, dtype, (layout)l, ran);
+                }
             }
         }
     }
 }
 
-/* Elementwise rows: test_ops.c has them all with references; here each runs once a dtype and layout, under the profiler. */
+/* Elementwise rows: test_ops.c has them all with references; here each runs once a dtype and layout, under
+ * the profiler. */
 static void run_maps(void) {
     const int64_t shape[2] = {5, 33};
     for (int n = 0; n < OP_CASE_COUNT; n++) {
@@ -323,25 +372,34 @@ static void run_maps(void) {
         const op_row *row = op_row_named(c->name);
         for (int d = OX_BOOL; row && d <= PLAIN_DTYPES; d++) {
             ox_dtype dtype = (ox_dtype)d;
-            if (!(accept_bit(dtype) & row->accepts)) { covered[row - op_rows][d] = true; continue; }
+            if (!(accept_bit(dtype) & row->accepts)) {
+                covered[row - op_rows][d] = true;
+                continue;
+            }
             for (int l = 0; l < LAYOUT_COUNT; l++)
                 OX_SCOPE {
                     ox_tensor *in[3], *plain[3];
                     for (int k = 0; k < c->arity; k++) {
                         bool power = strcmp(c->name, "pow") == 0 && is_integral(dtype);
-                        in[k] = random_layout((layout)((l + k) % LAYOUT_COUNT), power ? DOMAIN_COUNT : c->domains[k], 2, shape, k == 0 && row->flags & FLAG_COND ? OX_BOOL : dtype);
+                        in[k] = random_layout((layout)((l + k) % LAYOUT_COUNT),
+                                              power ? DOMAIN_COUNT : c->domains[k], 2, shape,
+                                              k == 0 && row->flags & FLAG_COND ? OX_BOOL : dtype);
                         plain[k] = plain_copy(in[k]);
                     }
                     ox_profile_begin();
                     ox_tensor *result = c->run(in);
                     ox_profile_end();
-                    CHECK_MSG(result && profile_names(c->name), "%s %s: %s", c->label, ox_dtype_name(dtype), ox_error_text());
-                    CHECK_MSG(same_bits(result, c->run(plain)), "%s %s, %s", c->label, ox_dtype_name(dtype), layout_name((layout)l));
+                    CHECK_MSG(result && profile_names(c->name), "%s %s: %s", c->label, ox_dtype_name(dtype),
+                              ox_error_text());
+                    CHECK_MSG(same_bits(result, c->run(plain)), "%s %s, %s", c->label, ox_dtype_name(dtype),
+                              layout_name((layout)l));
                     covered[row - op_rows][d] = covered[row - op_rows][d] || result;
                     ox_error_clear();
                 }
         }
-        if (row && row->flags & FLAG_INPLACE) CHECK_MSG(c->run_in_place || strcmp(c->name, "softplus") == 0, "%s has no in-place form", c->name);
+        if (row && row->flags & FLAG_INPLACE)
+            CHECK_MSG(c->run_in_place || strcmp(c->name, "softplus") == 0, "%s has no in-place form",
+                      c->name);
     }
 }
 
@@ -351,13 +409,15 @@ static void run_view_as_complex(void) {
     for (int l = 0; l < LAYOUT_COUNT; l++)
         OX_SCOPE {
             const int64_t shape[2] = {4, 5};
-            ox_tensor *c = random_layout((layout)l, DOMAIN_MODEST, 2, shape, OX_C64), *real = ox_view_as_real(c), *back = ox_view_as_complex(real);
-            CHECK_MSG(back && same_bits(back, c) && back->storage == c->storage, "view_as_complex, %s: %s", layout_name((layout)l), ox_error_text());
+            ox_tensor *c = random_layout((layout)l, DOMAIN_MODEST, 2, shape, OX_C64),
+                      *real = ox_view_as_real(c), *back = ox_view_as_complex(real);
+            CHECK_MSG(back && same_bits(back, c) && back->storage == c->storage, "view_as_complex, %s: %s",
+                      layout_name((layout)l), ox_error_text());
             ox_error_clear();
         }
 }
 
-/* ---- block types: where the row accepts them ------------------------------------------------------------------------------------------------------------------ */
+/* ---- block types: where the row accepts them --------------------------------------------------------- */
 
 static ox_tensor *random_blocks(ox_dtype dtype, int64_t rows, int64_t columns) {
     ox_tensor *t = ox_empty(OX_SHAPE(rows, columns), dtype);
@@ -377,28 +437,46 @@ static void run_blocks(void) {
         OX_SCOPE {
             ox_dtype dtype = (ox_dtype)d;
             const int64_t shape[2] = {3, 512}, columns[2] = {512, 3};
-            ox_tensor *q = random_blocks(dtype, 8, 512), *rows = ox_slice(q, 0, 1, OX_END, 2), *plain = ox_clone(rows);
-            ox_tensor *x = random_layout(LAYOUT_STEP_LAST, DOMAIN_UNIT, 2, shape, OX_F32), *y = random_layout(LAYOUT_TRANSPOSED, DOMAIN_UNIT, 2, columns, OX_F32);
+            ox_tensor *q = random_blocks(dtype, 8, 512), *rows = ox_slice(q, 0, 1, OX_END, 2),
+                      *plain = ox_clone(rows);
+            ox_tensor *x = random_layout(LAYOUT_STEP_LAST, DOMAIN_UNIT, 2, shape, OX_F32),
+                      *y = random_layout(LAYOUT_TRANSPOSED, DOMAIN_UNIT, 2, columns, OX_F32);
             ox_tensor *ids = ox_randint(0, 4, OX_SHAPE(5), OX_I64), *c = ox_ones(OX_SHAPE(3, 4), OX_F32);
-            if (!plain) { check_block_row("copy", false, dtype); continue; }
-            check_block_row("copy", memcmp(ox_data(plain), ox_data(ox_select(rows, 0, 0)), ox_nbytes(plain) / 4) == 0, dtype);
+            if (!plain) {
+                check_block_row("copy", false, dtype);
+                continue;
+            }
+            check_block_row("copy",
+                            memcmp(ox_data(plain), ox_data(ox_select(rows, 0, 0)), ox_nbytes(plain) / 4) == 0,
+                            dtype);
             ox_tensor *full = ox_cast(rows, OX_F32);
-            bool known = full != NULL;          /* a few types have no expansion yet: they are refused, not guessed */
+            bool known = full != NULL; /* a few types have no expansion yet: they are refused, not guessed */
             if (!known) {
                 CHECK_MSG(ox_error() == OX_ERR_UNSUPPORTED, "%s: %s", ox_dtype_name(dtype), ox_error_text());
                 ox_error_clear();
             }
-            check_block_row("view, permute, expand, flip", ox_view(q, OX_SHAPE(2, 4, 512)) && ox_transpose(q, 0, 1) && ox_flip(q, OX_DIMS(0)) && ox_unsqueeze(q, 1), dtype);
+            check_block_row("view, permute, expand, flip",
+                            ox_view(q, OX_SHAPE(2, 4, 512)) && ox_transpose(q, 0, 1) &&
+                                ox_flip(q, OX_DIMS(0)) && ox_unsqueeze(q, 1),
+                            dtype);
             if (!known) continue;
             check_block_row("copy to f32", same_bits(full, ox_cast(plain, OX_F32)), dtype);
             check_block_row("copy to f16", same_bits(ox_cast(rows, OX_F16), ox_cast(full, OX_F16)), dtype);
             check_block_row("embedding", same_bits(ox_embedding(rows, ids), ox_embedding(full, ids)), dtype);
             for (int exact = 0; exact < 2; exact++) {
                 ox_set_exact(exact != 0);
-                check_block_row("matmul", same_bits(ox_matmul(x, ox_t(rows)), ox_matmul(plain_copy(x), ox_t(plain))), dtype);
-                check_block_row("matmul, blocks first", same_bits(ox_matmul(rows, y), ox_matmul(plain, plain_copy(y))), dtype);
-                check_block_row("linear", same_bits(ox_linear(x, rows, NULL), ox_linear(plain_copy(x), plain, NULL)), dtype);
-                check_block_row("addmm", same_bits(ox_addmm(c, x, ox_t(rows), 1, 2), ox_addmm(c, plain_copy(x), ox_t(plain), 1, 2)), dtype);
+                check_block_row("matmul",
+                                same_bits(ox_matmul(x, ox_t(rows)), ox_matmul(plain_copy(x), ox_t(plain))),
+                                dtype);
+                check_block_row("matmul, blocks first",
+                                same_bits(ox_matmul(rows, y), ox_matmul(plain, plain_copy(y))), dtype);
+                check_block_row("linear",
+                                same_bits(ox_linear(x, rows, NULL), ox_linear(plain_copy(x), plain, NULL)),
+                                dtype);
+                check_block_row("addmm",
+                                same_bits(ox_addmm(c, x, ox_t(rows), 1, 2),
+                                          ox_addmm(c, plain_copy(x), ox_t(plain), 1, 2)),
+                                dtype);
             }
             ox_set_exact(false);
         }
@@ -413,11 +491,15 @@ int main(void) {
         int cases = 0;
         for (int n = 0; n < COVER_COUNT; n++) cases += strcmp(covers[n].row, op_rows[r].name) == 0;
         for (int n = 0; n < OP_CASE_COUNT; n++) cases += strcmp(op_cases[n].name, op_rows[r].name) == 0;
-        for (size_t n = 0; n < sizeof covered_below / sizeof *covered_below; n++) cases += strcmp(covered_below[n], op_rows[r].name) == 0;
-        CHECK_MSG(cases > 0, "the op %s has no case in tests/test_coverage.c or tests/op_cases.h", op_rows[r].name);
+        for (size_t n = 0; n < sizeof covered_below / sizeof *covered_below; n++)
+            cases += strcmp(covered_below[n], op_rows[r].name) == 0;
+        CHECK_MSG(cases > 0, "the op %s has no case in tests/test_coverage.c or tests/op_cases.h",
+                  op_rows[r].name);
         for (int d = OX_BOOL; cases && d <= PLAIN_DTYPES; d++)
-            CHECK_MSG(covered[r][d], "the op %s did not run on %s", op_rows[r].name, ox_dtype_name((ox_dtype)d));
+            CHECK_MSG(covered[r][d], "the op %s did not run on %s", op_rows[r].name,
+                      ox_dtype_name((ox_dtype)d));
     }
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0, "%lld tensors left", (long long)ox_stats().tensors);
+    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0,
+              "%lld tensors left", (long long)ox_stats().tensors);
     return check_done("coverage");
 }

@@ -1,17 +1,20 @@
-/* test_create.c - making tensors, and getting numbers in and out of them, on every dtype.
- * Expected values are computed here; the rules for odd cases (counts of arange, wrapping, truncation) are torch's.
+/* test_create.c - making tensors, and getting numbers in and out of them, on every dtype. Expected values
+ * are computed here; the rules for odd cases (counts of arange, wrapping, truncation) are torch's.
  * OX_TIERS OX_QEMU */
 #include "operands.h"
 
-static double at(const ox_tensor *t, int64_t i) { return load_real(t->dtype, element(t, i)); }
+static double at(const ox_tensor *t, int64_t i) {
+    return load_real(t->dtype, element(t, i));
+}
 
 static bool is_new(const ox_tensor *t, ox_dtype dtype, int ndim, int64_t d0, int64_t d1) {
-    bool same = t && t->dtype == dtype && t->ndim == ndim && t->offset == 0 && ox_is_contiguous(t) && t->storage;
+    bool same =
+        t && t->dtype == dtype && t->ndim == ndim && t->offset == 0 && ox_is_contiguous(t) && t->storage;
     same = same && (ndim < 1 || t->shape[0] == d0) && (ndim < 2 || t->shape[1] == d1);
     return same && ((uintptr_t)ox_data(t) & 63) == 0 && ox_device_of(t) == ox_cpu() && !t->is_number;
 }
 
-/* ---- constants --------------------------------------------------------------------------------------------------------- */
+/* ---- constants --------------------------------------------------------------------------------------- */
 
 static void check_full(ox_dtype dtype) {
     static const double values[] = {0, 1, 3, -2, 0.5, 7.75, 100};
@@ -23,50 +26,67 @@ static void check_full(ox_dtype dtype) {
         CHECK_MSG(is_new(t, dtype, 2, 3, 5), "full %s: %s", ox_dtype_name(dtype), ox_error_text());
         store_real(dtype, want, dtype == OX_BOOL ? (double)(value != 0) : value);
         for (int64_t i = 0; t && i < 15; i++)
-            CHECK_MSG(memcmp(element(t, i), want, width_of(dtype)) == 0, "full %s of %g is %g", ox_dtype_name(dtype), value, at(t, i));
-        ox_tensor *like = ox_full_like(t ? ox_t(t) : NULL, value), *filled = ox_fill_(ox_t(ox_ones_like(t)), value);
-        CHECK_MSG(is_new(like, dtype, 2, 5, 3) && filled && same_bits(filled, like), "full_like, fill_ %s of %g", ox_dtype_name(dtype), value);
+            CHECK_MSG(memcmp(element(t, i), want, width_of(dtype)) == 0, "full %s of %g is %g",
+                      ox_dtype_name(dtype), value, at(t, i));
+        ox_tensor *like = ox_full_like(t ? ox_t(t) : NULL, value),
+                  *filled = ox_fill_(ox_t(ox_ones_like(t)), value);
+        CHECK_MSG(is_new(like, dtype, 2, 5, 3) && filled && same_bits(filled, like),
+                  "full_like, fill_ %s of %g", ox_dtype_name(dtype), value);
     }
     ox_tensor *z = ox_zeros(OX_SHAPE(17), dtype), *o = ox_ones(OX_SHAPE(17), dtype);
     CHECK(is_new(z, dtype, 1, 17, 0) && is_new(o, dtype, 1, 17, 0));
-    for (int64_t i = 0; i < 17; i++) CHECK(at(z, i) == 0 && at(o, i) == 1 && load_imaginary(dtype, element(o, i)) == 0);
-    CHECK(same_bits(ox_zeros_like(o), z) && same_bits(ox_ones_like(z), o) && is_new(ox_empty_like(z), dtype, 1, 17, 0));
-    CHECK(is_new(ox_empty(OX_NO_DIMS, dtype), dtype, 0, 0, 0) && is_new(ox_zeros(OX_SHAPE(0, 4), dtype), dtype, 2, 0, 4));
-    CHECK(ox_numel(ox_ones(OX_NO_DIMS, dtype)) == 1 && ox_nbytes(ox_ones(OX_SHAPE(2, 3), dtype)) == 6 * width_of(dtype));
+    for (int64_t i = 0; i < 17; i++)
+        CHECK(at(z, i) == 0 && at(o, i) == 1 && load_imaginary(dtype, element(o, i)) == 0);
+    CHECK(same_bits(ox_zeros_like(o), z) && same_bits(ox_ones_like(z), o) &&
+          is_new(ox_empty_like(z), dtype, 1, 17, 0));
+    CHECK(is_new(ox_empty(OX_NO_DIMS, dtype), dtype, 0, 0, 0) &&
+          is_new(ox_zeros(OX_SHAPE(0, 4), dtype), dtype, 2, 0, 4));
+    CHECK(ox_numel(ox_ones(OX_NO_DIMS, dtype)) == 1 &&
+          ox_nbytes(ox_ones(OX_SHAPE(2, 3), dtype)) == 6 * width_of(dtype));
     CHECK(ox_zero_(o) == o && same_bits(o, z));
     CHECK_MSG(ox_error() == OX_OK, "%s: %s", ox_dtype_name(dtype), ox_error_text());
     ox_error_clear();
 }
 
 static void check_odd_constants(void) {
-    CHECK(ox_zeros(OX_SHAPE(2), OX_DTYPE_NONE)->dtype == OX_F32 && ox_rand(OX_SHAPE(2), OX_DTYPE_NONE)->dtype == OX_F32);
-    CHECK(ox_arange(0, 3, 1, OX_DTYPE_NONE)->dtype == OX_I64 && ox_randint(0, 3, OX_SHAPE(2), OX_DTYPE_NONE)->dtype == OX_I64);
-    CHECK(ox_linspace(0, 3, 2, OX_DTYPE_NONE)->dtype == OX_F32 && ox_eye(2, 2, OX_DTYPE_NONE)->dtype == OX_F32);
-    CHECK(isnan(ox_item(ox_full(OX_SHAPE(1), (double)NAN, OX_F16))) && ox_item(ox_full(OX_SHAPE(1), 1e6, OX_F16)) == (double)INFINITY);
-    CHECK(ox_item(ox_full(OX_SHAPE(1), -1e6, OX_F8_E5M2)) == -(double)INFINITY && ox_item(ox_full(OX_SHAPE(1), 1e6, OX_F8_E4M3)) == 448);
+    CHECK(ox_zeros(OX_SHAPE(2), OX_DTYPE_NONE)->dtype == OX_F32 &&
+          ox_rand(OX_SHAPE(2), OX_DTYPE_NONE)->dtype == OX_F32);
+    CHECK(ox_arange(0, 3, 1, OX_DTYPE_NONE)->dtype == OX_I64 &&
+          ox_randint(0, 3, OX_SHAPE(2), OX_DTYPE_NONE)->dtype == OX_I64);
+    CHECK(ox_linspace(0, 3, 2, OX_DTYPE_NONE)->dtype == OX_F32 &&
+          ox_eye(2, 2, OX_DTYPE_NONE)->dtype == OX_F32);
+    CHECK(isnan(ox_item(ox_full(OX_SHAPE(1), (double)NAN, OX_F16))) &&
+          ox_item(ox_full(OX_SHAPE(1), 1e6, OX_F16)) == (double)INFINITY);
+    CHECK(ox_item(ox_full(OX_SHAPE(1), -1e6, OX_F8_E5M2)) == -(double)INFINITY &&
+          ox_item(ox_full(OX_SHAPE(1), 1e6, OX_F8_E4M3)) == 448);
     CHECK(signbit(ox_item(ox_full(OX_SHAPE(1), -0.0, OX_F32))) != 0);
     CHECK(ox_item_int(ox_full(OX_SHAPE(1), -9223372036854775808.0, OX_I64)) == INT64_MIN);
-    CHECK(ox_item_int(ox_full(OX_SHAPE(1), -1, OX_U8)) == 255);              /* as torch.full */
-    CHECK(ox_item_int(ox_full(OX_SHAPE(1), 1.9, OX_I32)) == 1 && ox_item_int(ox_full(OX_SHAPE(1), -1.9, OX_I32)) == -1);
-    CHECK(ox_item(ox_full(OX_SHAPE(1), 16777217, OX_F32)) == 16777216 && ox_item(ox_full(OX_SHAPE(1), 16777217, OX_F64)) == 16777217);
+    CHECK(ox_item_int(ox_full(OX_SHAPE(1), -1, OX_U8)) == 255); /* as torch.full */
+    CHECK(ox_item_int(ox_full(OX_SHAPE(1), 1.9, OX_I32)) == 1 &&
+          ox_item_int(ox_full(OX_SHAPE(1), -1.9, OX_I32)) == -1);
+    CHECK(ox_item(ox_full(OX_SHAPE(1), 16777217, OX_F32)) == 16777216 &&
+          ox_item(ox_full(OX_SHAPE(1), 16777217, OX_F64)) == 16777217);
     ox_tensor *number = ox_number(1.5), *integer = ox_integer(INT64_MIN);
-    CHECK(number->is_number && number->ndim == 0 && ox_item(number) == 1.5 && integer->is_number && ox_item_int(integer) == INT64_MIN);
+    CHECK(number->is_number && number->ndim == 0 && ox_item(number) == 1.5 && integer->is_number &&
+          ox_item_int(integer) == INT64_MIN);
     CHECK(!ox_clone(number)->is_number);
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_error_clear();
 }
 
-/* ---- ranges -------------------------------------------------------------------------------------------------------------------- */
+/* ---- ranges ------------------------------------------------------------------------------------------ */
 
 static void check_arange(double start, double end, double step, ox_dtype dtype, int64_t count) {
     ox_tensor *t = ox_arange(start, end, step, dtype);
-    CHECK_MSG(t && t->ndim == 1 && t->shape[0] == count && t->dtype == dtype, "arange(%g, %g, %g, %s) has %lld elements", start, end, step,
-              ox_dtype_name(dtype), t ? (long long)t->shape[0] : -1);
+    CHECK_MSG(t && t->ndim == 1 && t->shape[0] == count && t->dtype == dtype,
+              "arange(%g, %g, %g, %s) has %lld elements", start, end, step, ox_dtype_name(dtype),
+              t ? (long long)t->shape[0] : -1);
     for (int64_t i = 0; t && i < t->shape[0]; i++) {
         double want = start + (double)i * step;
         if (is_integral(dtype)) want = trunc(start) + (double)i * trunc(step);
         bool right = is_integral(dtype) ? at(t, i) == want : is_close(dtype, at(t, i), want, 1);
-        CHECK_MSG(right, "arange(%g, %g, %g, %s): element %lld is %.9g", start, end, step, ox_dtype_name(dtype), (long long)i, at(t, i));
+        CHECK_MSG(right, "arange(%g, %g, %g, %s): element %lld is %.9g", start, end, step,
+                  ox_dtype_name(dtype), (long long)i, at(t, i));
     }
     ox_error_clear();
 }
@@ -103,24 +123,35 @@ static void check_ranges(void) {
                         double most = fabs(a) > fabs(b) ? fabs(a) : fabs(b);
                         if (i > 0 && i == steps[s] - 1) want = b;
                         bool is_end = i == 0 || i == steps[s] - 1;
-                        CHECK_MSG(is_close_around(floats[f], at(t, i), want, is_end ? 0 : 2, most), "linspace(%g, %g, %lld, %s): element %lld is %.9g, not %.9g", a, b,
-                                  (long long)steps[s], ox_dtype_name(floats[f]), (long long)i, at(t, i), want);
+                        CHECK_MSG(is_close_around(floats[f], at(t, i), want, is_end ? 0 : 2, most),
+                                  "linspace(%g, %g, %lld, %s): element %lld is %.9g, not %.9g", a, b,
+                                  (long long)steps[s], ox_dtype_name(floats[f]), (long long)i, at(t, i),
+                                  want);
                     }
                 }
-    ox_tensor *whole = ox_linspace(0, 10, 5, OX_I32);              /* torch truncates: 0 2 5 7 10 */
+    ox_tensor *whole = ox_linspace(0, 10, 5, OX_I32); /* torch truncates: 0 2 5 7 10 */
     static const double expected[] = {0, 2, 5, 7, 10};
-    for (int i = 0; whole && i < 5; i++) CHECK_MSG(at(whole, i) == expected[i], "linspace of i32: element %d is %g", i, at(whole, i));
+    for (int i = 0; whole && i < 5; i++)
+        CHECK_MSG(at(whole, i) == expected[i], "linspace of i32: element %d is %g", i, at(whole, i));
     for (int d = OX_BOOL; d <= PLAIN_DTYPES; d++)
         for (int shape = 0; shape < 4; shape++)
             OX_SCOPE {
-                int64_t rows = shape == 0 ? 5 : shape == 1 ? 3 : shape == 2 ? 7 : 0, columns = shape == 0 ? 5 : shape == 1 ? 8 : 2;
+                int64_t rows = shape == 0   ? 5
+                               : shape == 1 ? 3
+                               : shape == 2 ? 7
+                                            : 0,
+                        columns = shape == 0   ? 5
+                                  : shape == 1 ? 8
+                                               : 2;
                 ox_tensor *t = ox_eye(rows, columns, (ox_dtype)d);
-                CHECK_MSG(is_new(t, (ox_dtype)d, 2, rows, columns), "eye %s: %s", ox_dtype_name((ox_dtype)d), ox_error_text());
-                for (int64_t i = 0; t && i < rows * columns; i++) CHECK(at(t, i) == (i / columns == i % columns ? 1 : 0));
+                CHECK_MSG(is_new(t, (ox_dtype)d, 2, rows, columns), "eye %s: %s", ox_dtype_name((ox_dtype)d),
+                          ox_error_text());
+                for (int64_t i = 0; t && i < rows * columns; i++)
+                    CHECK(at(t, i) == (i / columns == i % columns ? 1 : 0));
             }
 }
 
-/* ---- in from the caller's memory --------------------------------------------------------------------------------------------------- */
+/* ---- in from the caller's memory --------------------------------------------------------------------- */
 
 static void check_from_numbers(void) {
     const float f[6] = {0, -1.5f, 2, 300.7f, 1e-8f, -7};
@@ -129,25 +160,37 @@ static void check_from_numbers(void) {
     for (int t = OX_BOOL; t <= PLAIN_DTYPES; t++)
         OX_SCOPE {
             ox_dtype dtype = (ox_dtype)t;
-            ox_tensor *a = ox_from_floats(f, OX_SHAPE(2, 3), dtype), *b = ox_from_doubles(d, OX_SHAPE(2, 3), dtype), *c = ox_from_ints(n, OX_SHAPE(6), dtype);
-            CHECK_MSG(is_new(a, dtype, 2, 2, 3) && is_new(b, dtype, 2, 2, 3) && is_new(c, dtype, 1, 6, 0), "%s: %s", ox_dtype_name(dtype), ox_error_text());
+            ox_tensor *a = ox_from_floats(f, OX_SHAPE(2, 3), dtype),
+                      *b = ox_from_doubles(d, OX_SHAPE(2, 3), dtype),
+                      *c = ox_from_ints(n, OX_SHAPE(6), dtype);
+            CHECK_MSG(is_new(a, dtype, 2, 2, 3) && is_new(b, dtype, 2, 2, 3) && is_new(c, dtype, 1, 6, 0),
+                      "%s: %s", ox_dtype_name(dtype), ox_error_text());
             for (int i = 0; a && b && c && i < 6; i++) {
                 char want[3][8];
                 store_real(dtype, want[0], dtype == OX_BOOL ? (double)(f[i] != 0) : (double)f[i]);
                 store_real(dtype, want[1], dtype == OX_BOOL ? (double)(d[i] != 0) : d[i]);
-                if (is_integral(dtype)) store_int(dtype, want[2], n[i]);
-                else store_real(dtype, want[2], (double)n[i]);
-                bool negative = is_integral(dtype) && !is_signed_int(dtype) && f[i] < 0;        /* C leaves that open */
+                if (is_integral(dtype))
+                    store_int(dtype, want[2], n[i]);
+                else
+                    store_real(dtype, want[2], (double)n[i]);
+                bool negative =
+                    is_integral(dtype) && !is_signed_int(dtype) && f[i] < 0; /* C leaves that open */
                 bool wide = is_integral(dtype) && width_of(dtype) == 1 && fabsf(f[i]) > 200;
-                if (!negative && !wide) CHECK_MSG(memcmp(want[0], element(a, i), width_of(dtype)) == 0, "%s from float %g: %g", ox_dtype_name(dtype), (double)f[i], at(a, i));
-                if (!negative && !wide) CHECK_MSG(memcmp(want[1], element(b, i), width_of(dtype)) == 0, "%s from double %g: %g", ox_dtype_name(dtype), d[i], at(b, i));
-                CHECK_MSG(memcmp(want[2], element(c, i), width_of(dtype)) == 0, "%s from int %lld: %g", ox_dtype_name(dtype), (long long)n[i], at(c, i));
+                if (!negative && !wide)
+                    CHECK_MSG(memcmp(want[0], element(a, i), width_of(dtype)) == 0, "%s from float %g: %g",
+                              ox_dtype_name(dtype), (double)f[i], at(a, i));
+                if (!negative && !wide)
+                    CHECK_MSG(memcmp(want[1], element(b, i), width_of(dtype)) == 0, "%s from double %g: %g",
+                              ox_dtype_name(dtype), d[i], at(b, i));
+                CHECK_MSG(memcmp(want[2], element(c, i), width_of(dtype)) == 0, "%s from int %lld: %g",
+                          ox_dtype_name(dtype), (long long)n[i], at(c, i));
             }
             ox_tensor *again = a ? ox_from_data(ox_data(a), ox_shape_of(a), dtype) : NULL;
             CHECK(again && same_bits(again, a) && ox_data(again) != ox_data(a));
             CHECK(is_new(ox_from_data(NULL, OX_SHAPE(0, 3), dtype), dtype, 2, 0, 3));
         }
-    CHECK(ox_from_floats(f, OX_SHAPE(6), OX_DTYPE_NONE)->dtype == OX_F32 && ox_from_doubles(d, OX_SHAPE(6), OX_DTYPE_NONE)->dtype == OX_F64);
+    CHECK(ox_from_floats(f, OX_SHAPE(6), OX_DTYPE_NONE)->dtype == OX_F32 &&
+          ox_from_doubles(d, OX_SHAPE(6), OX_DTYPE_NONE)->dtype == OX_F64);
     CHECK(ox_from_ints(n, OX_SHAPE(6), OX_DTYPE_NONE)->dtype == OX_I64);
     unsigned char blocks[36];
     for (int i = 0; i < 36; i++) blocks[i] = (unsigned char)(i + 1);
@@ -188,7 +231,7 @@ static void check_from_blob(void) {
     ox_release(view);
     CHECK(l.calls == 1 && l.data == (void *)memory && l.user == (void *)&l);
     for (int i = 0; i < 24; i++) memory[i] = (float)i;
-    OX_SCOPE {          /* strides: backwards, repeated, with gaps */
+    OX_SCOPE { /* strides: backwards, repeated, with gaps */
         const int64_t backwards[1] = {-2}, repeated[2] = {0, 1}, gaps[2] = {7, 3};
         ox_tensor *t = ox_from_blob(memory + 10, OX_SHAPE(5), backwards, OX_F32, give_back, &l);
         for (int i = 0; i < 5; i++) CHECK(at(t, i) == 10 - 2 * i);
@@ -200,16 +243,18 @@ static void check_from_blob(void) {
         t = ox_from_blob(NULL, OX_SHAPE(0, 3), NULL, OX_F32, give_back, &l);
         CHECK(t && ox_numel(t) == 0);
         CHECK(ox_from_blob(memory, OX_NO_DIMS, NULL, OX_F32, NULL, NULL)->ndim == 0);
-        CHECK(ox_as_strided(ox_from_blob(memory, OX_SHAPE(24), NULL, OX_F32, NULL, NULL), OX_SHAPE(24), OX_SHAPE(1), 0) != NULL);
+        CHECK(ox_as_strided(ox_from_blob(memory, OX_SHAPE(24), NULL, OX_F32, NULL, NULL), OX_SHAPE(24),
+                            OX_SHAPE(1), 0) != NULL);
     }
     CHECK(l.calls == 3);
     /* A refused loan is not given back. */
-    CHECK(!ox_from_blob(memory, OX_SHAPE(-1), NULL, OX_F32, give_back, &l) && !ox_from_blob(NULL, OX_SHAPE(2), NULL, OX_F32, give_back, &l));
+    CHECK(!ox_from_blob(memory, OX_SHAPE(-1), NULL, OX_F32, give_back, &l) &&
+          !ox_from_blob(NULL, OX_SHAPE(2), NULL, OX_F32, give_back, &l));
     CHECK(l.calls == 3);
     ox_error_clear();
 }
 
-/* ---- out ------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- out --------------------------------------------------------------------------------------------- */
 
 static void check_numbers_out(void) {
     for (int t = OX_BOOL; t <= PLAIN_DTYPES; t++)
@@ -222,12 +267,17 @@ static void check_numbers_out(void) {
                 double d[28];
                 int64_t n[28];
                 char raw[28 * 8];
-                CHECK(ox_to_floats(x, f, 28) == OX_OK && ox_to_doubles(x, d, 28) == OX_OK && ox_to_data(x, raw, 28 * width_of(dtype)) == OX_OK);
+                CHECK(ox_to_floats(x, f, 28) == OX_OK && ox_to_doubles(x, d, 28) == OX_OK &&
+                      ox_to_data(x, raw, 28 * width_of(dtype)) == OX_OK);
                 CHECK(ox_to_ints(x, n, 28) == OX_OK);
                 for (int i = 0; i < 28; i++) {
-                    bool right = (double)f[i] == (double)(float)at(x, i) && d[i] == at(x, i) && memcmp(raw + (size_t)i * width_of(dtype), element(x, i), width_of(dtype)) == 0;
-                    if (is_integral(dtype)) right = right && n[i] == load_int(dtype, element(x, i));
-                    else right = right && n[i] == (int64_t)at(x, i);
+                    bool right =
+                        (double)f[i] == (double)(float)at(x, i) && d[i] == at(x, i) &&
+                        memcmp(raw + (size_t)i * width_of(dtype), element(x, i), width_of(dtype)) == 0;
+                    if (is_integral(dtype))
+                        right = right && n[i] == load_int(dtype, element(x, i));
+                    else
+                        right = right && n[i] == (int64_t)at(x, i);
                     CHECK_MSG(right, "%s, %s: element %d", ox_dtype_name(dtype), layout_name((layout)l), i);
                 }
                 ox_tensor *one = ox_select(ox_select(x, 0, 2), 0, 3);
@@ -242,29 +292,36 @@ static void check_numbers_out(void) {
     ox_error_clear();
 }
 
-/* ---- comparing whole tensors --------------------------------------------------------------------------------------------------------------- */
+/* ---- comparing whole tensors ------------------------------------------------------------------------- */
 
 static void check_equal(void) {
     const double nan = (double)NAN, inf = (double)INFINITY;
     for (int t = OX_BOOL; t <= PLAIN_DTYPES; t++)
         OX_SCOPE {
             const int64_t shape[2] = {6, 11};
-            ox_tensor *x = random_layout(LAYOUT_TRANSPOSED, DOMAIN_MODEST, 2, shape, (ox_dtype)t), *y = plain_copy(x);
-            CHECK_MSG(ox_equal(x, y) && ox_equal(x, x), "%s: %s", ox_dtype_name((ox_dtype)t), ox_error_text());
-            CHECK(!ox_equal(x, ox_t(y)) && !ox_equal(x, ox_narrow(y, 0, 0, 5)) && !ox_equal(x, ox_cast(y, t == OX_I32 ? OX_I64 : OX_I32)));
+            ox_tensor *x = random_layout(LAYOUT_TRANSPOSED, DOMAIN_MODEST, 2, shape, (ox_dtype)t),
+                      *y = plain_copy(x);
+            CHECK_MSG(ox_equal(x, y) && ox_equal(x, x), "%s: %s", ox_dtype_name((ox_dtype)t),
+                      ox_error_text());
+            CHECK(!ox_equal(x, ox_t(y)) && !ox_equal(x, ox_narrow(y, 0, 0, 5)) &&
+                  !ox_equal(x, ox_cast(y, t == OX_I32 ? OX_I64 : OX_I32)));
             store_real((ox_dtype)t, element(y, 40), at(y, 40) == 1 ? 0 : 1);
             CHECK_MSG(!ox_equal(x, y), "%s", ox_dtype_name((ox_dtype)t));
             CHECK(ox_equal(ox_narrow(x, 0, 0, 0), ox_narrow(y, 0, 0, 0)));
             ox_error_clear();
         }
     OX_SCOPE {
-        ox_tensor *a = ox_full(OX_SHAPE(3), nan, OX_F32), *z = ox_zeros(OX_SHAPE(3), OX_F32), *minus = ox_full(OX_SHAPE(3), -0.0, OX_F32);
+        ox_tensor *a = ox_full(OX_SHAPE(3), nan, OX_F32), *z = ox_zeros(OX_SHAPE(3), OX_F32),
+                  *minus = ox_full(OX_SHAPE(3), -0.0, OX_F32);
         CHECK(!ox_equal(a, a) && ox_equal(z, minus));
-        CHECK(!ox_allclose(a, a, 0, 0, false) && ox_allclose(a, a, 0, 0, true) && !ox_allclose(a, z, 1, 1, true));
+        CHECK(!ox_allclose(a, a, 0, 0, false) && ox_allclose(a, a, 0, 0, true) &&
+              !ox_allclose(a, z, 1, 1, true));
         ox_tensor *i = ox_full(OX_SHAPE(3), inf, OX_F32), *m = ox_full(OX_SHAPE(3), -inf, OX_F32);
-        CHECK(ox_allclose(i, i, 0, 0, false) && !ox_allclose(i, m, 1, 1, false) && !ox_allclose(z, i, 1, 1, false) && !ox_allclose(i, z, 1, 1, false));
+        CHECK(ox_allclose(i, i, 0, 0, false) && !ox_allclose(i, m, 1, 1, false) &&
+              !ox_allclose(z, i, 1, 1, false) && !ox_allclose(i, z, 1, 1, false));
         ox_tensor *one = ox_ones(OX_SHAPE(3), OX_F32), *near = ox_full(OX_SHAPE(3), 1.0078125, OX_BF16);
-        CHECK(ox_allclose(one, near, 0.01, 0, false) && !ox_allclose(one, near, 0.001, 0, false) && ox_allclose(one, near, 0, 0.01, false));
+        CHECK(ox_allclose(one, near, 0.01, 0, false) && !ox_allclose(one, near, 0.001, 0, false) &&
+              ox_allclose(one, near, 0, 0.01, false));
         CHECK(ox_allclose(ox_ones(OX_SHAPE(2, 1), OX_I32), ox_ones(OX_SHAPE(3), OX_F64), 0, 0, false));
         CHECK(ox_allclose(ox_zeros(OX_SHAPE(0), OX_F32), ox_ones(OX_SHAPE(0), OX_F32), 0, 0, false));
         CHECK(ox_allclose(ox_ones(OX_SHAPE(2), OX_BOOL), ox_ones(OX_SHAPE(2), OX_U64), 0, 0, false));
@@ -280,19 +337,24 @@ static void check_equal(void) {
     }
 }
 
-/* ---- dtypes ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- dtypes ------------------------------------------------------------------------------------------ */
 
 static void check_dtypes(void) {
     for (int d = 1; d < OX_DTYPE_COUNT; d++) {
         const ox_dtype_info *info = ox_dtype_of((ox_dtype)d);
-        CHECK(ox_dtype_by_name(info->name) == (ox_dtype)d && info->block_bytes > 0 && info->block_elements > 0 && info->cls != OX_CLASS_NONE);
+        CHECK(ox_dtype_by_name(info->name) == (ox_dtype)d && info->block_bytes > 0 &&
+              info->block_elements > 0 && info->cls != OX_CLASS_NONE);
         OX_SCOPE {
             ox_tensor *t = ox_empty(OX_SHAPE(3, 512), (ox_dtype)d);
-            CHECK_MSG(t && ox_nbytes(t) == (size_t)(3 * 512 / info->block_elements * info->block_bytes), "%s", info->name);
+            CHECK_MSG(t && ox_nbytes(t) == (size_t)(3 * 512 / info->block_elements * info->block_bytes), "%s",
+                      info->name);
         }
     }
-    CHECK(strcmp(ox_dtype_name(OX_DTYPE_NONE), "none") == 0 && strcmp(ox_dtype_name((ox_dtype)500), "none") == 0 && strcmp(ox_dtype_name((ox_dtype)-1), "none") == 0);
-    CHECK(ox_dtype_by_name("f99") == OX_DTYPE_NONE && ox_dtype_by_name(NULL) == OX_DTYPE_NONE && ox_dtype_by_name("none") == OX_DTYPE_NONE);
+    CHECK(strcmp(ox_dtype_name(OX_DTYPE_NONE), "none") == 0 &&
+          strcmp(ox_dtype_name((ox_dtype)500), "none") == 0 &&
+          strcmp(ox_dtype_name((ox_dtype)-1), "none") == 0);
+    CHECK(ox_dtype_by_name("f99") == OX_DTYPE_NONE && ox_dtype_by_name(NULL) == OX_DTYPE_NONE &&
+          ox_dtype_by_name("none") == OX_DTYPE_NONE);
     CHECK(strcmp(ox_version(), OX_VERSION) == 0);
     OX_SCOPE {
         ox_tensor *t = ox_zeros(OX_SHAPE(2, 3), OX_F32);
@@ -305,14 +367,25 @@ static void check_dtypes(void) {
 
 int main(void) {
     for (int d = OX_BOOL; d <= PLAIN_DTYPES; d++)
-        OX_SCOPE { check_full((ox_dtype)d); }
-    OX_SCOPE { check_odd_constants(); }
-    OX_SCOPE { check_ranges(); }
-    OX_SCOPE { check_from_numbers(); }
+        OX_SCOPE {
+            check_full((ox_dtype)d);
+        }
+    OX_SCOPE {
+        check_odd_constants();
+    }
+    OX_SCOPE {
+        check_ranges();
+    }
+    OX_SCOPE {
+        check_from_numbers();
+    }
     check_from_blob();
-    OX_SCOPE { check_numbers_out(); }
+    OX_SCOPE {
+        check_numbers_out();
+    }
     check_equal();
     check_dtypes();
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0, "%lld tensors left", (long long)ox_stats().tensors);
+    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0,
+              "%lld tensors left", (long long)ox_stats().tensors);
     return check_done("create");
 }

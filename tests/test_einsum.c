@@ -1,11 +1,12 @@
-/* test_einsum.c - einsum against a plain loop over all index letters, on operands of every layout; what it refuses.
- * The loop needs no idea of contraction order: it runs over every combination of indices and adds up products.
+/* test_einsum.c - einsum against a plain loop over all index letters, on operands of every layout; what it
+ * refuses. The loop needs no idea of contraction order: it runs over every combination of indices and adds
+ * up products.
  * OX_TIERS */
 #include "operands.h"
 
 #include <ctype.h>
 
-/* ---- the plain loop ------------------------------------------------------------------------------------------------------- */
+/* ---- the plain loop ---------------------------------------------------------------------------------- */
 
 #define MOST_LABELS 12
 #define MOST_TERMS 4
@@ -63,7 +64,10 @@ static void take_apart(equation *e, const char *text, ox_tensor *const *in, int 
         if (*text == ',') text++;
     }
     e->has_result = *text == '-';
-    if (e->has_result) { spell(text + 2, e->dots, e->result); return; }
+    if (e->has_result) {
+        spell(text + 2, e->dots, e->result);
+        return;
+    }
     int n = 0;
     for (int i = e->dots - 1; i >= 0; i--) e->result[n++] = (char)('0' + i);
     for (int c = 'A'; c <= 'z'; c++) {
@@ -114,7 +118,7 @@ static double sum_at(equation *e, ox_tensor *const *in, int64_t at, double *magn
     }
 }
 
-/* ---- one equation over dtypes and layouts -------------------------------------------------------------------------------------- */
+/* ---- one equation over dtypes and layouts ------------------------------------------------------------ */
 
 typedef struct einsum_case {
     const char *text;
@@ -128,7 +132,8 @@ static void check_once(const einsum_case *c, ox_dtype dtype, int layouts) {
     equation e;
     for (int i = 0; i < c->count; i++) {
         layout l = (layout)((layouts * (i + 1)) % LAYOUT_COUNT);
-        in[i] = random_layout(l, is_integral(dtype) ? DOMAIN_UNIT : DOMAIN_MODEST, c->ndim[i], c->shape[i], dtype);
+        in[i] = random_layout(l, is_integral(dtype) ? DOMAIN_UNIT : DOMAIN_MODEST, c->ndim[i], c->shape[i],
+                              dtype);
         plain[i] = plain_copy(in[i]);
     }
     take_apart(&e, c->text, in, c->count);
@@ -137,15 +142,19 @@ static void check_once(const einsum_case *c, ox_dtype dtype, int layouts) {
     ox_error_clear();
     if (!result || !flat) return;
     bool same = result->dtype == dtype && result->ndim == (int)strlen(e.result);
-    for (int d = 0; same && d < result->ndim; d++) same = result->shape[d] == e.size[label_of(&e, e.result[d])];
-    CHECK_MSG(same, "%s %s: wrong shape or dtype %s", c->text, ox_dtype_name(dtype), ox_dtype_name(result->dtype));
-    for (int i = 0; i < c->count; i++) CHECK_MSG(result->storage != in[i]->storage, "%s: the result shares memory", c->text);
+    for (int d = 0; same && d < result->ndim; d++)
+        same = result->shape[d] == e.size[label_of(&e, e.result[d])];
+    CHECK_MSG(same, "%s %s: wrong shape or dtype %s", c->text, ox_dtype_name(dtype),
+              ox_dtype_name(result->dtype));
+    for (int i = 0; i < c->count; i++)
+        CHECK_MSG(result->storage != in[i]->storage, "%s: the result shares memory", c->text);
     double unit = is_integral(dtype) ? 0 : spacing(format_of(dtype), 1.0);
     for (int64_t i = 0; same && i < ox_numel(result); i++) {
         double magnitude, want = sum_at(&e, in, i, &magnitude);
         double got = load_real(dtype, element(result, i)), other = load_real(dtype, element(flat, i));
         double bound = unit * magnitude * (dtype == OX_F32 || dtype == OX_F64 ? 8 : 3) + 1e-30;
-        CHECK_MSG(fabs(got - want) <= bound && fabs(other - want) <= bound, "%s %s, layouts %d: element %lld is %.9g (plain %.9g), not %.9g", c->text,
+        CHECK_MSG(fabs(got - want) <= bound && fabs(other - want) <= bound,
+                  "%s %s, layouts %d: element %lld is %.9g (plain %.9g), not %.9g", c->text,
                   ox_dtype_name(dtype), layouts, (long long)i, got, other, want);
     }
 }
@@ -207,16 +216,20 @@ static const einsum_case cases[] = {
 };
 
 static void check_refusals(void) {
-    ox_tensor *a = ox_ones(OX_SHAPE(2, 3), OX_F32), *b = ox_ones(OX_SHAPE(3, 4), OX_F32), *f64 = ox_ones(OX_SHAPE(3, 4), OX_F64);
+    ox_tensor *a = ox_ones(OX_SHAPE(2, 3), OX_F32), *b = ox_ones(OX_SHAPE(3, 4), OX_F32),
+              *f64 = ox_ones(OX_SHAPE(3, 4), OX_F64);
     ox_tensor *two[2] = {a, b}, *mixed[2] = {a, f64}, *same[2] = {a, a};
-#define REFUSES(status, text, list, count) \
-    do { \
-        CHECK_MSG(!ox_einsum(text, list, count) && ox_error() == (status), "'%s': status %d: %s", text, (int)ox_error(), ox_error_text()); \
-        ox_error_clear(); \
+#define REFUSES(status, text, list, count)                                                              \
+    do {                                                                                                \
+        CHECK_MSG(!ox_einsum(text, list, count) && ox_error() == (status), "'%s': status %d: %s", text, \
+                  (int)ox_error(), ox_error_text());                                                    \
+        ox_error_clear();                                                                               \
     } while (0)
-    static const char *const bad[] = {"", "i", "ij,jk,kl->il", "ij->ik", "ij,jk->il", "ij,jk->ii", "ijk,jk->i", "ij;jk->ik", "i1,1k->ik", "ij,jk-ik",
-                                      "ij,jk=>ik", "ij,jk->ik->", "ij,jk->i,k", "..ij,jk->ik", "i..j,jk->ik", "......ij,jk->ik", "ij,jk->ik,", "ij,,jk->ik",
-                                      "ij,jk->i.k", "i-j,jk", "\xc3\xa4j,jk->k", "ij,jk->i?", "...i...j,jk->ik"};
+    static const char *const bad[] = {
+        "",           "i",           "ij,jk,kl->il",    "ij->ik",          "ij,jk->il",      "ij,jk->ii",
+        "ijk,jk->i",  "ij;jk->ik",   "i1,1k->ik",       "ij,jk-ik",        "ij,jk=>ik",      "ij,jk->ik->",
+        "ij,jk->i,k", "..ij,jk->ik", "i..j,jk->ik",     "......ij,jk->ik", "ij,jk->ik,",     "ij,,jk->ik",
+        "ij,jk->i.k", "i-j,jk",      "\xc3\xa4j,jk->k", "ij,jk->i?",       "...i...j,jk->ik"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) REFUSES(OX_ERR_ARG, bad[i], two, 2);
     REFUSES(OX_ERR_SHAPE, "ij,ik->jk", two, 2);
     REFUSES(OX_ERR_SHAPE, "ij,ji->", same, 2);
@@ -231,15 +244,22 @@ static void check_dtypes(void) {
     static const ox_dtype dtypes[] = {OX_F64, OX_F16, OX_BF16, OX_I32, OX_I64};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
-            OX_SCOPE { check_once(&cases[c], dtypes[d], (int)c + 1); }
+            OX_SCOPE {
+                check_once(&cases[c], dtypes[d], (int)c + 1);
+            }
 }
 
 int main(void) {
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (int l = 0; l < LAYOUT_COUNT; l++)
-            OX_SCOPE { check_once(&cases[c], OX_F32, l); }
+            OX_SCOPE {
+                check_once(&cases[c], OX_F32, l);
+            }
     check_dtypes();
-    OX_SCOPE { check_refusals(); }
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0, "%lld tensors left", (long long)ox_stats().tensors);
+    OX_SCOPE {
+        check_refusals();
+    }
+    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0,
+              "%lld tensors left", (long long)ox_stats().tensors);
     return check_done("einsum");
 }

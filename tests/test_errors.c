@@ -1,5 +1,6 @@
-/* test_errors.c - what is refused, with which status and in which words: every function of ops.h, view.h and create.h with
- * NULL and with nonsense; the first error stays until it is cleared; each thread has its own.
+/* test_errors.c - what is refused, with which status and in which words: every function of ops.h, view.h
+ * and create.h with NULL and with nonsense; the first error stays until it is cleared; each thread has its
+ * own.
  * OX_QEMU */
 #include "operands.h"
 
@@ -8,7 +9,7 @@
 #define HAVE_PTHREADS 1
 #endif
 
-/* ---- which functions were called: compared with the headers at the end ------------------------------------------------------- */
+/* ---- which functions were called: compared with the headers at the end ------------------------------- */
 
 static const char *called[512];
 static int called_count;
@@ -25,34 +26,49 @@ static void mark_called(const char *name) {
 
 static ox_statistics before;
 
-static void check_call(const char *name, const char *text, bool gave_error_value, ox_status want, bool any_status) {
+static void check_call(const char *name, const char *text, bool gave_error_value, ox_status want,
+                       bool any_status) {
     ox_status status = ox_error();
     ox_statistics after = ox_stats();
     mark_called(name);
     CHECK_MSG(gave_error_value, "%s does not give its error value", text);
-    CHECK_MSG(any_status ? status != OX_OK : status == want, "%s records status %d: %s", text, (int)status, ox_error_text());
-    CHECK_MSG(status == OX_OK || strlen(ox_error_text()) > 8, "%s: '%s' says too little", text, ox_error_text());
-    CHECK_MSG(after.tensors == before.tensors && after.storages == before.storages && after.bytes_in_use == before.bytes_in_use,
+    CHECK_MSG(any_status ? status != OX_OK : status == want, "%s records status %d: %s", text, (int)status,
+              ox_error_text());
+    CHECK_MSG(status == OX_OK || strlen(ox_error_text()) > 8, "%s: '%s' says too little", text,
+              ox_error_text());
+    CHECK_MSG(after.tensors == before.tensors && after.storages == before.storages &&
+                  after.bytes_in_use == before.bytes_in_use,
               "%s leaves %lld tensors, %lld bytes", text, (long long)(after.tensors - before.tensors),
               (long long)after.bytes_in_use - (long long)before.bytes_in_use);
     ox_error_clear();
 }
 
-/* NULLS: called with NULL, gives its error value and records an error. REFUSES: the same with a certain status.
- * QUIET: gives its value and records nothing. */
-#define NULLS(name, expression) (before = ox_stats(), check_call("ox_" #name, #expression, (expression), OX_OK, true))
-#define REFUSES(name, status, expression) (before = ox_stats(), check_call("ox_" #name, #expression, (expression), status, false))
-#define QUIET(name, expression) (before = ox_stats(), check_call("ox_" #name, #expression, (expression), OX_OK, false))
+/* NULLS: called with NULL, gives its error value and records an error. REFUSES: the same with a certain
+ * status. QUIET: gives its value and records nothing. */
+/* clang-format off */
+#define NULLS(name, expression) (before = ox_stats(), check_call("ox_" #name, #expression, (expression), \
+    OX_OK, true))
+#define REFUSES(name, status, expression) (before = ox_stats(), check_call("ox_" #name, #expression, \
+    (expression), status, false))
+#define QUIET(name, expression) (before = ox_stats(), check_call("ox_" #name, #expression, (expression), \
+    OX_OK, false))
 
-/* ---- NULL ------------------------------------------------------------------------------------------------------------------------ */
+/* clang-format on */
+
+/* ---- NULL -------------------------------------------------------------------------------------------- */
 
 static void check_null_elementwise(ox_tensor *x) {
-#define EACH(op) NULLS(op, !ox_##op(NULL)); NULLS(op##_, !ox_##op##_(NULL));
+#define EACH(op)               \
+    NULLS(op, !ox_##op(NULL)); \
+    NULLS(op##_, !ox_##op##_(NULL));
     OX_INPLACE_1(EACH)
 #undef EACH
-#define EACH(op) \
-    NULLS(op, !ox_##op(NULL, x)); NULLS(op, !ox_##op(x, NULL)); NULLS(op, !ox_##op(NULL, NULL)); \
-    NULLS(op##_, !ox_##op##_(NULL, x)); NULLS(op##_, !ox_##op##_(x, NULL));
+#define EACH(op)                        \
+    NULLS(op, !ox_##op(NULL, x));       \
+    NULLS(op, !ox_##op(x, NULL));       \
+    NULLS(op, !ox_##op(NULL, NULL));    \
+    NULLS(op##_, !ox_##op##_(NULL, x)); \
+    NULLS(op##_, !ox_##op##_(x, NULL));
     OX_INPLACE_2(EACH)
 #undef EACH
     NULLS(isnan, !ox_isnan(NULL));
@@ -113,8 +129,9 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(contiguous, !ox_contiguous(NULL));
     NULLS(cast, !ox_cast(NULL, OX_F16));
 #define REDUCES(op) NULLS(op, !ox_##op(NULL, OX_ALL_DIMS, false));
-    REDUCES(sum) REDUCES(mean) REDUCES(prod) REDUCES(amax) REDUCES(amin) REDUCES(all) REDUCES(any) REDUCES(logsumexp)
-    NULLS(var, !ox_var(NULL, OX_ALL_DIMS, 1, false));
+    REDUCES(sum)
+    REDUCES(mean) REDUCES(prod) REDUCES(amax) REDUCES(amin) REDUCES(all) REDUCES(any) REDUCES(logsumexp)
+        NULLS(var, !ox_var(NULL, OX_ALL_DIMS, 1, false));
     NULLS(std, !ox_std(NULL, OX_ALL_DIMS, 1, false));
     NULLS(norm, !ox_norm(NULL, 2, OX_ALL_DIMS, false));
     NULLS(count_nonzero, !ox_count_nonzero(NULL, OX_ALL_DIMS));
@@ -238,7 +255,8 @@ static void check_null_views_and_making(ox_tensor *x) {
     NULLS(to, !ox_to(NULL, ox_cpu()));
     NULLS(to, !ox_to(x, NULL));
     QUIET(equal, !ox_equal(NULL, x) && !ox_equal(x, NULL) && !ox_equal(NULL, NULL));
-    QUIET(numel, ox_numel(NULL) == 0 && ox_size(NULL, 0) == 0 && ox_nbytes(NULL) == 0 && !ox_is_contiguous(NULL));
+    QUIET(numel,
+          ox_numel(NULL) == 0 && ox_size(NULL, 0) == 0 && ox_nbytes(NULL) == 0 && !ox_is_contiguous(NULL));
     QUIET(device_of, !ox_device_of(NULL) && !ox_data(NULL) && strcmp(ox_device_name(NULL), "none") == 0);
     QUIET(retain, !ox_retain(NULL) && !ox_keep(NULL));
     ox_release(NULL);
@@ -246,17 +264,21 @@ static void check_null_views_and_making(ox_tensor *x) {
     QUIET(release, true);
 }
 
-/* ---- nonsense --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- nonsense ---------------------------------------------------------------------------------------- */
 
 static void check_nonsense_making(void) {
     const float f[4] = {1, 2, 3, 4};
     const int64_t strides[2] = {INT64_MAX, 1};
     const double nan = (double)NAN, inf = (double)INFINITY;
-    ox_shape nine = OX_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 1), negative = OX_SHAPE(2, -1), huge = OX_SHAPE(INT64_MAX, 2), wide = OX_SHAPE(INT64_C(1) << 61);
-#define SHAPES(op, ...) \
-    REFUSES(op, OX_ERR_SHAPE, !ox_##op(nine __VA_ARGS__)); REFUSES(op, OX_ERR_SHAPE, !ox_##op(negative __VA_ARGS__)); \
-    REFUSES(op, OX_ERR_SHAPE, !ox_##op(huge __VA_ARGS__)); REFUSES(op, OX_ERR_SHAPE, !ox_##op(wide __VA_ARGS__))
-    CHECK(nine.ndim == -1 && ox_shape_from(9, &huge.dim[0]).ndim == -1 && ox_shape_from(-2, NULL).ndim == -1 && ox_shape_of(NULL).ndim == -1);
+    ox_shape nine = OX_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 1), negative = OX_SHAPE(2, -1),
+             huge = OX_SHAPE(INT64_MAX, 2), wide = OX_SHAPE(INT64_C(1) << 61);
+#define SHAPES(op, ...)                                        \
+    REFUSES(op, OX_ERR_SHAPE, !ox_##op(nine __VA_ARGS__));     \
+    REFUSES(op, OX_ERR_SHAPE, !ox_##op(negative __VA_ARGS__)); \
+    REFUSES(op, OX_ERR_SHAPE, !ox_##op(huge __VA_ARGS__));     \
+    REFUSES(op, OX_ERR_SHAPE, !ox_##op(wide __VA_ARGS__))
+    CHECK(nine.ndim == -1 && ox_shape_from(9, &huge.dim[0]).ndim == -1 &&
+          ox_shape_from(-2, NULL).ndim == -1 && ox_shape_of(NULL).ndim == -1);
     SHAPES(empty, , OX_F32);
     SHAPES(zeros, , OX_F32);
     SHAPES(ones, , OX_F32);
@@ -290,15 +312,18 @@ static void check_nonsense_making(void) {
     REFUSES(from_floats, OX_ERR_SHAPE, !ox_from_floats(f, nine, OX_F16));
     REFUSES(from_floats, OX_ERR_UNSUPPORTED, !ox_from_floats(f, OX_SHAPE(0, 32), OX_Q4_0));
     REFUSES(from_blob, OX_ERR_SHAPE, !ox_from_blob((void *)(uintptr_t)f, negative, NULL, OX_F32, NULL, NULL));
-    REFUSES(from_blob, OX_ERR_SHAPE, !ox_from_blob((void *)(uintptr_t)f, OX_SHAPE(2, 2), strides, OX_F32, NULL, NULL));
-    REFUSES(from_blob, OX_ERR_DTYPE, !ox_from_blob((void *)(uintptr_t)f, OX_SHAPE(2, 32), strides, OX_Q4_0, NULL, NULL));
+    REFUSES(from_blob, OX_ERR_SHAPE,
+            !ox_from_blob((void *)(uintptr_t)f, OX_SHAPE(2, 2), strides, OX_F32, NULL, NULL));
+    REFUSES(from_blob, OX_ERR_DTYPE,
+            !ox_from_blob((void *)(uintptr_t)f, OX_SHAPE(2, 32), strides, OX_Q4_0, NULL, NULL));
     QUIET(number, true);
     QUIET(integer, true);
     QUIET(manual_seed, true);
 }
 
 static void check_nonsense_numbers_out(void) {
-    ox_tensor *x = ox_ones(OX_SHAPE(2, 2), OX_F32), *none = ox_narrow(x, 0, 0, 0), *wide = ox_ones(OX_SHAPE(2, 32), OX_F32);
+    ox_tensor *x = ox_ones(OX_SHAPE(2, 2), OX_F32), *none = ox_narrow(x, 0, 0, 0),
+              *wide = ox_ones(OX_SHAPE(2, 32), OX_F32);
     float f[5];
     double d[4];
     int64_t i[4];
@@ -318,10 +343,14 @@ static void check_nonsense_numbers_out(void) {
 }
 
 static void check_nonsense_ops(void) {
-    ox_tensor *x = ox_ones(OX_SHAPE(2, 3), OX_F32), *i = ox_zeros(OX_SHAPE(2, 3), OX_I64), *b = ox_ones(OX_SHAPE(2, 3), OX_BOOL);
-    ox_tensor *c = ox_ones(OX_SHAPE(2, 3), OX_C64), *row = ox_ones(OX_SHAPE(3), OX_F32), *none = ox_ones(OX_SHAPE(0, 3), OX_F32);
-    ox_tensor *line = ox_zeros(OX_SHAPE(2), OX_I64), *seven = ox_full(OX_SHAPE(2, 3), 7, OX_I64), *minus = ox_full(OX_SHAPE(2, 3), -1, OX_I64);
-    ox_tensor *f64 = ox_ones(OX_SHAPE(2, 3), OX_F64), *zero = ox_ones(OX_NO_DIMS, OX_F32), *u8 = ox_ones(OX_SHAPE(2, 3), OX_U8);
+    ox_tensor *x = ox_ones(OX_SHAPE(2, 3), OX_F32), *i = ox_zeros(OX_SHAPE(2, 3), OX_I64),
+              *b = ox_ones(OX_SHAPE(2, 3), OX_BOOL);
+    ox_tensor *c = ox_ones(OX_SHAPE(2, 3), OX_C64), *row = ox_ones(OX_SHAPE(3), OX_F32),
+              *none = ox_ones(OX_SHAPE(0, 3), OX_F32);
+    ox_tensor *line = ox_zeros(OX_SHAPE(2), OX_I64), *seven = ox_full(OX_SHAPE(2, 3), 7, OX_I64),
+              *minus = ox_full(OX_SHAPE(2, 3), -1, OX_I64);
+    ox_tensor *f64 = ox_ones(OX_SHAPE(2, 3), OX_F64), *zero = ox_ones(OX_NO_DIMS, OX_F32),
+              *u8 = ox_ones(OX_SHAPE(2, 3), OX_U8);
     ox_tensor *sevens = ox_select(seven, 1, 0), *b22 = ox_narrow(b, 1, 0, 2);
     ox_tensor *two[2] = {x, row}, *mixed[2] = {x, f64}, *dots[2] = {zero, zero};
     const ox_shape nine = OX_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 1);
@@ -406,10 +435,14 @@ static void check_nonsense_ops(void) {
 }
 
 static void check_nonsense_products(void) {
-    ox_tensor *x = ox_ones(OX_SHAPE(2, 3), OX_F32), *y = ox_ones(OX_SHAPE(4, 5), OX_F32), *i = ox_ones(OX_SHAPE(3, 2), OX_I64);
-    ox_tensor *c = ox_ones(OX_SHAPE(3, 3), OX_C64), *v = ox_ones(OX_SHAPE(3), OX_F32), *zero = ox_ones(OX_NO_DIMS, OX_F32);
-    ox_tensor *q = ox_empty(OX_SHAPE(3, 32), OX_Q4_0), *b = ox_ones(OX_SHAPE(3, 3), OX_BOOL), *w = ox_ones(OX_SHAPE(5, 3), OX_F32);
-    ox_tensor *x4 = ox_ones(OX_SHAPE(1, 2, 4, 8), OX_F32), *k4 = ox_ones(OX_SHAPE(1, 2, 6, 8), OX_F32), *odd = ox_ones(OX_SHAPE(1, 3, 6, 8), OX_F32);
+    ox_tensor *x = ox_ones(OX_SHAPE(2, 3), OX_F32), *y = ox_ones(OX_SHAPE(4, 5), OX_F32),
+              *i = ox_ones(OX_SHAPE(3, 2), OX_I64);
+    ox_tensor *c = ox_ones(OX_SHAPE(3, 3), OX_C64), *v = ox_ones(OX_SHAPE(3), OX_F32),
+              *zero = ox_ones(OX_NO_DIMS, OX_F32);
+    ox_tensor *q = ox_empty(OX_SHAPE(3, 32), OX_Q4_0), *b = ox_ones(OX_SHAPE(3, 3), OX_BOOL),
+              *w = ox_ones(OX_SHAPE(5, 3), OX_F32);
+    ox_tensor *x4 = ox_ones(OX_SHAPE(1, 2, 4, 8), OX_F32), *k4 = ox_ones(OX_SHAPE(1, 2, 6, 8), OX_F32),
+              *odd = ox_ones(OX_SHAPE(1, 3, 6, 8), OX_F32);
     ox_rope_desc rope;
     ox_attention_desc attention;
     memset(&rope, 0, sizeof rope);
@@ -457,16 +490,19 @@ static void check_nonsense_products(void) {
     REFUSES(scaled_dot_product_attention, OX_ERR_SHAPE, !ox_scaled_dot_product_attention(x4, x, x, NULL));
     REFUSES(scaled_dot_product_attention, OX_ERR_SHAPE, !ox_scaled_dot_product_attention(v, v, v, NULL));
     attention.mask = y;
-    REFUSES(scaled_dot_product_attention, OX_ERR_SHAPE, !ox_scaled_dot_product_attention(x4, k4, k4, &attention));
+    REFUSES(scaled_dot_product_attention, OX_ERR_SHAPE,
+            !ox_scaled_dot_product_attention(x4, k4, k4, &attention));
     attention.mask = NULL;
     attention.softcap = -1;
-    REFUSES(scaled_dot_product_attention, OX_ERR_ARG, !ox_scaled_dot_product_attention(x4, k4, k4, &attention));
+    REFUSES(scaled_dot_product_attention, OX_ERR_ARG,
+            !ox_scaled_dot_product_attention(x4, k4, k4, &attention));
     attention.softcap = 0;
     attention.window = -1;
-    REFUSES(scaled_dot_product_attention, OX_ERR_ARG, !ox_scaled_dot_product_attention(x4, k4, k4, &attention));
+    REFUSES(scaled_dot_product_attention, OX_ERR_ARG,
+            !ox_scaled_dot_product_attention(x4, k4, k4, &attention));
 }
 
-/* ---- the rule of the first error ----------------------------------------------------------------------------------------------------------- */
+/* ---- the rule of the first error --------------------------------------------------------------------- */
 
 static int logged;
 static void count_log(void *user, ox_log_level level, const char *text) {
@@ -480,31 +516,38 @@ static void check_sticky(void) {
         ox_tensor *a = ox_ones(OX_SHAPE(2, 3), OX_F32), *b = ox_ones(OX_SHAPE(4, 5), OX_F32);
         ox_tensor *c = ox_softmax(ox_matmul(a, b), -1);
         CHECK(!c && ox_error() == OX_ERR_SHAPE);
-        CHECK_MSG(strcmp(ox_error_text(), "matmul: inner sizes differ: [2,3] x [4,5]") == 0, "%s", ox_error_text());
-        CHECK(!ox_sum(a, OX_DIMS(7), false) && ox_error() == OX_ERR_SHAPE && strstr(ox_error_text(), "matmul"));
-        CHECK(ox_add(a, a) != NULL && ox_error() == OX_ERR_SHAPE);         /* ops still work, the error stands */
+        CHECK_MSG(strcmp(ox_error_text(), "matmul: inner sizes differ: [2,3] x [4,5]") == 0, "%s",
+                  ox_error_text());
+        CHECK(!ox_sum(a, OX_DIMS(7), false) && ox_error() == OX_ERR_SHAPE &&
+              strstr(ox_error_text(), "matmul"));
+        CHECK(ox_add(a, a) != NULL && ox_error() == OX_ERR_SHAPE); /* ops still work, the error stands */
         ox_error_clear();
         CHECK(ox_error() == OX_OK && ox_error_text()[0] == 0);
-        CHECK(!ox_sum(a, OX_DIMS(7), false) && ox_error() == OX_ERR_DIM && strstr(ox_error_text(), "sum: dim 7"));
+        CHECK(!ox_sum(a, OX_DIMS(7), false) && ox_error() == OX_ERR_DIM &&
+              strstr(ox_error_text(), "sum: dim 7"));
         ox_error_clear();
         CHECK(!ox_exp(NULL) && strstr(ox_error_text(), "exp"));
         ox_error_clear();
-        CHECK(!ox_add(a, b) && strstr(ox_error_text(), "add") && strstr(ox_error_text(), "f32[2,3]") && strstr(ox_error_text(), "f32[4,5]"));
+        CHECK(!ox_add(a, b) && strstr(ox_error_text(), "add") && strstr(ox_error_text(), "f32[2,3]") &&
+              strstr(ox_error_text(), "f32[4,5]"));
         ox_error_clear();
         /* After an error of the same kind everything works as before. */
-        CHECK(!ox_floor_divide(ox_ones(OX_SHAPE(2), OX_I32), ox_zeros(OX_SHAPE(2), OX_I32)) && ox_error() == OX_ERR_ARG);
+        CHECK(!ox_floor_divide(ox_ones(OX_SHAPE(2), OX_I32), ox_zeros(OX_SHAPE(2), OX_I32)) &&
+              ox_error() == OX_ERR_ARG);
         ox_tensor *seven = ox_full(OX_SHAPE(2), 7, OX_I32), *two = ox_full(OX_SHAPE(2), 2, OX_I32);
-        ox_tensor *quotient = ox_floor_divide(seven, two);                  /* the old error still stands */
-        CHECK_MSG(quotient && ox_item_int(ox_select(quotient, 0, 0)) == 3, "an earlier error stops floor_divide");
+        ox_tensor *quotient = ox_floor_divide(seven, two); /* the old error still stands */
+        CHECK_MSG(quotient && ox_item_int(ox_select(quotient, 0, 0)) == 3,
+                  "an earlier error stops floor_divide");
         ox_tensor *cube = ox_pow(seven, two);
         CHECK_MSG(cube && ox_item_int(ox_select(cube, 0, 0)) == 49, "an earlier error stops pow");
         ox_error_clear();
     }
     for (int s = 0; s <= (int)OX_ERR_UNSUPPORTED; s++) CHECK(strlen(ox_status_text((ox_status)s)) > 5);
     CHECK(strlen(ox_status_text((ox_status)99)) > 5);
-    OX_SCOPE {          /* the log hears every error, also those that are not the first */
+    OX_SCOPE { /* the log hears every error, also those that are not the first */
         ox_set_log(count_log, NULL, OX_LOG_ERROR);
-        CHECK(!ox_transpose(ox_ones(OX_SHAPE(2), OX_F32), 0, 5) && !ox_transpose(ox_ones(OX_SHAPE(2), OX_F32), 0, 6));
+        CHECK(!ox_transpose(ox_ones(OX_SHAPE(2), OX_F32), 0, 5) &&
+              !ox_transpose(ox_ones(OX_SHAPE(2), OX_F32), 0, 6));
         CHECK_MSG(logged == 2, "%d errors logged", logged);
         ox_set_log(NULL, NULL, OX_LOG_NONE);
         CHECK(!ox_transpose(ox_ones(OX_SHAPE(2), OX_F32), 0, 5) && logged == 2);
@@ -526,7 +569,8 @@ static void *fail_in_thread(void *arg) {
         OX_SCOPE {
             ox_tensor *x = ox_ones(OX_SHAPE(2, 3), OX_F32);
             snprintf(want, sizeof want, "dim %d ", 10 + report->number);
-            report->good = report->good && !ox_sum(x, OX_DIMS(10 + report->number), false) && ox_error() == OX_ERR_DIM;
+            report->good =
+                report->good && !ox_sum(x, OX_DIMS(10 + report->number), false) && ox_error() == OX_ERR_DIM;
             report->good = report->good && strstr(ox_error_text(), want) && ox_add(x, x) != NULL;
             ox_error_clear();
             report->good = report->good && ox_error() == OX_OK;
@@ -537,7 +581,9 @@ static void *fail_in_thread(void *arg) {
 static void check_threads(void) {
     pthread_t threads[4];
     thread_report reports[4];
-    OX_SCOPE { CHECK(!ox_sum(ox_ones(OX_SHAPE(2), OX_F32), OX_DIMS(3), false)); }
+    OX_SCOPE {
+        CHECK(!ox_sum(ox_ones(OX_SHAPE(2), OX_F32), OX_DIMS(3), false));
+    }
     for (int i = 0; i < 4; i++) {
         reports[i].number = i;
         reports[i].good = false;
@@ -547,11 +593,13 @@ static void check_threads(void) {
         pthread_join(threads[i], NULL);
         CHECK_MSG(reports[i].good, "thread %d", i);
     }
-    CHECK(ox_error() == OX_ERR_DIM && strstr(ox_error_text(), "dim 3"));        /* ours is untouched */
+    CHECK(ox_error() == OX_ERR_DIM && strstr(ox_error_text(), "dim 3")); /* ours is untouched */
     ox_error_clear();
 }
 #else
-static void check_threads(void) { check_skip("errors on threads", "no POSIX threads here"); }
+static void check_threads(void) {
+    check_skip("errors on threads", "no POSIX threads here");
+}
 #endif
 
 /* An error inside a parallel region reaches the thread that asked, with its words. */
@@ -567,20 +615,24 @@ static void check_parallel_error(void) {
     }
 }
 
-/* ---- every function of the headers was called ------------------------------------------------------------------------------------------------ */
+/* ---- every function of the headers was called -------------------------------------------------------- */
 
 static void check_header(const char *path) {
     static char text[200000];
     FILE *file = fopen(path, "rb");
-    if (!file) { check_skip(path, "not in this folder"); return; }
+    if (!file) {
+        check_skip(path, "not in this folder");
+        return;
+    }
     text[fread(text, 1, sizeof text - 1, file)] = 0;
     fclose(file);
     /* Not about tensors: they take no operand that could be wrong. */
-    static const char *const left_out[] = {"ox_set_exact", "ox_profile_begin", "ox_profile_end", "ox_profile_table", "ox_profile_trace", "ox_isa"};
+    static const char *const left_out[] = {"ox_set_exact",     "ox_profile_begin", "ox_profile_end",
+                                           "ox_profile_table", "ox_profile_trace", "ox_isa"};
     int found = 0;
     for (const char *at = strstr(text, "OX_API"); at; at = strstr(at + 1, "OX_API")) {
         const char *name = strstr(at, "ox_"), *end = at;
-        while (name) {               /* the last word before the parenthesis is the name */
+        while (name) { /* the last word before the parenthesis is the name */
             end = name + strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
             if (*end == '(') break;
             name = strstr(end, "ox_");
@@ -589,8 +641,9 @@ static void check_header(const char *path) {
         if (!name || (size_t)(end - name) >= sizeof cell || strchr(at, '\n') < name) continue;
         memcpy(cell, name, (size_t)(end - name));
         cell[end - name] = 0;
-        bool skipped = cell[3] == 0;                     /* ox_##name: the lists of in-place forms */
-        for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++) skipped = skipped || strcmp(cell, left_out[i]) == 0;
+        bool skipped = cell[3] == 0; /* ox_##name: the lists of in-place forms */
+        for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+            skipped = skipped || strcmp(cell, left_out[i]) == 0;
         if (skipped) continue;
         found++;
         CHECK_MSG(was_called(cell), "%s: %s is not called here", path, cell);
@@ -605,16 +658,25 @@ int main(void) {
         check_null_rest(x);
         check_null_views_and_making(x);
     }
-    OX_SCOPE { check_nonsense_making(); }
-    OX_SCOPE { check_nonsense_numbers_out(); }
-    OX_SCOPE { check_nonsense_ops(); }
-    OX_SCOPE { check_nonsense_products(); }
+    OX_SCOPE {
+        check_nonsense_making();
+    }
+    OX_SCOPE {
+        check_nonsense_numbers_out();
+    }
+    OX_SCOPE {
+        check_nonsense_ops();
+    }
+    OX_SCOPE {
+        check_nonsense_products();
+    }
     check_sticky();
     check_threads();
     check_parallel_error();
     check_header("src/ops/ops.h");
     check_header("src/ops/view.h");
     check_header("src/ops/create.h");
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0, "%lld tensors left", (long long)ox_stats().tensors);
+    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0,
+              "%lld tensors left", (long long)ox_stats().tensors);
     return check_done("errors");
 }

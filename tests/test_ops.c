@@ -1,10 +1,11 @@
-/* test_ops.c - elementwise ops: every dtype, every layout, in place, promotion, broadcasting, special values.
- * References: plain loops over doubles and 64-bit integers (op_cases.h), and the answers of PyTorch (torch_golden.h).
+/* test_ops.c - elementwise ops: every dtype, every layout, in place, promotion, broadcasting, special
+ * values. References: plain loops over doubles and 64-bit integers (op_cases.h), and the answers of
+ * PyTorch (torch_golden.h).
  * OX_TIERS OX_QEMU */
 #include "op_cases.h"
 #include "torch_golden.h"
 
-/* ---- one result against its reference ----------------------------------------------------------------------------------- */
+/* ---- one result against its reference ---------------------------------------------------------------- */
 
 static uint64_t int_reference(const op_case *c, ox_dtype dtype, const int64_t *v) {
     int bits = dtype == OX_BOOL ? 1 : 8 * (int)width_of(dtype);
@@ -13,7 +14,8 @@ static uint64_t int_reference(const op_case *c, ox_dtype dtype, const int64_t *v
 }
 
 /* Whether element `at` of result is right; operands are contiguous and all of result's shape. */
-static bool int_element_is_right(const op_case *c, const ox_tensor *result, ox_tensor *const *in, int64_t at) {
+static bool int_element_is_right(const op_case *c, const ox_tensor *result, ox_tensor *const *in,
+                                 int64_t at) {
     int64_t v[3] = {0, 0, 0};
     char want[8] = {0};
     ox_dtype dtype = in[c->arity - 1]->dtype;
@@ -22,7 +24,8 @@ static bool int_element_is_right(const op_case *c, const ox_tensor *result, ox_t
     return memcmp(want, element(result, at), width_of(result->dtype)) == 0;
 }
 
-static bool real_element_is_right(const op_case *c, const ox_tensor *result, ox_tensor *const *in, int64_t at) {
+static bool real_element_is_right(const op_case *c, const ox_tensor *result, ox_tensor *const *in,
+                                  int64_t at) {
     double v[3] = {0, 0, 0}, around;
     ox_dtype dtype = in[c->arity - 1]->dtype;
     for (int k = 0; k < c->arity; k++) {
@@ -36,18 +39,21 @@ static bool real_element_is_right(const op_case *c, const ox_tensor *result, ox_
 }
 
 /* Complex results: the distance in the plane, measured in ULP of the result's size. */
-static bool complex_element_is_right(const op_case *c, const ox_tensor *result, ox_tensor *const *in, int64_t at) {
+static bool complex_element_is_right(const op_case *c, const ox_tensor *result, ox_tensor *const *in,
+                                     int64_t at) {
     double v[3][2] = {{0, 0}, {0, 0}, {0, 0}}, want[2], size;
     for (int k = 0; k < c->arity; k++) {
         v[k][0] = load_real(in[k]->dtype, element(in[k], at));
         v[k][1] = load_imaginary(in[k]->dtype, element(in[k], at));
     }
     c->complex_pair(v[0], v[1], want);
-    double re = load_real(result->dtype, element(result, at)), im = load_imaginary(result->dtype, element(result, at));
+    double re = load_real(result->dtype, element(result, at)),
+           im = load_imaginary(result->dtype, element(result, at));
     if (result->dtype == OX_BOOL) return re == want[0];
     size = hypot(want[0], want[1]);
-    if (!(size <= 1e37)) return true;                /* overflow: which part goes first is not laid down */
-    return hypot(re - want[0], im - want[1]) <= 8 * spacing(format_of(OX_F32), size) + (c->around ? 1e-6 * larger(v[0][0], v[0][1]) : 0);
+    if (!(size <= 1e37)) return true; /* overflow: which part goes first is not laid down */
+    return hypot(re - want[0], im - want[1]) <=
+           8 * spacing(format_of(OX_F32), size) + (c->around ? 1e-6 * larger(v[0][0], v[0][1]) : 0);
 }
 
 /* The first element that is wrong, or -1. */
@@ -55,25 +61,30 @@ static int64_t first_wrong(const op_case *c, const ox_tensor *result, ox_tensor 
     ox_dtype dtype = in[c->arity - 1]->dtype;
     for (int64_t i = 0; i < ox_numel(result); i++) {
         bool right;
-        if (dtype == OX_C64) right = !c->complex_pair || complex_element_is_right(c, result, in, i);
-        else if (is_integral(dtype) && c->signed_int) right = int_element_is_right(c, result, in, i);
-        else right = !c->real || real_element_is_right(c, result, in, i);
+        if (dtype == OX_C64)
+            right = !c->complex_pair || complex_element_is_right(c, result, in, i);
+        else if (is_integral(dtype) && c->signed_int)
+            right = int_element_is_right(c, result, in, i);
+        else
+            right = !c->real || real_element_is_right(c, result, in, i);
         if (!right) return i;
     }
     return -1;
 }
 
-static void check_reference(const op_case *c, const ox_tensor *result, ox_tensor *const *in, const char *where) {
+static void check_reference(const op_case *c, const ox_tensor *result, ox_tensor *const *in,
+                            const char *where) {
     int64_t at = first_wrong(c, result, in);
     char text[200] = "";
     size_t used = 0;
     for (int k = 0; at >= 0 && k < c->arity; k++)
-        used += (size_t)snprintf(text + used, sizeof text - used, " %.9g", load_real(in[k]->dtype, element(in[k], at)));
-    CHECK_MSG(at < 0, "%s %s %s: element %lld of%s is %.9g", c->label, ox_dtype_name(in[c->arity - 1]->dtype), where,
-              (long long)at, text, at < 0 ? 0.0 : load_real(result->dtype, element(result, at)));
+        used += (size_t)snprintf(text + used, sizeof text - used, " %.9g",
+                                 load_real(in[k]->dtype, element(in[k], at)));
+    CHECK_MSG(at < 0, "%s %s %s: element %lld of%s is %.9g", c->label, ox_dtype_name(in[c->arity - 1]->dtype),
+              where, (long long)at, text, at < 0 ? 0.0 : load_real(result->dtype, element(result, at)));
 }
 
-/* ---- every op x dtype x layout --------------------------------------------------------------------------------------------- */
+/* ---- every op x dtype x layout ----------------------------------------------------------------------- */
 
 typedef struct test_shape {
     int ndim;
@@ -81,13 +92,16 @@ typedef struct test_shape {
 } test_shape;
 
 static const test_shape shapes[] = {
-    {0, {0, 0, 0}}, {1, {1, 0, 0}}, {1, {3, 0, 0}}, {1, {7, 0, 0}}, {1, {17, 0, 0}}, {1, {33, 0, 0}}, {1, {65, 0, 0}},
-    {1, {0, 0, 0}}, {2, {3, 0, 0}}, {2, {5, 13, 0}}, {2, {4, 33, 0}}, {3, {3, 4, 5}}, {3, {2, 1, 17}},
+    {0, {0, 0, 0}},  {1, {1, 0, 0}},  {1, {3, 0, 0}},  {1, {7, 0, 0}}, {1, {17, 0, 0}},
+    {1, {33, 0, 0}}, {1, {65, 0, 0}}, {1, {0, 0, 0}},  {2, {3, 0, 0}}, {2, {5, 13, 0}},
+    {2, {4, 33, 0}}, {3, {3, 4, 5}},  {3, {2, 1, 17}},
 };
 #define SHAPE_COUNT ((int)(sizeof shapes / sizeof *shapes))
 
 /* Shapes a layout is tried with: all of them when plain, a few that have inner and outer dims otherwise. */
-static bool shape_suits(layout l, int shape) { return l == LAYOUT_PLAIN || shape == 3 || shape == 8 || shape >= 9; }
+static bool shape_suits(layout l, int shape) {
+    return l == LAYOUT_PLAIN || shape == 3 || shape == 8 || shape >= 9;
+}
 
 static domain domain_for(const op_case *c, const op_row *row, ox_dtype dtype, int operand) {
     /* pow and products of integers stay in range; a divisor of 0 is refused for integers */
@@ -97,8 +111,8 @@ static domain domain_for(const op_case *c, const op_row *row, ox_dtype dtype, in
 }
 
 /* Operands in layout l and its neighbours, and plain copies of them. false when one could not be made. */
-static bool make_operands(const op_case *c, const op_row *row, ox_dtype dtype, layout l, const test_shape *shape,
-                          ox_tensor **views, ox_tensor **plain) {
+static bool make_operands(const op_case *c, const op_row *row, ox_dtype dtype, layout l,
+                          const test_shape *shape, ox_tensor **views, ox_tensor **plain) {
     bool made = true;
     for (int k = 0; k < c->arity; k++) {
         layout own = l == LAYOUT_PLAIN ? l : (layout)((l + 4 * k) % LAYOUT_COUNT);
@@ -117,52 +131,70 @@ static bool has_shape(const ox_tensor *t, const test_shape *shape) {
     return same;
 }
 
-static void check_out_of_place(const op_case *c, const op_row *row, ox_dtype dtype, layout l, const test_shape *shape) {
+static void check_out_of_place(const op_case *c, const op_row *row, ox_dtype dtype, layout l,
+                               const test_shape *shape) {
     ox_tensor *views[3], *plain[3];
     if (!make_operands(c, row, dtype, l, shape, views, plain)) return;
     ox_tensor *result = c->run(views), *flat = c->run(plain);
-    CHECK_MSG(result && flat, "%s %s %s: %s", c->label, ox_dtype_name(dtype), layout_name(l), ox_error_text());
-    if (!result || !flat) { ox_error_clear(); return; }
+    CHECK_MSG(result && flat, "%s %s %s: %s", c->label, ox_dtype_name(dtype), layout_name(l),
+              ox_error_text());
+    if (!result || !flat) {
+        ox_error_clear();
+        return;
+    }
     CHECK_MSG(result->dtype == map_result(row, dtype) && has_shape(result, shape) && ox_is_contiguous(result),
               "%s %s: a %s result", c->label, ox_dtype_name(dtype), ox_dtype_name(result->dtype));
-    CHECK_MSG(same_bits(result, flat), "%s %s, %s, %d dims, first %lld: differs from a contiguous copy", c->label,
-              ox_dtype_name(dtype), layout_name(l), shape->ndim, (long long)shape->dim[0]);
+    CHECK_MSG(same_bits(result, flat), "%s %s, %s, %d dims, first %lld: differs from a contiguous copy",
+              c->label, ox_dtype_name(dtype), layout_name(l), shape->ndim, (long long)shape->dim[0]);
     check_reference(c, flat, plain, layout_name(l));
 }
 
-/* The in-place form on a view: the same numbers as the other form, converted to the target's dtype, and nothing beside
- * the view touched. */
-static void check_in_place(const op_case *c, const op_row *row, ox_dtype dtype, layout l, const test_shape *shape) {
+/* The in-place form on a view: the same numbers as the other form, converted to the target's dtype, and
+ * nothing beside the view touched. */
+static void check_in_place(const op_case *c, const op_row *row, ox_dtype dtype, layout l,
+                           const test_shape *shape) {
     ox_tensor *views[3], *plain[3], *base = NULL;
     if (!make_operands(c, row, dtype, LAYOUT_PLAIN, shape, views, plain)) return;
     ox_tensor *target = new_layout(l, shape->ndim, shape->dim, dtype, &base), *want = c->run(plain);
-    if (!target || !want) { CHECK_MSG(target && want, "%s: %s", c->label, ox_error_text()); ox_error_clear(); return; }
+    if (!target || !want) {
+        CHECK_MSG(target && want, "%s: %s", c->label, ox_error_text());
+        ox_error_clear();
+        return;
+    }
     write_elements(target, ox_data(plain[0]));
     ox_tensor *before = plain_copy(base);
     views[0] = target;
-    bool part = strcmp(row->rule, "map_abs") == 0 && dtype == OX_C64;      /* torch refuses abs_ of complex numbers */
+    bool part =
+        strcmp(row->rule, "map_abs") == 0 && dtype == OX_C64; /* torch refuses abs_ of complex numbers */
     bool allowed = ox_dtype_of(want->dtype)->cls <= ox_dtype_of(dtype)->cls && !part;
     ox_tensor *result = c->run_in_place(views);
     if (!allowed) {
-        CHECK_MSG(!result && ox_error() == OX_ERR_DTYPE && same_bits(base, before), "%s_ %s must be refused", c->label, ox_dtype_name(dtype));
+        CHECK_MSG(!result && ox_error() == OX_ERR_DTYPE && same_bits(base, before), "%s_ %s must be refused",
+                  c->label, ox_dtype_name(dtype));
         ox_error_clear();
         return;
     }
     CHECK_MSG(result == target, "%s_ %s: %s", c->label, ox_dtype_name(dtype), ox_error_text());
     ox_error_clear();
     ox_tensor *cast = ox_cast(want, dtype);
-    CHECK_MSG(cast && same_bits(target, cast), "%s_ %s, %s: differs from %s", c->label, ox_dtype_name(dtype), layout_name(l), c->label);
+    CHECK_MSG(cast && same_bits(target, cast), "%s_ %s, %s: differs from %s", c->label, ox_dtype_name(dtype),
+              layout_name(l), c->label);
     /* Put the old numbers back: then all of the memory must be as it was. */
     write_elements(target, ox_data(plain[0]));
-    CHECK_MSG(same_bits(base, before), "%s_ %s, %s: wrote beside the view", c->label, ox_dtype_name(dtype), layout_name(l));
+    CHECK_MSG(same_bits(base, before), "%s_ %s, %s: wrote beside the view", c->label, ox_dtype_name(dtype),
+              layout_name(l));
 }
 
-static bool can_be_written(layout l) { return l != LAYOUT_EXPANDED_FIRST && l != LAYOUT_EXPANDED_LAST; }
+static bool can_be_written(layout l) {
+    return l != LAYOUT_EXPANDED_FIRST && l != LAYOUT_EXPANDED_LAST;
+}
 
 static void check_refused(const op_case *c, const op_row *row, ox_dtype dtype) {
     const int64_t shape[1] = {3};
     ox_tensor *in[3];
-    for (int k = 0; k < 3; k++) in[k] = random_layout(LAYOUT_PLAIN, DOMAIN_NOT_ZERO, 1, shape, k == 0 && row->flags & FLAG_COND ? OX_BOOL : dtype);
+    for (int k = 0; k < 3; k++)
+        in[k] = random_layout(LAYOUT_PLAIN, DOMAIN_NOT_ZERO, 1, shape,
+                              k == 0 && row->flags & FLAG_COND ? OX_BOOL : dtype);
     CHECK_MSG(!c->run(in) && ox_error() == OX_ERR_DTYPE, "%s must refuse %s", c->label, ox_dtype_name(dtype));
     ox_error_clear();
 }
@@ -172,7 +204,9 @@ static void check_case(const op_case *c) {
     CHECK_MSG(row != NULL, "%s has no row", c->name);
     for (int d = OX_BOOL; row && d <= PLAIN_DTYPES; d++) {
         if (!(accept_bit((ox_dtype)d) & row->accepts)) {
-            OX_SCOPE { check_refused(c, row, (ox_dtype)d); }
+            OX_SCOPE {
+                check_refused(c, row, (ox_dtype)d);
+            }
             continue;
         }
         for (int l = 0; l < LAYOUT_COUNT; l++)
@@ -180,13 +214,14 @@ static void check_case(const op_case *c) {
                 if (!shape_suits((layout)l, s)) continue;
                 OX_SCOPE {
                     check_out_of_place(c, row, (ox_dtype)d, (layout)l, &shapes[s]);
-                    if (c->run_in_place && can_be_written((layout)l)) check_in_place(c, row, (ox_dtype)d, (layout)l, &shapes[s]);
+                    if (c->run_in_place && can_be_written((layout)l))
+                        check_in_place(c, row, (ox_dtype)d, (layout)l, &shapes[s]);
                 }
             }
     }
 }
 
-/* ---- promotion: torch's tables ------------------------------------------------------------------------------------------------- */
+/* ---- promotion: torch's tables ----------------------------------------------------------------------- */
 
 static ox_dtype golden_dtype(char letter) {
     const char *at = letter == '-' ? NULL : strchr(GOLDEN_DTYPES, letter);
@@ -196,7 +231,8 @@ static ox_dtype golden_dtype(char letter) {
 static ox_tensor *small_tensor(ox_dtype dtype, int ndim, int first) {
     const int64_t shape[1] = {3};
     ox_tensor *t = ox_empty(ox_shape_from(ndim, shape), dtype);
-    for (int64_t i = 0; i < ox_numel(t); i++) store_real(dtype, element(t, i), dtype == OX_BOOL ? 1 : (double)(first + i));
+    for (int64_t i = 0; i < ox_numel(t); i++)
+        store_real(dtype, element(t, i), dtype == OX_BOOL ? 1 : (double)(first + i));
     return t;
 }
 
@@ -204,25 +240,30 @@ static ox_tensor *small_tensor(ox_dtype dtype, int ndim, int first) {
 static void check_mixed(ox_tensor *a, ox_tensor *b, ox_dtype want, const char *what) {
     ox_tensor *sum = ox_add(a, b);
     if (!want) {
-        CHECK_MSG(!sum && ox_error() == OX_ERR_DTYPE, "%s %s + %s must be refused", what, ox_dtype_name(a->dtype), ox_dtype_name(b->dtype));
+        CHECK_MSG(!sum && ox_error() == OX_ERR_DTYPE, "%s %s + %s must be refused", what,
+                  ox_dtype_name(a->dtype), ox_dtype_name(b->dtype));
         ox_error_clear();
         return;
     }
-    CHECK_MSG(sum && sum->dtype == want, "%s %s + %s is %s, not %s (%s)", what, ox_dtype_name(a->dtype), ox_dtype_name(b->dtype),
-              ox_dtype_name(want), sum ? ox_dtype_name(sum->dtype) : "refused", ox_error_text());
+    CHECK_MSG(sum && sum->dtype == want, "%s %s + %s is %s, not %s (%s)", what, ox_dtype_name(a->dtype),
+              ox_dtype_name(b->dtype), ox_dtype_name(want), sum ? ox_dtype_name(sum->dtype) : "refused",
+              ox_error_text());
     ox_error_clear();
     ox_tensor *converted = sum ? ox_add(ox_cast(a, want), ox_cast(b, want)) : NULL;
-    CHECK_MSG(!sum || same_bits(sum, converted), "%s %s + %s: wrong numbers", what, ox_dtype_name(a->dtype), ox_dtype_name(b->dtype));
+    CHECK_MSG(!sum || same_bits(sum, converted), "%s %s + %s: wrong numbers", what, ox_dtype_name(a->dtype),
+              ox_dtype_name(b->dtype));
     ox_error_clear();
 }
 
 static void check_promotion(void) {
     for (int a = 0; a < PLAIN_DTYPES; a++)
         for (int b = 0; b < PLAIN_DTYPES; b++) {
-            ox_dtype da = (ox_dtype)(OX_BOOL + a), db = (ox_dtype)(OX_BOOL + b), want = golden_dtype(golden_promote[a][b]);
+            ox_dtype da = (ox_dtype)(OX_BOOL + a), db = (ox_dtype)(OX_BOOL + b),
+                     want = golden_dtype(golden_promote[a][b]);
             ox_dtype zero_dim = golden_dtype(golden_zero_dim[a][b]);
-            CHECK_MSG(ox_promote_types(da, db) == want, "promote_types(%s, %s) is %s, not %s", ox_dtype_name(da), ox_dtype_name(db),
-                      ox_dtype_name(want), ox_dtype_name(ox_promote_types(da, db)));
+            CHECK_MSG(ox_promote_types(da, db) == want, "promote_types(%s, %s) is %s, not %s",
+                      ox_dtype_name(da), ox_dtype_name(db), ox_dtype_name(want),
+                      ox_dtype_name(ox_promote_types(da, db)));
             OX_SCOPE {
                 check_mixed(small_tensor(da, 1, 1), small_tensor(db, 1, 2), want, "tensors");
                 check_mixed(small_tensor(da, 0, 1), small_tensor(db, 0, 2), want, "0-dim");
@@ -237,8 +278,9 @@ static void check_promotion(void) {
                 ox_tensor *number = way % 2 ? ox_integer(2) : ox_number(1.5);
                 ox_tensor *sum = ox_add(t, number), *turned = ox_add(number, t);
                 ox_dtype want = golden_dtype(golden_number[a][way]);
-                CHECK_MSG(sum && turned && sum->dtype == want && turned->dtype == want, "%s + %s is %s, not %s",
-                          ox_dtype_name(t->dtype), way % 2 ? "2" : "1.5", ox_dtype_name(want), sum ? ox_dtype_name(sum->dtype) : ox_error_text());
+                CHECK_MSG(sum && turned && sum->dtype == want && turned->dtype == want,
+                          "%s + %s is %s, not %s", ox_dtype_name(t->dtype), way % 2 ? "2" : "1.5",
+                          ox_dtype_name(want), sum ? ox_dtype_name(sum->dtype) : ox_error_text());
                 ox_error_clear();
             }
     CHECK(ox_promote_types(OX_Q4_0, OX_F32) == OX_DTYPE_NONE);
@@ -252,8 +294,9 @@ static void check_promotion(void) {
 static void check_mixed_case(const op_case *c) {
     const op_row *row = op_row_named(c->name);
     if (c->arity < 2 || !row) return;
-    static const ox_dtype pairs[][2] = {{OX_I32, OX_F32}, {OX_F16, OX_F32}, {OX_BOOL, OX_I64}, {OX_U8, OX_I8}, {OX_BF16, OX_F16},
-                                        {OX_F64, OX_F32}, {OX_I16, OX_F16}, {OX_C64, OX_F32}, {OX_U8, OX_F8_E5M2}};
+    static const ox_dtype pairs[][2] = {{OX_I32, OX_F32}, {OX_F16, OX_F32},  {OX_BOOL, OX_I64},
+                                        {OX_U8, OX_I8},   {OX_BF16, OX_F16}, {OX_F64, OX_F32},
+                                        {OX_I16, OX_F16}, {OX_C64, OX_F32},  {OX_U8, OX_F8_E5M2}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         ox_dtype common = ox_promote_types(pairs[i][0], pairs[i][1]);
         for (int turned = 0; turned < 2; turned++)
@@ -267,14 +310,16 @@ static void check_mixed_case(const op_case *c) {
                 ox_tensor *got = c->run(in);
                 if (!got) ox_error_clear();
                 ox_tensor *want = common && got ? c->run(cast) : NULL;
-                bool takes = common && accept_bit(common) & row->accepts && accept_bit(pairs[i][0]) & row->accepts && accept_bit(pairs[i][1]) & row->accepts;
-                CHECK_MSG(takes ? same_bits(got, want) : !got, "%s of %s and %s", c->label, ox_dtype_name(pairs[i][0]), ox_dtype_name(pairs[i][1]));
+                bool takes = common && accept_bit(common) & row->accepts &&
+                             accept_bit(pairs[i][0]) & row->accepts && accept_bit(pairs[i][1]) & row->accepts;
+                CHECK_MSG(takes ? same_bits(got, want) : !got, "%s of %s and %s", c->label,
+                          ox_dtype_name(pairs[i][0]), ox_dtype_name(pairs[i][1]));
                 ox_error_clear();
             }
     }
 }
 
-/* ---- broadcasting ---------------------------------------------------------------------------------------------------------------- */
+/* ---- broadcasting ------------------------------------------------------------------------------------ */
 
 /* a expanded by plain loops to `shape`. */
 static ox_tensor *grown(const ox_tensor *a, int ndim, const int64_t *shape) {
@@ -286,13 +331,19 @@ static ox_tensor *grown(const ox_tensor *a, int ndim, const int64_t *shape) {
             if (own >= 0 && a->shape[own] != 1) offset += rest % shape[d] * a->stride[own];
             rest /= shape[d];
         }
-        memcpy(element(out, i), (char *)ox_data(a) + offset * (int64_t)width_of(a->dtype), width_of(a->dtype));
+        memcpy(element(out, i), (char *)ox_data(a) + offset * (int64_t)width_of(a->dtype),
+               width_of(a->dtype));
     }
     return out;
 }
 
 static void check_broadcast(void) {
-    static const struct { int n[3]; int64_t dim[3][4]; int out; int64_t shape[4]; } cases[] = {
+    static const struct {
+        int n[3];
+        int64_t dim[3][4];
+        int out;
+        int64_t shape[4];
+    } cases[] = {
         {{3, 2, 1}, {{3, 1, 5}, {4, 1}, {5}}, 3, {3, 4, 5}},
         {{1, 2, 0}, {{5}, {3, 5}, {0}}, 2, {3, 5}},
         {{0, 2, 2}, {{0}, {2, 3}, {1, 1}}, 2, {2, 3}},
@@ -313,28 +364,36 @@ static void check_broadcast(void) {
                     int64_t shape[4] = {1, 1, 1, 1}, ndim = 0;
                     for (int k = 0; k < c->arity; k++) {
                         int at = (k + turn) % c->arity, lead = 4 - cases[i].n[at];
-                        in[k] = random_layout(LAYOUT_PLAIN, c->domains[k], cases[i].n[at], cases[i].dim[at], k == 0 && row->flags & FLAG_COND ? OX_BOOL : dtype);
+                        in[k] = random_layout(LAYOUT_PLAIN, c->domains[k], cases[i].n[at], cases[i].dim[at],
+                                              k == 0 && row->flags & FLAG_COND ? OX_BOOL : dtype);
                         if (ndim < cases[i].n[at]) ndim = cases[i].n[at];
-                        for (int d = lead; d < 4; d++) if (cases[i].dim[at][d - lead] != 1) shape[d] = cases[i].dim[at][d - lead];
+                        for (int d = lead; d < 4; d++)
+                            if (cases[i].dim[at][d - lead] != 1) shape[d] = cases[i].dim[at][d - lead];
                     }
                     for (int k = 0; k < c->arity; k++) full[k] = grown(in[k], (int)ndim, shape + 4 - ndim);
                     ox_tensor *got = c->run(in), *want = c->run(full);
-                    CHECK_MSG(got && same_bits(got, want), "%s: broadcast case %d: %s", c->label, (int)i, ox_error_text());
+                    CHECK_MSG(got && same_bits(got, want), "%s: broadcast case %d: %s", c->label, (int)i,
+                              ox_error_text());
                     ox_error_clear();
                 }
     }
-    OX_SCOPE {          /* eight dims, and shapes that do not fit */
-        ox_tensor *a = ox_ones(OX_SHAPE(2, 1, 2, 1, 2, 1, 2, 1), OX_F32), *b = ox_ones(OX_SHAPE(1, 3, 1, 3, 1, 3, 1, 3), OX_F32);
+    OX_SCOPE { /* eight dims, and shapes that do not fit */
+        ox_tensor *a = ox_ones(OX_SHAPE(2, 1, 2, 1, 2, 1, 2, 1), OX_F32),
+                  *b = ox_ones(OX_SHAPE(1, 3, 1, 3, 1, 3, 1, 3), OX_F32);
         ox_tensor *sum = ox_add(a, b);
-        CHECK(sum && ox_numel(sum) == 1296 && sum->ndim == 8 && ox_item(ox_amin(sum, OX_ALL_DIMS, false)) == 2);
-        CHECK(!ox_add(ox_ones(OX_SHAPE(2, 3), OX_F32), ox_ones(OX_SHAPE(2, 4), OX_F32)) && ox_error() == OX_ERR_SHAPE);
+        CHECK(sum && ox_numel(sum) == 1296 && sum->ndim == 8 &&
+              ox_item(ox_amin(sum, OX_ALL_DIMS, false)) == 2);
+        CHECK(!ox_add(ox_ones(OX_SHAPE(2, 3), OX_F32), ox_ones(OX_SHAPE(2, 4), OX_F32)) &&
+              ox_error() == OX_ERR_SHAPE);
         ox_error_clear();
-        CHECK(!ox_where(ox_ones(OX_SHAPE(3), OX_BOOL), ox_ones(OX_SHAPE(2), OX_F32), ox_ones(OX_SHAPE(2), OX_F32)) && ox_error() == OX_ERR_SHAPE);
+        CHECK(!ox_where(ox_ones(OX_SHAPE(3), OX_BOOL), ox_ones(OX_SHAPE(2), OX_F32),
+                        ox_ones(OX_SHAPE(2), OX_F32)) &&
+              ox_error() == OX_ERR_SHAPE);
         ox_error_clear();
     }
 }
 
-/* ---- in place: overlap, refusals ------------------------------------------------------------------------------------------------------ */
+/* ---- in place: overlap, refusals --------------------------------------------------------------------- */
 
 static void check_overlap(void) {
     static const ox_dtype dtypes[] = {OX_F32, OX_I16, OX_F16, OX_F64, OX_U8};
@@ -343,31 +402,41 @@ static void check_overlap(void) {
         for (int way = 0; way < 6; way++)
             OX_SCOPE {
                 const int64_t shape[2] = {9, 9};
-                ox_tensor *x = random_layout(LAYOUT_PLAIN, DOMAIN_MODEST, 2, shape, dtype), *old = plain_copy(x);
+                ox_tensor *x = random_layout(LAYOUT_PLAIN, DOMAIN_MODEST, 2, shape, dtype),
+                          *old = plain_copy(x);
                 ox_tensor *to[2], *from[2];
                 ox_tensor *both[2] = {x, old};
                 for (int k = 0; k < 2; k++) {
                     ox_tensor *t = both[k];
-                    to[k] = way == 0 ? ox_slice(t, 0, 1, OX_END, 1) : way == 1 ? ox_slice(t, 1, 0, -1, 1) : way == 4 ? ox_select(t, 0, 3) : t;
-                    from[k] = way == 0 ? ox_slice(t, 0, 0, -1, 1) : way == 1 ? ox_slice(t, 1, 1, OX_END, 1) : way == 2 ? ox_t(t)
-                            : way == 3 ? ox_flip(t, OX_DIMS(0, 1)) : way == 4 ? ox_select(t, 1, 2) : ox_select(t, 0, 8);
+                    to[k] = way == 0   ? ox_slice(t, 0, 1, OX_END, 1)
+                            : way == 1 ? ox_slice(t, 1, 0, -1, 1)
+                            : way == 4 ? ox_select(t, 0, 3)
+                                       : t;
+                    from[k] = way == 0   ? ox_slice(t, 0, 0, -1, 1)
+                              : way == 1 ? ox_slice(t, 1, 1, OX_END, 1)
+                              : way == 2 ? ox_t(t)
+                              : way == 3 ? ox_flip(t, OX_DIMS(0, 1))
+                              : way == 4 ? ox_select(t, 1, 2)
+                                         : ox_select(t, 0, 8);
                 }
                 ox_tensor *want = ox_sub(to[1], from[1]);
                 ox_tensor *got = ox_sub_(to[0], from[0]);
-                CHECK_MSG(got && same_bits(got, want), "overlap %d of %s: %s", way, ox_dtype_name(dtype), ox_error_text());
+                CHECK_MSG(got && same_bits(got, want), "overlap %d of %s: %s", way, ox_dtype_name(dtype),
+                          ox_error_text());
                 ox_error_clear();
             }
     }
-    OX_SCOPE {          /* the same tensor on both sides, and as a mask over itself */
+    OX_SCOPE { /* the same tensor on both sides, and as a mask over itself */
         ox_tensor *x = ox_arange(0, 65, 1, OX_F32);
         CHECK(ox_mul_(x, x) == x && ox_item(ox_select(x, 0, 8)) == 64);
         ox_tensor *mask = ox_ones(OX_SHAPE(5), OX_BOOL);
         CHECK(ox_masked_fill_(mask, mask, 0) == mask && ox_item(ox_any(mask, OX_ALL_DIMS, false)) == 0);
-        ox_tensor *bits = ox_view_dtype(x, OX_I32);      /* other dtype, same bytes */
+        ox_tensor *bits = ox_view_dtype(x, OX_I32); /* other dtype, same bytes */
         ox_tensor *want = ox_add(x, ox_clone(bits));
         CHECK(ox_add_(x, bits) == x && same_bits(x, want));
         ox_tensor *y = ox_arange(0, 10, 1, OX_F32);
-        CHECK(ox_addcmul_(ox_slice(y, 0, 2, 7, 1), ox_slice(y, 0, 1, 6, 1), ox_slice(y, 0, 3, 8, 1), 1) != NULL);
+        CHECK(ox_addcmul_(ox_slice(y, 0, 2, 7, 1), ox_slice(y, 0, 1, 6, 1), ox_slice(y, 0, 3, 8, 1), 1) !=
+              NULL);
         for (int i = 0; i < 5; i++) CHECK(ox_item(ox_select(y, 0, 2 + i)) == 2 + i + (1 + i) * (3 + i));
     }
 }
@@ -375,12 +444,13 @@ static void check_overlap(void) {
 static void check_in_place_refusals(void) {
     OX_SCOPE {
         ox_tensor *narrow = ox_ones(OX_SHAPE(1, 4), OX_F32), *wide = ox_expand(narrow, OX_SHAPE(3, 4));
-        ox_tensor *f32 = ox_ones(OX_SHAPE(3, 4), OX_F32), *i32 = ox_ones(OX_SHAPE(3, 4), OX_I32), *b = ox_ones(OX_SHAPE(3, 4), OX_BOOL);
+        ox_tensor *f32 = ox_ones(OX_SHAPE(3, 4), OX_F32), *i32 = ox_ones(OX_SHAPE(3, 4), OX_I32),
+                  *b = ox_ones(OX_SHAPE(3, 4), OX_BOOL);
         ox_tensor *c64 = ox_ones(OX_SHAPE(3, 4), OX_C64), *half = ox_ones(OX_SHAPE(3, 4), OX_F16);
-#define REFUSES(expression, status) \
-    do { \
+#define REFUSES(expression, status)                     \
+    do {                                                \
         CHECK(!(expression) && ox_error() == (status)); \
-        ox_error_clear(); \
+        ox_error_clear();                               \
     } while (0)
         REFUSES(ox_add_(wide, f32), OX_ERR_ARG);
         REFUSES(ox_exp_(wide), OX_ERR_ARG);
@@ -412,14 +482,16 @@ static void check_in_place_refusals(void) {
         REFUSES(ox_pow(i32, ox_full(OX_SHAPE(4), -1, OX_I32)), OX_ERR_ARG);
         CHECK(ox_item(ox_sum(i32, OX_ALL_DIMS, false)) == 12);
         /* Within a category: computed in the wider dtype, rounded once to the target's. */
-        CHECK(ox_add_(half, ox_full(OX_NO_DIMS, 2048, OX_F32)) == half && half->dtype == OX_F16 && ox_item(ox_amax(half, OX_ALL_DIMS, false)) == 2048);
+        CHECK(ox_add_(half, ox_full(OX_NO_DIMS, 2048, OX_F32)) == half && half->dtype == OX_F16 &&
+              ox_item(ox_amax(half, OX_ALL_DIMS, false)) == 2048);
         CHECK(ox_add_(i32, b) == i32 && ox_item_int(ox_sum(i32, OX_ALL_DIMS, false)) == 24);
-        CHECK(ox_eq_(f32, f32) == f32 && f32->dtype == OX_F32 && ox_item(ox_sum(f32, OX_ALL_DIMS, false)) == 12);
+        CHECK(ox_eq_(f32, f32) == f32 && f32->dtype == OX_F32 &&
+              ox_item(ox_sum(f32, OX_ALL_DIMS, false)) == 12);
         CHECK(ox_add_(ox_ones(OX_SHAPE(3), OX_U8), ox_full(OX_SHAPE(3), 300, OX_I32)) != NULL);
     }
 }
 
-/* ---- special values --------------------------------------------------------------------------------------------------------------------- */
+/* ---- special values ---------------------------------------------------------------------------------- */
 
 static float golden_float(const char *bits, int at) {
     char cell[9];
@@ -440,7 +512,8 @@ static const op_case *case_named(const char *label) {
 /* Whether ours is torch's answer: the same class, the same sign of zero, numbers within both error bounds. */
 static bool answers_like(const op_case *c, ox_dtype dtype, double ours, double torch) {
     if (isnan(torch) || isnan(ours)) return isnan(torch) && isnan(ours);
-    if (torch == 0 || isinf(torch)) return ours == torch && (dtype == OX_BOOL || signbit(ours) == signbit(torch));
+    if (torch == 0 || isinf(torch))
+        return ours == torch && (dtype == OX_BOOL || signbit(ours) == signbit(torch));
     if (dtype == OX_BOOL) return ours == torch;
     if (dtype == OX_F64) return fabs(ours - torch) <= 1e-6 * fabs(torch);
     return is_close(dtype, ours, torch, c->ulps == 0 ? 0 : c->ulps + 2);
@@ -451,22 +524,28 @@ static void check_golden_unary(const golden_row *row, ox_dtype dtype) {
     double in[GOLDEN_UNARY_COUNT][2];
     CHECK_MSG(c != NULL, "no case for %s", row->op);
     if (!c) return;
-    for (int i = 0; i < GOLDEN_UNARY_COUNT; i++) store_real(dtype, (char *)in + (size_t)i * width_of(dtype), (double)golden_float(golden_unary_inputs, i));
+    for (int i = 0; i < GOLDEN_UNARY_COUNT; i++)
+        store_real(dtype, (char *)in + (size_t)i * width_of(dtype),
+                   (double)golden_float(golden_unary_inputs, i));
     ox_tensor *x = ox_from_data(in, OX_SHAPE(GOLDEN_UNARY_COUNT), dtype), *y = c->run(&x);
     CHECK_MSG(y != NULL, "%s %s: %s", row->op, ox_dtype_name(dtype), ox_error_text());
     for (int i = 0; y && i < GOLDEN_UNARY_COUNT; i++) {
-        double number = (double)golden_float(golden_unary_inputs, i), torch = (double)golden_float(row->bits, i);
+        double number = (double)golden_float(golden_unary_inputs, i),
+               torch = (double)golden_float(row->bits, i);
         double exact = load_real(dtype, element(x, i)), ours = load_real(y->dtype, element(y, i));
         const float_format *f = format_of(dtype);
-        if (exact != number && !(isnan(exact) && isnan(number))) continue;      /* not a number of this dtype */
-        if (dtype == OX_F64 && (fabs(number) > 88 || (number != 0 && fabs(number) < 1e-30))) continue;   /* f64 reaches further */
+        if (exact != number && !(isnan(exact) && isnan(number))) continue; /* not a number of this dtype */
+        if (dtype == OX_F64 && (fabs(number) > 88 || (number != 0 && fabs(number) < 1e-30)))
+            continue; /* f64 reaches further */
         if (f->mantissa < 23 && y->dtype != OX_BOOL) {
             if (!isnan(torch) && !isinf(torch) && torch != 0 && fabs(torch) < 1e-4) continue;
             torch = round_to_format(f, torch);
         }
-        bool like = f->mantissa < 23 && c->ulps > 0 && y->dtype != OX_BOOL ? is_close(dtype, ours, torch, 0) || fabs(ours - torch) <= spacing(f, torch)
-                                                                           : answers_like(c, y->dtype, ours, torch);
-        CHECK_MSG(like, "%s %s of %.9g is %.9g, torch says %.9g", row->op, ox_dtype_name(dtype), exact, ours, torch);
+        bool like = f->mantissa < 23 && c->ulps > 0 && y->dtype != OX_BOOL
+                        ? is_close(dtype, ours, torch, 0) || fabs(ours - torch) <= spacing(f, torch)
+                        : answers_like(c, y->dtype, ours, torch);
+        CHECK_MSG(like, "%s %s of %.9g is %.9g, torch says %.9g", row->op, ox_dtype_name(dtype), exact, ours,
+                  torch);
     }
 }
 
@@ -476,16 +555,21 @@ static void check_golden_binary(const golden_row *row, ox_dtype dtype) {
     double cells[COUNT];
     CHECK_MSG(c != NULL, "no case for %s", row->op);
     if (!c) return;
-    for (int i = 0; i < COUNT; i++) store_real(dtype, (char *)cells + (size_t)i * width_of(dtype), (double)golden_float(golden_binary_inputs, i));
+    for (int i = 0; i < COUNT; i++)
+        store_real(dtype, (char *)cells + (size_t)i * width_of(dtype),
+                   (double)golden_float(golden_binary_inputs, i));
     ox_tensor *line = ox_from_data(cells, OX_SHAPE(COUNT), dtype);
     ox_tensor *in[2] = {ox_unsqueeze(line, 1), line}, *y = c->run(in);
     CHECK_MSG(y != NULL, "%s %s: %s", row->op, ox_dtype_name(dtype), ox_error_text());
     for (int i = 0; y && i < COUNT * COUNT; i++) {
-        double a = (double)golden_float(golden_binary_inputs, i / COUNT), b = (double)golden_float(golden_binary_inputs, i % COUNT);
+        double a = (double)golden_float(golden_binary_inputs, i / COUNT),
+               b = (double)golden_float(golden_binary_inputs, i % COUNT);
         double torch = (double)golden_float(row->bits, i), ours = load_real(y->dtype, element(y, i));
-        bool extreme = (a != 0 && fabs(a) < 1e-30) || (b != 0 && fabs(b) < 1e-30) || (fabs(a) > 1e30 && !isinf(a)) || (fabs(b) > 1e30 && !isinf(b));
+        bool extreme = (a != 0 && fabs(a) < 1e-30) || (b != 0 && fabs(b) < 1e-30) ||
+                       (fabs(a) > 1e30 && !isinf(a)) || (fabs(b) > 1e30 && !isinf(b));
         if (dtype == OX_F64 && extreme) continue;
-        CHECK_MSG(answers_like(c, dtype, ours, torch), "%s %s of %.9g and %.9g is %.9g, torch says %.9g", row->op, ox_dtype_name(dtype), a, b, ours, torch);
+        CHECK_MSG(answers_like(c, dtype, ours, torch), "%s %s of %.9g and %.9g is %.9g, torch says %.9g",
+                  row->op, ox_dtype_name(dtype), a, b, ours, torch);
     }
 }
 
@@ -499,10 +583,13 @@ static void check_golden_integers(const golden_row *rows, int count, const int *
             bool refused = digits[0] == 'z';
             if (!refused) sscanf(digits, "%2x", (unsigned *)&want);
             OX_SCOPE {
-                ox_tensor *in[2] = {ox_full(OX_SHAPE(1), a, dtype), ox_full(OX_SHAPE(1), b, dtype)}, *y = c->run(in);
-                CHECK_MSG(refused ? !y && ox_error() == OX_ERR_ARG : y && (int)(load_int(dtype, ox_data(y)) & 255) == want,
+                ox_tensor *in[2] = {ox_full(OX_SHAPE(1), a, dtype), ox_full(OX_SHAPE(1), b, dtype)},
+                          *y = c->run(in);
+                CHECK_MSG(refused ? !y && ox_error() == OX_ERR_ARG
+                                  : y && (int)(load_int(dtype, ox_data(y)) & 255) == want,
                           "%s %s of %d and %d is %lld, torch says %d", rows[r].op, ox_dtype_name(dtype), a, b,
-                          y ? (long long)load_int(dtype, ox_data(y)) : -1, dtype == OX_I8 ? (int8_t)want : want);
+                          y ? (long long)load_int(dtype, ox_data(y)) : -1,
+                          dtype == OX_I8 ? (int8_t)want : want);
                 ox_error_clear();
             }
         }
@@ -513,10 +600,14 @@ static void check_special_values(void) {
     static const ox_dtype dtypes[] = {OX_F32, OX_F64, OX_F16, OX_BF16};
     for (size_t i = 0; i < sizeof golden_unary / sizeof *golden_unary; i++)
         for (int d = 0; d < 4; d++)
-            OX_SCOPE { check_golden_unary(&golden_unary[i], dtypes[d]); }
+            OX_SCOPE {
+                check_golden_unary(&golden_unary[i], dtypes[d]);
+            }
     for (size_t i = 0; i < sizeof golden_binary / sizeof *golden_binary; i++)
         for (int d = 0; d < 2; d++)
-            OX_SCOPE { check_golden_binary(&golden_binary[i], dtypes[d]); }
+            OX_SCOPE {
+                check_golden_binary(&golden_binary[i], dtypes[d]);
+            }
     check_golden_integers(golden_i8, (int)(sizeof golden_i8 / sizeof *golden_i8), golden_i8_inputs, OX_I8);
     check_golden_integers(golden_u8, (int)(sizeof golden_u8 / sizeof *golden_u8), golden_u8_inputs, OX_U8);
 }
@@ -527,22 +618,29 @@ static void check_wide_integers(void) {
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
         ox_dtype dtype = dtypes[d];
         int bits = 8 * (int)width_of(dtype);
-        const int64_t least = (int64_t)((uint64_t)1 << (bits - 1)), edge[] = {least, least + 1, -1, 0, 1, 2, 7, least - 1 - (bits == 64 ? 0 : 0), bits - 1, bits, -7};
+        const int64_t least = (int64_t)((uint64_t)1 << (bits - 1)),
+                      edge[] = {least,    least + 1, -1, 0, 1, 2, 7, (int64_t)((uint64_t)least - 1),
+                                bits - 1, bits,      -7};
         enum { EDGES = 11 };
         for (int n = 0; n < OP_CASE_COUNT; n++) {
             const op_case *c = &op_cases[n];
             const op_row *row = op_row_named(c->name);
             if (c->arity > 2 || !c->signed_int || !row || !(row->accepts & ACCEPT_INT)) continue;
-            bool divides = strstr(c->name, "div") || strstr(c->name, "mod") || strstr(c->name, "remainder"), power = strcmp(c->name, "pow") == 0;
+            bool divides = strstr(c->name, "div") || strstr(c->name, "mod") || strstr(c->name, "remainder"),
+                 power = strcmp(c->name, "pow") == 0;
             for (int i = 0; i < EDGES * EDGES; i++) {
                 char cells[2][8];
-                store_int(dtype, cells[0], i / EDGES == 7 ? (int64_t)((uint64_t)least - 1) : edge[i / EDGES]);
+                store_int(dtype, cells[0], edge[i / EDGES]);
                 store_int(dtype, cells[1], edge[i % EDGES]);
                 if (divides && load_int(dtype, cells[1]) == 0) continue;
-                if (power && (is_signed_int(dtype) ? load_int(dtype, cells[1]) < 0 : (uint64_t)load_int(dtype, cells[1]) > 1000)) continue;
+                if (power && (is_signed_int(dtype) ? load_int(dtype, cells[1]) < 0
+                                                   : (uint64_t)load_int(dtype, cells[1]) > 1000))
+                    continue;
                 if (c->arity == 1 && i % EDGES) continue;
                 OX_SCOPE {
-                    ox_tensor *in[2] = {ox_from_data(cells[0], OX_SHAPE(1), dtype), ox_from_data(cells[1], OX_SHAPE(1), dtype)}, *y = c->run(in);
+                    ox_tensor *in[2] = {ox_from_data(cells[0], OX_SHAPE(1), dtype),
+                                        ox_from_data(cells[1], OX_SHAPE(1), dtype)},
+                              *y = c->run(in);
                     CHECK_MSG(y != NULL, "%s %s: %s", c->label, ox_dtype_name(dtype), ox_error_text());
                     if (y) check_reference(c, y, in, "at the edges");
                 }
@@ -551,36 +649,43 @@ static void check_wide_integers(void) {
     }
 }
 
-/* ---- functions that are no row of their own ------------------------------------------------------------------------------------------------ */
+/* ---- functions that are no row of their own ---------------------------------------------------------- */
 
 static void check_numbers(void) {
     OX_SCOPE {
         const int64_t shape[2] = {5, 7};
-        ox_tensor *x = random_layout(LAYOUT_TRANSPOSED, DOMAIN_POSITIVE, 2, shape, OX_F32), *half = ox_number(0.5);
+        ox_tensor *x = random_layout(LAYOUT_TRANSPOSED, DOMAIN_POSITIVE, 2, shape, OX_F32),
+                  *half = ox_number(0.5);
         CHECK(same_bits(ox_add_number(x, 0.5), ox_add(x, half)));
         CHECK(same_bits(ox_sub_number(x, 0.5), ox_sub(x, half)));
         CHECK(same_bits(ox_mul_number(x, 0.5), ox_mul(x, half)));
         CHECK(same_bits(ox_div_number(x, 0.5), ox_div(x, half)));
         CHECK(same_bits(ox_pow_number(x, 0.5), ox_pow(x, half)));
         ox_tensor *i = ox_arange(0, 6, 1, OX_I32);
-        CHECK(ox_add_number(i, 1.5)->dtype == OX_F32 && ox_item(ox_select(ox_add_number(i, 1.5), 0, 2)) == 3.5);
+        CHECK(ox_add_number(i, 1.5)->dtype == OX_F32 &&
+              ox_item(ox_select(ox_add_number(i, 1.5), 0, 2)) == 3.5);
         CHECK(ox_add(i, ox_integer(3))->dtype == OX_I32 && ox_pow(i, ox_integer(2))->dtype == OX_I32);
         CHECK(ox_item_int(ox_select(ox_pow(i, ox_integer(3)), 0, 5)) == 125);
         ox_tensor *f16 = ox_cast(x, OX_F16), *scaled = ox_mul_number(f16, 0.1);
         CHECK(scaled->dtype == OX_F16);
         for (int64_t e = 0; e < 35; e++)
-            CHECK(is_close(OX_F16, load_real(OX_F16, element(scaled, e)), 0.1 * load_real(OX_F16, element(f16, e)), 1));
+            CHECK(is_close(OX_F16, load_real(OX_F16, element(scaled, e)),
+                           0.1 * load_real(OX_F16, element(f16, e)), 1));
         CHECK(ox_error() == OX_OK);
         ox_error_clear();
     }
     OX_SCOPE {
-        ox_tensor *x = ox_arange(0, 24, 1, OX_F32), *m = ox_gt(x, ox_number(11)), *y = ox_masked_fill(x, m, -1);
+        ox_tensor *x = ox_arange(0, 24, 1, OX_F32), *m = ox_gt(x, ox_number(11)),
+                  *y = ox_masked_fill(x, m, -1);
         for (int64_t e = 0; e < 24; e++) CHECK(load_real(OX_F32, element(y, e)) == (e > 11 ? -1 : (double)e));
-        CHECK(same_bits(ox_masked_fill(ox_view(x, OX_SHAPE(2, 12)), ox_unsqueeze(ox_from_ints((const int64_t[]){0, 1}, OX_SHAPE(2), OX_BOOL), 1), -1), ox_view(y, OX_SHAPE(2, 12))));
+        CHECK(same_bits(
+            ox_masked_fill(ox_view(x, OX_SHAPE(2, 12)), ox_unsqueeze(ox_arange(0, 2, 1, OX_BOOL), 1), -1),
+            ox_view(y, OX_SHAPE(2, 12))));
         ox_tensor *in_place = ox_clone(x);
         CHECK(ox_masked_fill_(in_place, m, -1) == in_place && same_bits(in_place, y));
         ox_tensor *infinite = ox_masked_fill(ox_cast(x, OX_F16), m, -(double)INFINITY);
-        CHECK(infinite && infinite->dtype == OX_F16 && ox_item(ox_amin(infinite, OX_ALL_DIMS, false)) == -(double)INFINITY);
+        CHECK(infinite && infinite->dtype == OX_F16 &&
+              ox_item(ox_amin(infinite, OX_ALL_DIMS, false)) == -(double)INFINITY);
         CHECK(ox_masked_fill(ox_ones(OX_SHAPE(24), OX_C64), m, 0.5) != NULL);
         ox_tensor *g = ox_glu(ox_view(x, OX_SHAPE(2, 12)), -1);
         CHECK(g && g->ndim == 2 && g->shape[1] == 6);
@@ -601,14 +706,20 @@ static void check_numbers(void) {
 static void check_bounds(void) {
     OX_SCOPE {
         const double inf = (double)INFINITY;
-        ox_tensor *x = ox_arange(-3, 4, 1, OX_F32), *i = ox_arange(-3, 4, 1, OX_I32), *wide = ox_arange(-3, 4, 1, OX_I64);
-        CHECK(ox_item(ox_amin(ox_clamp(x, -1, inf), OX_ALL_DIMS, false)) == -1 && ox_item(ox_amax(ox_clamp(x, -1, inf), OX_ALL_DIMS, false)) == 3);
-        CHECK(ox_item(ox_amin(ox_clamp(x, -inf, 1), OX_ALL_DIMS, false)) == -3 && ox_item(ox_amax(ox_clamp(x, -inf, 1), OX_ALL_DIMS, false)) == 1);
-        CHECK(ox_item_int(ox_amin(ox_clamp(i, -1, inf), OX_ALL_DIMS, false)) == -1 && ox_item_int(ox_amax(ox_clamp(i, -1, inf), OX_ALL_DIMS, false)) == 3);
-        CHECK(ox_item_int(ox_amin(ox_clamp(wide, -inf, 1), OX_ALL_DIMS, false)) == -3 && ox_item_int(ox_amax(ox_clamp(wide, -inf, 1), OX_ALL_DIMS, false)) == 1);
+        ox_tensor *x = ox_arange(-3, 4, 1, OX_F32), *i = ox_arange(-3, 4, 1, OX_I32),
+                  *wide = ox_arange(-3, 4, 1, OX_I64);
+        CHECK(ox_item(ox_amin(ox_clamp(x, -1, inf), OX_ALL_DIMS, false)) == -1 &&
+              ox_item(ox_amax(ox_clamp(x, -1, inf), OX_ALL_DIMS, false)) == 3);
+        CHECK(ox_item(ox_amin(ox_clamp(x, -inf, 1), OX_ALL_DIMS, false)) == -3 &&
+              ox_item(ox_amax(ox_clamp(x, -inf, 1), OX_ALL_DIMS, false)) == 1);
+        CHECK(ox_item_int(ox_amin(ox_clamp(i, -1, inf), OX_ALL_DIMS, false)) == -1 &&
+              ox_item_int(ox_amax(ox_clamp(i, -1, inf), OX_ALL_DIMS, false)) == 3);
+        CHECK(ox_item_int(ox_amin(ox_clamp(wide, -inf, 1), OX_ALL_DIMS, false)) == -3 &&
+              ox_item_int(ox_amax(ox_clamp(wide, -inf, 1), OX_ALL_DIMS, false)) == 1);
         ox_tensor *u = ox_arange(0, 7, 1, OX_U8);
-        CHECK(ox_item_int(ox_amax(ox_clamp(u, -2, 4), OX_ALL_DIMS, false)) == 4 && ox_item_int(ox_amin(ox_clamp(u, -2, 4), OX_ALL_DIMS, false)) == 0);
-        CHECK(ox_item(ox_amax(ox_clamp(x, 2, 1), OX_ALL_DIMS, false)) == 1);       /* torch: the upper bound wins */
+        CHECK(ox_item_int(ox_amax(ox_clamp(u, -2, 4), OX_ALL_DIMS, false)) == 4 &&
+              ox_item_int(ox_amin(ox_clamp(u, -2, 4), OX_ALL_DIMS, false)) == 0);
+        CHECK(ox_item(ox_amax(ox_clamp(x, 2, 1), OX_ALL_DIMS, false)) == 1); /* torch: the upper bound wins */
         ox_tensor *big = ox_clamp(ox_full(OX_SHAPE(2), 9e18, OX_I64), -inf, inf);
         CHECK(ox_item_int(ox_select(big, 0, 0)) == (int64_t)9e18);
         ox_tensor *nan = ox_nan_to_num(ox_full(OX_SHAPE(2), inf, OX_F16), 0, inf, -inf);
@@ -642,7 +753,8 @@ static void check_long_runs(void) {
                 result[threads] = c->run(in);
             }
             ox_set_threads(0);
-            CHECK_MSG(result[0] && same_bits(result[0], result[1]) && same_bits(result[0], result[2]), "%s: threads change the result", names[n]);
+            CHECK_MSG(result[0] && same_bits(result[0], result[1]) && same_bits(result[0], result[2]),
+                      "%s: threads change the result", names[n]);
             if (result[0]) check_reference(c, result[0], in, "long");
         }
 }
@@ -659,6 +771,7 @@ int main(void) {
     check_numbers();
     check_bounds();
     check_long_runs();
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0, "%lld tensors left", (long long)ox_stats().tensors);
+    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0,
+              "%lld tensors left", (long long)ox_stats().tensors);
     return check_done("ops");
 }

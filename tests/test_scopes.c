@@ -1,5 +1,5 @@
-/* test_scopes.c - ownership: scopes, keep, retain, release, leaks and late releases as ox_stats() counts them, leaving a
- * scope early, scopes and shared tensors on several threads.
+/* test_scopes.c - ownership: scopes, keep, retain, release, leaks and late releases as ox_stats() counts
+ * them, leaving a scope early, scopes and shared tensors on several threads.
  * OX_TSAN OX_QEMU */
 #include "check.h"
 #include "oxtorch.h"
@@ -16,17 +16,19 @@ static bool alive(int64_t tensors, int64_t storages) {
     return s.tensors == tensors && s.storages == storages;
 }
 
-static ox_tensor *ones(void) { return ox_ones(OX_SHAPE(4, 4), OX_F32); }
+static ox_tensor *ones(void) {
+    return ox_ones(OX_SHAPE(4, 4), OX_F32);
+}
 
-/* ---- who owns a result ---------------------------------------------------------------------------------------------------- */
+/* ---- who owns a result ------------------------------------------------------------------------------- */
 
 static void check_ownership(void) {
     CHECK(alive(0, 0));
-    ox_tensor *a = ones(), *view = ox_t(a);                 /* no scope: the caller's */
+    ox_tensor *a = ones(), *view = ox_t(a); /* no scope: the caller's */
     CHECK(alive(2, 1));
     ox_release(a);
     CHECK(alive(1, 1) && ox_item(ox_select(ox_select(view, 0, 0), 0, 0)) == 1);
-    CHECK(alive(3, 1));                                     /* the two selects above are the caller's too */
+    CHECK(alive(3, 1)); /* the two selects above are the caller's too */
     ox_release(view);
     CHECK(alive(2, 1));
     OX_SCOPE {
@@ -40,34 +42,38 @@ static void check_ownership(void) {
     CHECK(alive(2, 1));
 }
 
-/* The two views that check_ownership left behind cannot be reached any more: a leak that ox_stats() shows. This function
- * starts from their number. */
+/* The two views that check_ownership left behind cannot be reached any more: a leak that ox_stats() shows.
+ * This function starts from their number. */
 static void check_keep(int64_t tensors, int64_t storages) {
     ox_tensor *kept = NULL;
     OX_SCOPE {
         OX_SCOPE {
             ox_tensor *inner = ones();
-            kept = ox_keep(ox_mul(inner, inner));           /* to the scope outside */
+            kept = ox_keep(ox_mul(inner, inner)); /* to the scope outside */
             CHECK(alive(tensors + 2, storages + 2));
         }
         CHECK(alive(tensors + 1, storages + 1) && ox_item(ox_select(ox_select(kept, 0, 3), 0, 3)) == 1);
     }
     CHECK(alive(tensors, storages));
-    OX_SCOPE { kept = ox_keep(ones()); }                    /* to the caller */
+    OX_SCOPE {
+        kept = ox_keep(ones());
+    } /* to the caller */
     CHECK(alive(tensors + 1, storages + 1));
     OX_SCOPE {
-        CHECK(ox_keep(kept) == kept);                       /* belongs to no scope: nothing changes */
+        CHECK(ox_keep(kept) == kept); /* belongs to no scope: nothing changes */
         ox_tensor *mine = ones();
-        CHECK(ox_keep(ox_keep(mine)) == mine);              /* the second one has nothing to do */
+        CHECK(ox_keep(ox_keep(mine)) == mine); /* the second one has nothing to do */
         ox_release(mine);
     }
     CHECK(alive(tensors + 1, storages + 1));
     ox_release(kept);
     CHECK(alive(tensors, storages));
-    OX_SCOPE {          /* keep moves one scope at a time */
+    OX_SCOPE { /* keep moves one scope at a time */
         ox_tensor *t = NULL;
         OX_SCOPE {
-            OX_SCOPE { t = ox_keep(ones()); }
+            OX_SCOPE {
+                t = ox_keep(ones());
+            }
             CHECK(alive(tensors + 1, storages + 1));
             ox_keep(t);
         }
@@ -79,37 +85,38 @@ static void check_keep(int64_t tensors, int64_t storages) {
 static void check_references(int64_t tensors, int64_t storages) {
     ox_tensor *t = NULL, *u = NULL;
     OX_SCOPE {
-        t = ox_retain(ones());                              /* the caller's reference outlives the scope */
+        t = ox_retain(ones()); /* the caller's reference outlives the scope */
         u = ox_retain(ox_t(t));
         ox_retain(u);
     }
     CHECK(alive(tensors + 2, storages + 1));
     ox_release(t);
-    CHECK(alive(tensors + 1, storages + 1));                /* the view holds the storage */
+    CHECK(alive(tensors + 1, storages + 1)); /* the view holds the storage */
     ox_release(u);
     CHECK(alive(tensors + 1, storages + 1));
     ox_release(u);
     CHECK(alive(tensors, storages));
     OX_SCOPE {
         t = ones();
-        ox_release(t);                                      /* early: it leaves the scope */
+        ox_release(t); /* early: it leaves the scope */
         CHECK(alive(tensors, storages));
         t = ones();
         u = ones();
         ox_tensor *v = ones();
-        ox_release(u);                                      /* from the middle of the scope's list */
+        ox_release(u); /* from the middle of the scope's list */
         ox_release(v);
         CHECK(alive(tensors + 1, storages + 1) && t);
     }
     CHECK(alive(tensors, storages) && ox_stats().bad_releases == 0);
-    OX_SCOPE {          /* in-place ops return their operand: no new reference */
+    OX_SCOPE { /* in-place ops return their operand: no new reference */
         t = ones();
         CHECK(ox_add_(t, t) == t && ox_exp_(t) == t && t->references == 1);
     }
     CHECK(alive(tensors, storages));
 }
 
-/* A late release is counted, not fatal. Headers come from type-stable memory, so this is safe to do on purpose. */
+/* A late release is counted, not fatal. Headers come from type-stable memory, so this is safe to do on
+ * purpose. */
 static void check_bad_releases(int64_t tensors, int64_t storages) {
     ox_tensor *t = ones();
     int64_t before = ox_stats().bad_releases;
@@ -118,14 +125,14 @@ static void check_bad_releases(int64_t tensors, int64_t storages) {
     CHECK(ox_stats().bad_releases == before + 1 && alive(tensors, storages));
     ox_release(t);
     CHECK(ox_stats().bad_releases == before + 2 && alive(tensors, storages));
-    OX_SCOPE {          /* the library still works */
+    OX_SCOPE { /* the library still works */
         ox_tensor *a = ones(), *b = ones();
         CHECK(a != b && ox_item(ox_sum(ox_add(a, b), OX_ALL_DIMS, false)) == 32);
     }
     CHECK(alive(tensors, storages) && ox_stats().bad_releases == before + 2);
 }
 
-/* ---- ways out of a scope ----------------------------------------------------------------------------------------------------------- */
+/* ---- ways out of a scope ----------------------------------------------------------------------------- */
 
 #if defined(__GNUC__) || defined(__clang__)
 static double leave_by_return(void) {
@@ -154,7 +161,7 @@ out:
     for (int i = 0; i < 3; i++) {
         OX_SCOPE {
             ones();
-            continue;                                        /* ends the scope, like break */
+            continue; /* ends the scope, like break */
         }
         CHECK(alive(tensors, storages));
     }
@@ -170,7 +177,9 @@ far_out:
     CHECK(alive(tensors, storages));
 }
 #else
-static void check_early_exits(int64_t tensors, int64_t storages) { CHECK(alive(tensors, storages)); }
+static void check_early_exits(int64_t tensors, int64_t storages) {
+    CHECK(alive(tensors, storages));
+}
 #endif
 
 static void check_scopes_by_hand(int64_t tensors, int64_t storages) {
@@ -179,9 +188,9 @@ static void check_scopes_by_hand(int64_t tensors, int64_t storages) {
     ox_scope inner = ox_scope_begin();
     ones();
     CHECK(alive(tensors + 2, storages + 2));
-    ox_scope_end(&outer);                                    /* ends the inner one as well */
+    ox_scope_end(&outer); /* ends the inner one as well */
     CHECK(alive(tensors, storages));
-    ox_scope_end(&inner);                                    /* harmless */
+    ox_scope_end(&inner); /* harmless */
     ox_scope_end(&outer);
     ox_scope_end(NULL);
     CHECK(alive(tensors, storages));
@@ -196,7 +205,9 @@ static void check_scopes_by_hand(int64_t tensors, int64_t storages) {
     CHECK(alive(tensors + 256, storages + 256));
     for (int i = 299; i >= 0; i--) ox_scope_end(&many[i]);
     CHECK(alive(tensors, storages));
-    OX_SCOPE { CHECK(ones() != NULL && ox_error() == OX_OK); }
+    OX_SCOPE {
+        CHECK(ones() != NULL && ox_error() == OX_OK);
+    }
 }
 
 /* A steady loop takes nothing from the system. */
@@ -205,12 +216,14 @@ static void check_steady_loop(int64_t tensors, int64_t storages) {
     for (int round = 0; round < 60; round++) {
         OX_SCOPE {
             ox_tensor *a = ox_rand(OX_SHAPE(100, 30), OX_F32), *b = ox_softmax(ox_exp(ox_t(a)), 0);
-            ox_tensor *c = ox_cat(&b, 1, 0), *d = ox_sort(ox_sum(ox_mul(c, b), OX_DIMS(0), false), 0, true).values;
+            ox_tensor *c = ox_cat(&b, 1, 0),
+                      *d = ox_sort(ox_sum(ox_mul(c, b), OX_DIMS(0), false), 0, true).values;
             CHECK(d && ox_error() == OX_OK);
         }
         if (round == 9) allocs = ox_stats().system_allocs;
     }
-    CHECK_MSG(ox_stats().system_allocs == allocs, "%lld more requests", (long long)(ox_stats().system_allocs - allocs));
+    CHECK_MSG(ox_stats().system_allocs == allocs, "%lld more requests",
+              (long long)(ox_stats().system_allocs - allocs));
     CHECK(alive(tensors, storages));
     ox_error_clear();
 }
@@ -220,7 +233,8 @@ static void check_many(int64_t tensors, int64_t storages) {
     static ox_tensor *all[1000];
     OX_SCOPE {
         ox_tensor *base = ones();
-        for (int i = 0; i < 1000; i++) all[i] = i % 3 ? ox_view(base, OX_SHAPE(16)) : ox_zeros(OX_SHAPE(1), OX_U8);
+        for (int i = 0; i < 1000; i++)
+            all[i] = i % 3 ? ox_view(base, OX_SHAPE(16)) : ox_zeros(OX_SHAPE(1), OX_U8);
         CHECK(alive(tensors + 1001, storages + 1 + 334));
         for (int i = 0; i < 1000; i += 7) ox_release(all[i]);
         CHECK(alive(tensors + 1001 - 143, storages + 1 + 334 - 48));
@@ -229,7 +243,7 @@ static void check_many(int64_t tensors, int64_t storages) {
     CHECK(ox_stats().tensors_made > 1000 && ox_stats().calls > 100);
 }
 
-/* ---- threads --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------------------- */
 
 #ifdef HAVE_PTHREADS
 typedef struct worker {

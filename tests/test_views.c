@@ -1,5 +1,6 @@
-/* test_views.c - views: where each element of a view lies, on bases of every layout; refusals; lists of views.
- * Every element of a base carries its own row-major number, so a view is checked by the numbers it shows.
+/* test_views.c - views: where each element of a view lies, on bases of every layout; refusals; lists of
+ * views. Every element of a base carries its own row-major number, so a view is checked by the numbers it
+ * shows.
  * OX_TIERS OX_QEMU */
 #include "operands.h"
 
@@ -10,12 +11,15 @@ static ox_tensor *counted(layout l, int ndim, const int64_t *shape, ox_dtype dty
     return t;
 }
 
-static int64_t number_at(const ox_tensor *t, int64_t at) { return (int64_t)load_real(t->dtype, element(t, at)); }
+static int64_t number_at(const ox_tensor *t, int64_t at) {
+    return (int64_t)load_real(t->dtype, element(t, at));
+}
 
 /* The row-major number of the base element that view element `index` must show. */
 typedef int64_t (*source_of)(const int64_t *index);
 
-static void check_view(const char *what, layout l, const ox_tensor *base, const ox_tensor *view, int ndim, const int64_t *shape, source_of source) {
+static void check_view(const char *what, layout l, const ox_tensor *base, const ox_tensor *view, int ndim,
+                       const int64_t *shape, source_of source) {
     CHECK_MSG(view != NULL, "%s of a %s base: %s", what, layout_name(l), ox_error_text());
     ox_error_clear();
     if (!view) return;
@@ -29,19 +33,24 @@ static void check_view(const char *what, layout l, const ox_tensor *base, const 
             index[d] = rest % shape[d];
             rest /= shape[d];
         }
-        CHECK_MSG(number_at(view, i) == source(index), "%s of a %s base: element %lld shows %lld", what, layout_name(l), (long long)i,
-                  (long long)number_at(view, i));
+        CHECK_MSG(number_at(view, i) == source(index), "%s of a %s base: element %lld shows %lld", what,
+                  layout_name(l), (long long)i, (long long)number_at(view, i));
     }
     /* A kernel sees the same elements as plain loops do. */
     ox_tensor *copy = ox_clone((ox_tensor *)(uintptr_t)view);
-    CHECK_MSG(copy && same_bits(copy, view), "%s of a %s base: clone differs: %s", what, layout_name(l), ox_error_text());
+    CHECK_MSG(copy && same_bits(copy, view), "%s of a %s base: clone differs: %s", what, layout_name(l),
+              ox_error_text());
     ox_error_clear();
 }
 
-/* ---- a base [4,5,6] ------------------------------------------------------------------------------------------------------ */
+/* ---- a base [4,5,6] ---------------------------------------------------------------------------------- */
 
-#define AT(i, j, k) (((i) * 5 + (j)) * 6 + (k))
-#define SOURCE(name, formula) static int64_t source_##name(const int64_t *v) { (void)v; return (formula); }
+#define AT(i, j, k) (((i)*5 + (j)) * 6 + (k))
+#define SOURCE(name, formula)                        \
+    static int64_t source_##name(const int64_t *v) { \
+        (void)v;                                     \
+        return (formula);                            \
+    }
 SOURCE(same, AT(v[0], v[1], v[2]))
 SOURCE(transpose, AT(v[2], v[1], v[0]))
 SOURCE(permute, AT(v[1], v[2], v[0]))
@@ -68,9 +77,9 @@ SOURCE(expand, AT(v[1], v[2], v[3]))
 static void check_plain_views(layout l) {
     const int64_t base_shape[3] = {4, 5, 6};
     ox_tensor *x = counted(l, 3, base_shape, OX_I16);
-#define VIEW(call, source, n, ...) \
-    do { \
-        const int64_t expected[] = {__VA_ARGS__}; \
+#define VIEW(call, source, n, ...)                                   \
+    do {                                                             \
+        const int64_t expected[] = {__VA_ARGS__};                    \
         check_view(#call, l, x, call, n, expected, source_##source); \
     } while (0)
     VIEW(ox_transpose(x, 0, 2), transpose, 3, 6, 5, 4);
@@ -127,7 +136,7 @@ static void check_plain_views(layout l) {
     CHECK(ox_error() == OX_OK);
 }
 
-/* ---- reshape against plain counting: the elements in row-major order stay ----------------------------------------------------- */
+/* ---- reshape against plain counting: the elements in row-major order stay ---------------------------- */
 
 static void check_reshape(layout l) {
     const int64_t base_shape[3] = {4, 5, 6};
@@ -144,15 +153,20 @@ static void check_reshape(layout l) {
     ox_tensor *x = counted(l, 3, base_shape, OX_F32);
     for (int i = 0; i < 8; i++) {
         ox_tensor *r = ox_reshape(x, wanted[i]);
-        CHECK_MSG(r && ox_numel(r) == 120 && r->ndim == wanted[i].ndim, "reshape %d of a %s base: %s", i, layout_name(l), ox_error_text());
+        CHECK_MSG(r && ox_numel(r) == 120 && r->ndim == wanted[i].ndim, "reshape %d of a %s base: %s", i,
+                  layout_name(l), ox_error_text());
         bool same = r != NULL;
         for (int64_t e = 0; same && e < 120; e++) same = number_at(r, e) == e;
         CHECK_MSG(same, "reshape %d of a %s base", i, layout_name(l));
-        ox_tensor *v = ox_view(x, wanted[i]);       /* a view, or refused; never a copy */
-        CHECK_MSG(v ? v->storage == x->storage : ox_error() == OX_ERR_SHAPE && r->storage != x->storage, "view %d of a %s base", i, layout_name(l));
+        ox_tensor *v = ox_view(x, wanted[i]); /* a view, or refused; never a copy */
+        CHECK_MSG(v ? v->storage == x->storage : ox_error() == OX_ERR_SHAPE && r->storage != x->storage,
+                  "view %d of a %s base", i, layout_name(l));
         ox_error_clear();
         for (int64_t e = 0; v && e < 120; e++)
-            if (number_at(v, e) != e) { CHECK_MSG(false, "view %d of a %s base", i, layout_name(l)); break; }
+            if (number_at(v, e) != e) {
+                CHECK_MSG(false, "view %d of a %s base", i, layout_name(l));
+                break;
+            }
     }
     for (int first = 0; first < 3; first++)
         for (int last = first; last < 3; last++) {
@@ -164,9 +178,9 @@ static void check_reshape(layout l) {
     ox_error_clear();
 }
 
-/* ---- views of views at random: the library's strides against element numbers kept by hand --------------------------------------- */
+/* ---- views of views at random: the library's strides against element numbers kept by hand ------------ */
 
-typedef struct picture {        /* a tensor as its shape and the numbers it must show */
+typedef struct picture { /* a tensor as its shape and the numbers it must show */
     int ndim;
     int64_t shape[OX_MAX_DIMS];
     int64_t count, number[4096];
@@ -193,7 +207,8 @@ static void slice_picture(picture *p, int dim, int64_t start, int64_t length, in
     for (int64_t o = 0; o < outer; o++)
         for (int64_t i = 0; i < length; i++)
             for (int64_t n = 0; n < inner; n++)
-                p->number[(o * length + i) * inner + n] = from.number[(o * from.shape[dim] + start + i * step) * inner + n];
+                p->number[(o * length + i) * inner + n] =
+                    from.number[(o * from.shape[dim] + start + i * step) * inner + n];
 }
 
 static void transpose_picture(picture *p, int a, int b) {
@@ -231,7 +246,8 @@ static void check_random_views(void) {
                     transpose_picture(&p, dim, other);
                     break;
                 case 1: {
-                    int64_t start = (int64_t)(test_random() % (uint64_t)(size + 1)), by = 1 + (int64_t)(test_random() % 3);
+                    int64_t start = (int64_t)(test_random() % (uint64_t)(size + 1)),
+                            by = 1 + (int64_t)(test_random() % 3);
                     x = ox_slice(x, dim, start, OX_END, by);
                     slice_picture(&p, dim, start, (size - start + by - 1) / by, by);
                     break;
@@ -246,7 +262,7 @@ static void check_random_views(void) {
                     slice_picture(&p, dim, size - 1, (size + by - 1) / by, -by);
                     break;
                 }
-                default: {          /* [.., s, ..] -> [.., 1, s, ..] -> back: strides of size-1 dims must not matter */
+                default: { /* [.., s, ..] -> [.., 1, s, ..] -> back: strides of size-1 dims must not matter */
                     x = ox_squeeze(ox_unsqueeze(x, dim), dim);
                     break;
                 }
@@ -257,26 +273,30 @@ static void check_random_views(void) {
             for (int64_t i = 0; same && i < p.count; i++) same = number_at(x, i) == p.number[i];
             CHECK_MSG(same, "round %d: %s", round, ox_error_text());
             ox_tensor *flat = x ? ox_reshape(x, OX_SHAPE(-1)) : NULL;
-            if (p.count == 0) { ox_error_clear(); continue; }
+            if (p.count == 0) {
+                ox_error_clear();
+                continue;
+            }
             same = flat && ox_numel(flat) == p.count;
             for (int64_t i = 0; same && i < p.count; i++) same = number_at(flat, i) == p.number[i];
             CHECK_MSG(same, "round %d, flattened: %s", round, ox_error_text());
         }
 }
 
-/* ---- lists --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------- */
 
 static void check_lists(layout l) {
     const int64_t base_shape[2] = {7, 6};
     ox_tensor *x = counted(l, 2, base_shape, OX_I32), *out[8];
     CHECK(ox_split(x, 3, 0, out, 8) == 3);
-    CHECK(out[0]->shape[0] == 3 && out[2]->shape[0] == 1 && number_at(out[1], 0) == 18 && number_at(out[2], 5) == 41);
+    CHECK(out[0]->shape[0] == 3 && out[2]->shape[0] == 1 && number_at(out[1], 0) == 18 &&
+          number_at(out[2], 5) == 41);
     CHECK(ox_split(x, 7, 0, out, 8) == 1 && out[0]->shape[0] == 7);
     CHECK(ox_split(x, 100, -1, out, 8) == 1 && out[0]->shape[1] == 6);
-    CHECK(ox_split(x, 4, -1, out, 1) == 2 && out[0]->shape[1] == 4);          /* room for one: the count says two */
+    CHECK(ox_split(x, 4, -1, out, 1) == 2 && out[0]->shape[1] == 4); /* room for one: the count says two */
     CHECK(ox_split(x, 1, 0, NULL, 0) == 7);
     CHECK(ox_chunk(x, 3, 0, out, 8) == 3 && out[0]->shape[0] == 3 && out[2]->shape[0] == 1);
-    CHECK(ox_chunk(x, 4, 1, out, 8) == 3 && out[0]->shape[1] == 2);           /* torch: chunks of ceil(6/4) */
+    CHECK(ox_chunk(x, 4, 1, out, 8) == 3 && out[0]->shape[1] == 2); /* torch: chunks of ceil(6/4) */
     CHECK(ox_chunk(x, 100, 0, out, 8) == 7);
     CHECK(ox_unbind(x, 0, out, 8) == 7 && out[0]->ndim == 1 && number_at(out[6], 5) == 41);
     CHECK(ox_unbind(x, -1, out, 8) == 6 && out[5]->shape[0] == 7 && number_at(out[5], 1) == 11);
@@ -285,11 +305,11 @@ static void check_lists(layout l) {
     CHECK(ox_split(empty, 0, 0, out, 8) == 1);
     CHECK(ox_unbind(empty, 0, out, 8) == 0);
     CHECK(ox_error() == OX_OK);
-#define REFUSES(expression, status) \
-    do { \
-        CHECK(expression); \
+#define REFUSES(expression, status)                               \
+    do {                                                          \
+        CHECK(expression);                                        \
         CHECK_MSG(ox_error() == (status), "%s", ox_error_text()); \
-        ox_error_clear(); \
+        ox_error_clear();                                         \
     } while (0)
     REFUSES(ox_split(x, 0, 0, out, 8) == -1, OX_ERR_ARG);
     REFUSES(ox_split(x, -1, 0, out, 8) == -1, OX_ERR_ARG);
@@ -300,7 +320,7 @@ static void check_lists(layout l) {
     REFUSES(ox_split(NULL, 1, 0, out, 8) == -1, OX_ERR_ARG);
 }
 
-/* ---- what is refused --------------------------------------------------------------------------------------------------------------------- */
+/* ---- what is refused --------------------------------------------------------------------------------- */
 
 static void check_refusals(void) {
     ox_tensor *x = ox_zeros(OX_SHAPE(4, 5, 6), OX_F32), *zero = ox_zeros(OX_NO_DIMS, OX_F32);
@@ -319,7 +339,7 @@ static void check_refusals(void) {
     REFUSES(!ox_view(x, OX_SHAPE(0, -1)), OX_ERR_SHAPE);
     REFUSES(!ox_view(x, OX_SHAPE(INT64_C(1) << 62, 8)), OX_ERR_SHAPE);
     REFUSES(!ox_reshape(x, OX_SHAPE(11, 11)), OX_ERR_SHAPE);
-    REFUSES(!ox_view(x, OX_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 120)), OX_ERR_SHAPE);      /* nine dims */
+    REFUSES(!ox_view(x, OX_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 120)), OX_ERR_SHAPE); /* nine dims */
     REFUSES(!ox_view(ox_transpose(x, 0, 2), OX_SHAPE(120)), OX_ERR_SHAPE);
     REFUSES(!ox_flatten(x, 2, 1), OX_ERR_DIM);
     REFUSES(!ox_flatten(x, 0, 3), OX_ERR_DIM);
@@ -376,7 +396,7 @@ static void check_refusals(void) {
     REFUSES(!ox_view_dtype(x, OX_DTYPE_NONE), OX_ERR_DTYPE);
 }
 
-/* ---- 0-dim, complex, other dtypes, block types, writing through views ------------------------------------------------------------------------ */
+/* ---- 0-dim, complex, other dtypes, block types, writing through views -------------------------------- */
 
 static void check_zero_dim(void) {
     ox_tensor *zero = ox_full(OX_NO_DIMS, 7, OX_I32);
@@ -388,15 +408,19 @@ static void check_zero_dim(void) {
     CHECK(ox_squeeze(zero, 0)->ndim == 0 && ox_squeeze(zero, -1)->ndim == 0);
     CHECK(ox_unsqueeze(zero, 0)->ndim == 1 && ox_unsqueeze(zero, -1)->ndim == 1);
     CHECK(ox_permute(zero, OX_NO_DIMS)->ndim == 0);
-    CHECK(ox_expand(zero, OX_SHAPE(2, 3))->shape[1] == 3 && ox_item(ox_select(ox_select(ox_expand(zero, OX_SHAPE(2, 3)), 0, 1), 0, 2)) == 7);
+    CHECK(ox_expand(zero, OX_SHAPE(2, 3))->shape[1] == 3 &&
+          ox_item(ox_select(ox_select(ox_expand(zero, OX_SHAPE(2, 3)), 0, 1), 0, 2)) == 7);
     CHECK(ox_unfold(zero, 0, 1, 1)->ndim == 1);
     CHECK(ox_transpose(zero, 0, -1)->ndim == 0);
     ox_tensor *line = ox_arange(0, 5, 1, OX_I32);
-    CHECK(ox_t(line)->ndim == 1 && ox_select(line, 0, -1)->ndim == 0 && ox_item_int(ox_select(line, 0, -1)) == 4);
+    CHECK(ox_t(line)->ndim == 1 && ox_select(line, 0, -1)->ndim == 0 &&
+          ox_item_int(ox_select(line, 0, -1)) == 4);
     CHECK(ox_squeeze(ox_narrow(line, 0, 2, 1), 0)->ndim == 0);
     ox_tensor *none = ox_zeros(OX_SHAPE(3, 0, 4), OX_F32);
-    CHECK(ox_view(none, OX_SHAPE(0))->ndim == 1 && ox_view(none, OX_SHAPE(5, 0))->shape[0] == 5 && ox_transpose(none, 0, 1)->shape[0] == 0);
-    CHECK(ox_flip(none, OX_DIMS(0, 1, 2))->shape[1] == 0 && ox_reshape(ox_transpose(none, 0, 2), OX_SHAPE(0, 9))->shape[1] == 9);
+    CHECK(ox_view(none, OX_SHAPE(0))->ndim == 1 && ox_view(none, OX_SHAPE(5, 0))->shape[0] == 5 &&
+          ox_transpose(none, 0, 1)->shape[0] == 0);
+    CHECK(ox_flip(none, OX_DIMS(0, 1, 2))->shape[1] == 0 &&
+          ox_reshape(ox_transpose(none, 0, 2), OX_SHAPE(0, 9))->shape[1] == 9);
     CHECK(ox_expand(ox_zeros(OX_SHAPE(1, 3), OX_F32), OX_SHAPE(0, 3))->shape[0] == 0);
     CHECK(ox_unflatten(none, 1, OX_SHAPE(0, 7))->shape[2] == 7);
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
@@ -408,19 +432,25 @@ static void check_complex_and_bits(void) {
     ox_tensor *real = ox_from_floats(pairs, OX_SHAPE(3, 2, 2), OX_F32), *c = ox_view_as_complex(real);
     CHECK(c && c->dtype == OX_C64 && c->ndim == 2 && c->shape[0] == 3 && c->storage == real->storage);
     ox_tensor *turned = ox_view_as_real(ox_t(c));
-    CHECK(turned && turned->ndim == 3 && turned->shape[0] == 2 && turned->shape[1] == 3 && turned->shape[2] == 2);
-    for (int i = 0; turned && i < 12; i++) CHECK(load_real(OX_F32, element(turned, i)) == (double)pairs[i % 6 / 2 * 4 + i / 6 * 2 + i % 2]);
+    CHECK(turned && turned->ndim == 3 && turned->shape[0] == 2 && turned->shape[1] == 3 &&
+          turned->shape[2] == 2);
+    for (int i = 0; turned && i < 12; i++)
+        CHECK(load_real(OX_F32, element(turned, i)) == (double)pairs[i % 6 / 2 * 4 + i / 6 * 2 + i % 2]);
     ox_tensor *second = ox_view_as_complex(ox_narrow(real, 0, 1, 2));
-    CHECK(second && load_real(OX_C64, element(second, 0)) == 4 && load_imaginary(OX_C64, element(second, 3)) == 11);
+    CHECK(second && load_real(OX_C64, element(second, 0)) == 4 &&
+          load_imaginary(OX_C64, element(second, 3)) == 11);
     ox_tensor *bits = ox_view_dtype(ox_t(ox_select(real, 2, 0)), OX_I32);
-    CHECK(bits && bits->dtype == OX_I32 && load_int(OX_I32, element(bits, 1)) == 0x40800000);     /* 4.0f */
-    CHECK(ox_view_dtype(c, OX_F64) != NULL && ox_view_dtype(ox_zeros(OX_SHAPE(3), OX_BOOL), OX_F8_E4M3) != NULL);
+    CHECK(bits && bits->dtype == OX_I32 && load_int(OX_I32, element(bits, 1)) == 0x40800000); /* 4.0f */
+    CHECK(ox_view_dtype(c, OX_F64) != NULL &&
+          ox_view_dtype(ox_zeros(OX_SHAPE(3), OX_BOOL), OX_F8_E4M3) != NULL);
     CHECK(ox_view_dtype(ox_zeros(OX_SHAPE(3), OX_U16), OX_BF16)->dtype == OX_BF16);
     const int64_t shape[2] = {6, 7};
-    ox_tensor *x = counted(LAYOUT_PLAIN, 2, shape, OX_I32), *s = ox_as_strided(x, OX_SHAPE(3, 2, 2), OX_SHAPE(7, 0, -2), 9);
+    ox_tensor *x = counted(LAYOUT_PLAIN, 2, shape, OX_I32),
+              *s = ox_as_strided(x, OX_SHAPE(3, 2, 2), OX_SHAPE(7, 0, -2), 9);
     for (int i = 0; s && i < 12; i++) CHECK(number_at(s, i) == 9 + i / 4 * 7 - i % 2 * 2);
     CHECK(ox_as_strided(x, OX_SHAPE(0, 5), OX_SHAPE(1000, 1000), 0) != NULL);
-    CHECK(ox_as_strided(x, OX_SHAPE(42), OX_SHAPE(1), 0) != NULL && ox_as_strided(x, OX_NO_DIMS, OX_NO_DIMS, 41) != NULL);
+    CHECK(ox_as_strided(x, OX_SHAPE(42), OX_SHAPE(1), 0) != NULL &&
+          ox_as_strided(x, OX_NO_DIMS, OX_NO_DIMS, 41) != NULL);
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_error_clear();
 }
@@ -428,12 +458,14 @@ static void check_complex_and_bits(void) {
 static void check_blocks(void) {
     ox_tensor *q = ox_empty(OX_SHAPE(2, 3, 64), OX_Q4_0);
     CHECK(q && ox_nbytes(q) == 2 * 3 * 2 * 18);
-    for (size_t i = 0; q && i < ox_nbytes(q); i++) ((unsigned char *)ox_data(q))[i] = (unsigned char)(i * 7 + 1);
+    for (size_t i = 0; q && i < ox_nbytes(q); i++)
+        ((unsigned char *)ox_data(q))[i] = (unsigned char)(i * 7 + 1);
     const unsigned char *bytes = (const unsigned char *)ox_data(q);
     CHECK(ox_data(ox_select(q, 0, 1)) == (void *)(bytes + 108));
     CHECK(ox_data(ox_narrow(q, 1, 2, 1)) == (void *)(bytes + 72));
     CHECK(ox_data(ox_narrow(q, 2, 32, 32)) == (void *)(bytes + 18));
-    CHECK(ox_transpose(q, 0, 1) && ox_transpose(q, 1, 2) && ox_flip(q, OX_DIMS(0)) && ox_view(q, OX_SHAPE(6, 64)) && ox_expand(ox_narrow(q, 0, 0, 1), OX_SHAPE(5, 3, 64)));
+    CHECK(ox_transpose(q, 0, 1) && ox_transpose(q, 1, 2) && ox_flip(q, OX_DIMS(0)) &&
+          ox_view(q, OX_SHAPE(6, 64)) && ox_expand(ox_narrow(q, 0, 0, 1), OX_SHAPE(5, 3, 64)));
     CHECK(ox_view(q, OX_SHAPE(12, 32)) && ox_select(q, 1, 2) && ox_unsqueeze(q, 0));
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_error_clear();
@@ -455,29 +487,49 @@ static void check_writes(void) {
     for (int way = 0; way < 6; way++)
         OX_SCOPE {
             ox_tensor *x = counted(LAYOUT_PLAIN, 2, shape, OX_F32);
-            ox_tensor *v = way == 0 ? ox_t(x) : way == 1 ? ox_slice(x, 1, 1, OX_END, 2) : way == 2 ? ox_diagonal(x, 1, 0, 1) : way == 3 ? ox_select(x, 0, 2)
-                         : way == 4 ? ox_flip(ox_narrow(x, 0, 1, 3), OX_DIMS(1)) : ox_as_strided(x, OX_SHAPE(4), OX_SHAPE(7), 2);
+            ox_tensor *v = way == 0   ? ox_t(x)
+                           : way == 1 ? ox_slice(x, 1, 1, OX_END, 2)
+                           : way == 2 ? ox_diagonal(x, 1, 0, 1)
+                           : way == 3 ? ox_select(x, 0, 2)
+                           : way == 4 ? ox_flip(ox_narrow(x, 0, 1, 3), OX_DIMS(1))
+                                      : ox_as_strided(x, OX_SHAPE(4), OX_SHAPE(7), 2);
             static bool inside[30];
             memset(inside, 0, sizeof inside);
             for (int64_t i = 0; i < ox_numel(v); i++) inside[number_at(v, i)] = true;
             CHECK_MSG(ox_fill_(v, 100) == v, "%s", ox_error_text());
-            for (int64_t i = 0; i < 30; i++) CHECK_MSG(number_at(x, i) == (inside[i] ? 100 : i), "way %d element %lld", way, (long long)i);
+            for (int64_t i = 0; i < 30; i++)
+                CHECK_MSG(number_at(x, i) == (inside[i] ? 100 : i), "way %d element %lld", way, (long long)i);
         }
 }
 
 int main(void) {
     for (int l = 0; l < LAYOUT_COUNT; l++) {
         if (l == LAYOUT_EXPANDED_FIRST || l == LAYOUT_EXPANDED_LAST) continue;
-        OX_SCOPE { check_plain_views((layout)l); }
-        OX_SCOPE { check_reshape((layout)l); }
-        OX_SCOPE { check_lists((layout)l); }
+        OX_SCOPE {
+            check_plain_views((layout)l);
+        }
+        OX_SCOPE {
+            check_reshape((layout)l);
+        }
+        OX_SCOPE {
+            check_lists((layout)l);
+        }
     }
     check_random_views();
-    OX_SCOPE { check_refusals(); }
-    OX_SCOPE { check_zero_dim(); }
-    OX_SCOPE { check_complex_and_bits(); }
-    OX_SCOPE { check_blocks(); }
+    OX_SCOPE {
+        check_refusals();
+    }
+    OX_SCOPE {
+        check_zero_dim();
+    }
+    OX_SCOPE {
+        check_complex_and_bits();
+    }
+    OX_SCOPE {
+        check_blocks();
+    }
     check_writes();
-    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0, "%lld tensors left", (long long)ox_stats().tensors);
+    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0,
+              "%lld tensors left", (long long)ox_stats().tensors);
     return check_done("views");
 }

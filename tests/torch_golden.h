@@ -3,7 +3,8 @@
 #ifndef TORCH_GOLDEN_H
 #define TORCH_GOLDEN_H
 
-/* Letters of dtypes in the order of enum ox_dtype from OX_BOOL on; - = torch refuses or the dtype is not one of these. */
+/* Letters of dtypes in the order of enum ox_dtype from OX_BOOL on; - = torch refuses or the dtype is not
+ * one of these. */
 #define GOLDEN_DTYPES "bBhCiDjElegfdcpq"
 
 /* torch.promote_types(row, column) */
@@ -77,9 +78,9 @@ typedef struct golden_row {
     const char *op, *bits;
 } golden_row;
 
-/* Results for those inputs, computed in f64 and rounded to f32 (the vectorised f32 paths of torch are less exact);
- * parameters: clamp(-1.5, 2.25), nan_to_num(0.5, 7, -9), leaky_relu(0.125), elu(1.25),
- * celu(1.25), softplus(1.5, 20), hardtanh(-1, 2), threshold(1, 2.5). Results of bool are 0 or 1. */
+/* Results for those inputs, computed in f64 and rounded to f32 (the vectorised f32 paths of torch are less
+ * exact); parameters: clamp(-1.5, 2.25), nan_to_num(0.5, 7, -9), leaky_relu(0.125), elu(1.25), celu(1.25),
+ * softplus(1.5, 20), hardtanh(-1, 2), threshold(1, 2.5). Results of bool are 0 or 1. */
 static const golden_row golden_unary[] = {
     {"abs",
      "7fc000007f8000007f80000000000000000000003f8000003f8000003f0000003f0000003fc000004020000040200000"
@@ -501,8 +502,8 @@ static const golden_row golden_binary[] = {
      "7f7fffff7f7fffffff7fffff7f7fffffff7fffff7f7fffffff7fffff7f7fffffff7fffff7f7fffff7f7fffff7f7fffff"},
 };
 
-/* Results for all pairs of the inputs below, two hexadecimal digits each; zz where torch refuses or the operand
- * is one that OxTorch refuses by its own word (a divisor of 0, a negative power). */
+/* Results for all pairs of the inputs below, two hexadecimal digits each; zz where torch refuses or the
+ * operand is one that OxTorch refuses by its own word (a divisor of 0, a negative power). */
 #define GOLDEN_INT_COUNT 10
 static const int golden_i8_inputs[] = {-128, -7, -3, -1, 0, 1, 2, 5, 9, 127};
 static const int golden_u8_inputs[] = {0, 1, 2, 3, 7, 8, 100, 128, 200, 255};
