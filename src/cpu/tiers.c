@@ -33,8 +33,17 @@
 #include "cpu/kernels/map_rows.h"
 #include "cpu/simd/begin.inc"
 
+/* Where a vector tier stands behind it, the c tier is there to be compared with: gcc need not spend its time on it. */
+#if defined(OXI_LIGHT_OPTIMIZATION) && (defined(OXI_BUILD_SSE2) || defined(OXI_BUILD_NEON))
+#define OXI_LIGHT_C_TIER 1
+#pragma GCC push_options
+#pragma GCC optimize("O1")
+#endif
 #include "cpu/simd/c.h"
 #include "cpu/kernels/stamp.inc"
+#ifdef OXI_LIGHT_C_TIER
+#pragma GCC pop_options
+#endif
 
 #ifdef OXI_BUILD_SSE2
 #include "cpu/simd/sse2.h"
