@@ -285,7 +285,7 @@ static void oxi_attention_panel(const oxi_attention *job, const oxi_attention_ti
     if (first >= end) return;
     for (int64_t i = first / mr * mr; i < end; i += mr)
         kernels->gemm_f32.run(job->depth, tile->k + i * job->depth, tile->q + panel * nr * job->depth,
-                              tile->scores + i * nr, nr, false);
+                              tile->scores + i * nr, nr, false, tile->k + i * job->depth);
     float *scores = tile->scores + first * nr, *out = tile->out + panel * nr * job->value_lines;
     oxi_attention_cap(job, (end - first) * nr, scores);
     if (oxi_attention_is_masked(job, row, rows, key + first, key + end))
@@ -299,7 +299,7 @@ static void oxi_attention_panel(const oxi_attention *job, const oxi_attention_ti
     if (moved) kernels->attention_rescale(job->value_lines, tile->rescale, out);
     for (int64_t i = 0; i < job->value_lines; i += mr)
         kernels->gemm_f32.run(end - first, tile->v + i * job->tile_keys + first * mr, scores, out + i * nr,
-                              nr, true);
+                              nr, true, scores);
 }
 
 /* Task: a tile of rows against a chunk of keys. */

@@ -13,6 +13,14 @@ enum {
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
 };
 
+static int64_t oxi_round_up(int64_t x, int64_t unit) {
+    return (x + unit - 1) / unit * unit;
+}
+
+static int64_t oxi_least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
 /* What a product computes in. Packed elements: float, double, or two int16_t that are neighbours along k. */
 typedef struct oxi_gemm_type {
     oxi_lane lane;
@@ -245,14 +253,15 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
 
 /* One micro-tile that the panels overhang: computed beside, the part that exists is copied. */
 static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c,
-                          int64_t ld, int64_t rows, int64_t columns, bool accumulate, char *edge) {
+                          int64_t ld, int64_t rows, int64_t columns, bool accumulate, char *edge,
+                          const char *next) {
     int nr = p->type.kernel->nr;
     size_t element = (size_t)p->type.element;
     if (accumulate)
         for (int64_t i = 0; i < rows; i++)
             memcpy(edge + (size_t)i * (size_t)nr * element, c + (size_t)(i * ld) * element,
                    (size_t)columns * element);
-    p->type.kernel->run(depth, a, b, edge, nr, accumulate);
+    p->type.kernel->run(depth, a, b, edge, nr, accumulate, next);
     for (int64_t i = 0; i < rows; i++)
         memcpy(c + (size_t)(i * ld) * element, edge + (size_t)i * (size_t)nr * element,
                (size_t)columns * element);
@@ -263,15 +272,19 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, int64_t depth, const char *a
                             int64_t ld, int64_t rows, int64_t columns, bool accumulate, char *edge) {
     const oxi_gemm_kernel *kernel = p->type.kernel;
     int64_t mr = kernel->mr, nr = kernel->nr, element = p->type.element;
+    int64_t calls = (nr * element + 63) / 64;        /* that fetch the next panel of b, 64 bytes a step */
     for (int64_t j = 0; j < columns; j += nr, b += depth * nr * element) {
         const char *a_panel = a;
-        for (int64_t i = 0; i < rows; i += mr, a_panel += depth * mr * element) {
+        for (int64_t i = 0, call = 0; i < rows; i += mr, call++) {
+            const char *a_next = a_panel + depth * mr * element, *b_next = b + depth * (nr * element + 64 * call);
+            const char *next = j > 0 && call < calls ? b_next : a_next;
             char *to = c + (i * ld + j) * element;
             if (i + mr <= rows && j + nr <= columns)
-                kernel->run(depth, a_panel, b, to, ld, accumulate);
+                kernel->run(depth, a_panel, b, to, ld, accumulate, next);
             else
-                oxi_gemm_edge(p, depth, a_panel, b, to, ld, rows - i < mr ? rows - i : mr,
-                              columns - j < nr ? columns - j : nr, accumulate, edge);
+                oxi_gemm_edge(p, depth, a_panel, b, to, ld, oxi_least(rows - i, mr), oxi_least(columns - j, nr),
+                              accumulate, edge, next);
+            a_panel = a_next;
         }
     }
 }
@@ -323,14 +336,6 @@ static int64_t oxi_cache_bytes(void) {
 #else
     return 512 << 10;
 #endif
-}
-
-static int64_t oxi_round_up(int64_t x, int64_t unit) {
-    return (x + unit - 1) / unit * unit;
-}
-
-static int64_t oxi_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
 }
 
 /* Sides of tiles: a chunk of A's and B's lines takes a quarter of the cache each; smaller when there are many lanes. */

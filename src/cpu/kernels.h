@@ -25,10 +25,11 @@ typedef void (*oxi_map_kernel)(int64_t n, const void *const *in, void *out, cons
 typedef void (*oxi_load_kernel)(int64_t n, const void *source, int64_t stride, void *lane);
 typedef void (*oxi_store_kernel)(int64_t n, const void *lane, void *destination, int64_t stride);
 
-/* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. */
+/* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile 64 k bytes
+ * from `next` on are fetched into the second cache: what the next call reads first, or anything that is there. */
 typedef struct oxi_gemm_kernel {
     int mr, nr;
-    void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate);
+    void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, const void *next);
 } oxi_gemm_kernel;
 
 /* Packs lines of 4-byte elements into panels of `width` lines: panel p at panels + p * panel_stride,
