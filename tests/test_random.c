@@ -151,6 +151,18 @@ static void test_statistics(void) {
 }
 
 static void test_randperm(void) {
+    OX_SCOPE { /* Fisher-Yates from the end */
+        int64_t order[1301];
+        ox_manual_seed(seed);
+        ox_tensor *p = ox_randperm(1301, OX_I32);
+        for (int64_t i = 0; i < 1301; i++) order[i] = i;
+        for (int64_t i = 1300; i > 0; i--) {
+            int64_t j = (int64_t)((double_word(seed, 1, i) >> 32) * (uint64_t)(i + 1) >> 32), swap = order[i];
+            order[i] = order[j]; /* the upper half of the double word is enough, except once in millions */
+            order[j] = swap;
+        }
+        for (int64_t i = 0; i < 1301; i++) CHECK(load_int(OX_I32, element(p, i)) == order[i]);
+    }
     OX_SCOPE {
         int64_t at_zero[8] = {0}, seen[1000] = {0};
         ox_tensor *p = ox_randperm(1000, OX_I64);

@@ -317,11 +317,19 @@ static ox_status oxi_fill_randperm(const oxi_call *call) {
     int64_t *order = (int64_t *)oxi_alloc(bytes);
     if (!order) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < n; i++) order[i] = i;
-    for (int64_t i = n - 1; i > 0; i--) {
-        int64_t j = (int64_t)oxi_multiply_high(oxi_random_double_word_at(&call->attr, i), (uint64_t)i + 1),
-                swap = order[i];
-        order[i] = order[j];
-        order[j] = swap;
+    for (int64_t first = (n - 1) / OXI_FILL_PIECE * OXI_FILL_PIECE; first >= 0; first -= OXI_FILL_PIECE) {
+        uint64_t words[OXI_FILL_PIECE];
+        int64_t count = oxi_min_i64(n - first, OXI_FILL_PIECE);
+        oxi_random_double_words(&call->attr, first, count, words);
+        for (int64_t i = 0; i < count; i++) {
+            words[i] = oxi_multiply_high(words[i], (uint64_t)(first + i) + 1);
+            OXI_PREFETCH_WRITE(order + words[i]);
+        }
+        for (int64_t i = count - 1; i >= 0; i--) {
+            int64_t swap = order[first + i];
+            order[first + i] = order[words[i]];
+            order[words[i]] = swap;
+        }
     }
     oxi_store_range(out, 0, n, OXI_LANE_I64, order);
     oxi_free(order, bytes);

@@ -322,7 +322,8 @@ static void oxi_scatter_task(void *arg, int64_t index, int lane) {
         oxi_scatter_piece(job, &w, &c);
 }
 
-/* The largest dim but `dim`, in parts of at least OXI_INDEX_GRAIN elements and, side by side, 256 bytes. */
+/* The largest dim but `dim`, in parts of at least OXI_INDEX_GRAIN elements; side by side they are 1 KiB wide, or
+ * less if that would make fewer than four. */
 static void oxi_scatter_split(oxi_index_job *job, int dim) {
     const oxi_walk *w = &job->walk;
     int64_t total = 1, most;
@@ -332,7 +333,10 @@ static void oxi_scatter_split(oxi_index_job *job, int dim) {
         if (d != dim && w->shape[d] > w->shape[job->split]) job->split = d;
     }
     most = job->split == dim ? 1 : w->shape[job->split];
-    if (llabs(w->stride[0][job->split]) * w->bytes[0] < 64) most = most * w->bytes[0] / 256;
+    if (llabs(w->stride[0][job->split]) * w->bytes[0] < 64) {
+        int64_t width = most * w->bytes[0];
+        most = width >= 4096 ? width / 1024 : oxi_min_i64(width / 128, 4);
+    }
     job->parts = oxi_min_i64(total / OXI_INDEX_GRAIN, most);
     if (job->parts < 1) job->parts = 1;
 }
