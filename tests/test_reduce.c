@@ -2,7 +2,7 @@
  * values, numbers of threads. OX_TIERS OX_TSAN OX_QEMU */
 #include "operands.h"
 
-/* ---- the ops and their plain references ------------------------------------------------------------------ */
+/* ---- the ops and their plain references ---------------------------------------------------------------- */
 
 typedef enum reduction {
     SUM,
@@ -107,56 +107,56 @@ static int64_t count_nonzero(const line *l) {
 }
 
 static double real_variance(const line *l, double correction) {
-    long double mean = 0, sum = 0;
+    double mean = 0, sum = 0;
     for (int64_t i = 0; i < l->n; i++) mean += l->real[i];
-    mean /= (long double)l->n;
+    mean /= (double)l->n;
     for (int64_t i = 0; i < l->n; i++) sum += (l->real[i] - mean) * (l->real[i] - mean);
-    return (double)(sum / ((double)l->n > correction ? (double)l->n - correction : 0));
+    return sum / ((double)l->n > correction ? (double)l->n - correction : 0);
 }
 
 static double real_logsumexp(const line *l) {
-    long double sum = 0;
+    double sum = 0;
     double most = -(double)INFINITY;
     for (int64_t i = 0; i < l->n; i++) most = l->real[i] > most ? l->real[i] : most;
     if (isinf(most)) return most;
     for (int64_t i = 0; i < l->n; i++) sum += exp(l->real[i] - most);
-    return (double)(most + logl(sum));
+    return most + log(sum);
 }
 
 /* The result in double, and in *around the size of what was added up. */
 static double real_result(reduction op, const line *l, double correction, double *around) {
-    long double sum = 0, size = 0, product = 1, powers[4] = {0, 0, 0, 0};
+    double sum = 0, size = 0, product = 1, powers[4] = {0, 0, 0, 0};
     double most = 0, least = l->n ? fabs(l->real[0]) : 0;
     for (int64_t i = 0; i < l->n; i++) {
         double x = l->real[i], distance = fabs(x);
         sum += x;
         size += distance;
         product *= x;
-        powers[2] += (long double)x * x;
-        powers[3] += (long double)distance * distance * distance;
+        powers[2] += x * x;
+        powers[3] += distance * distance * distance;
         if (distance > most) most = distance;
         if (distance < least) least = distance;
     }
     *around = 0;
     switch (op) {
-    case SUM: *around = (double)size; return (double)sum;
-    case MEAN: *around = (double)(size / l->n); return (double)(sum / l->n);
-    case PROD: return (double)product;
+    case SUM: *around = size; return sum;
+    case MEAN: *around = size / (double)l->n; return sum / (double)l->n;
+    case PROD: return product;
     case AMAX:
     case AMIN: return l->real[extreme_place(l, op == AMAX)];
     case VAR: return real_variance(l, correction);
     case STD: *around = l->dtype == OX_F64 ? most : 0; return sqrt(real_variance(l, correction));
     case LOGSUMEXP: *around = 1 + most; return real_logsumexp(l);
     case NORM_0: return (double)count_nonzero(l);
-    case NORM_1: return (double)size;
-    case NORM_2: return (double)sqrtl(powers[2]);
-    case NORM_3: return (double)cbrtl(powers[3]);
+    case NORM_1: return size;
+    case NORM_2: return sqrt(powers[2]);
+    case NORM_3: return cbrt(powers[3]);
     case NORM_MOST: return most;
     default: return least;
     }
 }
 
-/* ---- one call, element by element ------------------------------------------------------------------------ */
+/* ---- one call, element by element ---------------------------------------------------------------------- */
 
 /* Fills l with what x has along the dims in `mask` at the kept position `at` (row-major over the kept dims).
  * */
@@ -297,15 +297,15 @@ static domain domain_for(reduction op, ox_dtype dtype) {
 
 /* Every op over every set of dims; dtypes and layouts take turns so that all pairs come up. */
 static void test_every_reduction(void) {
-    static const int64_t shapes[][4] = {{5, 7},   {70, 37},    {3, 33, 20}, {2, 3, 5, 4}, {1, 9},
-                                        {11},     {1},         {0},         {9, 1, 3},    {3, 700},
-                                        {700, 3}, {16, 2, 40}, {2, 200, 17}};
+    static const int64_t shapes[][4] = {{5, 7},   {40, 37},    {3, 21, 20}, {2, 3, 5, 4}, {1, 9},
+                                        {11},     {1},         {0},         {9, 1, 3},    {2, 300},
+                                        {300, 2}, {16, 2, 40}, {2, 50, 17}};
     static const int ndims[] = {2, 2, 3, 4, 2, 1, 1, 0, 3, 2, 2, 3, 3};
     unsigned turn = 0;
     for (int s = 0; s < 13; s++)
         for (unsigned mask = 1; mask < (1u << ndims[s]) + (ndims[s] == 0); mask++)
             for (int op = 0; op < REDUCTIONS; op++)
-                for (int repeat = 0; repeat < 4; repeat++)
+                for (int repeat = 0; repeat < 3; repeat++)
                     OX_SCOPE {
                         bool one_or_all = (mask & (mask - 1)) == 0 || mask == (1u << ndims[s]) - 1;
                         turn = turn * 5 + 3 + (unsigned)s;
@@ -320,7 +320,7 @@ static void test_every_reduction(void) {
 }
 
 static void test_every_dtype_and_layout(void) {
-    static const int64_t shape[] = {4, 35, 17};
+    static const int64_t shape[] = {3, 20, 11};
     for (int d = 1; d <= PLAIN_DTYPES; d++)
         for (int l = 0; l < LAYOUT_COUNT; l++)
             for (int op = 0; op < REDUCTIONS; op++)
@@ -360,7 +360,7 @@ static void test_empty(void) {
     }
 }
 
-/* ---- long lines: chunks, tiles, many threads ------------------------------------------------------------- */
+/* ---- long lines: chunks, tiles, many threads ----------------------------------------------------------- */
 
 static ox_tensor *random_big(ox_shape shape, ox_dtype dtype, domain kind) {
     ox_tensor *t = ox_empty(shape, dtype);
@@ -372,11 +372,11 @@ static void test_long_lines(void) {
     static const struct {
         int64_t shape[3];
         unsigned mask;
-    } cases[] = {{{70001, 1, 1}, 1}, {{1, 66001, 1}, 2}, {{66001, 2, 1}, 1}, {{900, 300, 1}, 1},
-                 {{3000, 2, 11}, 5}, {{14000, 1, 5}, 4}, {{13, 150, 40}, 3}, {{2100, 33, 1}, 2}};
+    } cases[] = {{{66001, 1, 1}, 1}, {{66001, 2, 1}, 1}, {{2200, 300, 1}, 1},
+                 {{9000, 1, 5}, 4},  {{13, 50, 40}, 3},  {{20, 40, 90}, 5}};
     static const ox_dtype dtypes[] = {OX_F32, OX_F64, OX_BF16, OX_I32, OX_U8, OX_C64};
     int turn = 0;
-    for (int s = 0; s < 8; s++)
+    for (int s = 0; s < 6; s++)
         for (int op = 0; op < REDUCTIONS; op++)
             OX_SCOPE {
                 ox_dtype dtype = turn % 3 == 0 ? OX_F32 : dtypes[turn / 3 % 6];
@@ -395,9 +395,8 @@ static ox_tensor *scan_of(int which, ox_tensor *x, int dim) {
 }
 
 static void test_thread_counts(void) {
-    static const int64_t shapes[][3] = {
-        {150001, 1, 1}, {3, 90000, 1}, {90000, 3, 1}, {1700, 150, 1}, {40, 50, 60}};
-    for (int s = 0; s < 5; s++)
+    static const int64_t shapes[][3] = {{66001, 1, 1}, {1, 66001, 1}, {2200, 250, 1}, {12, 20, 30}};
+    for (int s = 0; s < 4; s++)
         for (int op = 0; op < REDUCTIONS + 2; op++)
             OX_SCOPE {
                 ox_tensor *x = random_big(ox_shape_from(3, shapes[s]),
@@ -407,7 +406,7 @@ static void test_thread_counts(void) {
                                           DOMAIN_MODEST);
                 for (int dim = 0; dim < 2; dim++) {
                     ox_tensor *first = NULL;
-                    for (int threads = 1; threads <= 5; threads += 2) {
+                    for (int threads = 1; threads <= 4; threads += 3) {
                         ox_set_threads(threads);
                         ox_tensor *y = op >= REDUCTIONS
                                            ? scan_of(op - REDUCTIONS, x, dim)
@@ -421,7 +420,7 @@ static void test_thread_counts(void) {
     ox_set_threads(0);
 }
 
-/* ---- special values -------------------------------------------------------------------------------------- */
+/* ---- special values ------------------------------------------------------------------------------------ */
 
 #define INF ((double)INFINITY)
 
@@ -490,7 +489,7 @@ static void test_special_values(void) {
 }
 
 static void test_first_of_equals(void) {
-    for (int64_t n = 1; n < 200001; n = n * 3 + 2)
+    for (int64_t n = 1; n < 100001; n = n * 3 + 2)
         OX_SCOPE {
             ox_tensor *x = ox_full(OX_SHAPE(n), 2, n % 2 ? OX_F32 : OX_I16),
                       *pair = ox_expand(ox_view(x, OX_SHAPE(n, 1)), OX_SHAPE(n, 3));
@@ -529,17 +528,17 @@ static void test_places_of_nan(void) {
 static void test_numerics(void) {
     OX_SCOPE {
         /* Mean 1e6, deviation 1: f32 numbers there are 1/16 apart. */
-        ox_tensor *x = ox_empty(OX_SHAPE(300, 400), OX_F32);
+        ox_tensor *x = ox_empty(OX_SHAPE(100, 200), OX_F32);
         double sum = 0, squares = 0, mean;
-        for (int64_t i = 0; i < 120000; i++) {
+        for (int64_t i = 0; i < 20000; i++) {
             double u = test_uniform() + test_uniform() + test_uniform() + test_uniform() - 2;
             store_real(OX_F32, element(x, i), 1e6 + u * 1.7320508);
             sum += load_real(OX_F32, element(x, i)) - 1e6;
         }
-        mean = 1e6 + sum / 120000;
-        for (int64_t i = 0; i < 120000; i++)
+        mean = 1e6 + sum / 20000;
+        for (int64_t i = 0; i < 20000; i++)
             squares += (load_real(OX_F32, element(x, i)) - mean) * (load_real(OX_F32, element(x, i)) - mean);
-        CHECK(fabs(ox_item(ox_var(x, OX_ALL_DIMS, 0, false)) / (squares / 120000) - 1) < 1e-6);
+        CHECK(fabs(ox_item(ox_var(x, OX_ALL_DIMS, 0, false)) / (squares / 20000) - 1) < 1e-6);
         CHECK(fabs(ox_item(ox_mean(x, OX_ALL_DIMS, false)) - mean) <= 0.04);
         for (unsigned mask = 1; mask < 4; mask++) check_reduction(VAR, x, mask, false, 1, "far from 0");
         for (unsigned mask = 1; mask < 4; mask++) check_reduction(STD, ox_t(x), mask, false, 0, "far from 0");
@@ -580,7 +579,7 @@ static void test_numerics(void) {
     }
 }
 
-/* ---- scans ----------------------------------------------------------------------------------------------- */
+/* ---- scans --------------------------------------------------------------------------------------------- */
 
 static void check_scan(int which, ox_tensor *x, int dim, bool in_place, const char *how) {
     ox_tensor *from = plain_copy(x);
@@ -610,7 +609,7 @@ static void check_scan(int which, ox_tensor *x, int dim, bool in_place, const ch
                 total = which ? total * value : total + value;
                 around += which ? 0 : fabs(value);
                 right = is_close_around(dtype, load_real(dtype, got), total,
-                                        from->dtype == OX_F64 ? 4 + (double)size : 1, around);
+                                        from->dtype == OX_F64 ? 4 + size : 1, around);
             }
             CHECK_MSG(right, "%s of %s [%s] dim %d %s at %lld", which ? "cumprod" : "cumsum",
                       ox_dtype_name(from->dtype), shape_words(from), dim, how, (long long)k);
@@ -638,10 +637,10 @@ static void test_scans(void) {
                     check_scan(which, x, dim, in_place, layout_name((layout)l));
                 }
     OX_SCOPE {
-        check_scan(0, random_big(OX_SHAPE(200001), OX_F32, DOMAIN_MODEST), 0, false, "long");
-        check_scan(0, random_big(OX_SHAPE(200001), OX_I32, DOMAIN_ANY), 0, true, "long");
-        check_scan(0, random_big(OX_SHAPE(3, 70000), OX_F64, DOMAIN_MODEST), 1, true, "long");
-        check_scan(1, random_big(OX_SHAPE(2, 140000), OX_U8, DOMAIN_NOT_ZERO), 1, false, "long");
+        check_scan(0, random_big(OX_SHAPE(70001), OX_F32, DOMAIN_MODEST), 0, false, "long");
+        check_scan(0, random_big(OX_SHAPE(70001), OX_I32, DOMAIN_ANY), 0, true, "long");
+        check_scan(0, random_big(OX_SHAPE(2, 66000), OX_F64, DOMAIN_MODEST), 1, true, "long");
+        check_scan(1, random_big(OX_SHAPE(1, 140000), OX_U8, DOMAIN_NOT_ZERO), 1, false, "long");
         check_scan(0, ox_t(random_big(OX_SHAPE(70000, 2), OX_BF16, DOMAIN_UNIT)), 1, true, "long");
         check_scan(0, random_big(OX_SHAPE(1, 1), OX_F32, DOMAIN_UNIT), 1, true, "single");
         ox_tensor *number = ox_cumsum(ox_full(OX_NO_DIMS, 3, OX_F32), 0);

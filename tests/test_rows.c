@@ -1,5 +1,5 @@
-/* softmax, log_softmax, layer_norm, rms_norm, group_norm: dtypes and layouts against plain loops in long double,
- * long rows, columns, infinities, numbers of threads. OX_TIERS OX_TSAN OX_QEMU */
+/* softmax, log_softmax, layer_norm, rms_norm, group_norm: dtypes and layouts against plain loops in double, long
+ * rows, columns, infinities, numbers of threads. OX_TIERS OX_TSAN OX_QEMU */
 #include "operands.h"
 
 typedef enum row_op { SOFTMAX, LOG_SOFTMAX, LAYER_NORM, RMS_NORM, GROUP_NORM, ROW_OPS } row_op;
@@ -7,7 +7,7 @@ typedef enum row_op { SOFTMAX, LOG_SOFTMAX, LAYER_NORM, RMS_NORM, GROUP_NORM, RO
 static const char *const row_names[ROW_OPS] = {"softmax", "log_softmax", "layer_norm", "rms_norm",
                                                "group_norm"};
 
-/* ---- the plain reference: a row as a list of places ------------------------------------------------------ */
+/* ---- the plain reference: a row as a list of places ---------------------------------------------------- */
 
 typedef struct row {
     int64_t n;
@@ -26,37 +26,31 @@ static row new_row(int64_t n) {
 }
 
 static void want_softmax(row *r, bool logarithm) {
-    double most = -(double)INFINITY;
-    long double sum = 0;
+    double most = -(double)INFINITY, sum = 0;
     for (int64_t i = 0; i < r->n; i++) most = r->x[i] > most || isnan(r->x[i]) ? r->x[i] : most;
-    for (int64_t i = 0; i < r->n; i++) sum += expl((long double)r->x[i] - most);
+    for (int64_t i = 0; i < r->n; i++) sum += exp(r->x[i] - most);
     for (int64_t i = 0; i < r->n; i++) {
-        long double distance = (long double)r->x[i] - most;
-        r->want[i] = (double)(logarithm ? distance - logl(sum) : expl(distance) / sum);
-        r->around[i] = logarithm ? 1 + fabs((double)distance) : r->want[i] * (1 + fabs((double)distance) / 8);
+        double distance = r->x[i] - most;
+        r->want[i] = logarithm ? distance - log(sum) : exp(distance) / sum;
+        r->around[i] = logarithm ? 1 + fabs(distance) : r->want[i] * (1 + fabs(distance) / 8);
     }
 }
 
 static void want_norm(row *r, bool centred, double eps) {
-    long double mean = 0, squares = 0, scale;
-    double size = 0;
-    for (int64_t i = 0; i < r->n; i++) {
-        mean += r->x[i];
-        size = fabs(r->x[i]) > size ? fabs(r->x[i]) : size;
-    }
-    mean = centred ? mean / r->n : 0;
+    double mean = 0, squares = 0, scale, count = (double)r->n;
+    for (int64_t i = 0; i < r->n; i++) mean += r->x[i];
+    mean = centred ? mean / count : 0;
     for (int64_t i = 0; i < r->n; i++) squares += (r->x[i] - mean) * (r->x[i] - mean);
-    scale = 1 / sqrtl(squares / r->n + eps);
+    scale = 1 / sqrt(squares / count + eps);
     for (int64_t i = 0; i < r->n; i++) {
-        double unit = (double)((r->x[i] - mean) * scale);
+        double unit = (r->x[i] - mean) * scale;
         r->want[i] = unit * r->weight[i] + r->bias[i];
-        r->around[i] =
-            (fabs(unit) + 0.25 + fabs((double)(mean * scale)) / (r->wide ? 1 : 64)) * fabs(r->weight[i]) +
-            fabs(r->bias[i]);
+        r->around[i] = (fabs(unit) + 0.25 + fabs(mean * scale) / (r->wide ? 1 : 64)) * fabs(r->weight[i]) +
+                       fabs(r->bias[i]);
     }
 }
 
-/* ---- one call, row by row -------------------------------------------------------------------------------- */
+/* ---- one call, row by row ------------------------------------------------------------------------------ */
 
 /* How a tensor falls into rows: element i of row j is at row-major position place_of(...). */
 typedef struct rows {
@@ -136,7 +130,7 @@ static void check_rows(row_op op, ox_tensor *x, int which, ox_tensor *weight, ox
     free(line.x);
 }
 
-/* ---- dtypes and layouts ---------------------------------------------------------------------------------- */
+/* ---- dtypes and layouts -------------------------------------------------------------------------------- */
 
 static ox_tensor *weight_like(int which, int ndim, const int64_t *shape, ox_dtype dtype) {
     static const ox_dtype dtypes[] = {OX_F32, OX_BF16, OX_F64, OX_F16};
@@ -181,8 +175,8 @@ static ox_tensor *random_big(ox_shape shape, ox_dtype dtype) {
 
 /* Many short rows, rows beyond the cache, rows that are cut into chunks, columns. */
 static void test_sizes(void) {
-    static const int64_t shapes[][2] = {{70, 1},     {300, 7},   {40, 64},   {5, 2049}, {2, 20000},
-                                        {1, 150001}, {3, 66000}, {1000, 40}, {30, 1500}};
+    static const int64_t shapes[][2] = {{70, 1},    {100, 7},   {40, 64},  {3, 2049}, {2, 20000},
+                                        {1, 70001}, {2, 66000}, {300, 40}, {18, 1100}};
     static const ox_dtype dtypes[] = {OX_F32, OX_BF16, OX_F64};
     for (int s = 0; s < 9; s++)
         for (int op = 0; op < GROUP_NORM; op++)
@@ -196,15 +190,15 @@ static void test_sizes(void) {
                 check_rows((row_op)op, norm ? ox_t(x) : x, norm ? 1 : 0, across, NULL, "columns");
             }
     OX_SCOPE {
-        ox_tensor *x = random_big(OX_SHAPE(2, 32, 40, 40), OX_F32),
+        ox_tensor *x = random_big(OX_SHAPE(2, 32, 18, 18), OX_F32),
                   *weight = random_big(OX_SHAPE(32), OX_F32);
-        ox_tensor *last = ox_permute(random_big(OX_SHAPE(2, 40, 40, 32), OX_F16), OX_DIMS(0, 3, 1, 2));
+        ox_tensor *last = ox_permute(random_big(OX_SHAPE(2, 18, 18, 32), OX_F16), OX_DIMS(0, 3, 1, 2));
         check_rows(GROUP_NORM, x, 8, weight, weight, "images");
         check_rows(GROUP_NORM, x, 1, NULL, weight, "images");
         check_rows(GROUP_NORM, last, 4, weight, weight, "channels last");
         check_rows(SOFTMAX, x, 1, NULL, NULL, "images");
         check_rows(LOG_SOFTMAX, last, 1, NULL, NULL, "channels last");
-        check_rows(GROUP_NORM, random_big(OX_SHAPE(1, 4, 50000), OX_F32), 2, NULL, NULL, "long groups");
+        check_rows(GROUP_NORM, random_big(OX_SHAPE(1, 2, 66000), OX_F32), 1, NULL, NULL, "long groups");
         check_rows(GROUP_NORM, random_big(OX_SHAPE(9, 12), OX_F64), 3, ox_narrow(weight, 0, 5, 12), NULL,
                    "no pixels");
         CHECK(ox_numel(ox_softmax(ox_empty(OX_SHAPE(3, 0), OX_F32), 1)) == 0 &&
@@ -213,7 +207,7 @@ static void test_sizes(void) {
     }
 }
 
-/* ---- special values -------------------------------------------------------------------------------------- */
+/* ---- special values ------------------------------------------------------------------------------------ */
 
 static double at(ox_tensor *t, int64_t i) {
     return load_real(t->dtype, element(t, i));
@@ -235,13 +229,13 @@ static void check_infinities(ox_tensor *x, int dim) {
 }
 
 static void test_infinities(void) {
-    static const int64_t sizes[] = {4, 40, 70000};
+    static const int64_t sizes[] = {4, 40, 66000};
     for (int s = 0; s < 3; s++)
         for (int wide = 0; wide < 2; wide++)
             OX_SCOPE {
                 int64_t n = sizes[s];
                 ox_dtype dtype = wide ? OX_F64 : OX_F32;
-                ox_tensor *x = ox_full(OX_SHAPE(20, n), -INFINITY, dtype);
+                ox_tensor *x = ox_full(OX_SHAPE(n > 1000 ? 5 : 20, n), -INFINITY, dtype);
                 for (int64_t i = 0; i < n; i++) {
                     store_real(dtype, element(x, 2 * n + i), i == 2 ? (double)INFINITY : 1);
                     store_real(dtype, element(x, 3 * n + i), i == 3 ? (double)NAN : 1);
@@ -256,13 +250,13 @@ static void test_infinities(void) {
 /* Rows whose mean is far larger than their deviation, and rows of one number: the result is 0. */
 static void test_far_means(void) {
     OX_SCOPE {
-        ox_tensor *x = ox_empty(OX_SHAPE(30, 800), OX_F32), *same = ox_full(OX_SHAPE(30, 800), 1e4, OX_F32);
-        for (int64_t i = 0; i < 24000; i++) store_real(OX_F32, element(x, i), 1e6 + 4 * test_uniform());
+        ox_tensor *x = ox_empty(OX_SHAPE(20, 500), OX_F32), *same = ox_full(OX_SHAPE(20, 500), 1e4, OX_F32);
+        for (int64_t i = 0; i < 10000; i++) store_real(OX_F32, element(x, i), 1e6 + 4 * test_uniform());
         check_rows(LAYER_NORM, x, 1, NULL, NULL, "far from 0");
         check_rows(LAYER_NORM, ox_t(x), 1, NULL, NULL, "far from 0");
         check_rows(GROUP_NORM, x, 4, NULL, NULL, "far from 0");
         ox_tensor *y = ox_layer_norm(same, 1, NULL, NULL, 1e-5);
-        for (int64_t i = 0; i < 24000; i += 977) CHECK(fabs(at(y, i)) < 1e-3);
+        for (int64_t i = 0; i < 10000; i += 977) CHECK(fabs(at(y, i)) < 1e-3);
         ox_tensor *tiny = ox_full(OX_SHAPE(3, 50), 1e-25, OX_F32),
                   *huge = ox_full(OX_SHAPE(3, 50), 1e30, OX_F32);
         CHECK(fabs(at(ox_rms_norm(huge, 1, NULL, 1e-6), 7) - 1) < 1e-6 &&
@@ -270,10 +264,10 @@ static void test_far_means(void) {
     }
 }
 
-/* ---- in place, threads ----------------------------------------------------------------------------------- */
+/* ---- in place, threads --------------------------------------------------------------------------------- */
 
 static void test_thread_counts(void) {
-    static const int64_t shapes[][2] = {{3, 140000}, {1500, 90}, {900, 3}, {7, 3000}};
+    static const int64_t shapes[][2] = {{1, 66000}, {300, 90}, {300, 3}, {7, 1500}};
     for (int s = 0; s < 4; s++)
         for (int op = 0; op < ROW_OPS; op++)
             for (int turned = 0; turned < 2; turned++)
@@ -282,7 +276,7 @@ static void test_thread_counts(void) {
                                   random_big(OX_SHAPE(shapes[s][0], shapes[s][1]), op % 2 ? OX_F32 : OX_BF16),
                               *first = NULL;
                     if (turned) x = ox_t(x);
-                    for (int threads = 1; threads <= 5; threads += 2) {
+                    for (int threads = 1; threads <= 4; threads += 3) {
                         rows r = rows_of((row_op)op, x, 1);
                         ox_set_threads(threads);
                         ox_tensor *y = run_rows(&r, x, NULL, NULL, 1e-5);

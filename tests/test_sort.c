@@ -2,7 +2,7 @@
  * OX_TIERS OX_TSAN OX_QEMU */
 #include "operands.h"
 
-/* ---- the plain reference: a stable merge sort of places -------------------------------------------------- */
+/* ---- the plain reference: a stable merge sort of places ------------------------------------------------ */
 
 typedef struct row {
     int64_t n, step;
@@ -42,7 +42,7 @@ static void merge_sort(const row *r, int64_t *places, int64_t *spare, int64_t n)
     memcpy(places, spare, (size_t)n * sizeof *places);
 }
 
-/* ---- checking -------------------------------------------------------------------------------------------- */
+/* ---- checking ------------------------------------------------------------------------------------------ */
 
 /* values and indices of the first `count` along dim must be those of the stable sort, values bit by bit. */
 static void check_pair(ox_pair pair, const ox_tensor *x, int dim, int64_t count, bool descending,
@@ -97,7 +97,7 @@ static void check_sorts(ox_tensor *x, int dim, const char *how) {
 
 static void test_every_dtype_and_layout(void) {
     static const int64_t shapes[][3] = {{5, 7, 3}, {3, 90, 2}, {20, 1, 45}, {0, 3, 2},
-                                        {2, 0, 3}, {1, 1, 1},  {2, 3, 300}};
+                                        {2, 0, 3}, {1, 1, 1},  {2, 3, 150}};
     for (int s = 0; s < 7; s++) {
         for (int d = 1; d <= PLAIN_DTYPES; d++) {
             for (int l = 0; l < LAYOUT_COUNT; l++)
@@ -110,7 +110,7 @@ static void test_every_dtype_and_layout(void) {
     }
 }
 
-/* ---- ties, NaN, signed zeros, edges of the integers ------------------------------------------------------ */
+/* ---- ties, NaN, signed zeros, edges of the integers ---------------------------------------------------- */
 
 static void test_special_values(void) {
     static const double values[] = {0.0, -0.0, NAN, 3,     -INFINITY, 1, INFINITY, 3,
@@ -147,8 +147,8 @@ static void test_long_rows(void) {
     for (int d = 0; d < 5; d++) {
         for (int kind = 0; kind < 4; kind++)
             OX_SCOPE {
-                ox_tensor *x = ox_empty(OX_SHAPE(20011), dtypes[d]);
-                for (int64_t i = 0; i < 20011; i++) {
+                ox_tensor *x = ox_empty(OX_SHAPE(9001), dtypes[d]);
+                for (int64_t i = 0; i < 9001; i++) {
                     double value = (double)(kind == 0 ? i % 2048 : kind == 1 ? -(i / 10) : i % 37);
                     if (kind == 3) value = test_uniform() * 1000 - 500;
                     store_real(dtypes[d], element(x, i), value);

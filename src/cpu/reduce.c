@@ -160,7 +160,7 @@ static void oxi_reduce_powers(const oxi_reduce *r, void *x, int64_t n) {
     in[0] = x;
     r->kernels->map[OXI_OP_abs][r->lane](n, in, x, &oxi_plain_attrs);
     if (oxi_reduce_plain_power(power)) return;
-    for (int64_t i = 0; i < n; i++) wide[i] = pow(wide[i], power);
+    for (int64_t i = 0; i < n; i++) wide[i] = power == 3 ? wide[i] * wide[i] * wide[i] : pow(wide[i], power);
 }
 
 /* Whether more elements cannot change the answer. */
