@@ -191,75 +191,115 @@ static bool oxi_make_uniform(const oxi_fill_job *job, int64_t first, int64_t n, 
     return true;
 }
 
-/* log of x in [2^-53, 1]: x = m 2^k with m around 1, log m = 2 atanh((m - 1) / (m + 1)) by its series. Plain
- * arithmetic without branches, so that it does not depend on the C library and is quick for random x. */
-static double oxi_random_log(double x) {
-    const uint64_t half_root = 0x3fe6a09e667f3bcdu; /* the bits of sqrt(1/2), the least m */
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    uint64_t exponent = (bits - half_root) & 0xfff0000000000000u; /* k times 2^52 */
-    bits -= exponent;
-    double m;
-    memcpy(&m, &bits, sizeof m);
-    double s = (m - 1) / (m + 1), z = s * s, sum = 1.0 / 21;
-    sum = sum * z + 1.0 / 19;
-    sum = sum * z + 1.0 / 17;
-    sum = sum * z + 1.0 / 15;
-    sum = sum * z + 1.0 / 13;
-    sum = sum * z + 1.0 / 11;
-    sum = sum * z + 1.0 / 9;
-    sum = sum * z + 1.0 / 7;
-    sum = sum * z + 1.0 / 5;
-    sum = sum * z + 1.0 / 3;
-    sum = sum * z + 1;
-    return (double)((int64_t)exponent / ((int64_t)1 << 52)) * 0.69314718055994531 + 2 * s * sum;
+/* Two lanes where the compiler has vectors, one elsewhere: the same plain arithmetic without branches, so the
+ * numbers depend neither on the C library nor on the tier. */
+#if defined(__GNUC__) || defined(__clang__)
+enum { OXI_RANDOM_LANES = 2 };
+typedef double oxi_real_lanes __attribute__((vector_size(16)));
+typedef uint64_t oxi_bits_lanes __attribute__((vector_size(16)));
+#else
+enum { OXI_RANDOM_LANES = 1 };
+typedef double oxi_real_lanes;
+typedef uint64_t oxi_bits_lanes;
+#endif
+
+/* Logarithms of n numbers in [2^-53, 1], in place: x = m 2^k with m around 1, log m = 2 atanh((m - 1) / (m
+ * + 1)) by its series. Room for n rounded up to OXI_RANDOM_LANES. */
+static void oxi_random_logs(int64_t n, double *x) {
+    const uint64_t half_root = 0x3fe6a09e667f3bcdu;    /* the bits of sqrt(1/2), the least m */
+    const uint64_t integer_bits = 0x4338000000000000u; /* of the double whose last bit is worth 1 */
+    for (int64_t i = 0; i < n; i += OXI_RANDOM_LANES) {
+        oxi_bits_lanes bits, exponent;
+        oxi_real_lanes m, k;
+        memcpy(&bits, x + i, sizeof bits);
+        exponent = (bits - half_root) & 0xfff0000000000000u; /* k times 2^52 */
+        bits -= exponent;
+        memcpy(&m, &bits, sizeof m);
+        exponent = ((exponent >> 52) ^ 0x800u) - 0x800u + integer_bits;
+        memcpy(&k, &exponent, sizeof k);
+        k -= 6755399441055744.0;
+        oxi_real_lanes s = (m - 1.0) / (m + 1.0), z = s * s, sum = z * (1.0 / 21) + 1.0 / 19;
+        sum = sum * z + 1.0 / 17;
+        sum = sum * z + 1.0 / 15;
+        sum = sum * z + 1.0 / 13;
+        sum = sum * z + 1.0 / 11;
+        sum = sum * z + 1.0 / 9;
+        sum = sum * z + 1.0 / 7;
+        sum = sum * z + 1.0 / 5;
+        sum = sum * z + 1.0 / 3;
+        sum = sum * z + 1.0;
+        k = k * 0.69314718055994531 + 2.0 * s * sum;
+        memcpy(x + i, &k, sizeof k);
+    }
 }
 
-/* cos and sin of 2 pi u, u in [0, 1): reduced exactly to an eighth of a turn either way, then their
- * series. */
-static void oxi_random_turn(double u, double *cosine, double *sine) {
-    static const double sign[4][2] = {{1, 1}, {-1, 1}, {-1, -1}, {1, -1}};
-    int quarter = (int)(u * 4 + 0.5);
-    double r = (u * 4 - quarter) * 1.5707963267948966, z = r * r, turned[2];
-    double c = 1.0 / 20922789888000.0, s = 1.0 / 355687428096000.0;
-    c = 1.0 / 87178291200.0 - z * c;
-    s = 1.0 / 1307674368000.0 - z * s;
-    c = 1.0 / 479001600 - z * c;
-    s = 1.0 / 6227020800.0 - z * s;
-    c = 1.0 / 3628800 - z * c;
-    s = 1.0 / 39916800 - z * s;
-    c = 1.0 / 40320 - z * c;
-    s = 1.0 / 362880 - z * s;
-    c = 1.0 / 720 - z * c;
-    s = 1.0 / 5040 - z * s;
-    c = 1.0 / 24 - z * c;
-    s = 1.0 / 120 - z * s;
-    c = 1.0 / 2 - z * c;
-    s = 1.0 / 6 - z * s;
-    quarter &= 3;
-    turned[quarter & 1] = 1 - z * c;
-    turned[~quarter & 1] = (1 - z * s) * r;
-    *cosine = sign[quarter][0] * turned[0];
-    *sine = sign[quarter][1] * turned[1];
+/* Cosines and sines of 2 pi u for n numbers u in [0, 1): reduced exactly to an eighth of a turn either
+ * way, then their series. Room as above. */
+static void oxi_random_turns(int64_t n, const double *u, double *cosines, double *sines) {
+    const double integer =
+        6755399441055744.0; /* plus a small number: that number rounded, in the last bits */
+    for (int64_t i = 0; i < n; i += OXI_RANDOM_LANES) {
+        oxi_real_lanes t, quarters;
+        oxi_bits_lanes quarter, c_bits, s_bits, swap, c_sign, s_sign;
+        memcpy(&t, u + i, sizeof t);
+        t *= 4.0;
+        quarters = t + integer;
+        memcpy(&quarter, &quarters, sizeof quarter);
+        oxi_real_lanes r = (t - (quarters - integer)) * 1.5707963267948966, z = r * r;
+        oxi_real_lanes c = 1.0 / 87178291200.0 - z * (1.0 / 20922789888000.0);
+        oxi_real_lanes s = 1.0 / 1307674368000.0 - z * (1.0 / 355687428096000.0);
+        c = 1.0 / 479001600 - z * c;
+        s = 1.0 / 6227020800.0 - z * s;
+        c = 1.0 / 3628800 - z * c;
+        s = 1.0 / 39916800 - z * s;
+        c = 1.0 / 40320 - z * c;
+        s = 1.0 / 362880 - z * s;
+        c = 1.0 / 720 - z * c;
+        s = 1.0 / 5040 - z * s;
+        c = 1.0 / 24 - z * c;
+        s = 1.0 / 120 - z * s;
+        c = 1.0 / 2 - z * c;
+        s = 1.0 / 6 - z * s;
+        c = 1.0 - z * c;
+        s = (1.0 - z * s) * r;
+        memcpy(&c_bits, &c, sizeof c_bits);
+        memcpy(&s_bits, &s, sizeof s_bits);
+        swap = (c_bits ^ s_bits) & (0u - (quarter & 1u)); /* odd quarters: the sine is the cosine */
+        c_sign = ((quarter + 1u) & 2u) << 62;
+        s_sign = (quarter & 2u) << 62;
+        c_bits ^= swap ^ c_sign;
+        s_bits ^= swap ^ s_sign;
+        memcpy(cosines + i, &c_bits, sizeof c_bits);
+        memcpy(sines + i, &s_bits, sizeof s_bits);
+    }
 }
 
 static bool oxi_make_normal(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
     const oxi_attrs *attr = &job->call->attr;
-    double *out = (double *)values;
-    bool wide = job->out->dtype == OX_F64;
-    uint32_t words[OXI_FILL_PIECE];
-    uint64_t double_words[OXI_FILL_PIECE];
-    if (wide)
-        oxi_random_double_words(attr, first, n, double_words);
-    else
-        oxi_random_words(attr, first, n, words);
-    for (int64_t i = 0; i < n; i += 2) {
-        double u1 = wide ? (double)((double_words[i] >> 11) + 1) * 0x1p-53 : ((double)words[i] + 1) * 0x1p-32;
-        double u2 = wide ? (double)(double_words[i + 1] >> 11) * 0x1p-53 : (double)words[i + 1] * 0x1p-32;
-        double r = attr->f[1] * sqrt(-2 * oxi_random_log(u1)), c, s;
-        oxi_random_turn(u2, &c, &s);
-        out[i] = attr->f[0] + r * c;
-        if (i + 1 < n) out[i + 1] = attr->f[0] + r * s;
+    double *out = (double *)values, u1[OXI_FILL_PIECE / 2], u2[OXI_FILL_PIECE / 2],
+           cosines[OXI_FILL_PIECE / 2], sines[OXI_FILL_PIECE / 2];
+    int64_t pairs = (n + 1) / 2, room = (pairs + 1) / 2 * 2;
+    if (job->out->dtype == OX_F64) {
+        uint64_t words[OXI_FILL_PIECE];
+        oxi_random_double_words(attr, first, 2 * room, words);
+        for (int64_t i = 0; i < room; i++) {
+            u1[i] = (double)(int64_t)((words[2 * i] >> 11) + 1) * 0x1p-53;
+            u2[i] = (double)(int64_t)(words[2 * i + 1] >> 11) * 0x1p-53;
+        }
+    } else {
+        uint32_t words[OXI_FILL_PIECE];
+        oxi_random_words(attr, first, 2 * room, words);
+        for (int64_t i = 0; i < room; i++) {
+            u1[i] = ((double)words[2 * i] + 1) * 0x1p-32;
+            u2[i] = (double)words[2 * i + 1] * 0x1p-32;
+        }
+    }
+    oxi_random_logs(pairs, u1);
+    oxi_random_turns(pairs, u2, cosines, sines);
+    for (int64_t i = 0; i < pairs; i++) {
+        double r = attr->f[1] * sqrt(-2 * u1[i]);
+        out[2 * i] = attr->f[0] + r * cosines[i];
+        if (2 * i + 1 < n) out[2 * i + 1] = attr->f[0] + r * sines[i];
     }
     return true;
 }
@@ -470,10 +510,10 @@ static void oxi_race_keys(const oxi_attrs *attr, int64_t first, int64_t n, doubl
     for (int64_t k = 0; k < n;) {
         int64_t skip = (first + k) % 2, part = oxi_min_i64(n - k, OXI_FILL_PIECE - skip);
         oxi_random_units(attr, 53, first + k - skip, part + skip, units);
-        for (int64_t i = 0; i < part; i++) {
-            double key = -oxi_random_log(1 - units[skip + i]) / keys[k + i];
-            keys[k + i] = keys[k + i] > 0 ? fmin(key, DBL_MAX) : INFINITY;
-        }
+        for (int64_t i = 0; i < part + skip; i++) units[i] = 1 - units[i];
+        oxi_random_logs(part + skip, units);
+        for (int64_t i = 0; i < part; i++)
+            keys[k + i] = keys[k + i] > 0 ? fmin(-units[skip + i] / keys[k + i], DBL_MAX) : INFINITY;
         k += part;
     }
 }
