@@ -596,6 +596,42 @@ static void check_golden_integers(const golden_row *rows, int count, const int *
     }
 }
 
+/* Complex results have the class of torch's; the sign of a zero is not compared. */
+static bool part_like(double ours, double torch) {
+    if (isnan(torch) || isnan(ours)) return isnan(torch) && isnan(ours);
+    return ours == torch || fabs(ours - torch) <= 1e-5 * fabs(torch) + 1e-6;
+}
+
+/* Operand k of golden pair `at`: its parts are digits of `at` to the base `parts`. */
+static ox_tensor *golden_complex_operand(const char *bits, int parts, int at) {
+    float z[2];
+    z[0] = golden_float(bits, at / parts % parts);
+    z[1] = golden_float(bits, at % parts);
+    return ox_from_data(z, OX_SHAPE(1), OX_C64);
+}
+
+static void check_golden_complex(const golden_row *row, const char *parts, int part_count, int operands) {
+    const op_case *c = case_named(row->op);
+    int each = part_count * part_count, all = operands == 2 ? each * each : each;
+    CHECK_MSG(c != NULL, "no case for %s", row->op);
+    for (int i = 0; c && i < all; i++)
+        OX_SCOPE {
+            ox_tensor *in[2];
+            in[0] = golden_complex_operand(parts, part_count, operands == 2 ? i / each : i);
+            in[1] = golden_complex_operand(parts, part_count, i % each);
+            ox_tensor *y = c->run(in);
+            double re = y ? load_real(y->dtype, ox_data(y)) : 0,
+                   im = y ? load_imaginary(y->dtype, ox_data(y)) : 0;
+            double want_re = (double)golden_float(row->bits, 2 * i),
+                   want_im = (double)golden_float(row->bits, 2 * i + 1);
+            CHECK_MSG(y && part_like(re, want_re) && part_like(im, want_im),
+                      "%s c64 of (%g, %g), (%g, %g) is (%g, %g), torch says (%g, %g)", row->op,
+                      load_real(OX_C64, ox_data(in[0])), load_imaginary(OX_C64, ox_data(in[0])),
+                      load_real(OX_C64, ox_data(in[1])), load_imaginary(OX_C64, ox_data(in[1])), re, im,
+                      want_re, want_im);
+        }
+}
+
 static void check_special_values(void) {
     static const ox_dtype dtypes[] = {OX_F32, OX_F64, OX_F16, OX_BF16};
     for (size_t i = 0; i < sizeof golden_unary / sizeof *golden_unary; i++)
@@ -608,6 +644,10 @@ static void check_special_values(void) {
             OX_SCOPE {
                 check_golden_binary(&golden_binary[i], dtypes[d]);
             }
+    for (size_t i = 0; i < sizeof golden_complex / sizeof *golden_complex; i++)
+        check_golden_complex(&golden_complex[i], golden_parts, GOLDEN_PARTS, 1);
+    for (size_t i = 0; i < sizeof golden_complex_pairs / sizeof *golden_complex_pairs; i++)
+        check_golden_complex(&golden_complex_pairs[i], golden_pair_parts, GOLDEN_PAIR_PARTS, 2);
     check_golden_integers(golden_i8, (int)(sizeof golden_i8 / sizeof *golden_i8), golden_i8_inputs, OX_I8);
     check_golden_integers(golden_u8, (int)(sizeof golden_u8 / sizeof *golden_u8), golden_u8_inputs, OX_U8);
 }
