@@ -9,6 +9,7 @@ typedef struct oxi_map_work {
     oxi_map_kernel kernel;
     int in_count;
     oxi_load_kernel load[3]; /* NULL: use the operand where it lies */
+    const void *constant[3]; /* a tile full of the operand, if it is one number: loaded once, not once a piece */
     oxi_store_kernel store;  /* NULL: the kernel writes the result itself */
     oxi_load_kernel widen;   /* bool results for a non-bool tensor: bool -> lane before the store */
 } oxi_map_work;
@@ -27,8 +28,8 @@ static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int
     const void *in[3];
     (void)lane;
     for (int k = 0; k < work->in_count; k++) {
-        in[k] = c->p[k + 1];
-        if (!work->load[k]) continue;
+        in[k] = work->constant[k] ? work->constant[k] : c->p[k + 1];
+        if (!work->load[k] || work->constant[k]) continue;
         work->load[k](c->n, in[k], w->step[k + 1], tiles[k]);
         in[k] = tiles[k];
     }
@@ -98,6 +99,12 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
     oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
     int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
+    double constants[3][OXI_MAP_TILE];
+    for (int i = 0; i < call->in_count; i++) {
+        if (!work.load[i] || ox_numel(call->in[i]) != 1) continue;
+        work.load[i](most, oxi_ptr(call->in[i]), 0, constants[i]);
+        work.constant[i] = constants[i];
+    }
     oxi_walk_all(&w, row->flops > 4 ? 1 << 13 : 1 << 15, most, oxi_map_piece, &work);
     return OX_OK;
 }
