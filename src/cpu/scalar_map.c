@@ -25,6 +25,11 @@ static OXI_UNUSED void oxi_map_rest(oxi_map_kernel kernel, uint32_t shape, int64
     memcpy((char *)out + (size_t)i * result_element, result, rest * result_element);
 }
 
+static OXI_UNUSED bool oxi_is_power_of_two(double x) {
+    int exponent;
+    return frexp(x, &exponent) == 0.5;
+}
+
 /* 2/pi in binary, after a word of zeros. */
 static const uint32_t oxi_two_over_pi[] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0,
                                            0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561, 0xb7246e3a};
