@@ -131,6 +131,7 @@ static const oxi_kernels *oxi_cpu_kernels(void) {
         if (!oxi_atomic_load(&filled)) {
             int best = oxi_pick_tier();
             oxi_fill_scalar_map(&table);
+            oxi_fill_convert(&table);
             for (int i = 0; i <= best; i++) {
                 if (!oxi_cpu_info()->runs[oxi_tiers[i].tier]) continue;
                 oxi_tiers[i].fill(&table);
