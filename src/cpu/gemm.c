@@ -17,6 +17,10 @@ static int64_t oxi_round_up(int64_t x, int64_t unit) {
     return (x + unit - 1) / unit * unit;
 }
 
+static int64_t oxi_parts(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
+
+static size_t oxi_align_up(size_t bytes) { return (bytes + OXI_ALIGN - 1) / OXI_ALIGN * OXI_ALIGN; }
+
 static int64_t oxi_least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
@@ -52,11 +56,12 @@ typedef struct oxi_gemm_plan {
     int64_t tile_m, tile_n;
     bool direct;   /* sums go to C as they are */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
-    char *scratch; /* of each lane: stage, a tile for edges, a tile of sums if not direct */
-    size_t lane_bytes;
+    bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) itself, into its cache */
+    char *scratch;     /* of each lane, at these offsets: stage 0, a micro-tile for edges, lines of A and B, sums */
+    size_t edge_at, a_at, b_at, sums_at, lane_bytes;
     /* the block at work */
     int64_t m0, n0, k0, rows, columns, ks;
-    int64_t a_tasks, groups;
+    int64_t a_tasks;
 } oxi_gemm_plan;
 
 /* ---- packing --------------------------------------------------------------------------------------------------- */
@@ -267,23 +272,33 @@ static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, 
                (size_t)columns * element);
 }
 
-/* A tile times one chunk of k. a, b: the chunk's panels of the tile's first row and column. */
-static void oxi_gemm_panels(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c,
-                            int64_t ld, int64_t rows, int64_t columns, bool accumulate, char *edge) {
+/* A tile at element [m,n] of C. */
+typedef struct oxi_gemm_tile {
+    int64_t m, n, rows, columns;
+    char *sums; /* C itself if the plan is direct */
+    int64_t ld;
+    char *lane;
+} oxi_gemm_tile;
+
+/* The tile times `depth` steps from k on. a, b: the panels of its first row and column, b NULL if tiles pack it. */
+static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth, const char *a,
+                            const char *b) {
     const oxi_gemm_kernel *kernel = p->type.kernel;
-    int64_t mr = kernel->mr, nr = kernel->nr, element = p->type.element;
-    int64_t calls = (nr * element + 63) / 64;        /* that fetch the next panel of b, 64 bytes a step */
-    for (int64_t j = 0; j < columns; j += nr, b += depth * nr * element) {
-        const char *a_panel = a;
-        for (int64_t i = 0, call = 0; i < rows; i += mr, call++) {
-            const char *a_next = a_panel + depth * mr * element, *b_next = b + depth * (nr * element + 64 * call);
-            const char *next = j > 0 && call < calls ? b_next : a_next;
-            char *to = c + (i * ld + j) * element;
-            if (i + mr <= rows && j + nr <= columns)
-                kernel->run(depth, a_panel, b, to, ld, accumulate, next);
+    int64_t mr = kernel->mr, nr = kernel->nr, element = p->type.element, calls = (nr * element + 63) / 64;
+    char *own = t->lane + p->b_at;
+    for (int64_t j = 0; j < t->columns; j += nr) {
+        const char *a_panel = a, *b_panel = b ? b + j * depth * element : own;
+        if (!b) oxi_gemm_pack(p, &p->b, t->n + j, oxi_least(t->columns - j, nr), k, depth, own, t->lane);
+        for (int64_t i = 0, call = 0; i < t->rows; i += mr, call++) {
+            /* the first calls fetch the next panel of b, 64 bytes a step, the others the next of a */
+            const char *a_next = a_panel + depth * mr * element;
+            const char *next = b && j > 0 && call < calls ? b_panel + depth * (nr * element + 64 * call) : a_next;
+            char *to = t->sums + (i * t->ld + j) * element;
+            if (i + mr <= t->rows && j + nr <= t->columns)
+                kernel->run(depth, a_panel, b_panel, to, t->ld, k > 0, next);
             else
-                oxi_gemm_edge(p, depth, a_panel, b, to, ld, oxi_least(rows - i, mr), oxi_least(columns - j, nr),
-                              accumulate, edge, next);
+                oxi_gemm_edge(p, depth, a_panel, b_panel, to, t->ld, oxi_least(t->rows - i, mr),
+                              oxi_least(t->columns - j, nr), k > 0, t->lane + p->edge_at, next);
             a_panel = a_next;
         }
     }
@@ -292,32 +307,32 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, int64_t depth, const char *a
 /* Task: one tile of the block, all of the block's k. */
 static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     const oxi_gemm_plan *p = (const oxi_gemm_plan *)arg;
-    int64_t down = (p->rows + p->tile_m - 1) / p->tile_m;
+    int64_t down = oxi_parts(p->rows, p->tile_m), element = p->type.element;
     int64_t i = index % down * p->tile_m, j = index / down * p->tile_n;
-    int64_t rows = p->rows - i < p->tile_m ? p->rows - i : p->tile_m;
-    int64_t columns = p->columns - j < p->tile_n ? p->columns - j : p->tile_n;
-    int64_t a_lines = (p->rows + p->a.width - 1) / p->a.width * p->a.width;
-    int64_t b_lines = (p->columns + p->b.width - 1) / p->b.width * p->b.width;
-    char *stage = p->scratch + (size_t)lane * p->lane_bytes, *edge = stage + OXI_GEMM_STAGE;
-    char *sums = edge + (size_t)p->type.kernel->mr * (size_t)p->type.kernel->nr * (size_t)p->type.element;
-    int64_t ld = p->tile_n;
-    if (p->direct) {
-        sums = oxi_gemm_c(p->g, p->m0 + i, p->n0 + j);
-        ld = p->g->c_row;
-    } else if (p->partial) {
-        sums = p->partial + (i * p->block_n + j) * p->type.element;
-        ld = p->block_n;
-    }
-    if (p->k == 0)
-        for (int64_t r = 0; r < rows; r++)
-            memset(sums + r * ld * p->type.element, 0, (size_t)columns * (size_t)p->type.element);
+    int64_t a_lines = oxi_round_up(p->rows, p->a.width), b_lines = oxi_round_up(p->columns, p->b.width);
+    oxi_gemm_tile t;
+    t.m = p->m0 + i;
+    t.n = p->n0 + j;
+    t.rows = oxi_least(p->rows - i, p->tile_m);
+    t.columns = oxi_least(p->columns - j, p->tile_n);
+    t.lane = p->scratch + (size_t)lane * p->lane_bytes;
+    t.sums = p->direct ? oxi_gemm_c(p->g, t.m, t.n)
+           : p->partial ? p->partial + (i * p->block_n + j) * element : t.lane + p->sums_at;
+    t.ld = p->direct ? p->g->c_row : p->partial ? p->block_n : p->tile_n;
+    for (int64_t r = 0; p->k == 0 && r < t.rows; r++)
+        memset(t.sums + r * t.ld * element, 0, (size_t)(t.columns * element));
     for (int64_t at = 0; at < p->ks; at += p->depth) {
-        int64_t depth = p->ks - at < p->depth ? p->ks - at : p->depth;
-        const char *a = p->a.packed + (at * a_lines + depth * i) * p->type.element;
-        const char *b = p->b.packed + (at * b_lines + depth * j) * p->type.element;
-        oxi_gemm_panels(p, depth, a, b, sums, ld, rows, columns, p->k0 + at > 0, edge);
+        int64_t depth = oxi_least(p->ks - at, p->depth);
+        const char *a = p->a.packed + (at * a_lines + depth * i) * element;
+        const char *b = p->own_b ? NULL : p->b.packed + (at * b_lines + depth * j) * element;
+        if (p->own_a) {
+            oxi_gemm_pack(p, &p->a, t.m, t.rows, p->k0 + at, depth, t.lane + p->a_at, t.lane);
+            a = t.lane + p->a_at;
+        }
+        oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }
-    if (p->k0 + p->ks == p->k) oxi_gemm_finish(p, sums, ld, p->m0 + i, p->n0 + j, rows, columns, stage);
+    if (p->k0 + p->ks == p->k)
+        oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
 }
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------------- */
@@ -338,39 +353,46 @@ static int64_t oxi_cache_bytes(void) {
 #endif
 }
 
-/* Sides of tiles: a chunk of A's and B's lines takes a quarter of the cache each; smaller when there are many lanes. */
+/* Tiles: a chunk of A's and of B's lines takes a quarter of the cache each. Where the sums of all columns fit into half
+ * of it, tiles span them all, and A need not be packed by one thread for another. Smaller when there are many lanes. */
 static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
-    int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->block_m, n = p->block_n;
-    int64_t side = oxi_cache_bytes() / 4 / (p->depth > 0 ? p->depth * p->type.element : 1);
-    side = oxi_least(side, OXI_GEMM_TILE);
+    int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
+    int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
+    int64_t side = oxi_least(cache / 4 / (p->depth > 0 ? p->depth : 1), OXI_GEMM_TILE);
     p->tile_m = oxi_round_up(oxi_least(side, m), mr);
     p->tile_n = oxi_round_up(oxi_least(side, n), nr);
-    int64_t lanes = oxi_lanes(INT32_MAX);
-    while (lanes > 1 &&
-           oxi_round_up(m, p->tile_m) / p->tile_m * (oxi_round_up(n, p->tile_n) / p->tile_n) < 4 * lanes) {
-        if (p->tile_m <= 4 * mr && p->tile_n <= 2 * nr) break;
-        if (p->tile_m > p->tile_n || p->tile_n <= 2 * nr)
-            p->tile_m = oxi_round_up(p->tile_m / 2, mr);
-        else
-            p->tile_n = oxi_round_up(p->tile_n / 2, nr);
+    if (n > p->tile_n && m > p->tile_m && cache / 2 / n >= 8 * mr) {
+        p->tile_m = oxi_least(p->tile_m, cache / 2 / n / mr * mr);
+        p->tile_n = oxi_round_up(n, nr);
     }
+    while (lanes > 1 && oxi_parts(m, p->tile_m) * oxi_parts(n, p->tile_n) < 4 * lanes) {
+        bool lower = p->tile_m > 4 * mr, narrower = p->tile_n > 2 * nr;
+        if (!lower && !narrower) break;
+        if (lower && (m >= n || !narrower)) p->tile_m = oxi_round_up(p->tile_m / 2, mr);
+        else p->tile_n = oxi_round_up(p->tile_n / 2, nr);
+    }
+    p->own_a = n <= p->tile_n;
+    p->own_b = m <= p->tile_m;
 }
 
-/* Blocks: all of k if the panels of all lines fit into OXI_GEMM_PACKED, else as much k as then fits, else fewer lines. */
+/* Blocks: all of k if the panels that threads share fit into OXI_GEMM_PACKED, else as much k as then fits, else fewer
+ * lines. Sums that C cannot hold between two parts of k take memory too. */
 static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
-    int64_t room = OXI_GEMM_PACKED / p->type.element;
-    int64_t lines = 8192; /* at least: fewer would pack operands again too often */
+    int64_t room = OXI_GEMM_PACKED / p->type.element, lines = (p->own_a ? 0 : m) + (p->own_b ? 0 : n);
+    p->block_m = m;
+    p->block_n = n;
     p->block_k = p->k;
-    if (m > lines || n > lines || (m + n) * p->k > room) {
-        if (m + n < lines) lines = m + n;
-        p->block_k = oxi_least(p->k, oxi_round_up(room / lines, p->depth));
-        if (p->block_k > 0) lines = room / p->block_k;
-    } else
-        lines = m + n;
-    if (!p->direct && p->block_k < p->k) lines = oxi_least(lines, 4096); /* their sums take another 16 MiB */
-    p->block_n = oxi_least(n, lines - oxi_least(m, lines / 2));
-    p->block_m = oxi_least(m, lines - oxi_least(n, lines / 2));
+    if (lines <= 8192 && lines * p->k <= room) return;
+    p->block_k = oxi_least(p->k, oxi_round_up(room / oxi_least(lines, 8192), p->depth));
+    lines = room / p->block_k;
+    if (!p->direct && p->block_k < p->k) lines = oxi_least(lines, 4096);
+    if (!p->own_b) p->block_n = oxi_least(n, p->own_a ? lines : lines - oxi_least(m, lines / 2));
+    if (!p->own_a) p->block_m = oxi_least(m, p->own_b ? lines : lines - oxi_least(n, lines / 2));
+    if (!p->direct && p->block_k < p->k) {
+        p->block_m = oxi_least(p->block_m, 4096);
+        p->block_n = oxi_least(p->block_n, 4096);
+    }
     if (p->block_n < n) p->block_n = oxi_round_up(p->block_n, nr);
     if (p->block_m < m) p->block_m = oxi_round_up(p->block_m, mr);
 }
@@ -425,69 +447,78 @@ static void oxi_gemm_region(oxi_gemm_plan *p, int64_t count, oxi_lane_task task,
         for (int64_t i = 0; i < count; i++) task(p, i, 0);
 }
 
+/* Packs what the threads share of one block and part of k, then computes its tiles. */
+static void oxi_gemm_block(oxi_gemm_plan *p, bool have_b, bool alone) {
+    int64_t chunks = p->ks > 0 ? oxi_parts(p->ks, p->depth) : 0;
+    int64_t a_group = OXI_GEMM_STAGE_LINES / p->a.width * p->a.width;
+    int64_t b_group = OXI_GEMM_STAGE_LINES / p->b.width * p->b.width;
+    int64_t b_tasks = p->own_b || have_b ? 0 : chunks * oxi_parts(p->columns, b_group);
+    p->a_tasks = p->own_a ? 0 : chunks * oxi_parts(p->rows, a_group);
+    oxi_gemm_region(p, p->a_tasks + b_tasks, oxi_gemm_pack_task, alone);
+    oxi_gemm_region(p, oxi_parts(p->rows, p->tile_m) * oxi_parts(p->columns, p->tile_n), oxi_gemm_tile_task, alone);
+}
+
 static void oxi_gemm_blocks(oxi_gemm_plan *p, bool alone) {
     const oxi_gemm *g = p->g;
-    int64_t b_n0 = -1, b_k0 = -1; /* the block of B that is packed */
+    int64_t packed_n0 = -1, packed_k0 = -1; /* the block of B that is packed */
     for (p->n0 = 0; p->n0 < g->n; p->n0 += p->block_n)
         for (p->m0 = 0; p->m0 < g->m; p->m0 += p->block_m) {
+            p->rows = oxi_least(p->block_m, g->m - p->m0);
+            p->columns = oxi_least(p->block_n, g->n - p->n0);
             p->k0 = 0;
             do {
-                p->rows = oxi_least(p->block_m, g->m - p->m0);
-                p->columns = oxi_least(p->block_n, g->n - p->n0);
                 p->ks = oxi_least(p->block_k, p->k - p->k0);
-                int64_t chunks = p->ks > 0 ? (p->ks + p->depth - 1) / p->depth : 0;
-                int64_t a_groups = oxi_round_up(p->rows, OXI_GEMM_STAGE_LINES / p->a.width * p->a.width);
-                int64_t b_groups = oxi_round_up(p->columns, OXI_GEMM_STAGE_LINES / p->b.width * p->b.width);
-                a_groups /= OXI_GEMM_STAGE_LINES / p->a.width * p->a.width;
-                b_groups /= OXI_GEMM_STAGE_LINES / p->b.width * p->b.width;
-                bool have_b = b_n0 == p->n0 && b_k0 == p->k0;
-                p->a_tasks = chunks * a_groups;
-                oxi_gemm_region(p, p->a_tasks + (have_b ? 0 : chunks * b_groups), oxi_gemm_pack_task, alone);
-                b_n0 = p->n0;
-                b_k0 = p->k0;
-                int64_t tiles = oxi_round_up(p->rows, p->tile_m) / p->tile_m *
-                                (oxi_round_up(p->columns, p->tile_n) / p->tile_n);
-                oxi_gemm_region(p, tiles, oxi_gemm_tile_task, alone);
+                oxi_gemm_block(p, packed_n0 == p->n0 && packed_k0 == p->k0, alone);
+                packed_n0 = p->n0;
+                packed_k0 = p->k0;
                 p->k0 += p->ks;
             } while (p->k0 < p->k);
         }
 }
 
+/* Where things lie in the memory of the plan; its size. */
+static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes, int64_t lanes) {
+    size_t element = (size_t)p->type.element, mr = (size_t)p->a.width, nr = (size_t)p->b.width;
+    size_t depth = (size_t)p->depth, shared_k = (size_t)p->block_k;
+    bool parts = p->block_k < p->k;
+    *a_bytes = p->own_a ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_m, p->a.width) * shared_k * element);
+    *b_bytes = p->own_b ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_n, p->b.width) * shared_k * element);
+    p->edge_at = OXI_GEMM_STAGE;
+    p->a_at = p->edge_at + oxi_align_up(mr * nr * element);
+    p->b_at = p->a_at + (p->own_a ? oxi_align_up((size_t)p->tile_m * depth * element) : 0);
+    p->sums_at = p->b_at + (p->own_b ? oxi_align_up(nr * depth * element) : 0);
+    p->lane_bytes = p->sums_at;
+    if (!p->direct && !parts) p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->tile_n * element);
+    size_t partial = p->direct || !parts ? 0 : (size_t)p->block_m * (size_t)p->block_n * element;
+    return *a_bytes + *b_bytes + (size_t)lanes * p->lane_bytes + partial;
+}
+
 /* The general way: packed panels. */
 static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     oxi_gemm_plan p;
+    size_t a_bytes, b_bytes;
     memset(&p, 0, sizeof p);
     p.g = g;
     p.kernels = oxi_cpu_kernels();
     ox_status status = oxi_gemm_type_of(g, p.kernels, &p.type);
     if (status != OX_OK) return status;
     oxi_gemm_sides(&p);
-    p.k = (g->k + p.type.k_each - 1) / p.type.k_each;
+    p.k = oxi_parts(g->k, p.type.k_each);
     p.direct = g->c_dtype == (p.type.k_each == 2 ? OX_I32 : p.type.dtype) && g->c_col == 1 && !g->addend;
     p.depth = OXI_GEMM_DEPTH; /* equal chunks, unless blocks of weights must stay whole */
-    if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0) {
-        int64_t chunks = (p.k + OXI_GEMM_DEPTH - 1) / OXI_GEMM_DEPTH;
-        p.depth = (p.k + chunks - 1) / chunks;
-    }
-    oxi_gemm_size_blocks(&p);
+    if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0)
+        p.depth = oxi_parts(p.k, oxi_parts(p.k, OXI_GEMM_DEPTH));
     oxi_gemm_size_tiles(&p);
+    oxi_gemm_size_blocks(&p);
     bool alone = (double)g->m * (double)g->n * (double)g->k < 1e6 / 2;
-    int64_t element = p.type.element, lanes = alone ? 1 : oxi_lanes(INT32_MAX);
-    size_t a_bytes = (size_t)(oxi_round_up(p.block_m, p.a.width) * p.block_k * element);
-    size_t b_bytes = (size_t)(oxi_round_up(p.block_n, p.b.width) * p.block_k * element);
-    size_t sums_bytes = p.direct || p.block_k < p.k ? 0 : (size_t)(p.tile_m * p.tile_n * element);
-    size_t partial_bytes = p.direct || p.block_k >= p.k ? 0 : (size_t)(p.block_m * p.block_n * element);
-    p.lane_bytes = OXI_GEMM_STAGE + (size_t)(p.a.width * p.b.width * element) + sums_bytes;
-    p.lane_bytes = (size_t)oxi_round_up((int64_t)p.lane_bytes, OXI_ALIGN);
-    a_bytes = (size_t)oxi_round_up((int64_t)a_bytes, OXI_ALIGN);
-    b_bytes = (size_t)oxi_round_up((int64_t)b_bytes, OXI_ALIGN);
-    size_t bytes = a_bytes + b_bytes + partial_bytes + (size_t)lanes * p.lane_bytes;
+    int64_t lanes = alone ? 1 : oxi_lanes(INT32_MAX);
+    size_t bytes = oxi_gemm_place(&p, &a_bytes, &b_bytes, lanes);
     char *memory = (char *)oxi_alloc(bytes);
     if (!memory) return OX_ERR_NOMEM;
     p.a.packed = memory;
     p.b.packed = memory + a_bytes;
     p.scratch = p.b.packed + b_bytes;
-    p.partial = partial_bytes ? p.scratch + (size_t)lanes * p.lane_bytes : NULL;
+    if (!p.direct && p.block_k < p.k) p.partial = p.scratch + (size_t)lanes * p.lane_bytes;
     oxi_gemm_blocks(&p, alone);
     oxi_free(memory, bytes);
     return OX_OK;
