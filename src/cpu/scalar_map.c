@@ -265,19 +265,22 @@ static oxi_complex oxi_multiply_complex(oxi_complex a, oxi_complex b) {
     return oxi_make_complex(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
 }
 /* Scaled by the larger part of the divisor (Smith 1962); by zero, part by part, as torch and NumPy do. */
+/* By the larger part of b. source: Smith 1962, "Algorithm 116: Complex division" */
 static oxi_complex oxi_divide_complex(oxi_complex a, oxi_complex b) {
     if (b.re == 0 && b.im == 0) return oxi_make_complex(a.re / fabs(b.re), a.im / fabs(b.im));
-    bool by_real = fabs(b.re) >= fabs(b.im);
-    double ratio = by_real ? b.im / b.re : b.re / b.im;
-    double scale = 1 / (by_real ? b.re + b.im * ratio : b.re * ratio + b.im);
-    return by_real ? oxi_make_complex((a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale)
-                   : oxi_make_complex((a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale);
+    if (fabs(b.re) >= fabs(b.im)) {
+        double ratio = b.im / b.re, scale = 1 / (b.re + b.im * ratio);
+        return oxi_make_complex((a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale);
+    }
+    double ratio = b.re / b.im, scale = 1 / (b.re * ratio + b.im);
+    return oxi_make_complex((a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale);
 }
-/* Limits at infinities and NaN here and below are those of C11, annex G. */
+
+/* Infinities and zeros in the functions below: C11, annex G.6. */
 static oxi_complex oxi_exp_complex(oxi_complex z) {
     double grown = exp(z.re);
     if (z.im == 0) return oxi_make_complex(grown, z.im);
-    if (!isfinite(z.im) && isinf(z.re)) return oxi_make_complex(grown, z.re < 0 ? 0 : NAN);
+    if (!isfinite(z.im) && isinf(z.re)) return oxi_make_complex(grown, z.re > 0 ? NAN : copysign(0.0, z.im));
     return oxi_make_complex(grown * cos(z.im), grown * sin(z.im));
 }
 /* Near |z| = 1 from |z|^2 - 1, which the f32 parts give exactly. */
@@ -302,20 +305,27 @@ static oxi_complex oxi_sqrt_complex(oxi_complex z) {
     return z.re >= 0 ? oxi_make_complex(root, z.im / (2 * root))
                      : oxi_make_complex(fabs(z.im) / (2 * root), copysign(root, z.im));
 }
-static oxi_complex oxi_sin_complex(oxi_complex z) {
-    if (z.re == 0) return oxi_make_complex(z.re, sinh(z.im));
-    if (!isfinite(z.re)) return oxi_make_complex(NAN, isinf(z.im) ? INFINITY : z.im == 0 ? z.im : NAN);
-    return oxi_make_complex(sin(z.re) * cosh(z.im), cos(z.re) * sinh(z.im));
+static oxi_complex oxi_sinh_complex(oxi_complex z) {
+    if (z.im == 0) return oxi_make_complex(sinh(z.re), z.im);
+    if (!isfinite(z.im)) return oxi_make_complex(z.re == 0 || isinf(z.re) ? z.re : NAN, NAN);
+    return oxi_make_complex(sinh(z.re) * cos(z.im), cosh(z.re) * sin(z.im));
 }
-static oxi_complex oxi_cos_complex(oxi_complex z) {
-    if (z.re == 0) return oxi_make_complex(cosh(z.im), copysign(1.0, z.im) * -z.re);
-    if (!isfinite(z.re)) return oxi_make_complex(isinf(z.im) ? INFINITY : NAN, z.im == 0 ? z.im : NAN);
-    return oxi_make_complex(cos(z.re) * cosh(z.im), -sin(z.re) * sinh(z.im));
+static oxi_complex oxi_cosh_complex(oxi_complex z) {
+    if (z.im == 0) return oxi_make_complex(cosh(z.re), copysign(0.0, z.re) * z.im);
+    if (!isfinite(z.im)) return oxi_make_complex(isinf(z.re) ? INFINITY : NAN, z.re == 0 ? z.re : NAN);
+    return oxi_make_complex(cosh(z.re) * cos(z.im), sinh(z.re) * sin(z.im));
 }
+static oxi_complex oxi_sin_complex(oxi_complex z) { /* -i sinh(iz) */
+    oxi_complex y = oxi_sinh_complex(oxi_make_complex(-z.im, z.re));
+    return oxi_make_complex(y.im, -y.re);
+}
+static oxi_complex oxi_cos_complex(oxi_complex z) { return oxi_cosh_complex(oxi_make_complex(-z.im, z.re)); }
 /* source: Kahan 1987, "Branch cuts for complex elementary functions" */
 static oxi_complex oxi_tanh_complex(oxi_complex z) {
-    if (!isfinite(z.im) && isinf(z.re)) return oxi_make_complex(copysign(1.0, z.re), 0);
-    if (!isfinite(z.im) || isnan(z.re)) return oxi_make_complex(z.re == 0 ? z.re : NAN, z.im == 0 ? z.im : NAN);
+    if (z.im == 0) return oxi_make_complex(tanh(z.re), z.im);
+    if (isinf(z.re))
+        return oxi_make_complex(copysign(1.0, z.re), copysign(0.0, isfinite(z.im) ? sin(2 * z.im) : z.im));
+    if (!isfinite(z.im)) return oxi_make_complex(z.re == 0 ? z.re : NAN, NAN);
     if (fabs(z.re) > 20)
         return oxi_make_complex(copysign(1.0, z.re), 4 * sin(z.im) * cos(z.im) * exp(-2 * fabs(z.re)));
     double t = tan(z.im), beta = 1 + t * t, s = sinh(z.re), denominator = 1 + beta * s * s;
