@@ -274,7 +274,17 @@ static void oxi_reduce_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* Joins the chunks of one group's lines, in order. */
+/* What is known of the whole lines of a piece: their stored chunks joined in order, in place of the first. */
+static oxi_partial oxi_reduce_joined(const oxi_reduce *r, const oxi_cursor *c) {
+    oxi_partial p = oxi_reduce_stored(r, 0, c->position);
+    for (int64_t chunk = 1; chunk < r->chunks; chunk++) {
+        oxi_partial later = oxi_reduce_stored(r, chunk, c->position);
+        r->reducer.merge(&p, c->n, &later);
+        p.count += later.count;
+    }
+    return p;
+}
+
 static void oxi_reduce_join_task(void *arg, int64_t index, int lane) {
     const oxi_reduce *r = (const oxi_reduce *)arg;
     int64_t first = index * r->group;
@@ -282,12 +292,7 @@ static void oxi_reduce_join_task(void *arg, int64_t index, int lane) {
     (void)lane;
     oxi_walk_seek(&r->kept, &c, first, oxi_min_i64(r->kept.numel - first, r->group), r->width);
     for (; c.n; oxi_walk_next(&r->kept, &c)) {
-        oxi_partial p = oxi_reduce_stored(r, 0, c.position);
-        for (int64_t chunk = 1; chunk < r->chunks; chunk++) {
-            oxi_partial later = oxi_reduce_stored(r, chunk, c.position);
-            r->reducer.merge(&p, c.n, &later);
-            p.count += later.count;
-        }
+        oxi_partial p = oxi_reduce_joined(r, &c);
         oxi_reduce_store(r, &c, &p);
     }
 }

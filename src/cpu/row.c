@@ -26,7 +26,6 @@ struct oxi_row {
     const void *weights[2]; /* weight and bias, contiguous, in the lane's type; NULL where not given */
     void *converted[2];     /* those that had to be made */
     size_t converted_bytes[2];
-    double *partials; /* chunks > 1: [rows][chunks][2] */
 };
 
 /* ---- finishing: f32 by the tier's kernels, f64 in plain loops ------------------------------------------ */
@@ -249,32 +248,22 @@ static void oxi_row_finish_columns(const oxi_row *r, int64_t n, const void *x, c
     }
 }
 
-static void oxi_row_measure_tile(const oxi_row *r, const oxi_walk *line, int64_t n, oxi_row_tile_numbers *t,
-                                 char *scratch) {
-    double a[OXI_ROW_BLOCK], b[OXI_ROW_BLOCK];
-    oxi_partial p;
-    p.a = a;
-    p.b = b;
-    p.count = 0;
-    memset(a, 0, sizeof a);
-    memset(b, 0, sizeof b);
-    if (r->measure.reducer.begin) r->measure.reducer.begin(&p, n);
-    oxi_reduce_tile(&r->measure, line, &p, n, 0, line->numel, scratch);
+static void oxi_row_set_tile(const oxi_row *r, const oxi_partial *p, int64_t n, oxi_row_tile_numbers *t) {
     t->has_rest = false;
     for (int64_t i = 0; i < n; i++) {
         double shift, scale;
-        oxi_row_numbers(r, a[i], b[i], &shift, &scale);
+        oxi_row_numbers(r, ((const double *)p->a)[i], ((const double *)p->b)[i], &shift, &scale);
         oxi_row_tile_number(r, t, i, shift, scale);
     }
 }
 
-static void oxi_row_tile(const oxi_row *r, const oxi_walk *line, int64_t n, char *scratch) {
+/* Writes elements [first, first + count) of n rows. */
+static void oxi_row_write_tile(const oxi_row *r, const oxi_walk *line, int64_t n, int64_t first,
+                               int64_t count, const oxi_row_tile_numbers *t) {
     double x[OXI_ROW_BLOCK], spread[OXI_ROW_BLOCK];
     const oxi_walk *kept = &r->measure.kept;
-    oxi_row_tile_numbers t;
     oxi_cursor c;
-    oxi_row_measure_tile(r, line, n, &t, scratch);
-    for (oxi_walk_seek(line, &c, 0, line->numel, 1); c.n; oxi_walk_next(line, &c)) {
+    for (oxi_walk_seek(line, &c, first, count, 1); c.n; oxi_walk_next(line, &c)) {
         const void *from = c.p[OXI_ROW_X];
         void *to = x;
         if (!r->native || kept->step[OXI_ROW_X] != 1) {
@@ -282,9 +271,19 @@ static void oxi_row_tile(const oxi_row *r, const oxi_walk *line, int64_t n, char
             from = x;
         }
         if (r->native && kept->step[OXI_ROW_OUT] == 1) to = c.p[OXI_ROW_OUT];
-        oxi_row_finish_columns(r, n, from, &t, &c, spread, to);
+        oxi_row_finish_columns(r, n, from, t, &c, spread, to);
         if (to == x) r->store(n, x, c.p[OXI_ROW_OUT], kept->step[OXI_ROW_OUT]);
     }
+}
+
+static void oxi_row_tile(const oxi_row *r, oxi_walk *line, const oxi_cursor *c, char *scratch) {
+    oxi_row_tile_numbers t;
+    oxi_partial p;
+    p.a = scratch;
+    p.b = scratch + 8 * r->measure.width;
+    oxi_reduce_piece(&r->measure, line, c, &p, 0, scratch + 16 * r->measure.width);
+    oxi_row_set_tile(r, &p, c->n, &t);
+    oxi_row_write_tile(r, line, c->n, 0, line->numel, &t);
 }
 
 /* ---- tasks --------------------------------------------------------------------------------------------- */
@@ -351,51 +350,48 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
             oxi_row_place_line(r, &c, i, &line);
             if (r->flat && i + 1 < c.n) oxi_row_prefetch(m, &line);
             if (m->by_columns)
-                oxi_row_tile(r, &line, c.n, scratch);
+                oxi_row_tile(r, &line, &c, scratch);
             else
                 oxi_row_line(r, &line, scratch);
         }
     }
 }
 
-/* Long rows: index = row * chunks + chunk. First every chunk is measured ... */
-static void oxi_row_measure_task(void *arg, int64_t index, int lane) {
-    const oxi_row *r = (const oxi_row *)arg;
-    const oxi_reduce *m = &r->measure;
-    int64_t first = index % m->chunks * m->chunk;
-    oxi_walk line = m->line;
+/* Long rows: their chunks are measured by oxi_reduce_task, joined by this ... */
+static void oxi_row_join_task(void *arg, int64_t index, int lane) {
+    const oxi_reduce *m = &((const oxi_row *)arg)->measure;
+    int64_t first = index * m->group;
     oxi_cursor c;
-    oxi_walk_seek(&m->kept, &c, index / m->chunks, 1, 1);
-    oxi_row_place_line(r, &c, 0, &line);
-    oxi_row_measure(r, &line, first, oxi_min_i64(line.numel - first, m->chunk), r->partials + 2 * index,
-                    r->partials + 2 * index + 1, m->scratch + lane * m->scratch_bytes);
+    (void)lane;
+    oxi_walk_seek(&m->kept, &c, first, oxi_min_i64(m->kept.numel - first, m->group), m->width);
+    for (; c.n; oxi_walk_next(&m->kept, &c)) (void)oxi_reduce_joined(m, &c);
 }
 
-/* ... then each is written from the measures of all, joined in order. */
+/* ... and written by this, a chunk of the rows of one group. */
 static void oxi_row_write_task(void *arg, int64_t index, int lane) {
     const oxi_row *r = (const oxi_row *)arg;
     const oxi_reduce *m = &r->measure;
-    int64_t row = index / m->chunks, first = index % m->chunks * m->chunk;
-    double *stored = r->partials + 2 * row * m->chunks, a = stored[0], b = stored[1], shift, scale;
+    int64_t start = index % m->chunks * m->chunk, first = index / m->chunks * m->group;
+    int64_t count = oxi_min_i64(m->line.numel - start, m->chunk);
+    oxi_row_tile_numbers t;
     oxi_walk line = m->line;
-    oxi_partial p;
     oxi_cursor c;
     (void)lane;
-    p.a = &a;
-    p.b = &b;
-    p.count = m->chunk;
-    for (int64_t chunk = 1; chunk < m->chunks; chunk++) {
-        oxi_partial later;
-        later.a = stored + 2 * chunk;
-        later.b = stored + 2 * chunk + 1;
-        later.count = oxi_min_i64(line.numel - chunk * m->chunk, m->chunk);
-        m->reducer.merge(&p, 1, &later);
-        p.count += later.count;
+    oxi_walk_seek(&m->kept, &c, first, oxi_min_i64(m->kept.numel - first, m->group), m->width);
+    for (; c.n; oxi_walk_next(&m->kept, &c)) {
+        oxi_partial p = oxi_reduce_stored(m, 0, c.position);
+        if (m->by_columns) oxi_row_set_tile(r, &p, c.n, &t);
+        for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
+            double shift, scale;
+            oxi_row_place_line(r, &c, i, &line);
+            if (m->by_columns) {
+                oxi_row_write_tile(r, &line, c.n, start, count, &t);
+            } else {
+                oxi_row_numbers(r, ((double *)p.a)[i], ((double *)p.b)[i], &shift, &scale);
+                oxi_row_write(r, &line, start, count, shift, scale);
+            }
+        }
     }
-    oxi_row_numbers(r, a, b, &shift, &scale);
-    oxi_walk_seek(&m->kept, &c, row, 1, 1);
-    oxi_row_place_line(r, &c, 0, &line);
-    oxi_row_write(r, &line, first, oxi_min_i64(line.numel - first, m->chunk), shift, scale);
 }
 
 /* ---- planning ------------------------------------------------------------------------------------------ */
@@ -485,6 +481,7 @@ static void oxi_row_split(oxi_row *r) {
     oxi_row_walk(r, &r->measure.kept, &rows, OXI_WALK_MEMORY_ORDER);
     oxi_row_walk(r, &r->measure.line, &line, OXI_WALK_ANY_ORDER);
     r->line_shift[OXI_ROW_X] = r->measure.line.base[OXI_ROW_X] - oxi_ptr(x);
+    r->measure.line_shift = r->line_shift[OXI_ROW_X];
     r->line_shift[OXI_ROW_OUT] = r->measure.line.base[OXI_ROW_OUT] - oxi_ptr(out);
     for (int k = 0; k < 2; k++) {
         if (!r->weights[k]) continue;
@@ -497,38 +494,39 @@ static void oxi_row_split(oxi_row *r) {
 static void oxi_row_shape(oxi_row *r) {
     oxi_reduce *m = &r->measure;
     const oxi_walk *line = &m->line;
-    int64_t n = line->numel;
-    bool closer =
-        llabs(m->kept.step[OXI_ROW_X]) < llabs(line->step[OXI_ROW_X]) && m->kept.step[OXI_ROW_X] != 0;
+    int64_t n = line->numel, step = llabs(m->kept.step[OXI_ROW_X]), buffer = 8 * OXI_REDUCE_BUFFER;
     r->flat = r->native && oxi_walk_flat(line, OXI_ROW_X) && oxi_walk_flat(line, OXI_ROW_OUT);
     for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
-    m->by_columns = m->kept.length >= 16 && (closer || n < 16);
+    m->by_columns = m->kept.length >= 16 && ((step != 0 && step < llabs(line->step[OXI_ROW_X])) || n < 16);
     m->width = m->by_columns ? OXI_ROW_BLOCK : OXI_STRIP;
-    m->chunk = m->by_columns ? n : OXI_REDUCE_LINE;
+    m->chunk = OXI_REDUCE_LINE;
+    /* A tile of up to this many rows stays in the cache between measuring and writing. */
+    if (m->by_columns) m->chunk = m->kept.numel >= 32 * m->width ? n : 1024;
     m->chunks = (n - 1) / m->chunk + 1;
-    m->group = OXI_REDUCE_LINE / n;
+    m->group = OXI_REDUCE_LINE / oxi_min_i64(n, m->chunk);
     if (m->by_columns) m->group = m->group / m->width * m->width;
     if (m->group < 1) m->group = m->by_columns ? m->width : 1;
-    m->scratch_bytes = 8 * (m->by_columns ? OXI_REDUCE_ROWS * m->width : OXI_REDUCE_BUFFER);
-    if (r->op == OXI_OP_softmax && m->scratch_bytes < 4 * OXI_ROW_CACHED)
-        m->scratch_bytes = 4 * OXI_ROW_CACHED;
+    if (m->by_columns) buffer = 8 * OXI_REDUCE_ROWS * m->width;
+    if (r->op == OXI_OP_softmax && buffer < 4 * OXI_ROW_CACHED) buffer = 4 * OXI_ROW_CACHED;
+    m->scratch_bytes = 16 * m->width + buffer;
 }
 
 static ox_status oxi_row_run(oxi_row *r) {
     oxi_reduce *m = &r->measure;
-    int64_t tasks = m->chunks > 1 ? m->kept.numel * m->chunks : (m->kept.numel + m->group - 1) / m->group;
+    int64_t groups = (m->kept.numel + m->group - 1) / m->group, tasks = groups * m->chunks;
     size_t scratch_bytes = (size_t)m->scratch_bytes * (size_t)oxi_lanes(tasks);
-    size_t partial_bytes = m->chunks > 1 ? (size_t)tasks * 2 * sizeof *r->partials : 0;
+    size_t partial_bytes = m->chunks > 1 ? (size_t)m->chunks * (size_t)m->kept.numel * 16 : 0;
     bool ready;
     m->scratch = (char *)oxi_alloc(scratch_bytes);
-    if (partial_bytes) r->partials = (double *)oxi_alloc(partial_bytes);
-    ready = m->scratch && (r->partials || partial_bytes == 0);
+    if (partial_bytes) m->partials = (char *)oxi_alloc(partial_bytes);
+    ready = m->scratch && (m->partials || partial_bytes == 0);
     if (ready && m->chunks == 1) oxi_parallel_for(tasks, oxi_row_task, r);
     if (ready && m->chunks > 1) {
-        oxi_parallel_for(tasks, oxi_row_measure_task, r);
+        oxi_parallel_for(tasks, oxi_reduce_task, m);
+        oxi_parallel_for(groups, oxi_row_join_task, r);
         oxi_parallel_for(tasks, oxi_row_write_task, r);
     }
-    oxi_free(r->partials, partial_bytes);
+    oxi_free(m->partials, partial_bytes);
     oxi_free(m->scratch, scratch_bytes);
     return ready ? OX_OK : OX_ERR_NOMEM;
 }
