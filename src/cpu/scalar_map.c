@@ -1,8 +1,8 @@
-/* Elementwise kernels that gain nothing from a tier: integers, complex numbers, and the f64 functions of the C library.
- * One row an op: its formula in C. Integers wrap as two's complement; nothing traps.
+/* Elementwise kernels that gain nothing from a tier: integers, complex numbers, and the f64 functions of
+ * the C library. One row an op: its formula in C. Integers wrap as two's complement; nothing traps.
  * Entered into every table by oxi_fill_scalar_map, before the tiers' own kernels. */
 
-/* ---- for the kernels of the tiers ------------------------------------------------------------------------------- */
+/* ---- for the kernels of the tiers ---------------------------------------------------------------------- */
 
 enum { OXI_MAP_VECTOR_BYTES = 128 };   /* at least VF elements of any lane */
 
@@ -11,8 +11,8 @@ enum { OXI_MAP_VECTOR_BYTES = 128 };   /* at least VF elements of any lane */
     ((uint32_t)(count) | (uint32_t)(element) << 8 | (uint32_t)(result) << 16 | (uint32_t)(lanes) << 24)
 
 /* The last n - i elements of a map, padded with zeros to a whole vector. */
-static OXI_UNUSED void oxi_map_rest(oxi_map_kernel kernel, uint32_t shape, int64_t i, int64_t n, const void *const *in,
-                                    void *out, const oxi_attrs *attr) {
+static OXI_UNUSED void oxi_map_rest(oxi_map_kernel kernel, uint32_t shape, int64_t i, int64_t n,
+                                    const void *const *in, void *out, const oxi_attrs *attr) {
     double padded[3][OXI_MAP_VECTOR_BYTES / sizeof(double)], result[OXI_MAP_VECTOR_BYTES / sizeof(double)];
     const void *operands[3];
     size_t element = shape >> 8 & 255, result_element = shape >> 16 & 255, rest = (size_t)(n - i);
@@ -50,7 +50,8 @@ static OXI_UNUSED double oxi_reduce_large(float x, int32_t *quarter) {
         uint64_t two = (uint64_t)oxi_two_over_pi[word + i] << 32 | oxi_two_over_pi[word + i + 1];
         window[i] = (uint32_t)(two << shift >> 32);
     }
-    uint64_t product = (m * window[0] << 32) + m * window[1] + (m * window[2] >> 32); /* 2 bits of n, 62 of the rest */
+    uint64_t product =
+        (m * window[0] << 32) + m * window[1] + (m * window[2] >> 32); /* 2 bits of n, 62 of the rest */
     uint64_t n = (product + ((uint64_t)1 << 61)) >> 62;
     int64_t rest = (int64_t)(product - (n << 62));
     double r = (double)rest * (1.5707963267948966 / 4611686018427387904.0);
@@ -58,12 +59,13 @@ static OXI_UNUSED double oxi_reduce_large(float x, int32_t *quarter) {
     return bits >> 31 ? -r : r;
 }
 
-/* ---- kernels from formulas ----------------------------------------------------------------------------------------
+/* ---- kernels from formulas --------------------------------------------------------------------------------
  * In a formula x (or a, b, c) are the operands, f0, f1, f2 the attributes f[0..2] as the operands' type. */
 
 #define OXI_DEFINE_MAP_1(name, TYPE, CONVERT, RESULT, formula) \
     static void name(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
-        const TYPE *p = (const TYPE *)in[0], f0 = CONVERT(attr->f[0]), f1 = CONVERT(attr->f[1]), f2 = CONVERT(attr->f[2]); \
+        const TYPE *p = (const TYPE *)in[0]; \
+        const TYPE f0 = CONVERT(attr->f[0]), f1 = CONVERT(attr->f[1]), f2 = CONVERT(attr->f[2]); \
         RESULT *result = (RESULT *)out; \
         (void)f0; (void)f1; (void)f2; \
         for (int64_t i = 0; i < n; i++) { const TYPE x = p[i]; (void)x; result[i] = (RESULT)(formula); } \
@@ -76,7 +78,7 @@ static OXI_UNUSED double oxi_reduce_large(float x, int32_t *quarter) {
         for (int64_t i = 0; i < n; i++) { const TYPE a = p[i], b = q[i]; result[i] = (RESULT)(formula); } \
     }
 
-/* ---- f64 -------------------------------------------------------------------------------------------------------- */
+/* ---- f64 ----------------------------------------------------------------------------------------------- */
 
 static double oxi_sigmoid_f64(double x) {
     double z = exp(-fabs(x));
@@ -103,9 +105,10 @@ static double oxi_floor_divide_f64(double a, double b) {
 
 #define OXI_F64_1(X) \
     X(exp, exp(x)) X(exp2, exp2(x)) X(expm1, expm1(x)) X(log, log(x)) X(log2, log2(x)) X(log10, log10(x)) \
-    X(log1p, log1p(x)) X(sin, sin(x)) X(cos, cos(x)) X(tan, tan(x)) X(asin, asin(x)) X(acos, acos(x)) X(atan, atan(x)) \
-    X(sinh, sinh(x)) X(cosh, cosh(x)) X(tanh, tanh(x)) X(asinh, asinh(x)) X(acosh, acosh(x)) X(atanh, atanh(x)) \
-    X(erf, erf(x)) X(erfc, erfc(x)) X(sigmoid, oxi_sigmoid_f64(x)) X(silu, x * oxi_sigmoid_f64(x)) \
+    X(log1p, log1p(x)) X(sin, sin(x)) X(cos, cos(x)) X(tan, tan(x)) X(asin, asin(x)) X(acos, acos(x)) \
+    X(atan, atan(x)) X(sinh, sinh(x)) X(cosh, cosh(x)) X(tanh, tanh(x)) X(asinh, asinh(x)) \
+    X(acosh, acosh(x)) X(atanh, atanh(x)) X(erf, erf(x)) X(erfc, erfc(x)) \
+    X(sigmoid, oxi_sigmoid_f64(x)) X(silu, x * oxi_sigmoid_f64(x)) \
     X(gelu, 0.5 * x * erfc(-x * 0.70710678118654752)) X(gelu_tanh, oxi_gelu_tanh_f64(x)) \
     X(mish, x * tanh(log1p(exp(x)))) X(softplus, x * f0 > f1 ? x : log1p(exp(x * f0)) / f0) \
     X(logsigmoid, (x < 0 ? x : 0 * x) - log1p(exp(-fabs(x)))) X(elu, oxi_expm1_scaled_f64(x, f0, 1)) \
@@ -123,7 +126,7 @@ OXI_F64_1(OXI_X)
 OXI_F64_2(OXI_X)
 #undef OXI_X
 
-/* ---- integers ----------------------------------------------------------------------------------------------------- */
+/* ---- integers ------------------------------------------------------------------------------------------ */
 
 static int64_t oxi_to_i64_saturated(double x) {
     if (!(x > -9223372036854775808.0)) return x == x ? INT64_MIN : 0;
@@ -169,69 +172,84 @@ static int64_t oxi_pow_i64(int64_t base, int64_t exponent) {
 }
 
 /* attr->i[0]: the width of the type in bits, 0 = 64. Counts outside [0, width) shift everything out. */
-static uint64_t oxi_shift_width(const oxi_attrs *attr) { return attr->i[0] > 0 && attr->i[0] < 64 ? (uint64_t)attr->i[0] : 64; }
-static uint64_t oxi_shift_left(uint64_t a, uint64_t count, uint64_t width) { return count < width ? a << count : 0; }
-static uint64_t oxi_shift_right_u64(uint64_t a, uint64_t count, uint64_t width) { return count < width ? a >> count : 0; }
+static uint64_t oxi_shift_width(const oxi_attrs *attr) {
+    return attr->i[0] > 0 && attr->i[0] < 64 ? (uint64_t)attr->i[0] : 64;
+}
+static uint64_t oxi_shift_left(uint64_t a, uint64_t count, uint64_t width) {
+    return count < width ? a << count : 0;
+}
+static uint64_t oxi_shift_right_u64(uint64_t a, uint64_t count, uint64_t width) {
+    return count < width ? a >> count : 0;
+}
 static int64_t oxi_shift_right_i64(int64_t a, uint64_t count, uint64_t width) {
     return count < width ? a >> count : a < 0 ? -1 : 0;
 }
 
-/* U: the operation wraps, so it is done on uint64_t. */
-#define U(x) ((uint64_t)(x))
+/* OXI_U: the operation wraps, so it is done on uint64_t. */
+#define OXI_U(x) ((uint64_t)(x))
 #define OXI_INTEGER_1(X) \
-    X(square, U(x) * U(x)) X(floor, x) X(ceil, x) X(round, x) X(trunc, x) X(nan_to_num, x) X(bitwise_not, ~x) \
-    X(neg, 0 - U(x)) X(relu, x > 0 ? x : 0) X(relu6, x > 6 ? 6 : x > 0 ? x : 0) \
+    X(square, OXI_U(x) * OXI_U(x)) X(floor, x) X(ceil, x) X(round, x) X(trunc, x) X(nan_to_num, x) \
+    X(bitwise_not, ~x) X(neg, 0 - OXI_U(x)) X(relu, x > 0 ? x : 0) X(relu6, x > 6 ? 6 : x > 0 ? x : 0) \
     X(clamp, x > f0 ? (x < f1 ? x : f1) : (f0 < f1 ? f0 : f1)) X(threshold, x > f0 ? x : f1)
 #define OXI_INTEGER_1_BOOL(X) X(isnan, 0) X(isinf, 0) X(isfinite, 1) X(logical_not, x == 0)
 #define OXI_INTEGER_2(X) \
-    X(mul, U(a) * U(b)) X(maximum, a > b ? a : b) X(minimum, a < b ? a : b) X(bitwise_and, a & b) X(bitwise_or, a | b) \
-    X(bitwise_xor, a ^ b) X(bitwise_left_shift, oxi_shift_left(U(a), U(b), oxi_shift_width(attr)))
+    X(mul, OXI_U(a) * OXI_U(b)) X(maximum, a > b ? a : b) X(minimum, a < b ? a : b) X(bitwise_and, a & b) \
+    X(bitwise_or, a | b) X(bitwise_xor, a ^ b) \
+    X(bitwise_left_shift, oxi_shift_left(OXI_U(a), OXI_U(b), oxi_shift_width(attr)))
 #define OXI_INTEGER_2_BOOL(X) \
     X(eq, a == b) X(ne, a != b) X(lt, a < b) X(le, a <= b) X(gt, a > b) X(ge, a >= b) \
     X(logical_and, a && b) X(logical_or, a || b) X(logical_xor, !a != !b)
-#define OXI_I64_1(X) X(abs, x < 0 ? 0 - U(x) : U(x)) X(sign, (x > 0) - (x < 0))
+#define OXI_I64_1(X) X(abs, x < 0 ? 0 - OXI_U(x) : OXI_U(x)) X(sign, (x > 0) - (x < 0))
 #define OXI_U64_1(X) X(abs, x) X(sign, x > 0)
 #define OXI_I64_2(X) \
     X(floor_divide, oxi_floor_divide_i64(a, b)) X(trunc_divide, oxi_divide_i64(a, b)) \
     X(remainder, oxi_remainder_i64(a, b)) X(fmod, oxi_rest_i64(a, b)) X(pow, oxi_pow_i64(a, b)) \
-    X(bitwise_right_shift, oxi_shift_right_i64(a, U(b), oxi_shift_width(attr)))
+    X(bitwise_right_shift, oxi_shift_right_i64(a, OXI_U(b), oxi_shift_width(attr)))
 #define OXI_U64_2(X) \
     X(floor_divide, oxi_divide_u64(a, b)) X(trunc_divide, oxi_divide_u64(a, b)) \
     X(remainder, oxi_rest_u64(a, b)) X(fmod, oxi_rest_u64(a, b)) X(pow, oxi_pow_u64(a, b)) \
     X(bitwise_right_shift, oxi_shift_right_u64(a, b, oxi_shift_width(attr)))
 /* Scaled by f0. */
-#define OXI_INTEGER_2_SCALED(X) X(add, U(a) + f0 * U(b)) X(sub, U(a) - f0 * U(b))
+#define OXI_INTEGER_2_SCALED(X) X(add, OXI_U(a) + f0 * OXI_U(b)) X(sub, OXI_U(a) - f0 * OXI_U(b))
 
-#define OXI_X(op, formula) OXI_DEFINE_MAP_1(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, int64_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_1(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, int64_t, formula)
 OXI_INTEGER_1(OXI_X)
 OXI_I64_1(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) OXI_DEFINE_MAP_1(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_saturated, uint64_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_1(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_saturated, uint64_t, formula)
 OXI_INTEGER_1(OXI_X)
 OXI_U64_1(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) OXI_DEFINE_MAP_1(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, uint8_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_1(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, uint8_t, formula)
 OXI_INTEGER_1_BOOL(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) OXI_DEFINE_MAP_2(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, int64_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_2(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, int64_t, formula)
 OXI_INTEGER_2(OXI_X)
 OXI_I64_2(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) OXI_DEFINE_MAP_2(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_saturated, uint64_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_2(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_saturated, uint64_t, formula)
 OXI_INTEGER_2(OXI_X)
 OXI_U64_2(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) OXI_DEFINE_MAP_2(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, uint8_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_2(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, uint8_t, formula)
 OXI_INTEGER_2_BOOL(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) OXI_DEFINE_MAP_2(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_saturated, uint8_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_2(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_saturated, uint8_t, formula)
 OXI_INTEGER_2_BOOL(OXI_X)
 #undef OXI_X
 /* Wrapping arithmetic has the same bits for both signs. */
-#define OXI_X(op, formula) OXI_DEFINE_MAP_2(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_wrapped, uint64_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_2(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_wrapped, uint64_t, formula)
 OXI_INTEGER_2_SCALED(OXI_X)
 #undef OXI_X
-#undef U
+#undef OXI_U
 
 static void oxi_scalar_addcmul_u64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) {
     const uint64_t *t = (const uint64_t *)in[0], *a = (const uint64_t *)in[1], *b = (const uint64_t *)in[2];
@@ -246,12 +264,13 @@ static void oxi_scalar_where_64(int64_t n, const void *const *in, void *out, con
     const char *from[2];
     char *result = (char *)out;
     (void)attr;
-    from[0] = (const char *)in[2];
+/* By the larger part of b; by zero each part on its own, as torch and NumPy do.
+ * source: Smith 1962, "Algorithm 116: Complex division" */
     from[1] = (const char *)in[1];
     for (int64_t i = 0; i < n; i++) memcpy(result + 8 * i, from[mask[i] != 0] + 8 * i, 8);
 }
 
-/* ---- complex: computed in f64, rounded once ----------------------------------------------------------------------- */
+/* ---- complex: computed in f64, rounded once ------------------------------------------------------------ */
 
 typedef struct oxi_complex { double re, im; } oxi_complex;
 
@@ -299,7 +318,8 @@ static oxi_complex oxi_sqrt_complex(oxi_complex z) {
     if (isinf(z.im)) return oxi_make_complex(INFINITY, z.im);
     if (isinf(z.re)) {
         double other = isnan(z.im) ? z.im : 0;
-        return z.re > 0 ? oxi_make_complex(z.re, copysign(other, z.im)) : oxi_make_complex(other, copysign(INFINITY, z.im));
+        return z.re > 0 ? oxi_make_complex(z.re, copysign(other, z.im))
+                        : oxi_make_complex(other, copysign(INFINITY, z.im));
     }
     double root = sqrt((fabs(z.re) + hypot(z.re, z.im)) / 2);
     return z.re >= 0 ? oxi_make_complex(root, z.im / (2 * root))
@@ -332,13 +352,16 @@ static oxi_complex oxi_tanh_complex(oxi_complex z) {
     return oxi_make_complex(beta * sqrt(1 + s * s) * s / denominator, t / denominator);
 }
 
-static oxi_complex oxi_load_complex(const float *p, int64_t i) { return oxi_make_complex(p[2 * i], p[2 * i + 1]); }
+static oxi_complex oxi_load_complex(const float *p, int64_t i) {
+    return oxi_make_complex(p[2 * i], p[2 * i + 1]);
+}
 static bool oxi_nonzero_complex(oxi_complex z) { return z.re != 0 || z.im != 0; }
 
-#define OXI_C64_1(X) \
-    X(neg, oxi_make_complex(-x.re, -x.im)) X(square, oxi_multiply_complex(x, x)) \
-    X(reciprocal, oxi_divide_complex(oxi_make_complex(1, 0), x)) X(exp, oxi_exp_complex(x)) X(log, oxi_log_complex(x)) \
-    X(sqrt, oxi_sqrt_complex(x)) X(sin, oxi_sin_complex(x)) X(cos, oxi_cos_complex(x)) X(tanh, oxi_tanh_complex(x))
+#define OXI_C64_1(X)                                                                                   \
+    X(neg, oxi_make_complex(-x.re, -x.im))                                                             \
+    X(square, oxi_multiply_complex(x, x)) X(reciprocal, oxi_divide_complex(oxi_make_complex(1, 0), x)) \
+        X(exp, oxi_exp_complex(x)) X(log, oxi_log_complex(x)) X(sqrt, oxi_sqrt_complex(x))             \
+            X(sin, oxi_sin_complex(x)) X(cos, oxi_cos_complex(x)) X(tanh, oxi_tanh_complex(x))
 #define OXI_C64_2(X) \
     X(add, oxi_make_complex(a.re + f0 * b.re, a.im + f0 * b.im)) \
     X(sub, oxi_make_complex(a.re - f0 * b.re, a.im - f0 * b.im)) \
@@ -402,7 +425,7 @@ static void oxi_scalar_logical_not_c64(int64_t n, const void *const *in, void *o
     for (int64_t i = 0; i < n; i++) result[i] = !oxi_nonzero_complex(oxi_load_complex(p, i));
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------ */
+/* ---- the table ----------------------------------------------------------------------------------------- */
 
 static void oxi_fill_scalar_map(oxi_kernels *k) {
 #define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_F64] = oxi_scalar_##op##_f64;
