@@ -257,7 +257,11 @@ OX_API void ox_release(ox_tensor *t) {
 static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
     ox_tensor *t = oxi_header_take();
     if (!t) return NULL;
-    *t = *meta;
+    t->dtype = meta->dtype;
+    t->ndim = meta->ndim;
+    t->offset = meta->offset;
+    memcpy(t->shape, meta->shape, sizeof t->shape);
+    memcpy(t->stride, meta->stride, sizeof t->stride);
     oxi_storage_retain(storage);
     t->storage = storage;
     t->is_number = false;
