@@ -33,6 +33,8 @@ typedef struct oxi_gemm_type {
     int k_each;     /* steps of k in a packed element */
     const oxi_gemm_kernel *kernel;
     oxi_pack_kernel pack_across, pack_along;
+    void (*copies)(int64_t k, const void *a, void *out); /* NULL, or what the kernel wants done to panels of A */
+    int lanes;                                           /* copies of each element */
 } oxi_gemm_type;
 
 /* One operand as the packing sees it: lines (rows of A, columns of B) along k. */
@@ -58,7 +60,7 @@ typedef struct oxi_gemm_plan {
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) itself, into its cache */
     char *scratch;     /* of each lane, at these offsets: stage 0, a micro-tile for edges, lines of A and B, sums */
-    size_t edge_at, a_at, b_at, sums_at, lane_bytes;
+    size_t edge_at, copies_at, a_at, b_at, sums_at, lane_bytes;
     /* the block at work */
     int64_t m0, n0, k0, rows, columns, ks;
     int64_t a_tasks;
@@ -110,7 +112,7 @@ static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_
                                 panel_stride);
             return;
         }
-        int64_t most = OXI_GEMM_STAGE / (lines * element);
+        int64_t most = OXI_GEMM_STAGE / 2 / (lines * element) / 8 * 8 + 8;
         for (int64_t at = 0; at < depth; at += most) {
             int64_t count = depth - at < most ? depth - at : most;
             for (int64_t i = 0; i < count; i++)
@@ -125,7 +127,7 @@ static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_
                            panel_stride);
         return;
     }
-    int64_t most = block ? OXI_GEMM_DEPTH : 64;
+    int64_t most = block ? OXI_GEMM_DEPTH : OXI_GEMM_STAGE / 2 / (s->width * element) / 16 * 16;
     for (int64_t first = 0; first < lines; first += s->width) {
         int64_t here = lines - first < s->width ? lines - first : s->width;
         char *panel = panels + first * depth * element;
@@ -280,26 +282,47 @@ typedef struct oxi_gemm_tile {
     char *lane;
 } oxi_gemm_tile;
 
-/* The tile times `depth` steps from k on. a, b: the panels of its first row and column, b NULL if tiles pack it. */
+/* One panel of A times one of B, at [i,j] of the tile. */
+static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
+                                const char *b, int64_t i, int64_t j, bool accumulate, const char *next) {
+    const oxi_gemm_kernel *kernel = p->type.kernel;
+    char *to = t->sums + (i * t->ld + j) * p->type.element;
+    int64_t rows = oxi_least(t->rows - i, kernel->mr), columns = oxi_least(t->columns - j, kernel->nr);
+    if (rows == kernel->mr && columns == kernel->nr) kernel->run(depth, a, b, to, t->ld, accumulate, next);
+    else oxi_gemm_edge(p, depth, a, b, to, t->ld, rows, columns, accumulate, t->lane + p->edge_at, next);
+}
+
+/* The tile times `depth` steps from k on, a panel of B at a time: it stays in the first cache. a, b: the panels of the
+ * first row and column; b NULL if tiles pack it. */
 static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth, const char *a,
                             const char *b) {
-    const oxi_gemm_kernel *kernel = p->type.kernel;
-    int64_t mr = kernel->mr, nr = kernel->nr, element = p->type.element, calls = (nr * element + 63) / 64;
+    int64_t mr = p->a.width, nr = p->b.width, a_bytes = depth * mr * p->type.element;
+    int64_t b_bytes = depth * nr * p->type.element, calls = (nr * p->type.element + 63) / 64;
     char *own = t->lane + p->b_at;
     for (int64_t j = 0; j < t->columns; j += nr) {
-        const char *a_panel = a, *b_panel = b ? b + j * depth * element : own;
+        const char *a_panel = a, *b_panel = b ? b + j / nr * b_bytes : own;
         if (!b) oxi_gemm_pack(p, &p->b, t->n + j, oxi_least(t->columns - j, nr), k, depth, own, t->lane);
-        for (int64_t i = 0, call = 0; i < t->rows; i += mr, call++) {
+        for (int64_t i = 0, call = 0; i < t->rows; i += mr, call++, a_panel += a_bytes) {
             /* the first calls fetch the next panel of b, 64 bytes a step, the others the next of a */
-            const char *a_next = a_panel + depth * mr * element;
-            const char *next = b && j > 0 && call < calls ? b_panel + depth * (nr * element + 64 * call) : a_next;
-            char *to = t->sums + (i * t->ld + j) * element;
-            if (i + mr <= t->rows && j + nr <= t->columns)
-                kernel->run(depth, a_panel, b_panel, to, t->ld, k > 0, next);
-            else
-                oxi_gemm_edge(p, depth, a_panel, b_panel, to, t->ld, oxi_least(t->rows - i, mr),
-                              oxi_least(t->columns - j, nr), k > 0, t->lane + p->edge_at, next);
-            a_panel = a_next;
+            const char *next = b && j > 0 && call < calls ? b_panel + b_bytes + 64 * depth * call : a_panel + a_bytes;
+            oxi_gemm_micro_tile(p, t, depth, a_panel, b_panel, i, j, k > 0, next);
+        }
+    }
+}
+
+/* The same for a kernel that wants copies: a panel of A at a time. */
+static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
+                                      const char *a, const char *b) {
+    int64_t mr = p->a.width, nr = p->b.width, element = p->type.element, group = OXI_GEMM_STAGE_LINES / nr * nr;
+    char *own = t->lane + p->b_at, *copies = t->lane + p->copies_at;
+    for (int64_t j = 0; !b && j < t->columns; j += group)
+        oxi_gemm_pack(p, &p->b, t->n + j, oxi_least(t->columns - j, group), k, depth, own + j * depth * element, t->lane);
+    if (!b) b = own;
+    for (int64_t i = 0; i < t->rows; i += mr, a += depth * mr * element) {
+        p->type.copies(depth, a, copies);
+        for (int64_t j = 0; j < t->columns; j += nr) {
+            const char *b_panel = b + j * depth * element;
+            oxi_gemm_micro_tile(p, t, depth, copies, b_panel, i, j, k > 0, b_panel + depth * nr * element);
         }
     }
 }
@@ -329,7 +352,8 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
             oxi_gemm_pack(p, &p->a, t.m, t.rows, p->k0 + at, depth, t.lane + p->a_at, t.lane);
             a = t.lane + p->a_at;
         }
-        oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
+        if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
+        else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }
     if (p->k0 + p->ks == p->k)
         oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
@@ -411,14 +435,17 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->dtype = OX_F64;
         type->element = 8;
         type->k_each = 1;
-        type->kernel = &kernels->gemm_f64;
+        type->kernel = &kernels->spread_f64;
+        type->copies = kernels->copies_f64;
     } else {
         type->lane = OXI_LANE_F32;
         type->dtype = OX_F32;
         type->element = 4;
         type->k_each = 1;
-        type->kernel = &kernels->gemm_f32;
+        type->kernel = &kernels->spread_f32;
+        type->copies = kernels->copies_f32;
     }
+    type->lanes = kernels->vector_bytes / type->element;
     type->pack_across = type->element == 8 ? oxi_pack_across_f64 : kernels->pack_across;
     type->pack_along = type->element == 8 ? oxi_pack_along_f64 : kernels->pack_along;
     return OX_OK;
@@ -484,9 +511,10 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     *a_bytes = p->own_a ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_m, p->a.width) * shared_k * element);
     *b_bytes = p->own_b ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_n, p->b.width) * shared_k * element);
     p->edge_at = OXI_GEMM_STAGE;
-    p->a_at = p->edge_at + oxi_align_up(mr * nr * element);
+    p->copies_at = p->edge_at + oxi_align_up(mr * nr * element);
+    p->a_at = p->copies_at + (p->type.copies ? oxi_align_up(mr * (size_t)p->type.lanes * depth * element) : 0);
     p->b_at = p->a_at + (p->own_a ? oxi_align_up((size_t)p->tile_m * depth * element) : 0);
-    p->sums_at = p->b_at + (p->own_b ? oxi_align_up(nr * depth * element) : 0);
+    p->sums_at = p->b_at + (p->own_b ? oxi_align_up((p->type.copies ? (size_t)p->tile_n : nr) * depth * element) : 0);
     p->lane_bytes = p->sums_at;
     if (!p->direct && !parts) p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->tile_n * element);
     size_t partial = p->direct || !parts ? 0 : (size_t)p->block_m * (size_t)p->block_n * element;

@@ -60,6 +60,10 @@ typedef struct oxi_kernels {
     oxi_load_kernel load[OX_DTYPE_COUNT][OXI_LANE_COUNT];    /* plain dtypes only */
     oxi_store_kernel store[OX_DTYPE_COUNT][OXI_LANE_COUNT];
     oxi_gemm_kernel gemm_f32, gemm_f64;
+    /* the same for a whose elements are there once for each lane; copies makes such a panel of k steps. NULL: as above */
+    oxi_gemm_kernel spread_f32, spread_f64;
+    void (*copies_f32)(int64_t k, const void *a, void *out);
+    void (*copies_f64)(int64_t k, const void *a, void *out);
     oxi_gemm_kernel gemm_i16; /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
     oxi_pack_kernel pack_across, pack_along;
     /* dot of n f32 (n any), rows contiguous: matrix-vector shapes */
