@@ -269,16 +269,15 @@ static void check_reduction(reduction op, ox_tensor *x, unsigned mask, bool keep
     l.real = (double *)malloc((size_t)(longest + 1) * 8);
     l.imaginary = (double *)malloc((size_t)(longest + 1) * 8);
     l.whole = (int64_t *)malloc((size_t)(longest + 1) * 8);
-    for (int64_t i = 0; i < kept; i++) {
-        double want = 0;
+    int64_t wrong = -1;
+    double want = 0;
+    for (int64_t i = 0; i < kept && wrong < 0; i++) {
         fill_line(x, mask, i, &l);
-        const char *got = element(y, i);
-        bool right = right_element(op, &l, correction, y->dtype, got, &want);
-        CHECK_MSG(right, "%s of %s [%s] dims %#x %s: element %lld is %.9g, not %.9g", reduction_names[op],
-                  ox_dtype_name(x->dtype), shape_words(x), mask, how, (long long)i, load_real(y->dtype, got),
-                  want);
-        if (!right) break;
+        if (!right_element(op, &l, correction, y->dtype, element(y, i), &want)) wrong = i;
     }
+    CHECK_MSG(wrong < 0, "%s of %s [%s] dims %#x %s: element %lld is %.9g, not %.9g", reduction_names[op],
+              ox_dtype_name(x->dtype), shape_words(x), mask, how, (long long)wrong,
+              wrong < 0 ? 0 : load_real(y->dtype, element(y, wrong)), want);
     free(l.real);
     free(l.imaginary);
     free(l.whole);
@@ -581,41 +580,47 @@ static void test_numerics(void) {
 
 /* ---- scans --------------------------------------------------------------------------------------------- */
 
+/* Element `at` of a line of `from` and what lies `inner` apart behind it; the first place where y is wrong,
+ * or -1. */
+static int64_t wrong_in_scan(int which, const ox_tensor *from, const ox_tensor *y, int64_t at, int64_t size,
+                             int64_t inner) {
+    double total = which, around = 0;
+    uint64_t wrapped = (uint64_t)which;
+    for (int64_t k = 0; k < size; k++) {
+        const char *p = element(from, at + k * inner), *got = element(y, at + k * inner);
+        double value = load_real(from->dtype, p);
+        bool right;
+        if (is_integral(from->dtype)) {
+            char cell[8];
+            uint64_t number = (uint64_t)load_int(from->dtype, p);
+            wrapped = which ? wrapped * number : wrapped + number;
+            store_int(y->dtype, cell, (int64_t)wrapped);
+            right = load_int(y->dtype, got) == load_int(y->dtype, cell);
+        } else {
+            double ulps = from->dtype == OX_F64 ? 4 + (double)size : 1;
+            total = which ? total * value : total + value;
+            around += which ? 0 : fabs(value);
+            right = is_close_around(y->dtype, load_real(y->dtype, got), total, ulps, around);
+        }
+        if (!right) return k;
+    }
+    return -1;
+}
+
 static void check_scan(int which, ox_tensor *x, int dim, bool in_place, const char *how) {
     ox_tensor *from = plain_copy(x);
     ox_tensor *y = !in_place ? scan_of(which, x, dim) : which ? ox_cumprod_(x, dim) : ox_cumsum_(x, dim);
-    bool whole = is_integral(from->dtype);
-    ox_dtype dtype = whole && !in_place ? OX_I64 : from->dtype;
-    int64_t inner = 1, size = from->ndim ? from->shape[dim] : 1;
+    ox_dtype dtype = is_integral(from->dtype) && !in_place ? OX_I64 : from->dtype;
+    int64_t inner = 1, size = from->ndim ? from->shape[dim] : 1, wrong = -1;
     CHECK_MSG(y && y->dtype == dtype, "%s of %s: %s", which ? "cumprod" : "cumsum",
               ox_dtype_name(from->dtype), ox_error_text());
     if (!y) return;
     for (int d = dim + 1; d < from->ndim; d++) inner *= from->shape[d];
-    for (int64_t i = 0; i < ox_numel(from); i++) {
-        if (i / inner % size) continue;
-        double total = which, around = 0;
-        uint64_t wrapped = (uint64_t)which;
-        for (int64_t k = 0; k < size; k++) {
-            const char *p = element(from, i + k * inner), *got = element(y, i + k * inner);
-            double value = load_real(from->dtype, p);
-            bool right;
-            if (whole) {
-                char cell[8];
-                uint64_t add = (uint64_t)load_int(from->dtype, p);
-                wrapped = which ? wrapped * add : wrapped + add;
-                store_int(dtype, cell, (int64_t)wrapped);
-                right = load_int(dtype, got) == load_int(dtype, cell);
-            } else {
-                total = which ? total * value : total + value;
-                around += which ? 0 : fabs(value);
-                right = is_close_around(dtype, load_real(dtype, got), total,
-                                        from->dtype == OX_F64 ? 4 + size : 1, around);
-            }
-            CHECK_MSG(right, "%s of %s [%s] dim %d %s at %lld", which ? "cumprod" : "cumsum",
-                      ox_dtype_name(from->dtype), shape_words(from), dim, how, (long long)k);
-            if (!right) return;
-        }
+    for (int64_t i = 0; i < ox_numel(from) && wrong < 0; i++) {
+        if (i / inner % size == 0) wrong = wrong_in_scan(which, from, y, i, size, inner);
     }
+    CHECK_MSG(wrong < 0, "%s of %s [%s] dim %d %s at %lld", which ? "cumprod" : "cumsum",
+              ox_dtype_name(from->dtype), shape_words(from), dim, how, (long long)wrong);
 }
 
 static void test_scans(void) {

@@ -59,25 +59,22 @@ static void check_pair(ox_pair pair, const ox_tensor *x, int dim, int64_t count,
         return;
     }
     for (int d = dim + 1; d < x->ndim; d++) inner *= x->shape[d];
-    int64_t *places = (int64_t *)malloc((size_t)size * 16);
-    for (int64_t outer = 0; outer < ox_numel(x) / (inner * size); outer++) {
-        for (int64_t in = 0; in < inner; in++) {
-            row r = {size, 0, element(x, outer * size * inner + in), x->dtype, descending};
-            int64_t wrong = -1;
-            r.step = x->ndim ? x->stride[dim] * (int64_t)width_of(x->dtype) : 0;
-            for (int64_t i = 0; i < size; i++) places[i] = i;
-            merge_sort(&r, places, places + size, size);
-            for (int64_t i = count - 1; i >= 0; i--) {
-                int64_t at = (outer * count + i) * inner + in;
-                bool same =
-                    load_int(OX_I64, element(pair.indices, at)) == places[i] &&
-                    memcmp(element(pair.values, at), r.first + places[i] * r.step, width_of(x->dtype)) == 0;
-                if (!same) wrong = i;
-            }
-            CHECK_MSG(wrong < 0, "%s of %s, %lld along dim %d, at %lld", how, ox_dtype_name(x->dtype),
-                      (long long)size, dim, (long long)wrong);
+    int64_t *places = (int64_t *)malloc((size_t)size * 16), wrong = -1;
+    for (int64_t line = 0; line < ox_numel(x) / size && wrong < 0; line++) {
+        int64_t outer = line / inner, in = line % inner;
+        row r = {size, 0, element(x, outer * size * inner + in), x->dtype, descending};
+        r.step = x->ndim ? x->stride[dim] * (int64_t)width_of(x->dtype) : 0;
+        for (int64_t i = 0; i < size; i++) places[i] = i;
+        merge_sort(&r, places, places + size, size);
+        for (int64_t i = count - 1; i >= 0; i--) {
+            const char *want = r.first + places[i] * r.step;
+            int64_t at = (outer * count + i) * inner + in;
+            bool same = memcmp(element(pair.values, at), want, width_of(x->dtype)) == 0;
+            if (!same || load_int(OX_I64, element(pair.indices, at)) != places[i]) wrong = i;
         }
     }
+    CHECK_MSG(wrong < 0, "%s of %s, %lld along dim %d, at %lld", how, ox_dtype_name(x->dtype),
+              (long long)size, dim, (long long)wrong);
     free(places);
 }
 
