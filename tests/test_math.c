@@ -1,6 +1,7 @@
-/* test_math.c - elementwise numerics over the whole range: every f32 op against doubles at several thousand inputs, bit
- * patterns taken at even steps and around the places where a kernel changes its formula; special values; every length
- * from 0 to 70; 16-bit floats exhaustively; NumPy's golden values where OX_TEST_DATA has them. OX_TIERS */
+/* test_math.c - elementwise numerics over the whole range: every f32 op against doubles at several
+ * thousand inputs, bit patterns taken at even steps and around the places where a kernel changes its
+ * formula; special values; every length from 0 to 70; 16-bit floats exhaustively; NumPy's golden values
+ * where OX_TEST_DATA has them. OX_TIERS */
 #include "op_cases.h"
 #include <float.h>
 
@@ -20,7 +21,7 @@ static double double_of(uint64_t bits) {
     return d;
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------------------------------- */
+/* ---- inputs -------------------------------------------------------------------------------------------- */
 
 #define INPUTS_MOST 32768
 typedef struct inputs {
@@ -33,17 +34,20 @@ static void add_input(inputs *in, float x) {
 }
 
 static const float special_values[] = {
-    0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, FLT_MIN, -FLT_MIN, FLT_MAX, -FLT_MAX, 1.40129846e-45f,
-    -1.40129846e-45f, 1.17549421e-38f, -1.17549421e-38f, 0.5f, -0.5f, 2.0f, -2.0f, 1.5f, 2.5f, -2.5f, 3.0f, 6.0f,
-    8388607.5f, -8388607.5f, 8388608.0f, 16777216.0f, 2147483648.0f, -2147483648.0f, 1e10f, -1e10f, 0.49999997f, -0.49999997f,
+    0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, FLT_MIN, -FLT_MIN, FLT_MAX, -FLT_MAX,
+    1.40129846e-45f, -1.40129846e-45f, 1.17549421e-38f, -1.17549421e-38f, /* subnormals: the ends */
+    0.5f, -0.5f, 2.0f, -2.0f, 1.5f, 2.5f, -2.5f, 3.0f, 6.0f, 0.49999997f, -0.49999997f,
+    8388607.5f, -8388607.5f, 8388608.0f, 16777216.0f, 2147483648.0f, -2147483648.0f, 1e10f, -1e10f,
 };
 #define SPECIAL_COUNT ((int)(sizeof special_values / sizeof *special_values))
 
 /* Edges of exp (overflow, subnormal and zero results), of the polynomials' ranges, of argument reductions. */
 static const float edges[] = {
-    0.34657359f, 0.55f, 0.69314718f, 0.70710678f, 0.78539816f, 1.0f, 1.05f, 1.41421356f, 1.57079633f, 3.14159265f,
-    3.92f, 6.0f, 9.0f, 10.05f, 12.0f, 13.1f, 14.5f, 20.0f, 34.0f, 87.33655f, 88.722839f, 89.41599f, 102.0f, 103.972084f,
-    104.5f, 126.0f, 127.99999f, 128.0f, 149.5f, 131072.0f, 1e-4f, 0.33333333f, 0.66666667f, 1.33333333f,
+    0.34657359f, 0.55f,       0.69314718f, 0.70710678f, 0.78539816f, 1.0f,        1.05f,
+    1.41421356f, 1.57079633f, 3.14159265f, 3.92f,       6.0f,        9.0f,        10.05f,
+    12.0f,       13.1f,       14.5f,       20.0f,       34.0f,       87.33655f,   88.722839f,
+    89.41599f,   102.0f,      103.972084f, 104.5f,      126.0f,      127.99999f,  128.0f,
+    149.5f,      131072.0f,   1e-4f,       0.33333333f, 0.66666667f, 1.33333333f,
 };
 #define EDGE_COUNT ((int)(sizeof edges / sizeof *edges))
 
@@ -63,7 +67,7 @@ static const inputs *all_inputs(void) {
     return &in;
 }
 
-/* ---- every op with one operand -------------------------------------------------------------------------------------------- */
+/* ---- every op with one operand ------------------------------------------------------------------------- */
 
 static bool is_right(const op_case *c, ox_dtype dtype, double got, double a, double b) {
     double want = c->real(a, b, 0);
@@ -83,7 +87,7 @@ static void sweep_1(const op_case *c) {
     }
 }
 
-/* ---- ops with two operands -------------------------------------------------------------------------------------------------- */
+/* ---- ops with two operands ----------------------------------------------------------------------------- */
 
 static void random_pair(float *a, float *b) {
     uint64_t r = test_random();
@@ -91,7 +95,9 @@ static void random_pair(float *a, float *b) {
     case 0: *a = float_of((uint32_t)r), *b = float_of((uint32_t)test_random()); break;
     case 1: *a = float_of((uint32_t)r), *b = (float)((int)(test_random() % 41) - 20); break;
     case 2: *a = (float)((test_uniform() - 0.5) * 20), *b = (float)((test_uniform() - 0.5) * 20); break;
-    default: *a = (float)(1 + (test_uniform() - 0.5) * 2e-3), *b = (float)((test_uniform() - 0.5) * 2e5); break;
+    default:
+        *a = (float)(1 + (test_uniform() - 0.5) * 2e-3), *b = (float)((test_uniform() - 0.5) * 2e5);
+        break;
     }
 }
 
@@ -110,8 +116,8 @@ static void sweep_2(const op_case *c) {
     if (!y) return;
     for (int i = 0; i < COUNT; i++) {
         double from = (double)a[i], by = (double)b[i], got = load_real(y->dtype, element(y, i));
-        CHECK_MSG(is_right(c, y->dtype, got, from, by), "%s(%.9g, %.9g) is %.9g, not %.9g", c->label, from, by, got,
-                  c->real(from, by, 0));
+        CHECK_MSG(is_right(c, y->dtype, got, from, by), "%s(%.9g, %.9g) is %.9g, not %.9g", c->label, from,
+                  by, got, c->real(from, by, 0));
     }
 }
 
@@ -121,24 +127,29 @@ static void test_sweeps(void) {
         if (!c->real) continue;
         OX_SCOPE {
             if (c->arity == 1) sweep_1(c);
-            /* the products round their first factor, which shows where the second is huge; the quotient is rounded first in f32 */
-            else if (c->arity == 2 && strcmp(c->name, "silu_mul") && strcmp(c->name, "gelu_mul") && strcmp(c->name, "trunc_divide"))
+            /* the products round their first factor, which shows where the second is huge; the quotient is
+             * rounded first in f32 */
+            else if (c->arity == 2 && strcmp(c->name, "silu_mul") && strcmp(c->name, "gelu_mul") &&
+                     strcmp(c->name, "trunc_divide"))
                 sweep_2(c);
         }
     }
 }
 
-/* ---- lengths: whole vectors and what is left over, at any alignment, also in place ------------------------------------------- */
+/* ---- lengths: whole vectors and what is left over, at any alignment, also in place --------------------- */
 
-static void check_length(const op_case *c, const ox_tensor *all_x, const ox_tensor *all_y, int64_t offset, int64_t n) {
+static void check_length(const op_case *c, const ox_tensor *all_x, const ox_tensor *all_y, int64_t offset,
+                         int64_t n) {
     ox_tensor *base = ox_clone((ox_tensor *)all_x), *x = ox_narrow(base, 0, offset, n);
     ox_tensor *want = ox_narrow((ox_tensor *)all_y, 0, offset, n), *got = c->run(&x);
     CHECK_MSG(same_bits(got, want), "%s of %d numbers from %d", c->label, (int)n, (int)offset);
     if (!c->run_in_place || all_y->dtype != OX_F32) return;
-    CHECK_MSG(c->run_in_place(&x) == x && same_bits(x, want), "%s_ of %d numbers from %d", c->label, (int)n, (int)offset);
+    CHECK_MSG(c->run_in_place(&x) == x && same_bits(x, want), "%s_ of %d numbers from %d", c->label, (int)n,
+              (int)offset);
     const float *after = (const float *)ox_data(base), *before = (const float *)ox_data(all_x);
-    bool kept = memcmp(after, before, (size_t)offset * 4) == 0 &&
-                memcmp(after + offset + n, before + offset + n, (size_t)(ox_numel(all_x) - offset - n) * 4) == 0;
+    bool kept =
+        memcmp(after, before, (size_t)offset * 4) == 0 &&
+        memcmp(after + offset + n, before + offset + n, (size_t)(ox_numel(all_x) - offset - n) * 4) == 0;
     CHECK_MSG(kept, "%s_ of %d numbers from %d: wrote beside them", c->label, (int)n, (int)offset);
 }
 
@@ -154,7 +165,7 @@ static void test_lengths(void) {
     }
 }
 
-/* ---- 16-bit floats: every bit pattern, and every halfway case ------------------------------------------------------------------ */
+/* ---- 16-bit floats: every bit pattern, and every halfway case ------------------------------------------ */
 
 static ox_tensor *every_pattern(ox_dtype dtype, bool reverse) {
     ox_tensor *x = ox_empty(OX_SHAPE(65536), dtype);
@@ -167,14 +178,16 @@ static void check_patterns(ox_dtype dtype, ox_dtype wide, bool reverse) {
     for (int i = 0; i < 65536; i++) {
         double want = decode_float(format_of(dtype), (unsigned)i), got = load_real(wide, element(y, i));
         unsigned again = ((const uint16_t *)ox_data(back))[i];
-        CHECK_MSG(got == want ? signbit(got) == signbit(want) || !(want == 0) : isnan(got) && isnan(want), "%s 0x%04x as %s is %.9g", ox_dtype_name(dtype),
-                  (unsigned)i, ox_dtype_name(wide), got);
-        CHECK_MSG(isnan(want) ? isnan(decode_float(format_of(dtype), again)) : again == (unsigned)i, "%s 0x%04x to %s and back is 0x%04x",
-                  ox_dtype_name(dtype), (unsigned)i, ox_dtype_name(wide), again);
+        CHECK_MSG(got == want ? signbit(got) == signbit(want) || !(want == 0) : isnan(got) && isnan(want),
+                  "%s 0x%04x as %s is %.9g", ox_dtype_name(dtype), (unsigned)i, ox_dtype_name(wide), got);
+        CHECK_MSG(isnan(want) ? isnan(decode_float(format_of(dtype), again)) : again == (unsigned)i,
+                  "%s 0x%04x to %s and back is 0x%04x", ox_dtype_name(dtype), (unsigned)i,
+                  ox_dtype_name(wide), again);
     }
 }
 
-/* Between each number and the next: the middle, and its neighbours in f32 and f64, which must round to the nearer or even one. */
+/* Between each number and the next: the middle, and its neighbours in f32 and f64, which must round to the
+ * nearer or even one. */
 static void check_rounding(ox_dtype dtype) {
     enum { STEPS = 31744 };
     float *f = (float *)malloc(STEPS * 3 * sizeof *f);
@@ -197,8 +210,10 @@ static void check_rounding(ox_dtype dtype) {
     ox_tensor *from_d = ox_cast(ox_from_doubles(d, OX_SHAPE(n), OX_F64), dtype);
     for (int i = 0; i < n; i++) {
         unsigned a = ((const uint16_t *)ox_data(from_f))[i], b = ((const uint16_t *)ox_data(from_d))[i];
-        CHECK_MSG(a == encode_float(format_of(dtype), (double)f[i]), "f32 %.9g as %s is 0x%04x", (double)f[i], ox_dtype_name(dtype), a);
-        CHECK_MSG(b == encode_float(format_of(dtype), d[i]), "f64 %.17g as %s is 0x%04x", d[i], ox_dtype_name(dtype), b);
+        CHECK_MSG(a == encode_float(format_of(dtype), (double)f[i]), "f32 %.9g as %s is 0x%04x", (double)f[i],
+                  ox_dtype_name(dtype), a);
+        CHECK_MSG(b == encode_float(format_of(dtype), d[i]), "f64 %.17g as %s is 0x%04x", d[i],
+                  ox_dtype_name(dtype), b);
     }
     free(f);
     free(d);
@@ -214,7 +229,7 @@ static void test_halves(void) {
     }
 }
 
-/* ---- NumPy's correctly rounded values: lines of dtype, input bits, output bits, ULP allowed ------------------------------------- */
+/* ---- NumPy's correctly rounded values: lines of dtype, input bits, output bits, ULP allowed ------------ */
 
 static const op_case *case_labelled(const char *label) {
     for (int i = 0; i < OP_CASE_COUNT; i++)
@@ -238,24 +253,26 @@ static void check_golden(FILE *file, const op_case *c) {
     ox_tensor *t = ox_from_floats(x, OX_SHAPE(n), OX_F32), *y = c->run(&t);
     for (int i = 0; i < n && y; i++) {
         double got = load_real(OX_F32, element(y, i));
-        CHECK_MSG(is_close(OX_F32, got, (double)want[i], allowed[i]), "%s(%.9g = 0x%08x) is %.9g, not %.9g", c->label, (double)x[i],
-                  (unsigned)bits_of(x[i]), got, (double)want[i]);
+        CHECK_MSG(is_close(OX_F32, got, (double)want[i], allowed[i]), "%s(%.9g = 0x%08x) is %.9g, not %.9g",
+                  c->label, (double)x[i], (unsigned)bits_of(x[i]), got, (double)want[i]);
     }
 }
 
 static void test_golden(void) {
     static const char *const names[][2] = {
-        {"arccos", "acos"}, {"arccosh", "acosh"}, {"arcsin", "asin"}, {"arcsinh", "asinh"}, {"arctan", "atan"},
-        {"arctanh", "atanh"}, {"cos", "cos"}, {"cosh", "cosh"}, {"exp", "exp"}, {"exp2", "exp2"}, {"expm1", "expm1"},
-        {"log", "log"}, {"log10", "log10"}, {"log1p", "log1p"}, {"log2", "log2"}, {"sin", "sin"}, {"sinh", "sinh"},
-        {"tan", "tan"}, {"tanh", "tanh"},
+        {"arccos", "acos"}, {"arccosh", "acosh"}, {"arcsin", "asin"}, {"arcsinh", "asinh"},
+        {"arctan", "atan"}, {"arctanh", "atanh"}, {"cos", "cos"},     {"cosh", "cosh"},
+        {"exp", "exp"},     {"exp2", "exp2"},     {"expm1", "expm1"}, {"log", "log"},
+        {"log10", "log10"}, {"log1p", "log1p"},   {"log2", "log2"},   {"sin", "sin"},
+        {"sinh", "sinh"},   {"tan", "tan"},       {"tanh", "tanh"},
     };
     const char *folder = getenv("OX_TEST_DATA");
     int found = 0;
     if (!folder || !*folder) folder = "../shared/data";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[1200];
-        snprintf(path, sizeof path, "%s/numeric/umath_golden/umath-validation-set-%s.csv", folder, names[i][0]);
+        snprintf(path, sizeof path, "%s/numeric/umath_golden/umath-validation-set-%s.csv", folder,
+                 names[i][0]);
         FILE *file = fopen(path, "r");
         if (!file) continue;
         found++;

@@ -1,5 +1,5 @@
-/* Which processor this is: the tiers it can run and the extras that single kernels ask for.
- * cpuid says what the processor has, xgetbv what the operating system saves; on Arm the kernel's hwcap says both.
+/* Which processor this is: the tiers it can run and the extras that single kernels ask for. cpuid says
+ * what the processor has, xgetbv what the operating system saves; on Arm the kernel's hwcap says both.
  * Called by tiers.c once, when the table of kernels is made. */
 
 /* Lowest first. Each tier's table starts as a copy of the one below it that this machine runs. */
@@ -9,13 +9,20 @@ typedef enum oxi_tier {
 
 /* What a processor may have beyond its tier. */
 enum {
-    OXI_CPU_SSSE3 = 1 << 0, OXI_CPU_SSE41 = 1 << 1, OXI_CPU_F16C = 1 << 2,
-    OXI_CPU_AVX_VNNI = 1 << 3,                                  /* 256-bit int8 dot products */
-    OXI_CPU_AVX512_VNNI = 1 << 4, OXI_CPU_AVX512_VBMI = 1 << 5,
-    OXI_CPU_AVX512_BF16 = 1 << 6, OXI_CPU_AVX512_FP16 = 1 << 7,
-    OXI_CPU_AMX_BF16 = 1 << 8, OXI_CPU_AMX_INT8 = 1 << 9,       /* tiles exist; the kernel is still to be asked */
-    OXI_CPU_DOTPROD = 1 << 10, OXI_CPU_I8MM = 1 << 11,
-    OXI_CPU_ARM_FP16 = 1 << 12, OXI_CPU_ARM_BF16 = 1 << 13
+    OXI_CPU_SSSE3 = 1 << 0,
+    OXI_CPU_SSE41 = 1 << 1,
+    OXI_CPU_F16C = 1 << 2,
+    OXI_CPU_AVX_VNNI = 1 << 3, /* 256-bit int8 dot products */
+    OXI_CPU_AVX512_VNNI = 1 << 4,
+    OXI_CPU_AVX512_VBMI = 1 << 5,
+    OXI_CPU_AVX512_BF16 = 1 << 6,
+    OXI_CPU_AVX512_FP16 = 1 << 7,
+    OXI_CPU_AMX_BF16 = 1 << 8,
+    OXI_CPU_AMX_INT8 = 1 << 9, /* tiles exist; the kernel is still to be asked */
+    OXI_CPU_DOTPROD = 1 << 10,
+    OXI_CPU_I8MM = 1 << 11,
+    OXI_CPU_ARM_FP16 = 1 << 12,
+    OXI_CPU_ARM_BF16 = 1 << 13
 };
 
 typedef struct oxi_cpu {
@@ -48,7 +55,8 @@ static unsigned oxi_feature(uint32_t reg, int bit, unsigned feature) {
 
 /* Bits: Intel SDM volume 2A, CPUID; volume 1, chapter 13 for XCR0. */
 static void oxi_detect_cpu(oxi_cpu *cpu) {
-    uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0, ebx7 = 0, ecx7 = 0, edx7 = 0, eax71 = 0, unused_b, unused_c, unused_d;
+    uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0, ebx7 = 0, ecx7 = 0, edx7 = 0, eax71 = 0, unused_b, unused_c,
+             unused_d;
     uint64_t saved = 0;
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx)) return;
     if (ecx >> 27 & 1) saved = oxi_saved_state();
@@ -59,15 +67,18 @@ static void oxi_detect_cpu(oxi_cpu *cpu) {
     const uint32_t avx512_f_dq_bw_vl = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
     cpu->runs[OXI_TIER_SSE2] = edx >> 26 & 1;
     cpu->runs[OXI_TIER_AVX] = ymm && (ecx >> 28 & 1);
-    cpu->runs[OXI_TIER_AVX2] = cpu->runs[OXI_TIER_AVX] && (ecx & fma_f16c) == fma_f16c && (ebx7 & avx2_bmi) == avx2_bmi;
+    cpu->runs[OXI_TIER_AVX2] =
+        cpu->runs[OXI_TIER_AVX] && (ecx & fma_f16c) == fma_f16c && (ebx7 & avx2_bmi) == avx2_bmi;
     cpu->runs[OXI_TIER_AVX512] =
         cpu->runs[OXI_TIER_AVX2] && zmm && (ebx7 & avx512_f_dq_bw_vl) == avx512_f_dq_bw_vl;
     cpu->features = oxi_feature(ecx, 9, OXI_CPU_SSSE3) | oxi_feature(ecx, 19, OXI_CPU_SSE41);
     if (ymm) cpu->features |= oxi_feature(ecx, 29, OXI_CPU_F16C) | oxi_feature(eax71, 4, OXI_CPU_AVX_VNNI);
     if (zmm)
-        cpu->features |= oxi_feature(ecx7, 11, OXI_CPU_AVX512_VNNI) | oxi_feature(ecx7, 1, OXI_CPU_AVX512_VBMI) |
-                         oxi_feature(eax71, 5, OXI_CPU_AVX512_BF16) | oxi_feature(edx7, 23, OXI_CPU_AVX512_FP16);
-    if (tiles) cpu->features |= oxi_feature(edx7, 22, OXI_CPU_AMX_BF16) | oxi_feature(edx7, 25, OXI_CPU_AMX_INT8);
+        cpu->features |=
+            oxi_feature(ecx7, 11, OXI_CPU_AVX512_VNNI) | oxi_feature(ecx7, 1, OXI_CPU_AVX512_VBMI) |
+            oxi_feature(eax71, 5, OXI_CPU_AVX512_BF16) | oxi_feature(edx7, 23, OXI_CPU_AVX512_FP16);
+    if (tiles)
+        cpu->features |= oxi_feature(edx7, 22, OXI_CPU_AMX_BF16) | oxi_feature(edx7, 25, OXI_CPU_AMX_INT8);
 }
 
 #elif defined(OXI_ARM64)

@@ -264,8 +264,7 @@ static void oxi_scalar_where_64(int64_t n, const void *const *in, void *out, con
     const char *from[2];
     char *result = (char *)out;
     (void)attr;
-/* By the larger part of b; by zero each part on its own, as torch and NumPy do.
- * source: Smith 1962, "Algorithm 116: Complex division" */
+    from[0] = (const char *)in[2];
     from[1] = (const char *)in[1];
     for (int64_t i = 0; i < n; i++) memcpy(result + 8 * i, from[mask[i] != 0] + 8 * i, 8);
 }
@@ -283,8 +282,8 @@ static oxi_complex oxi_make_complex(double re, double im) {
 static oxi_complex oxi_multiply_complex(oxi_complex a, oxi_complex b) {
     return oxi_make_complex(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
 }
-/* Scaled by the larger part of the divisor (Smith 1962); by zero, part by part, as torch and NumPy do. */
-/* By the larger part of b. source: Smith 1962, "Algorithm 116: Complex division" */
+/* By the larger part of b; by zero each part on its own, as torch and NumPy do.
+ * source: Smith 1962, "Algorithm 116: Complex division" */
 static oxi_complex oxi_divide_complex(oxi_complex a, oxi_complex b) {
     if (b.re == 0 && b.im == 0) return oxi_make_complex(a.re / fabs(b.re), a.im / fabs(b.im));
     if (fabs(b.re) >= fabs(b.im)) {

@@ -3,7 +3,7 @@
  * Executors call oxi_cpu_kernels(); the first call picks. */
 
 #ifdef __FAST_MATH__
-#error "OX_IMPLEMENTATION cannot be compiled with -ffast-math: NaN, infinities and error-free sums would break"
+#error "OX_IMPLEMENTATION does not work with -ffast-math: it needs NaN, infinities and exact rounding"
 #endif
 
 /* ---- which tiers this build holds ---- */
@@ -33,7 +33,8 @@
 #include "cpu/kernels/map_rows.h"
 #include "cpu/simd/begin.inc"
 
-/* Where a vector tier stands behind it, the c tier is there to be compared with: gcc need not spend its time on it. */
+/* Where a vector tier stands behind it, the c tier is there to be compared with: gcc need not spend its
+ * time on it. */
 #if defined(OXI_LIGHT_OPTIMIZATION) && (defined(OXI_BUILD_SSE2) || defined(OXI_BUILD_NEON))
 #define OXI_LIGHT_C_TIER 1
 #pragma GCC push_options

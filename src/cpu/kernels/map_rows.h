@@ -1,11 +1,11 @@
-/* The elementwise kernels as tables: an op and its formula on vectors, which kernels/map.inc makes into a kernel per tier.
- * In a formula x (or a, b, c) are the operands' vectors and f0, f1, f2 the attributes f[0..2].
- * The op is as in ops/ops.def. */
+/* The elementwise kernels as tables: an op and its formula on vectors, which kernels/map.inc makes into a
+ * kernel per tier. In a formula x (or a, b, c) are the operands' vectors and f0, f1, f2 the attributes
+ * f[0..2]. The op is as in ops/ops.def. */
 #ifndef OX_CPU_KERNELS_MAP_ROWS_H
 #define OX_CPU_KERNELS_MAP_ROWS_H
 
-/* f32 and f64 have these in the same words: v(name) is vf_name or vd_name. The first of each kind are arithmetic, which f64
- * has on every tier; the rest of f64 is on the c tier only. */
+/* f32 and f64 have these in the same words: v(name) is vf_name or vd_name. The first of each kind are
+ * arithmetic, which f64 has on every tier; the rest of f64 is on the c tier only. */
 #define OXI_MAP_1_ARITHMETIC(X, v) \
     X(abs, v(abs)(x)) \
     X(neg, v(neg)(x)) \
@@ -25,7 +25,8 @@
     X(leaky_relu, v(select)(v(gt)(x, v(zero)()), x, v(mul)(x, f0))) \
     X(softsign, v(div)(x, v(add)(one, v(abs)(x)))) \
     X(hardsigmoid, v(div)(v(min)(v(set1)(6), v(max)(v(zero)(), v(add)(x, v(set1)(3)))), v(set1)(6))) \
-    X(hardswish, v(mul)(x, v(div)(v(min)(v(set1)(6), v(max)(v(zero)(), v(add)(x, v(set1)(3)))), v(set1)(6)))) \
+    X(hardswish, v(mul)(x, v(div)(v(min)(v(set1)(6), v(max)(v(zero)(), v(add)(x, v(set1)(3)))), \
+                                  v(set1)(6)))) \
     X(threshold, v(select)(v(le)(x, f0), f1, x)) \
     X(clamp, v(select)(v(unord)(f0, f1), v(add)(f0, f1), v(min)(f1, v(max)(f0, x)))) \
     X(nan_to_num, v(select)(v(unord)(x, x), f0, v(select)(v(eq)(x, v(set1)(INFINITY)), f1, \
@@ -82,8 +83,8 @@
     X(expm1, vd_expm1(x)) \
     X(log10, vd_mul(vd_log(x), vd_set1(0.43429448190325183))) \
     X(tan, vd_tan(x)) X(asin, vd_asin(x)) X(acos, vd_acos(x)) X(atan, vd_atan(x)) \
-    X(sinh, vd_sinh(x)) X(cosh, vd_cosh(x)) X(asinh, vd_asinh(x)) X(acosh, vd_acosh(x)) X(atanh, vd_atanh(x)) \
-    X(erfc, vd_erfc(x)) X(mish, vd_mish(x)) \
+    X(sinh, vd_sinh(x)) X(cosh, vd_cosh(x)) X(asinh, vd_asinh(x)) X(acosh, vd_acosh(x)) \
+    X(atanh, vd_atanh(x)) X(erfc, vd_erfc(x)) X(mish, vd_mish(x)) \
     X(elu, vd_elu(x, f0, one)) \
     X(celu, vd_elu(x, f0, vd_div(one, f0))) \
     X(selu, vd_mul(vd_set1(1.0507009873554805), vd_elu(x, vd_set1(1.6732632423543772), one)))

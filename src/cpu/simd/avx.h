@@ -1,6 +1,6 @@
-/* The avx tier's vocabulary: eight lanes for floats, pairs of four for integers (Sandy Bridge, Bulldozer, Jaguar).
- * AVX has 256-bit float operations only, so a vi is two SSE halves that meet when a float is made of them.
- * Names and meaning: begin.inc. */
+/* The avx tier's vocabulary: eight lanes for floats, pairs of four for integers (Sandy Bridge, Bulldozer,
+ * Jaguar). AVX has 256-bit float operations only, so a vi is two SSE halves that meet when a float is made
+ * of them. Names and meaning: begin.inc. */
 #ifndef OX_CPU_SIMD_AVX_H
 #define OX_CPU_SIMD_AVX_H
 
@@ -29,7 +29,8 @@ OXI_INLINE __m256i oxi_avx_join(__m128i lo, __m128i hi) {
 
 /* ---- bits ---- */
 OXI_INLINE vi vf_as_vi(vf a) {
-    return oxi_avx_pair(_mm_castps_si128(_mm256_castps256_ps128(a)), _mm_castps_si128(_mm256_extractf128_ps(a, 1)));
+    return oxi_avx_pair(_mm_castps_si128(_mm256_castps256_ps128(a)),
+                        _mm_castps_si128(_mm256_extractf128_ps(a, 1)));
 }
 OXI_INLINE vf vi_as_vf(vi a) { return _mm256_castsi256_ps(oxi_avx_join(a.lo, a.hi)); }
 OXI_INLINE vl vd_as_vl(vd a) {
@@ -41,16 +42,26 @@ OXI_INLINE vd vl_as_vd(vl a) { return _mm256_castsi256_pd(oxi_avx_join(a.lo, a.h
 /* ---- i32 ---- */
 OXI_INLINE __m128i oxi_avx_load_half(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
 OXI_INLINE __m128i oxi_avx_load_8_bytes(const void *p) { return _mm_loadl_epi64((const __m128i *)p); }
-OXI_INLINE vi vi_load(const int32_t *p) { return oxi_avx_pair(oxi_avx_load_half(p), oxi_avx_load_half(p + 4)); }
+OXI_INLINE vi vi_load(const int32_t *p) {
+    return oxi_avx_pair(oxi_avx_load_half(p), oxi_avx_load_half(p + 4));
+}
 OXI_INLINE void vi_store(int32_t *p, vi a) {
     _mm256_storeu_si256((__m256i *)(void *)p, oxi_avx_join(a.lo, a.hi));
 }
 OXI_INLINE vi vi_set1(int32_t a) { return oxi_avx_pair(_mm_set1_epi32(a), _mm_set1_epi32(a)); }
-OXI_INLINE vi vi_add(vi a, vi b) { return oxi_avx_pair(_mm_add_epi32(a.lo, b.lo), _mm_add_epi32(a.hi, b.hi)); }
-OXI_INLINE vi vi_sub(vi a, vi b) { return oxi_avx_pair(_mm_sub_epi32(a.lo, b.lo), _mm_sub_epi32(a.hi, b.hi)); }
-OXI_INLINE vi vi_and(vi a, vi b) { return oxi_avx_pair(_mm_and_si128(a.lo, b.lo), _mm_and_si128(a.hi, b.hi)); }
+OXI_INLINE vi vi_add(vi a, vi b) {
+    return oxi_avx_pair(_mm_add_epi32(a.lo, b.lo), _mm_add_epi32(a.hi, b.hi));
+}
+OXI_INLINE vi vi_sub(vi a, vi b) {
+    return oxi_avx_pair(_mm_sub_epi32(a.lo, b.lo), _mm_sub_epi32(a.hi, b.hi));
+}
+OXI_INLINE vi vi_and(vi a, vi b) {
+    return oxi_avx_pair(_mm_and_si128(a.lo, b.lo), _mm_and_si128(a.hi, b.hi));
+}
 OXI_INLINE vi vi_or(vi a, vi b) { return oxi_avx_pair(_mm_or_si128(a.lo, b.lo), _mm_or_si128(a.hi, b.hi)); }
-OXI_INLINE vi vi_xor(vi a, vi b) { return oxi_avx_pair(_mm_xor_si128(a.lo, b.lo), _mm_xor_si128(a.hi, b.hi)); }
+OXI_INLINE vi vi_xor(vi a, vi b) {
+    return oxi_avx_pair(_mm_xor_si128(a.lo, b.lo), _mm_xor_si128(a.hi, b.hi));
+}
 OXI_INLINE vi vi_sll(vi a, int count) {
     return oxi_avx_pair(_mm_slli_epi32(a.lo, count), _mm_slli_epi32(a.hi, count));
 }
@@ -101,10 +112,18 @@ OXI_INLINE vf vi_to_vf(vi a) { return _mm256_cvtepi32_ps(oxi_avx_join(a.lo, a.hi
 
 /* ---- i64 ---- */
 OXI_INLINE vl vl_set1(int64_t a) { return oxi_avx_pair_long(_mm_set1_epi64x(a), _mm_set1_epi64x(a)); }
-OXI_INLINE vl vl_add(vl a, vl b) { return oxi_avx_pair_long(_mm_add_epi64(a.lo, b.lo), _mm_add_epi64(a.hi, b.hi)); }
-OXI_INLINE vl vl_sub(vl a, vl b) { return oxi_avx_pair_long(_mm_sub_epi64(a.lo, b.lo), _mm_sub_epi64(a.hi, b.hi)); }
-OXI_INLINE vl vl_and(vl a, vl b) { return oxi_avx_pair_long(_mm_and_si128(a.lo, b.lo), _mm_and_si128(a.hi, b.hi)); }
-OXI_INLINE vl vl_or(vl a, vl b) { return oxi_avx_pair_long(_mm_or_si128(a.lo, b.lo), _mm_or_si128(a.hi, b.hi)); }
+OXI_INLINE vl vl_add(vl a, vl b) {
+    return oxi_avx_pair_long(_mm_add_epi64(a.lo, b.lo), _mm_add_epi64(a.hi, b.hi));
+}
+OXI_INLINE vl vl_sub(vl a, vl b) {
+    return oxi_avx_pair_long(_mm_sub_epi64(a.lo, b.lo), _mm_sub_epi64(a.hi, b.hi));
+}
+OXI_INLINE vl vl_and(vl a, vl b) {
+    return oxi_avx_pair_long(_mm_and_si128(a.lo, b.lo), _mm_and_si128(a.hi, b.hi));
+}
+OXI_INLINE vl vl_or(vl a, vl b) {
+    return oxi_avx_pair_long(_mm_or_si128(a.lo, b.lo), _mm_or_si128(a.hi, b.hi));
+}
 OXI_INLINE vl vl_sll(vl a, int count) {
     return oxi_avx_pair_long(_mm_slli_epi64(a.lo, count), _mm_slli_epi64(a.hi, count));
 }

@@ -1,6 +1,6 @@
-/* The avx512 tier's vocabulary: sixteen lanes with mask registers (F, BW, DQ, VL: Skylake-X, Zen 4 and later).
- * Sums over lanes are written out: g++ 12 warns about its own _mm512_reduce_add_ps.
- * Names and meaning: begin.inc. */
+/* The avx512 tier's vocabulary: sixteen lanes with mask registers (F, BW, DQ, VL: Skylake-X, Zen 4 and
+ * later). Sums over lanes are written out: g++ 12 warns about its own _mm512_reduce_add_ps. Names and
+ * meaning: begin.inc. */
 #ifndef OX_CPU_SIMD_AVX512_H
 #define OX_CPU_SIMD_AVX512_H
 
@@ -130,7 +130,9 @@ OXI_INLINE unsigned vmd_bits(vmd a) { return a; }
 /* ---- f64 ---- */
 OXI_INLINE vd vd_load(const double *p) { return _mm512_loadu_pd(p); }
 OXI_INLINE void vd_store(double *p, vd a) { _mm512_storeu_pd(p, a); }
-OXI_INLINE vd vd_load_n(const double *p, int64_t n) { return _mm512_maskz_loadu_pd((vmd)oxi_avx512_first_n(n), p); }
+OXI_INLINE vd vd_load_n(const double *p, int64_t n) {
+    return _mm512_maskz_loadu_pd((vmd)oxi_avx512_first_n(n), p);
+}
 OXI_INLINE void vd_store_n(double *p, vd a, int64_t n) {
     _mm512_mask_storeu_pd(p, (vmd)oxi_avx512_first_n(n), a);
 }

@@ -107,7 +107,8 @@ OXI_INLINE void vi_store_8(void *p, vi a) {
 }
 OXI_INLINE vi vf_to_vi(vf a) { return vcvtnq_s32_f32(a); }
 OXI_INLINE vi vf_to_vi_trunc(vf a) {
-    vm inside = vandq_u32(vcgeq_f32(a, vdupq_n_f32(-2147483648.0f)), vcltq_f32(a, vdupq_n_f32(2147483648.0f)));
+    vm inside =
+        vandq_u32(vcgeq_f32(a, vdupq_n_f32(-2147483648.0f)), vcltq_f32(a, vdupq_n_f32(2147483648.0f)));
     return vbslq_s32(inside, vcvtq_s32_f32(a), vdupq_n_s32(INT32_MIN));
 }
 OXI_INLINE vf vi_to_vf(vi a) { return vcvtq_f32_s32(a); }
@@ -126,7 +127,9 @@ OXI_INLINE void vm_store_bool(uint8_t *p, vm a) { vi_store_8(p, vreinterpretq_s3
 OXI_INLINE vmd vmd_and(vmd a, vmd b) { return vandq_u64(a, b); }
 OXI_INLINE vmd vmd_or(vmd a, vmd b) { return vorrq_u64(a, b); }
 OXI_INLINE vmd vmd_not(vmd a) { return vreinterpretq_u64_u32(vmvnq_u32(vreinterpretq_u32_u64(a))); }
-OXI_INLINE unsigned vmd_bits(vmd a) { return (unsigned)((vgetq_lane_u64(a, 0) & 1) | (vgetq_lane_u64(a, 1) & 2)); }
+OXI_INLINE unsigned vmd_bits(vmd a) {
+    return (unsigned)((vgetq_lane_u64(a, 0) & 1) | (vgetq_lane_u64(a, 1) & 2));
+}
 OXI_INLINE bool vmd_any(vmd a) { return vmd_bits(a) != 0; }
 
 /* ---- f64 ---- */

@@ -63,7 +63,8 @@ OXI_INLINE vm vf_eq(vf a, vf b) { return _mm_cmpeq_ps(a, b); }
 OXI_INLINE vm vf_ne(vf a, vf b) { return _mm_cmpneq_ps(a, b); }
 OXI_INLINE vm vf_unord(vf a, vf b) { return _mm_cmpunord_ps(a, b); }
 OXI_INLINE vf vf_select(vm m, vf a, vf b) { return _mm_or_ps(_mm_and_ps(m, a), _mm_andnot_ps(m, b)); }
-/* |a| + 2^23 has no fraction bits left: adding and taking it away rounds. From 2^23 up, a is whole already. */
+/* |a| + 2^23 has no fraction bits left: adding and taking it away rounds. From 2^23 up, a is whole
+ * already. */
 OXI_INLINE vf vf_round(vf a) {
     vf sign = vf_and(a, vf_set1(-0.0f)), size = vf_andnot(vf_set1(-0.0f), a), big = vf_set1(8388608.0f);
     vf whole = vf_or(vf_sub(vf_add(size, big), big), sign);
@@ -109,7 +110,11 @@ OXI_INLINE vi vi_sra(vi a, int count) { return _mm_srai_epi32(a, count); }
 OXI_INLINE vm vi_cmpeq(vi a, vi b) { return _mm_castsi128_ps(_mm_cmpeq_epi32(a, b)); }
 OXI_INLINE vm vi_cmpgt(vi a, vi b) { return _mm_castsi128_ps(_mm_cmpgt_epi32(a, b)); }
 OXI_INLINE vi vi_select(vm m, vi a, vi b) { return vf_as_vi(vf_select(m, vi_as_vf(a), vi_as_vf(b))); }
-OXI_INLINE vi oxi_sse2_load_4_bytes(const void *p) { int32_t a; memcpy(&a, p, 4); return _mm_cvtsi32_si128(a); }
+OXI_INLINE vi oxi_sse2_load_4_bytes(const void *p) {
+    int32_t a;
+    memcpy(&a, p, 4);
+    return _mm_cvtsi32_si128(a);
+}
 OXI_INLINE vi vi_load_u8(const uint8_t *p) {
     vi zero = _mm_setzero_si128();
     return _mm_unpacklo_epi16(_mm_unpacklo_epi8(oxi_sse2_load_4_bytes(p), zero), zero);
@@ -144,7 +149,9 @@ OXI_INLINE vm vm_or(vm a, vm b) { return _mm_or_ps(a, b); }
 OXI_INLINE vm vm_not(vm a) { return _mm_xor_ps(a, _mm_castsi128_ps(_mm_set1_epi32(-1))); }
 OXI_INLINE bool vm_any(vm a) { return _mm_movemask_ps(a) != 0; }
 OXI_INLINE unsigned vm_bits(vm a) { return (unsigned)_mm_movemask_ps(a); }
-OXI_INLINE vm vm_load_bool(const uint8_t *p) { return _mm_castsi128_ps(_mm_cmpgt_epi32(vi_load_u8(p), _mm_setzero_si128())); }
+OXI_INLINE vm vm_load_bool(const uint8_t *p) {
+    return _mm_castsi128_ps(_mm_cmpgt_epi32(vi_load_u8(p), _mm_setzero_si128()));
+}
 OXI_INLINE void vm_store_bool(uint8_t *p, vm a) { vi_store_8(p, _mm_srli_epi32(_mm_castps_si128(a), 31)); }
 OXI_INLINE vmd vmd_and(vmd a, vmd b) { return _mm_and_pd(a, b); }
 OXI_INLINE vmd vmd_or(vmd a, vmd b) { return _mm_or_pd(a, b); }
