@@ -9,9 +9,10 @@ typedef struct oxi_map_work {
     oxi_map_kernel kernel;
     int in_count;
     oxi_load_kernel load[3]; /* NULL: use the operand where it lies */
-    const void *constant[3]; /* a tile full of the operand, if it is one number: loaded once, not once a piece */
-    oxi_store_kernel store;  /* NULL: the kernel writes the result itself */
-    oxi_load_kernel widen;   /* bool results for a non-bool tensor: bool -> lane before the store */
+    const void
+        *constant[3]; /* a tile full of the operand, if it is one number: loaded once, not once a piece */
+    oxi_store_kernel store; /* NULL: the kernel writes the result itself */
+    oxi_load_kernel widen;  /* bool results for a non-bool tensor: bool -> lane before the store */
 } oxi_map_work;
 
 /* Bytes of a bool mask at any stride, side by side. */
@@ -75,6 +76,13 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_
     return tiled ? OXI_MAP_TILE : 1 << 14;
 }
 
+/* Pieces are tiles when an operand is one number: its tile is made once. */
+static bool oxi_map_any_number(const oxi_call *call) {
+    for (int i = 0; i < call->in_count; i++)
+        if (ox_numel(call->in[i]) == 1) return true;
+    return false;
+}
+
 static ox_status oxi_cpu_map(const oxi_call *call) {
     const oxi_kernels *k = oxi_cpu_kernels();
     const oxi_op_row *row = oxi_op_row_of(call->op);
@@ -99,10 +107,19 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
     oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
     int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
+    if (most > OXI_MAP_TILE) most = oxi_map_any_number(call) ? OXI_MAP_TILE : most;
+    int first = row->flags & OXI_FLAG_COND ? 1 : 0;
     double constants[3][OXI_MAP_TILE];
     for (int i = 0; i < call->in_count; i++) {
-        if (!work.load[i] || ox_numel(call->in[i]) != 1) continue;
-        work.load[i](most, oxi_ptr(call->in[i]), 0, constants[i]);
+        const ox_tensor *t = call->in[i];
+        bool narrows = t->dtype != compute && !oxi_is_float(compute) && compute != OX_C64 && i >= first;
+        if (ox_numel(t) != 1 || (!work.load[i] && !narrows)) continue;
+        (work.load[i] ? work.load[i] : k->load[t->dtype][lane])(most, oxi_ptr(t), 0, constants[i]);
+        if (narrows) { /* a wider 0-dim integer counts as a number of the computing dtype, as in torch */
+            uint64_t one;
+            k->store[compute][lane](1, constants[i], &one, 1);
+            k->load[compute][lane](most, &one, 0, constants[i]);
+        }
         work.constant[i] = constants[i];
     }
     oxi_walk_all(&w, row->flops > 4 ? 1 << 13 : 1 << 15, most, oxi_map_piece, &work);

@@ -111,7 +111,7 @@ static double oxi_floor_divide_f64(double a, double b) {
     X(sigmoid, oxi_sigmoid_f64(x)) X(silu, x * oxi_sigmoid_f64(x)) \
     X(gelu, 0.5 * x * erfc(-x * 0.70710678118654752)) X(gelu_tanh, oxi_gelu_tanh_f64(x)) \
     X(mish, x * tanh(log1p(exp(x)))) X(softplus, x * f0 > f1 ? x : log1p(exp(x * f0)) / f0) \
-    X(logsigmoid, (x < 0 ? x : 0 * x) - log1p(exp(-fabs(x)))) X(elu, oxi_expm1_scaled_f64(x, f0, 1)) \
+    X(logsigmoid, (x < 0 ? x : 0) - log1p(exp(-fabs(x)))) X(elu, oxi_expm1_scaled_f64(x, f0, 1)) \
     X(celu, oxi_expm1_scaled_f64(x, f0, 1 / f0)) \
     X(selu, 1.0507009873554805 * oxi_expm1_scaled_f64(x, 1.6732632423543772, 1))
 #define OXI_F64_2(X) \

@@ -31,9 +31,10 @@ static const oxi_op_row *oxi_op_row_of(oxi_op op) {
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-/* Operands that the row's `accepts` speaks of: all of an elementwise op or a product, the first one of the others. */
+/* Operands that the row's `accepts` speaks of one by one: all of a product, the first one of the others. Of an
+ * elementwise op it is the promoted dtype, which the rule checks. */
 static bool oxi_accepts_operand(const oxi_op_row *row, int index) {
-    if (row->family == OXI_FAMILY_MAP) return !(row->flags & OXI_FLAG_COND) || index > 0;
+    if (row->family == OXI_FAMILY_MAP) return false;
     if (row->family == OXI_FAMILY_PRODUCT || row->in_count < 0) return true;
     return index == 0;
 }

@@ -92,8 +92,9 @@ static ox_status oxi_export(ox_tensor *t, ox_dtype dtype, void *out, size_t byte
     if (!plain)
         status = ox_error();
     else if (bytes != ox_nbytes(plain))
-        status = oxi_fail(OX_ERR_SHAPE, "to_data: room for %llu bytes, %s has %llu", (unsigned long long)bytes,
-                          oxi_tensor_text(plain), (unsigned long long)ox_nbytes(plain));
+        status =
+            oxi_fail(OX_ERR_SHAPE, "to_data: room for %llu bytes, %s has %llu", (unsigned long long)bytes,
+                     oxi_tensor_text(plain), (unsigned long long)ox_nbytes(plain));
     else if (bytes > 0)
         memcpy(out, oxi_ptr(plain), bytes);
     ox_scope_end(&scope);
@@ -105,11 +106,13 @@ static ox_status oxi_export_numbers(ox_tensor *t, ox_dtype dtype, void *out, int
     if (count != ox_numel(t))
         return oxi_fail(OX_ERR_SHAPE, "to_data: room for %lld numbers, %s has %lld", (long long)count,
                         oxi_tensor_text(t), (long long)ox_numel(t));
+    if (!out && count > 0) return oxi_fail(OX_ERR_ARG, "to_data: no memory for %s", oxi_tensor_text(t));
     return oxi_export(t, dtype, out, (size_t)count * each);
 }
 
 OX_API ox_status ox_to_data(ox_tensor *t, void *out, size_t bytes) {
     if (!t) return oxi_any_null(OXI_OP_copy, &t, 1) ? ox_error() : OX_OK;
+    if (!out && bytes > 0) return oxi_fail(OX_ERR_ARG, "to_data: no memory for %s", oxi_tensor_text(t));
     return oxi_export(t, t->dtype, out, bytes);
 }
 OX_API ox_status ox_to_floats(ox_tensor *t, float *out, int64_t count) {
@@ -122,12 +125,23 @@ OX_API ox_status ox_to_ints(ox_tensor *t, int64_t *out, int64_t count) {
     return oxi_export_numbers(t, OX_I64, out, count, sizeof *out);
 }
 
+/* One element, or an error in item's own name. */
+static bool oxi_is_item(ox_tensor *t) {
+    if (oxi_any_null(OXI_OP_copy, &t, 1)) return false;
+    if (ox_numel(t) == 1) return true;
+    (void)oxi_fail(OX_ERR_SHAPE, "item: %s has %lld elements, not one", oxi_tensor_text(t),
+                   (long long)ox_numel(t));
+    return false;
+}
+
 OX_API double ox_item(ox_tensor *t) {
     double value = 0;
+    if (!oxi_is_item(t)) return 0;
     return ox_to_doubles(t, &value, 1) == OX_OK ? value : 0;
 }
 OX_API int64_t ox_item_int(ox_tensor *t) {
     int64_t value = 0;
+    if (!oxi_is_item(t)) return 0;
     return ox_to_ints(t, &value, 1) == OX_OK ? value : 0;
 }
 

@@ -35,7 +35,7 @@ OX_API ox_tensor *ox_stack(ox_tensor *const *list, int count, int dim) {
 /* x [a,b] repeated: a view [ta,a,tb,b] with stride 0 along the t dims, copied. */
 OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times) {
     if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
-    if (times.ndim < x->ndim)
+    if (times.ndim < x->ndim || times.ndim > OX_MAX_DIMS)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "repeat: %d counts for %s", times.ndim, oxi_tensor_text(x));
     int64_t shape[OX_MAX_DIMS];
     int lead = times.ndim - x->ndim;
@@ -71,6 +71,7 @@ OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times) {
 OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times) {
     if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
     ox_shape full = times;
+    if (times.ndim > OX_MAX_DIMS) return OXI_FAIL_NULL(OX_ERR_SHAPE, "tile: more than %d dims", OX_MAX_DIMS);
     if (times.ndim >= 0 && times.ndim < x->ndim) {
         full.ndim = x->ndim;
         for (int d = 0; d < x->ndim; d++)
@@ -90,7 +91,7 @@ OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
         return result;
     }
     if (dims.ndim == 0 && shifts.ndim == 1) dims = OX_DIMS(0);
-    if (dims.ndim < 0 || shifts.ndim != dims.ndim)
+    if (dims.ndim < 0 || dims.ndim > OX_MAX_DIMS || shifts.ndim != dims.ndim)
         return OXI_FAIL_NULL(OX_ERR_ARG, "roll: %d shifts for %d dims", shifts.ndim, dims.ndim);
     attr.shape = shifts;
     attr.stride = dims;
@@ -217,9 +218,11 @@ OX_API ox_tensor *ox_one_hot(ox_tensor *ids, int64_t classes) {
     attr.i[0] = classes;
     if (classes == -1) {
         ox_tensor *largest = ox_amax(ids, OX_ALL_DIMS, false);
-        attr.i[0] = largest ? ox_item_int(largest) + 1 : 0;
+        int64_t most = largest ? ox_item_int(largest) : 0;
         ox_release(largest);
         if (!largest) return NULL;
+        if (!oxi_add_i64(most, 1, &attr.i[0]))
+            return OXI_FAIL_NULL(OX_ERR_ARG, "one_hot: id %lld is too large", (long long)most);
     }
     return oxi_apply_1(OXI_OP_one_hot, &attr, ids);
 }

@@ -26,7 +26,8 @@ OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, con
     };
     for (size_t i = 0; activation && i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, activation) == 0) return oxi_call_linear(x, w, bias, known[i].activation);
-    return OXI_FAIL_NULL(OX_ERR_ARG, "linear: no activation named '%s'", activation ? activation : "(null)");
+    if (!activation) return OXI_FAIL_NULL(OX_ERR_ARG, "linear: no activation given");
+    return OXI_FAIL_NULL(OX_ERR_ARG, "linear: no activation named '%s'", activation);
 }
 
 OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha) {

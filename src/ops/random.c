@@ -54,6 +54,7 @@ static ox_tensor *oxi_fill_in_place(oxi_op op, ox_tensor *x, oxi_attrs *attr) {
 
 OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high) {
     oxi_attrs attr = oxi_numbers(low, high, 0);
+    if (!(low <= high)) return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: from %g to %g", low, high);
     oxi_random_attrs(&attr);
     return oxi_fill_in_place(OXI_OP_uniform, x, &attr);
 }

@@ -106,7 +106,8 @@ static ox_status oxi_check_whole_numbers(const oxi_call *call, ox_dtype dtype) {
         double f = call->attr.f[i];
         bool endless = call->op == OXI_OP_clamp && isinf(f);
         if (!endless && !(f == trunc(f) && fabs(f) < 9223372036854775808.0))
-            return oxi_fail(OX_ERR_DTYPE, "%s: %g is no number of %s", oxi_op_name(call), f, ox_dtype_name(dtype));
+            return oxi_fail(OX_ERR_DTYPE, "%s: %g is no number of %s", oxi_op_name(call), f,
+                            ox_dtype_name(dtype));
     }
     return OX_OK;
 }
@@ -123,6 +124,13 @@ static ox_status oxi_rule_map(const oxi_call *call, ox_tensor *out, bool to_bool
 OXI_RULE(map_same) {
     return oxi_rule_map(call, out, false);
 }
+/* torch: "subtraction with a bool tensor is not supported", whatever the other operand is. */
+OXI_RULE(map_sub) {
+    for (int i = 0; i < call->in_count; i++)
+        if (call->in[i]->dtype == OX_BOOL)
+            return oxi_fail(OX_ERR_DTYPE, "sub: not defined for %s", oxi_tensor_text(call->in[i]));
+    return oxi_rule_map(call, out, false);
+}
 OXI_RULE(map_float) {
     return oxi_rule_map(call, out, false);
 }
@@ -133,7 +141,8 @@ OXI_RULE(map_bool) {
 OXI_RULE(map_abs) {
     ox_status status = oxi_rule_map(call, out, false);
     if (status != OX_OK || out->dtype != OX_C64) return status;
-    if (call->out[0]) return oxi_fail(OX_ERR_DTYPE, "abs_: the result of %s is f32", oxi_tensor_text(call->in[0]));
+    if (call->out[0])
+        return oxi_fail(OX_ERR_DTYPE, "abs_: the result of %s is f32", oxi_tensor_text(call->in[0]));
     out->dtype = OX_F32;
     return OX_OK;
 }
@@ -631,8 +640,11 @@ OXI_RULE(attention) {
             fits = q->shape[d] == k->shape[d];
     }
     if (!fits)
-        return oxi_fail(OX_ERR_SHAPE, "attention: q %s, k %s, v %s", oxi_tensor_text(q), oxi_tensor_text(k),
-                        oxi_tensor_text(v));
+        return oxi_fail(
+            OX_ERR_SHAPE,
+            "attention: q %s, k %s, v %s do not fit [..,H,S,D], [..,Hkv,T,D], [..,Hkv,T,Dv] of floats "
+            "(k and v of one dtype; f64 with f64 only)",
+            oxi_tensor_text(q), oxi_tensor_text(k), oxi_tensor_text(v));
     if (mask) {
         bool ok = (mask->dtype == OX_BOOL || oxi_is_float(mask->dtype)) && mask->ndim <= n;
         for (int d = 0; ok && d < mask->ndim; d++) {
@@ -850,7 +862,7 @@ OXI_RULE(unfold) {
     out->shape[x->ndim] = size;
     out->stride[x->ndim] = old_stride;
     out->ndim = x->ndim + 1;
-    return OX_OK;
+    return oxi_check_shape("unfold", x->dtype, out->ndim, out->shape, NULL);
 }
 
 OXI_RULE(view_as_real) {

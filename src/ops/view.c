@@ -67,7 +67,7 @@ OX_API ox_tensor *ox_movedim(ox_tensor *x, int source, int destination) {
 static bool oxi_resolve_shape(const char *op, const ox_tensor *x, ox_shape *shape) {
     int unknown = -1;
     int64_t known = 1, total = ox_numel(x);
-    bool fits = shape->ndim >= 0;
+    bool fits = shape->ndim >= 0 && shape->ndim <= OX_MAX_DIMS;
     for (int d = 0; fits && d < shape->ndim; d++) {
         if (shape->dim[d] == -1 && unknown < 0) {
             unknown = d;
@@ -81,7 +81,9 @@ static bool oxi_resolve_shape(const char *op, const ox_tensor *x, ox_shape *shap
     } else {
         fits = fits && known == total;
     }
-    if (!fits)
+    if (shape->ndim < 0 || shape->ndim > OX_MAX_DIMS)
+        (void)oxi_fail(OX_ERR_SHAPE, "%s: more than %d dims", op, OX_MAX_DIMS);
+    else if (!fits)
         (void)oxi_fail(OX_ERR_SHAPE, "%s: %s to %s", op, oxi_tensor_text(x),
                        oxi_shape_text(shape->ndim, shape->dim));
     return fits;
@@ -253,7 +255,7 @@ OX_API ox_tensor *ox_expand_as(ox_tensor *x, const ox_tensor *like) {
 /* A list of dims as a bit set; false and an error if one is out of range or there twice. */
 static bool oxi_dim_set(const char *op, const ox_tensor *x, const ox_shape *dims, uint32_t *set) {
     *set = 0;
-    if (dims->ndim < 0) {
+    if (dims->ndim < 0 || dims->ndim > OX_MAX_DIMS) {
         (void)oxi_fail(OX_ERR_DIM, "%s: more than %d dims", op, OX_MAX_DIMS);
         return false;
     }
@@ -328,6 +330,7 @@ OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, in
                        oxi_tensor_text(x));
         return -1;
     }
+    if (!out) room = 0; /* only counts */
     int64_t count = length == 0 ? 1 : (length - 1) / size + 1;
     for (int64_t i = 0; i < count && i < room; i++) {
         int64_t start = i * size, left = length - start;
@@ -359,6 +362,7 @@ OX_API int64_t ox_unbind(ox_tensor *x, int dim, ox_tensor **out, int64_t room) {
     if (oxi_any_null(OXI_OP_select, &x, 1)) return -1;
     int at = oxi_own_dim("unbind", x, dim);
     if (at < 0) return -1;
+    if (!out) room = 0;
     for (int64_t i = 0; i < x->shape[at] && i < room; i++) {
         out[i] = ox_select(x, at, i);
         if (!out[i]) {

@@ -73,7 +73,8 @@ static void oxi_meta(ox_tensor *meta, ox_dtype dtype, int ndim, const int64_t *s
     for (int d = ndim - 1; d >= 0; d--) {
         meta->shape[d] = shape[d];
         meta->stride[d] = stride;
-        stride *= shape[d] > 0 ? shape[d] : 1;
+        /* may wrap for a shape that is refused a moment later */
+        stride = (int64_t)((uint64_t)stride * (uint64_t)(shape[d] > 0 ? shape[d] : 1));
     }
 }
 
