@@ -99,45 +99,63 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
     }
 }
 
-/* Packs `lines` lines from `line` on, at most OXI_GEMM_STAGE_LINES, `depth` elements from k on, into panels. */
-static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
-                          int64_t k, int64_t depth, char *panels, char *stage) {
-    int64_t element = p->type.element, width_bytes = s->width * element, panel_stride = depth * s->width;
-    bool native = s->dtype == p->type.dtype, block = oxi_is_block(s->dtype);
-    int64_t across_step = s->line_stride < 0 ? -s->line_stride : s->line_stride;
-    int64_t along_step = s->k_stride < 0 ? -s->k_stride : s->k_stride;
-    if (!block && (s->k == 1 || across_step <= along_step)) {
-        if (native && s->line_stride == 1) {
-            p->type.pack_across(lines, depth, oxi_gemm_at(s, line, k), s->k_stride, s->width, panels,
-                                panel_stride);
-            return;
-        }
-        int64_t most = OXI_GEMM_STAGE / 2 / (lines * element) / 8 * 8 + 8;
-        for (int64_t at = 0; at < depth; at += most) {
-            int64_t count = depth - at < most ? depth - at : most;
-            for (int64_t i = 0; i < count; i++)
-                oxi_gemm_widen(p, s, line, k + at + i, lines, false, stage + i * lines * element);
-            p->type.pack_across(lines, count, stage, lines, s->width, panels + at * width_bytes,
-                                panel_stride);
-        }
+/* The kernel that packs a side whose neighbours in memory are neighbours along k, or lines; NULL if numbers are first to
+ * be widened elsewhere. */
+static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, ox_dtype dtype, bool along) {
+    const oxi_kernels *k = p->kernels;
+    if (dtype == p->type.dtype) return along ? p->type.pack_along : p->type.pack_across;
+    if (p->type.dtype != OX_F32) return NULL;
+    if (dtype == OX_BF16) return along ? k->pack_along_bf16 : k->pack_across_bf16;
+    return dtype == OX_F16 ? (along ? k->pack_along_f16 : k->pack_across_f16) : NULL;
+}
+
+static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines, int64_t k,
+                                 int64_t depth, char *panels, char *stage) {
+    int64_t element = p->type.element, panel_stride = depth * s->width;
+    oxi_pack_kernel pack = s->line_stride == 1 ? oxi_gemm_pack_kernel(p, s->dtype, false) : NULL;
+    if (pack) {
+        pack(lines, depth, oxi_gemm_at(s, line, k), s->k_stride, s->width, panels, panel_stride);
         return;
     }
-    if (native && s->k_stride == 1) {
-        p->type.pack_along(lines, depth, oxi_gemm_at(s, line, k), s->line_stride, s->width, panels,
-                           panel_stride);
+    int64_t most = OXI_GEMM_STAGE / 2 / (lines * element) / 8 * 8 + 8;
+    for (int64_t at = 0; at < depth; at += most) {
+        int64_t count = oxi_least(depth - at, most);
+        for (int64_t i = 0; i < count; i++)
+            oxi_gemm_widen(p, s, line, k + at + i, lines, false, stage + i * lines * element);
+        p->type.pack_across(lines, count, stage, lines, s->width, panels + at * s->width * element, panel_stride);
+    }
+}
+
+static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines, int64_t k,
+                                int64_t depth, char *panels, char *stage) {
+    int64_t element = p->type.element, panel_stride = depth * s->width;
+    oxi_pack_kernel pack = s->k_stride == 1 ? oxi_gemm_pack_kernel(p, s->dtype, true) : NULL;
+    if (pack) {
+        pack(lines, depth, oxi_gemm_at(s, line, k), s->line_stride, s->width, panels, panel_stride);
         return;
     }
-    int64_t most = block ? OXI_GEMM_DEPTH : OXI_GEMM_STAGE / 2 / (s->width * element) / 16 * 16;
+    int64_t most = OXI_GEMM_STAGE / 2 / (s->width * element) / 16 * 16;
+    if (oxi_is_block(s->dtype)) most = OXI_GEMM_DEPTH;
     for (int64_t first = 0; first < lines; first += s->width) {
-        int64_t here = lines - first < s->width ? lines - first : s->width;
+        int64_t here = oxi_least(lines - first, s->width);
         char *panel = panels + first * depth * element;
         for (int64_t at = 0; at < depth; at += most) {
-            int64_t count = depth - at < most ? depth - at : most;
+            int64_t count = oxi_least(depth - at, most);
             for (int64_t i = 0; i < here; i++)
                 oxi_gemm_widen(p, s, line + first + i, k + at, count, true, stage + i * count * element);
-            p->type.pack_along(here, count, stage, count, s->width, panel + at * width_bytes, panel_stride);
+            p->type.pack_along(here, count, stage, count, s->width, panel + at * s->width * element, panel_stride);
         }
     }
+}
+
+/* Packs `lines` lines from `line` on, at most OXI_GEMM_STAGE_LINES, `depth` elements from k on, into panels. */
+static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines, int64_t k,
+                          int64_t depth, char *panels, char *stage) {
+    int64_t across_step = s->line_stride < 0 ? -s->line_stride : s->line_stride;
+    int64_t along_step = s->k_stride < 0 ? -s->k_stride : s->k_stride;
+    bool along = oxi_is_block(s->dtype) || (s->k > 1 && along_step < across_step);
+    if (along) oxi_gemm_pack_along(p, s, line, lines, k, depth, panels, stage);
+    else oxi_gemm_pack_across(p, s, line, lines, k, depth, panels, stage);
 }
 
 /* The two packings for 8-byte elements; those for 4 bytes belong to the tier. */

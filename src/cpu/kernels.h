@@ -66,6 +66,7 @@ typedef struct oxi_kernels {
     void (*copies_f64)(int64_t k, const void *a, void *out);
     oxi_gemm_kernel gemm_i16; /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
     oxi_pack_kernel pack_across, pack_along;
+    oxi_pack_kernel pack_across_bf16, pack_along_bf16, pack_across_f16, pack_along_f16; /* to f32 */
     /* dot of n f32 (n any), rows contiguous: matrix-vector shapes */
     float (*dot_f32)(int64_t n, const float *a, const float *b);
     float (*dot_bf16)(int64_t n, const uint16_t *a, const float *b);
