@@ -98,9 +98,12 @@ static const test_shape shapes[] = {
 };
 #define SHAPE_COUNT ((int)(sizeof shapes / sizeof *shapes))
 
-/* Shapes a layout is tried with: all of them when plain, a few that have inner and outer dims otherwise. */
-static bool shape_suits(layout l, int shape) {
-    return l == LAYOUT_PLAIN || shape == 3 || shape == 8 || shape >= 9;
+/* Shapes a layout is tried with: all of them when plain, else some that have inner and outer dims; every
+ * such shape for the dtypes that stand for the others' ways through the executor. */
+static bool shape_suits(layout l, int shape, ox_dtype dtype) {
+    if (l == LAYOUT_PLAIN || shape == 10 || shape == 11) return true;
+    bool stands = dtype == OX_F32 || dtype == OX_F16 || dtype == OX_I32 || dtype == OX_C64;
+    return stands && (shape == 3 || shape == 8 || shape >= 9);
 }
 
 static domain domain_for(const op_case *c, const op_row *row, ox_dtype dtype, int operand) {
@@ -211,7 +214,7 @@ static void check_case(const op_case *c) {
         }
         for (int l = 0; l < LAYOUT_COUNT; l++)
             for (int s = 0; s < SHAPE_COUNT; s++) {
-                if (!shape_suits((layout)l, s)) continue;
+                if (!shape_suits((layout)l, s, (ox_dtype)d)) continue;
                 OX_SCOPE {
                     check_out_of_place(c, row, (ox_dtype)d, (layout)l, &shapes[s]);
                     if (c->run_in_place && can_be_written((layout)l))
@@ -310,8 +313,9 @@ static void check_mixed_case(const op_case *c) {
                 ox_tensor *got = c->run(in);
                 if (!got) ox_error_clear();
                 ox_tensor *want = common && got ? c->run(cast) : NULL;
-                bool takes = common && accept_bit(common) & row->accepts &&
-                             accept_bit(pairs[i][0]) & row->accepts && accept_bit(pairs[i][1]) & row->accepts;
+                bool bools = pairs[i][0] == OX_BOOL || pairs[i][1] == OX_BOOL;
+                bool takes =
+                    common && accept_bit(common) & row->accepts && !(bools && strcmp(c->name, "sub") == 0);
                 CHECK_MSG(takes ? same_bits(got, want) : !got, "%s of %s and %s", c->label,
                           ox_dtype_name(pairs[i][0]), ox_dtype_name(pairs[i][1]));
                 ox_error_clear();
