@@ -131,6 +131,7 @@
 #include "cpu/kernels.h"
 #include "cpu/isa.c"
 #include "cpu/convert.c"
+#include "cpu/scalar_map.c"
 #include "cpu/tiers.c"
 #include "cpu/walk.c"
 #include "cpu/map.c"

@@ -29,7 +29,6 @@
 
 /* ---- the stamps ---- */
 
-#include "cpu/scalar_map.c"
 #include "cpu/kernels/map_rows.h"
 #include "cpu/simd/begin.inc"
 
