@@ -171,11 +171,14 @@ static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t firs
     oxi_reduce_line(&r->measure, line, &p, first, count, scratch);
 }
 
-/* One pass for the largest, one for exponentials and their sum, one to scale them: all in the cache. */
+/* One pass for the largest, one for exponentials and their sum, one to scale them: all in the cache. What
+ * lies behind the row, mostly the next one, is asked for while exponentials keep the processor busy. */
 static void oxi_softmax_cached(const oxi_row *r, int64_t n, const float *x, float *out) {
     const oxi_kernels *k = r->measure.kernels;
     float most = k->row_max(n, x);
-    double sum = k->row_exp_sum(n, x, most, out);
+    double sum;
+    for (int64_t i = n; i < n + oxi_min_i64(n, OXI_ROW_CACHED / 4); i += 16) OXI_PREFETCH_READ(x + i);
+    sum = k->row_exp_sum(n, x, most, out);
     k->row_scale(n, out, (float)(1 / sum), out);
 }
 
@@ -330,13 +333,6 @@ static void oxi_row_line(const oxi_row *r, const oxi_walk *line, char *scratch) 
     }
 }
 
-/* Asks for the next row of x while this one is worked on: hardware stops at the ends of pages. */
-static void oxi_row_prefetch(const oxi_reduce *m, const oxi_walk *line) {
-    const char *next = line->base[OXI_ROW_X] + m->kept.step[OXI_ROW_X] * m->kept.bytes[OXI_ROW_X];
-    int64_t bytes = oxi_min_i64(line->numel * m->kept.bytes[OXI_ROW_X], OXI_ROW_CACHED);
-    for (int64_t at = 0; at < bytes; at += 64) OXI_PREFETCH_READ(next + at);
-}
-
 static void oxi_row_task(void *arg, int64_t index, int lane) {
     const oxi_row *r = (const oxi_row *)arg;
     const oxi_reduce *m = &r->measure;
@@ -348,7 +344,6 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
     for (; c.n; oxi_walk_next(&m->kept, &c)) {
         for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
             oxi_row_place_line(r, &c, i, &line);
-            if (r->flat && i + 1 < c.n) oxi_row_prefetch(m, &line);
             if (m->by_columns)
                 oxi_row_tile(r, &line, &c, scratch);
             else
