@@ -25,26 +25,35 @@ OXI_UNUSED static ox_status oxi_expand_blocks(ox_dtype dtype, int64_t n, const v
 typedef struct oxi_block_rows {
     const oxi_gemm *g; /* b is w: b_col its row stride, b_row 1 */
     const oxi_kernels *kernels;
-    const oxi_q8 *q8; /* [m][k / 32], or NULL: */
-    const float *x;   /* [m][k], w is expanded */
+    bool exact;        /* w is expanded, otherwise x is quantised */
+    float *x;          /* [m][k] */
+    int8_t *q;         /* [m][k] */
+    float *scale, *sum; /* [m][k / 32] */
     int64_t task_rows;
-    char *scratch; /* of each lane: sums [m][task_rows], stage [task_rows], a row if expanded */
+    char *scratch;     /* of each lane: sums [m][task_rows], stage [task_rows], a row if expanded */
     size_t lane_bytes;
 } oxi_block_rows;
+
+static float oxi_block_dot(const oxi_block_rows *r, int64_t m, const char *row, const float *expanded) {
+    const oxi_gemm *g = r->g;
+    if (r->exact) return r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
+    oxi_q8 x;
+    x.q = r->q + m * g->k;
+    x.scale = r->scale + m * (g->k / 32);
+    x.sum = r->sum + m * (g->k / 32);
+    return r->kernels->dot_block[g->b_dtype](g->k, row, x);
+}
 
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
     const oxi_gemm *g = r->g;
-    int64_t first = index * r->task_rows, rows = g->n - first < r->task_rows ? g->n - first : r->task_rows;
-    float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes),
-          *stage = sums + g->m * r->task_rows;
+    int64_t first = index * r->task_rows, rows = oxi_least(g->n - first, r->task_rows);
+    float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes), *stage = sums + g->m * r->task_rows;
     float *expanded = stage + r->task_rows;
     for (int64_t i = 0; i < rows; i++) {
         const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (first + i) * g->b_col);
-        if (!r->q8) r->kernels->expand[g->b_dtype](g->k, row, expanded);
-        for (int64_t m = 0; m < g->m; m++)
-            sums[m * rows + i] = r->q8 ? r->kernels->dot_block[g->b_dtype](g->k, row, r->q8 + m * (g->k / 32))
-                                       : r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
+        if (r->exact) r->kernels->expand[g->b_dtype](g->k, row, expanded);
+        for (int64_t m = 0; m < g->m; m++) sums[m * rows + i] = oxi_block_dot(r, m, row, expanded);
     }
     for (int64_t m = 0; m < g->m; m++) {
         if (!oxi_gemm_is_plain(g))
@@ -53,32 +62,39 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     }
 }
 
+static void oxi_block_rows_prepare(const oxi_block_rows *r) {
+    const oxi_gemm *g = r->g;
+    int64_t element = ox_dtype_of(g->a_dtype)->block_bytes, groups = g->k / 32;
+    for (int64_t m = 0; m < g->m; m++) {
+        float *x = r->x + m * g->k;
+        const char *from = (const char *)g->a + m * g->a_row * element;
+        r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
+        if (!r->exact)
+            r->kernels->quantize_activation(g->k, x, r->q + m * g->k, r->scale + m * groups, r->sum + m * groups);
+    }
+}
+
 static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     oxi_block_rows r;
     memset(&r, 0, sizeof r);
     r.g = g;
     r.kernels = oxi_cpu_kernels();
-    int64_t row_bytes = (int64_t)oxi_byte_offset(g->b_dtype, g->k);
-    r.task_rows = oxi_least(g->n, 4 + OXI_THIN_BYTES / (row_bytes > 0 ? row_bytes : 1));
-    int64_t tasks = (g->n + r.task_rows - 1) / r.task_rows, blocks = g->k / 32;
-    size_t x_bytes = (size_t)oxi_round_up(g->m * g->k * (int64_t)sizeof(float), OXI_ALIGN);
-    size_t q8_bytes = exact ? 0 : (size_t)oxi_round_up(g->m * blocks * (int64_t)sizeof(oxi_q8), OXI_ALIGN);
-    int64_t lane_floats = (g->m + 1) * r.task_rows + (exact ? g->k : 0);
-    r.lane_bytes = (size_t)oxi_round_up(lane_floats * (int64_t)sizeof(float), OXI_ALIGN);
-    size_t bytes = x_bytes + q8_bytes + (size_t)oxi_lanes(tasks) * r.lane_bytes;
+    r.exact = exact;
+    size_t row_bytes = oxi_byte_offset(g->b_dtype, g->k), cells = (size_t)(g->m * g->k), f32 = sizeof(float);
+    r.task_rows = oxi_least(g->n, 4 + OXI_THIN_BYTES / (int64_t)row_bytes);
+    int64_t tasks = oxi_parts(g->n, r.task_rows);
+    size_t x_bytes = oxi_align_up(cells * f32), q_bytes = exact ? 0 : oxi_align_up(cells);
+    size_t group_bytes = exact ? 0 : oxi_align_up(cells / 32 * f32);
+    r.lane_bytes = oxi_align_up((size_t)((g->m + 1) * r.task_rows + (exact ? g->k : 0)) * f32);
+    size_t bytes = x_bytes + q_bytes + 2 * group_bytes + (size_t)oxi_lanes(tasks) * r.lane_bytes;
     char *memory = (char *)oxi_alloc(bytes);
     if (!memory) return OX_ERR_NOMEM;
-    float *x = (float *)(void *)memory;
-    oxi_q8 *q8 = (oxi_q8 *)(void *)(memory + x_bytes);
-    int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
-    for (int64_t m = 0; m < g->m; m++) {
-        const char *from = (const char *)g->a + m * g->a_row * element;
-        r.kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x + m * g->k);
-        if (!exact) r.kernels->quantize_activation(g->k, x + m * g->k, q8 + m * blocks);
-    }
-    r.x = x;
-    r.q8 = exact ? NULL : q8;
-    r.scratch = memory + x_bytes + q8_bytes;
+    r.x = (float *)(void *)memory;
+    r.q = (int8_t *)memory + x_bytes;
+    r.scale = (float *)(void *)(memory + x_bytes + q_bytes);
+    r.sum = (float *)(void *)(memory + x_bytes + q_bytes + group_bytes);
+    r.scratch = memory + x_bytes + q_bytes + 2 * group_bytes;
+    oxi_block_rows_prepare(&r);
     oxi_parallel_for(tasks, oxi_block_rows_task, &r);
     oxi_free(memory, bytes);
     return OX_OK;

@@ -38,11 +38,10 @@ typedef struct oxi_gemm_kernel {
 typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                 void *panels, int64_t panel_stride);
 
-/* 32 activations: x ~ scale * q; sum = q[0] + .. + q[31], for types with an offset. */
+/* A row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]; sum = scale times the group's q added up. */
 typedef struct oxi_q8 {
-    float scale;
-    int32_t sum;
-    int8_t q[32];
+    const int8_t *q;
+    const float *scale, *sum;
 } oxi_q8;
 
 /* The table of dtypes as constants: OXI_ELEMENTS_OX_Q4_K = 256, OXI_BYTES_OX_Q4_K = 144. */
@@ -97,9 +96,10 @@ typedef struct oxi_kernels {
                                           int64_t step, float *out);
     /* block types: expands `n` elements (a multiple of the block) exactly */
     void (*expand[OX_DTYPE_COUNT])(int64_t n, const void *blocks, float *out);
-    /* quantised activations: q8 of n floats (n a multiple of 32), then rows of blocks against it */
-    void (*quantize_activation)(int64_t n, const float *x, oxi_q8 *out);
-    float (*dot_block[OX_DTYPE_COUNT])(int64_t n, const void *blocks, const oxi_q8 *x);
+    /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / 32]; then rows of blocks
+     * against them */
+    void (*quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum);
+    float (*dot_block[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_q8 x);
 } oxi_kernels;
 
 /* The tier in use: the best this processor has, or the one OX_ISA names if it has that. */
