@@ -178,6 +178,15 @@ OXI_RULE(copy) {
     return oxi_check_shape("copy", dtype, out->ndim, out->shape, NULL);
 }
 
+/* Whether the whole part of a number is one of this integer type; unsigned types take negative ones too, which
+ * wrap, as in torch.full. */
+static bool oxi_fits_integer(ox_dtype dtype, double value) {
+    int bits = 8 * ox_dtype_of(dtype)->block_bytes;
+    bool is_unsigned = dtype == OX_U8 || oxi_is_wide_unsigned(dtype);
+    double whole = trunc(value), top = ldexp(1.0, is_unsigned ? bits : bits - 1);
+    return whole < top && (is_unsigned ? whole > -top : whole >= -top);
+}
+
 OXI_RULE(fill) {
     const ox_shape *shape = &call->attr.shape;
     ox_dtype dtype = call->attr.dtype;
@@ -187,6 +196,8 @@ OXI_RULE(fill) {
     if (status != OX_OK) return status;
     if (!(oxi_class_bit(dtype) & oxi_op_row_of(call->op)->accepts))
         return oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", oxi_op_name(call), ox_dtype_name(dtype));
+    if (call->op == OXI_OP_fill && oxi_is_int(dtype) && !oxi_fits_integer(dtype, call->attr.f[0]))
+        return oxi_fail(OX_ERR_ARG, "fill: %g does not fit %s", call->attr.f[0], ox_dtype_name(dtype));
     oxi_meta(out, dtype, shape->ndim, shape->dim);
     return OX_OK;
 }
