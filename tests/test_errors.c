@@ -290,6 +290,13 @@ static void check_nonsense_making(void) {
     REFUSES(empty, OX_ERR_SHAPE, !ox_empty(OX_NO_DIMS, OX_Q4_0));
     REFUSES(zeros, OX_ERR_DTYPE, !ox_zeros(OX_SHAPE(2), (ox_dtype)-5));
     REFUSES(zeros, OX_ERR_DTYPE, !ox_zeros(OX_SHAPE(32), OX_Q4_0));
+    REFUSES(full, OX_ERR_ARG, !ox_full(OX_SHAPE(2), 256, OX_U8));
+    REFUSES(full, OX_ERR_ARG, !ox_full(OX_SHAPE(2), -256, OX_U8));
+    REFUSES(full, OX_ERR_ARG, !ox_full(OX_SHAPE(2), -129, OX_I8));
+    REFUSES(full, OX_ERR_ARG, !ox_full(OX_SHAPE(2), 1e10, OX_I32));
+    REFUSES(full, OX_ERR_ARG, !ox_full(OX_SHAPE(2), 9223372036854775808.0, OX_I64));
+    REFUSES(full, OX_ERR_ARG, !ox_full(OX_SHAPE(2), nan, OX_I16));
+    REFUSES(full, OX_ERR_ARG, !ox_full(OX_SHAPE(2), -inf, OX_U64));
     REFUSES(arange, OX_ERR_ARG, !ox_arange(0, 10, 0, OX_F32));
     REFUSES(arange, OX_ERR_ARG, !ox_arange(0, 10, -1, OX_F32));
     REFUSES(arange, OX_ERR_ARG, !ox_arange(0, nan, 1, OX_F32));
@@ -322,6 +329,7 @@ static void check_nonsense_making(void) {
 }
 
 static void check_nonsense_numbers_out(void) {
+    ox_tensor *small = ox_ones(OX_SHAPE(3), OX_I8), *mask = ox_ones(OX_SHAPE(3), OX_BOOL);
     ox_tensor *x = ox_ones(OX_SHAPE(2, 2), OX_F32), *none = ox_narrow(x, 0, 0, 0),
               *wide = ox_ones(OX_SHAPE(2, 32), OX_F32);
     float f[5];
@@ -330,6 +338,9 @@ static void check_nonsense_numbers_out(void) {
     REFUSES(item, OX_ERR_SHAPE, ox_item(x) == 0);
     REFUSES(item_int, OX_ERR_SHAPE, ox_item_int(x) == 0);
     REFUSES(item, OX_ERR_SHAPE, ox_item(none) == 0);
+    REFUSES(full_like, OX_ERR_ARG, !ox_full_like(small, 128));
+    REFUSES(fill_, OX_ERR_ARG, !ox_fill_(small, -128.5 - 1));
+    REFUSES(masked_fill_, OX_ERR_ARG, !ox_masked_fill_(small, mask, 1000));
     REFUSES(to_floats, OX_ERR_SHAPE, ox_to_floats(x, f, 5) == OX_ERR_SHAPE);
     REFUSES(to_floats, OX_ERR_SHAPE, ox_to_floats(x, f, -1) == OX_ERR_SHAPE);
     REFUSES(to_doubles, OX_ERR_SHAPE, ox_to_doubles(x, d, 3) == OX_ERR_SHAPE);
