@@ -3005,7 +3005,8 @@ static void oxi_meta(ox_tensor *meta, ox_dtype dtype, int ndim, const int64_t *s
     for (int d = ndim - 1; d >= 0; d--) {
         meta->shape[d] = shape[d];
         meta->stride[d] = stride;
-        stride *= shape[d] > 0 ? shape[d] : 1;
+        /* may wrap for a shape that is refused a moment later */
+        stride = (int64_t)((uint64_t)stride * (uint64_t)(shape[d] > 0 ? shape[d] : 1));
     }
 }
 
@@ -3189,7 +3190,11 @@ OX_API void ox_release(ox_tensor *t) {
 static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
     ox_tensor *t = oxi_header_take();
     if (!t) return NULL;
-    *t = *meta;
+    t->dtype = meta->dtype;
+    t->ndim = meta->ndim;
+    t->offset = meta->offset;
+    memcpy(t->shape, meta->shape, sizeof t->shape);
+    memcpy(t->stride, meta->stride, sizeof t->stride);
     oxi_storage_retain(storage);
     t->storage = storage;
     t->is_number = false;
@@ -3766,7 +3771,7 @@ OXI_OP(logsigmoid,  MAP, 1, 1, map_same,  F,       INPLACE, 24, logsigmoid)
 OXI_OP(threshold,   MAP, 1, 1, map_same,  I|F,     INPLACE, 1,  threshold)   /* f0 threshold, f1 value */
 /* ---- elementwise, two operands, broadcast and promoted ------------------------------------------------- */
 OXI_OP(add,         MAP, 2, 1, map_same,  B|I|F|C, INPLACE, 1,  add)         /* b times f0 */
-OXI_OP(sub,         MAP, 2, 1, map_same,  I|F|C,   INPLACE, 1,  sub)         /* b times f0 */
+OXI_OP(sub,         MAP, 2, 1, map_sub,   I|F|C,   INPLACE, 1,  sub)         /* b times f0 */
 OXI_OP(mul,         MAP, 2, 1, map_same,  B|I|F|C, INPLACE, 1,  mul)
 OXI_OP(div,         MAP, 2, 1, map_float, B|I|F|C, INPLACE, 1,  div)
 OXI_OP(floor_divide, MAP, 2, 1, map_same, I|F,     INPLACE, 2,  zero)
@@ -4095,7 +4100,8 @@ static ox_status oxi_check_whole_numbers(const oxi_call *call, ox_dtype dtype) {
         double f = call->attr.f[i];
         bool endless = call->op == OXI_OP_clamp && isinf(f);
         if (!endless && !(f == trunc(f) && fabs(f) < 9223372036854775808.0))
-            return oxi_fail(OX_ERR_DTYPE, "%s: %g is no number of %s", oxi_op_name(call), f, ox_dtype_name(dtype));
+            return oxi_fail(OX_ERR_DTYPE, "%s: %g is no number of %s", oxi_op_name(call), f,
+                            ox_dtype_name(dtype));
     }
     return OX_OK;
 }
@@ -4112,6 +4118,13 @@ static ox_status oxi_rule_map(const oxi_call *call, ox_tensor *out, bool to_bool
 OXI_RULE(map_same) {
     return oxi_rule_map(call, out, false);
 }
+/* torch: "subtraction with a bool tensor is not supported", whatever the other operand is. */
+OXI_RULE(map_sub) {
+    for (int i = 0; i < call->in_count; i++)
+        if (call->in[i]->dtype == OX_BOOL)
+            return oxi_fail(OX_ERR_DTYPE, "sub: not defined for %s", oxi_tensor_text(call->in[i]));
+    return oxi_rule_map(call, out, false);
+}
 OXI_RULE(map_float) {
     return oxi_rule_map(call, out, false);
 }
@@ -4122,7 +4135,8 @@ OXI_RULE(map_bool) {
 OXI_RULE(map_abs) {
     ox_status status = oxi_rule_map(call, out, false);
     if (status != OX_OK || out->dtype != OX_C64) return status;
-    if (call->out[0]) return oxi_fail(OX_ERR_DTYPE, "abs_: the result of %s is f32", oxi_tensor_text(call->in[0]));
+    if (call->out[0])
+        return oxi_fail(OX_ERR_DTYPE, "abs_: the result of %s is f32", oxi_tensor_text(call->in[0]));
     out->dtype = OX_F32;
     return OX_OK;
 }
@@ -4158,6 +4172,15 @@ OXI_RULE(copy) {
     return oxi_check_shape("copy", dtype, out->ndim, out->shape, NULL);
 }
 
+/* Whether the whole part of a number is one of this integer type; unsigned types take negative ones too, which
+ * wrap, as in torch.full. */
+static bool oxi_fits_integer(ox_dtype dtype, double value) {
+    int bits = 8 * ox_dtype_of(dtype)->block_bytes;
+    bool is_unsigned = dtype == OX_U8 || oxi_is_wide_unsigned(dtype);
+    double whole = trunc(value), top = ldexp(1.0, is_unsigned ? bits : bits - 1);
+    return whole < top && (is_unsigned ? whole > -top : whole >= -top);
+}
+
 OXI_RULE(fill) {
     const ox_shape *shape = &call->attr.shape;
     ox_dtype dtype = call->attr.dtype;
@@ -4167,6 +4190,8 @@ OXI_RULE(fill) {
     if (status != OX_OK) return status;
     if (!(oxi_class_bit(dtype) & oxi_op_row_of(call->op)->accepts))
         return oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", oxi_op_name(call), ox_dtype_name(dtype));
+    if (call->op == OXI_OP_fill && oxi_is_int(dtype) && !oxi_fits_integer(dtype, call->attr.f[0]))
+        return oxi_fail(OX_ERR_ARG, "fill: %g does not fit %s", call->attr.f[0], ox_dtype_name(dtype));
     oxi_meta(out, dtype, shape->ndim, shape->dim);
     return OX_OK;
 }
@@ -4620,8 +4645,11 @@ OXI_RULE(attention) {
             fits = q->shape[d] == k->shape[d];
     }
     if (!fits)
-        return oxi_fail(OX_ERR_SHAPE, "attention: q %s, k %s, v %s", oxi_tensor_text(q), oxi_tensor_text(k),
-                        oxi_tensor_text(v));
+        return oxi_fail(
+            OX_ERR_SHAPE,
+            "attention: q %s, k %s, v %s do not fit [..,H,S,D], [..,Hkv,T,D], [..,Hkv,T,Dv] of floats "
+            "(k and v of one dtype; f64 with f64 only)",
+            oxi_tensor_text(q), oxi_tensor_text(k), oxi_tensor_text(v));
     if (mask) {
         bool ok = (mask->dtype == OX_BOOL || oxi_is_float(mask->dtype)) && mask->ndim <= n;
         for (int d = 0; ok && d < mask->ndim; d++) {
@@ -4643,8 +4671,13 @@ OXI_RULE(attention) {
 /* ---- views -------------------------------------------------------------------------------------------------------------------------- */
 
 static void oxi_view_of(const ox_tensor *x, ox_tensor *out) {
-    *out = *x;
-    out->storage = NULL;
+    /* Field by field: another thread may be counting references in x. */
+    memset(out, 0, sizeof *out);
+    out->dtype = x->dtype;
+    out->ndim = x->ndim;
+    out->offset = x->offset;
+    memcpy(out->shape, x->shape, sizeof out->shape);
+    memcpy(out->stride, x->stride, sizeof out->stride);
 }
 
 /* A block type's last dim must stay last and whole. */
@@ -4834,7 +4867,7 @@ OXI_RULE(unfold) {
     out->shape[x->ndim] = size;
     out->stride[x->ndim] = old_stride;
     out->ndim = x->ndim + 1;
-    return OX_OK;
+    return oxi_check_shape("unfold", x->dtype, out->ndim, out->shape, NULL);
 }
 
 OXI_RULE(view_as_real) {
@@ -5150,7 +5183,7 @@ OXI_OP(logsigmoid,  MAP, 1, 1, map_same,  F,       INPLACE, 24, logsigmoid)
 OXI_OP(threshold,   MAP, 1, 1, map_same,  I|F,     INPLACE, 1,  threshold)   /* f0 threshold, f1 value */
 /* ---- elementwise, two operands, broadcast and promoted ------------------------------------------------- */
 OXI_OP(add,         MAP, 2, 1, map_same,  B|I|F|C, INPLACE, 1,  add)         /* b times f0 */
-OXI_OP(sub,         MAP, 2, 1, map_same,  I|F|C,   INPLACE, 1,  sub)         /* b times f0 */
+OXI_OP(sub,         MAP, 2, 1, map_sub,   I|F|C,   INPLACE, 1,  sub)         /* b times f0 */
 OXI_OP(mul,         MAP, 2, 1, map_same,  B|I|F|C, INPLACE, 1,  mul)
 OXI_OP(div,         MAP, 2, 1, map_float, B|I|F|C, INPLACE, 1,  div)
 OXI_OP(floor_divide, MAP, 2, 1, map_same, I|F,     INPLACE, 2,  zero)
@@ -5297,9 +5330,10 @@ static const oxi_op_row *oxi_op_row_of(oxi_op op) {
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
 
-/* Operands that the row's `accepts` speaks of: all of an elementwise op or a product, the first one of the others. */
+/* Operands that the row's `accepts` speaks of one by one: all of a product, the first one of the others. Of an
+ * elementwise op it is the promoted dtype, which the rule checks. */
 static bool oxi_accepts_operand(const oxi_op_row *row, int index) {
-    if (row->family == OXI_FAMILY_MAP) return !(row->flags & OXI_FLAG_COND) || index > 0;
+    if (row->family == OXI_FAMILY_MAP) return false;
     if (row->family == OXI_FAMILY_PRODUCT || row->in_count < 0) return true;
     return index == 0;
 }
@@ -5605,7 +5639,7 @@ OX_API ox_tensor *ox_movedim(ox_tensor *x, int source, int destination) {
 static bool oxi_resolve_shape(const char *op, const ox_tensor *x, ox_shape *shape) {
     int unknown = -1;
     int64_t known = 1, total = ox_numel(x);
-    bool fits = shape->ndim >= 0;
+    bool fits = shape->ndim >= 0 && shape->ndim <= OX_MAX_DIMS;
     for (int d = 0; fits && d < shape->ndim; d++) {
         if (shape->dim[d] == -1 && unknown < 0) {
             unknown = d;
@@ -5619,7 +5653,9 @@ static bool oxi_resolve_shape(const char *op, const ox_tensor *x, ox_shape *shap
     } else {
         fits = fits && known == total;
     }
-    if (!fits)
+    if (shape->ndim < 0 || shape->ndim > OX_MAX_DIMS)
+        (void)oxi_fail(OX_ERR_SHAPE, "%s: more than %d dims", op, OX_MAX_DIMS);
+    else if (!fits)
         (void)oxi_fail(OX_ERR_SHAPE, "%s: %s to %s", op, oxi_tensor_text(x),
                        oxi_shape_text(shape->ndim, shape->dim));
     return fits;
@@ -5791,7 +5827,7 @@ OX_API ox_tensor *ox_expand_as(ox_tensor *x, const ox_tensor *like) {
 /* A list of dims as a bit set; false and an error if one is out of range or there twice. */
 static bool oxi_dim_set(const char *op, const ox_tensor *x, const ox_shape *dims, uint32_t *set) {
     *set = 0;
-    if (dims->ndim < 0) {
+    if (dims->ndim < 0 || dims->ndim > OX_MAX_DIMS) {
         (void)oxi_fail(OX_ERR_DIM, "%s: more than %d dims", op, OX_MAX_DIMS);
         return false;
     }
@@ -5866,6 +5902,7 @@ OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, in
                        oxi_tensor_text(x));
         return -1;
     }
+    if (!out) room = 0; /* only counts */
     int64_t count = length == 0 ? 1 : (length - 1) / size + 1;
     for (int64_t i = 0; i < count && i < room; i++) {
         int64_t start = i * size, left = length - start;
@@ -5897,6 +5934,7 @@ OX_API int64_t ox_unbind(ox_tensor *x, int dim, ox_tensor **out, int64_t room) {
     if (oxi_any_null(OXI_OP_select, &x, 1)) return -1;
     int at = oxi_own_dim("unbind", x, dim);
     if (at < 0) return -1;
+    if (!out) room = 0;
     for (int64_t i = 0; i < x->shape[at] && i < room; i++) {
         out[i] = ox_select(x, at, i);
         if (!out[i]) {
@@ -6475,7 +6513,7 @@ OX_API ox_tensor *ox_stack(ox_tensor *const *list, int count, int dim) {
 /* x [a,b] repeated: a view [ta,a,tb,b] with stride 0 along the t dims, copied. */
 OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times) {
     if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
-    if (times.ndim < x->ndim)
+    if (times.ndim < x->ndim || times.ndim > OX_MAX_DIMS)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "repeat: %d counts for %s", times.ndim, oxi_tensor_text(x));
     int64_t shape[OX_MAX_DIMS];
     int lead = times.ndim - x->ndim;
@@ -6511,6 +6549,7 @@ OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times) {
 OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times) {
     if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
     ox_shape full = times;
+    if (times.ndim > OX_MAX_DIMS) return OXI_FAIL_NULL(OX_ERR_SHAPE, "tile: more than %d dims", OX_MAX_DIMS);
     if (times.ndim >= 0 && times.ndim < x->ndim) {
         full.ndim = x->ndim;
         for (int d = 0; d < x->ndim; d++)
@@ -6530,7 +6569,7 @@ OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
         return result;
     }
     if (dims.ndim == 0 && shifts.ndim == 1) dims = OX_DIMS(0);
-    if (dims.ndim < 0 || shifts.ndim != dims.ndim)
+    if (dims.ndim < 0 || dims.ndim > OX_MAX_DIMS || shifts.ndim != dims.ndim)
         return OXI_FAIL_NULL(OX_ERR_ARG, "roll: %d shifts for %d dims", shifts.ndim, dims.ndim);
     attr.shape = shifts;
     attr.stride = dims;
@@ -6657,9 +6696,11 @@ OX_API ox_tensor *ox_one_hot(ox_tensor *ids, int64_t classes) {
     attr.i[0] = classes;
     if (classes == -1) {
         ox_tensor *largest = ox_amax(ids, OX_ALL_DIMS, false);
-        attr.i[0] = largest ? ox_item_int(largest) + 1 : 0;
+        int64_t most = largest ? ox_item_int(largest) : 0;
         ox_release(largest);
         if (!largest) return NULL;
+        if (!oxi_add_i64(most, 1, &attr.i[0]))
+            return OXI_FAIL_NULL(OX_ERR_ARG, "one_hot: id %lld is too large", (long long)most);
     }
     return oxi_apply_1(OXI_OP_one_hot, &attr, ids);
 }
@@ -6712,7 +6753,8 @@ OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, con
     };
     for (size_t i = 0; activation && i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, activation) == 0) return oxi_call_linear(x, w, bias, known[i].activation);
-    return OXI_FAIL_NULL(OX_ERR_ARG, "linear: no activation named '%s'", activation ? activation : "(null)");
+    if (!activation) return OXI_FAIL_NULL(OX_ERR_ARG, "linear: no activation given");
+    return OXI_FAIL_NULL(OX_ERR_ARG, "linear: no activation named '%s'", activation);
 }
 
 OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha) {
@@ -7152,6 +7194,7 @@ static ox_tensor *oxi_fill_in_place(oxi_op op, ox_tensor *x, oxi_attrs *attr) {
 
 OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high) {
     oxi_attrs attr = oxi_numbers(low, high, 0);
+    if (!(low <= high)) return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: from %g to %g", low, high);
     oxi_random_attrs(&attr);
     return oxi_fill_in_place(OXI_OP_uniform, x, &attr);
 }
@@ -7294,8 +7337,9 @@ static ox_status oxi_export(ox_tensor *t, ox_dtype dtype, void *out, size_t byte
     if (!plain)
         status = ox_error();
     else if (bytes != ox_nbytes(plain))
-        status = oxi_fail(OX_ERR_SHAPE, "to_data: room for %llu bytes, %s has %llu", (unsigned long long)bytes,
-                          oxi_tensor_text(plain), (unsigned long long)ox_nbytes(plain));
+        status =
+            oxi_fail(OX_ERR_SHAPE, "to_data: room for %llu bytes, %s has %llu", (unsigned long long)bytes,
+                     oxi_tensor_text(plain), (unsigned long long)ox_nbytes(plain));
     else if (bytes > 0)
         memcpy(out, oxi_ptr(plain), bytes);
     ox_scope_end(&scope);
@@ -7307,11 +7351,13 @@ static ox_status oxi_export_numbers(ox_tensor *t, ox_dtype dtype, void *out, int
     if (count != ox_numel(t))
         return oxi_fail(OX_ERR_SHAPE, "to_data: room for %lld numbers, %s has %lld", (long long)count,
                         oxi_tensor_text(t), (long long)ox_numel(t));
+    if (!out && count > 0) return oxi_fail(OX_ERR_ARG, "to_data: no memory for %s", oxi_tensor_text(t));
     return oxi_export(t, dtype, out, (size_t)count * each);
 }
 
 OX_API ox_status ox_to_data(ox_tensor *t, void *out, size_t bytes) {
     if (!t) return oxi_any_null(OXI_OP_copy, &t, 1) ? ox_error() : OX_OK;
+    if (!out && bytes > 0) return oxi_fail(OX_ERR_ARG, "to_data: no memory for %s", oxi_tensor_text(t));
     return oxi_export(t, t->dtype, out, bytes);
 }
 OX_API ox_status ox_to_floats(ox_tensor *t, float *out, int64_t count) {
@@ -7324,12 +7370,23 @@ OX_API ox_status ox_to_ints(ox_tensor *t, int64_t *out, int64_t count) {
     return oxi_export_numbers(t, OX_I64, out, count, sizeof *out);
 }
 
+/* One element, or an error in item's own name. */
+static bool oxi_is_item(ox_tensor *t) {
+    if (oxi_any_null(OXI_OP_copy, &t, 1)) return false;
+    if (ox_numel(t) == 1) return true;
+    (void)oxi_fail(OX_ERR_SHAPE, "item: %s has %lld elements, not one", oxi_tensor_text(t),
+                   (long long)ox_numel(t));
+    return false;
+}
+
 OX_API double ox_item(ox_tensor *t) {
     double value = 0;
+    if (!oxi_is_item(t)) return 0;
     return ox_to_doubles(t, &value, 1) == OX_OK ? value : 0;
 }
 OX_API int64_t ox_item_int(ox_tensor *t) {
     int64_t value = 0;
+    if (!oxi_is_item(t)) return 0;
     return ox_to_ints(t, &value, 1) == OX_OK ? value : 0;
 }
 
@@ -7401,10 +7458,11 @@ typedef void (*oxi_map_kernel)(int64_t n, const void *const *in, void *out, cons
 typedef void (*oxi_load_kernel)(int64_t n, const void *source, int64_t stride, void *lane);
 typedef void (*oxi_store_kernel)(int64_t n, const void *lane, void *destination, int64_t stride);
 
-/* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. */
+/* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile 64 k bytes
+ * from `next` on are fetched into the second cache: what the next call reads first, or anything that is there. */
 typedef struct oxi_gemm_kernel {
     int mr, nr;
-    void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate);
+    void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, const void *next);
 } oxi_gemm_kernel;
 
 /* Packs lines of 4-byte elements into panels of `width` lines: panel p at panels + p * panel_stride,
@@ -7413,11 +7471,10 @@ typedef struct oxi_gemm_kernel {
 typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                 void *panels, int64_t panel_stride);
 
-/* 32 activations: x ~ scale * q; sum = q[0] + .. + q[31], for types with an offset. */
+/* A row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]; sum = scale times the group's q added up. */
 typedef struct oxi_q8 {
-    float scale;
-    int32_t sum;
-    int8_t q[32];
+    const int8_t *q;
+    const float *scale, *sum;
 } oxi_q8;
 
 /* The table of dtypes as constants: OXI_ELEMENTS_OX_Q4_K = 256, OXI_BYTES_OX_Q4_K = 144. */
@@ -7435,8 +7492,13 @@ typedef struct oxi_kernels {
     oxi_load_kernel load[OX_DTYPE_COUNT][OXI_LANE_COUNT];    /* plain dtypes only */
     oxi_store_kernel store[OX_DTYPE_COUNT][OXI_LANE_COUNT];
     oxi_gemm_kernel gemm_f32, gemm_f64;
+    /* the same for a whose elements are there once for each lane; copies makes such a panel of k steps. NULL: as above */
+    oxi_gemm_kernel spread_f32, spread_f64;
+    void (*copies_f32)(int64_t k, const void *a, void *out);
+    void (*copies_f64)(int64_t k, const void *a, void *out);
     oxi_gemm_kernel gemm_i16; /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
     oxi_pack_kernel pack_across, pack_along;
+    oxi_pack_kernel pack_across_bf16, pack_along_bf16, pack_across_f16, pack_along_f16; /* to f32 */
     /* dot of n f32 (n any), rows contiguous: matrix-vector shapes */
     float (*dot_f32)(int64_t n, const float *a, const float *b);
     float (*dot_bf16)(int64_t n, const uint16_t *a, const float *b);
@@ -7467,9 +7529,10 @@ typedef struct oxi_kernels {
                                           int64_t step, float *out);
     /* block types: expands `n` elements (a multiple of the block) exactly */
     void (*expand[OX_DTYPE_COUNT])(int64_t n, const void *blocks, float *out);
-    /* quantised activations: q8 of n floats (n a multiple of 32), then rows of blocks against it */
-    void (*quantize_activation)(int64_t n, const float *x, oxi_q8 *out);
-    float (*dot_block[OX_DTYPE_COUNT])(int64_t n, const void *blocks, const oxi_q8 *x);
+    /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / 32]; then rows of blocks
+     * against them */
+    void (*quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum);
+    float (*dot_block[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_q8 x);
 } oxi_kernels;
 
 /* The tier in use: the best this processor has, or the one OX_ISA names if it has that. */
@@ -7520,8 +7583,8 @@ static ox_status oxi_gemm_run(const oxi_gemm *g);
 
 #endif
 /* >>cpu/isa.c */
-/* Which processor this is: the tiers it can run and the extras that single kernels ask for.
- * cpuid says what the processor has, xgetbv what the operating system saves; on Arm the kernel's hwcap says both.
+/* Which processor this is: the tiers it can run and the extras that single kernels ask for. cpuid says
+ * what the processor has, xgetbv what the operating system saves; on Arm the kernel's hwcap says both.
  * Called by tiers.c once, when the table of kernels is made. */
 
 /* Lowest first. Each tier's table starts as a copy of the one below it that this machine runs. */
@@ -7531,13 +7594,20 @@ typedef enum oxi_tier {
 
 /* What a processor may have beyond its tier. */
 enum {
-    OXI_CPU_SSSE3 = 1 << 0, OXI_CPU_SSE41 = 1 << 1, OXI_CPU_F16C = 1 << 2,
-    OXI_CPU_AVX_VNNI = 1 << 3,                                  /* 256-bit int8 dot products */
-    OXI_CPU_AVX512_VNNI = 1 << 4, OXI_CPU_AVX512_VBMI = 1 << 5,
-    OXI_CPU_AVX512_BF16 = 1 << 6, OXI_CPU_AVX512_FP16 = 1 << 7,
-    OXI_CPU_AMX_BF16 = 1 << 8, OXI_CPU_AMX_INT8 = 1 << 9,       /* tiles exist; the kernel is still to be asked */
-    OXI_CPU_DOTPROD = 1 << 10, OXI_CPU_I8MM = 1 << 11,
-    OXI_CPU_ARM_FP16 = 1 << 12, OXI_CPU_ARM_BF16 = 1 << 13
+    OXI_CPU_SSSE3 = 1 << 0,
+    OXI_CPU_SSE41 = 1 << 1,
+    OXI_CPU_F16C = 1 << 2,
+    OXI_CPU_AVX_VNNI = 1 << 3, /* 256-bit int8 dot products */
+    OXI_CPU_AVX512_VNNI = 1 << 4,
+    OXI_CPU_AVX512_VBMI = 1 << 5,
+    OXI_CPU_AVX512_BF16 = 1 << 6,
+    OXI_CPU_AVX512_FP16 = 1 << 7,
+    OXI_CPU_AMX_BF16 = 1 << 8,
+    OXI_CPU_AMX_INT8 = 1 << 9, /* tiles exist; the kernel is still to be asked */
+    OXI_CPU_DOTPROD = 1 << 10,
+    OXI_CPU_I8MM = 1 << 11,
+    OXI_CPU_ARM_FP16 = 1 << 12,
+    OXI_CPU_ARM_BF16 = 1 << 13
 };
 
 typedef struct oxi_cpu {
@@ -7570,7 +7640,8 @@ static unsigned oxi_feature(uint32_t reg, int bit, unsigned feature) {
 
 /* Bits: Intel SDM volume 2A, CPUID; volume 1, chapter 13 for XCR0. */
 static void oxi_detect_cpu(oxi_cpu *cpu) {
-    uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0, ebx7 = 0, ecx7 = 0, edx7 = 0, eax71 = 0, unused_b, unused_c, unused_d;
+    uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0, ebx7 = 0, ecx7 = 0, edx7 = 0, eax71 = 0, unused_b, unused_c,
+             unused_d;
     uint64_t saved = 0;
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx)) return;
     if (ecx >> 27 & 1) saved = oxi_saved_state();
@@ -7581,15 +7652,18 @@ static void oxi_detect_cpu(oxi_cpu *cpu) {
     const uint32_t avx512_f_dq_bw_vl = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
     cpu->runs[OXI_TIER_SSE2] = edx >> 26 & 1;
     cpu->runs[OXI_TIER_AVX] = ymm && (ecx >> 28 & 1);
-    cpu->runs[OXI_TIER_AVX2] = cpu->runs[OXI_TIER_AVX] && (ecx & fma_f16c) == fma_f16c && (ebx7 & avx2_bmi) == avx2_bmi;
+    cpu->runs[OXI_TIER_AVX2] =
+        cpu->runs[OXI_TIER_AVX] && (ecx & fma_f16c) == fma_f16c && (ebx7 & avx2_bmi) == avx2_bmi;
     cpu->runs[OXI_TIER_AVX512] =
         cpu->runs[OXI_TIER_AVX2] && zmm && (ebx7 & avx512_f_dq_bw_vl) == avx512_f_dq_bw_vl;
     cpu->features = oxi_feature(ecx, 9, OXI_CPU_SSSE3) | oxi_feature(ecx, 19, OXI_CPU_SSE41);
     if (ymm) cpu->features |= oxi_feature(ecx, 29, OXI_CPU_F16C) | oxi_feature(eax71, 4, OXI_CPU_AVX_VNNI);
     if (zmm)
-        cpu->features |= oxi_feature(ecx7, 11, OXI_CPU_AVX512_VNNI) | oxi_feature(ecx7, 1, OXI_CPU_AVX512_VBMI) |
-                         oxi_feature(eax71, 5, OXI_CPU_AVX512_BF16) | oxi_feature(edx7, 23, OXI_CPU_AVX512_FP16);
-    if (tiles) cpu->features |= oxi_feature(edx7, 22, OXI_CPU_AMX_BF16) | oxi_feature(edx7, 25, OXI_CPU_AMX_INT8);
+        cpu->features |=
+            oxi_feature(ecx7, 11, OXI_CPU_AVX512_VNNI) | oxi_feature(ecx7, 1, OXI_CPU_AVX512_VBMI) |
+            oxi_feature(eax71, 5, OXI_CPU_AVX512_BF16) | oxi_feature(edx7, 23, OXI_CPU_AVX512_FP16);
+    if (tiles)
+        cpu->features |= oxi_feature(edx7, 22, OXI_CPU_AMX_BF16) | oxi_feature(edx7, 25, OXI_CPU_AMX_INT8);
 }
 
 #elif defined(OXI_ARM64)
@@ -7630,44 +7704,180 @@ static const oxi_cpu *oxi_cpu_info(void) {
     }
     return &cpu;
 }
-/* >>cpu/tiers.c */
-/* The tiers: stamps every kernel template once per instruction set and makes the one table that is used.
- * Each tier's functions carry their own target attribute, so a plain build holds all of them.
- * Executors call oxi_cpu_kernels(); the first call picks. */
+/* >>cpu/convert.c */
+/* Conversions between the plain dtypes and the lanes that maps compute in: a plain loop for every pair, at any stride.
+ * oxi_kernels' load and store; the vector tiers replace the pairs that models live on (kernels/convert.inc).
+ * Entered into the table by cpu/tiers.c. */
 
-#ifdef __FAST_MATH__
-#error "OX_IMPLEMENTATION cannot be compiled with -ffast-math: NaN, infinities and error-free sums would break"
-#endif
+/* ---- one number ---------------------------------------------------------------------------------------- */
 
-/* ---- which tiers this build holds ---- */
+/* Float to integer as x86-64 does it, which is what torch shows there: toward zero, and the smallest integer for
+ * what does not fit. Types below 32 bits keep the low bits of the 32-bit result. */
+static int64_t oxi_f64_to_i64(double x) {
+    return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
+}
+static int32_t oxi_f64_to_i32(double x) {
+    return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN;
+}
+static uint64_t oxi_f64_to_u64(double x) {
+    if (x >= 9223372036854775808.0 && x < 18446744073709551616.0) {
+        return (uint64_t)(x - 9223372036854775808.0) + 9223372036854775808u;
+    }
+    return (uint64_t)oxi_f64_to_i64(x);
+}
 
-#if !defined(OX_NO_SIMD)
-#if defined(OXI_X86)
-#include <immintrin.h>
-#define OXI_BUILD_SSE2 1
-#if !defined(OX_NO_AVX)
-#define OXI_BUILD_AVX 1
-#if !defined(OX_NO_AVX2)
-#define OXI_BUILD_AVX2 1
-#if !defined(OX_NO_AVX512)
-#define OXI_BUILD_AVX512 1
-#endif
-#endif
-#endif
-#elif defined(OXI_ARM64) && !defined(OX_NO_NEON)
-#include <arm_neon.h>
-#define OXI_BUILD_NEON 1
-#endif
-#endif
+/* f64 to a float whose last bit is set when the value is not exact: rounding that once more to a narrower type gives
+ * what one rounding from f64 would (round to odd; Boldo & Melquiond 2008). */
+static float oxi_f64_to_odd_f32(double x) {
+    float f = (float)x;
+    if (!(f - f == 0) || (double)f == x) {
+        if (f - f == 0 || x != x || x - x != 0) return f;
+        return x > 0 ? FLT_MAX : -FLT_MAX; /* too large for f32, and for anything narrower */
+    }
+    uint32_t bits = oxi_bits_of_float(f);
+    if (fabs((double)f) > fabs(x)) bits--;
+    return oxi_float_of_bits(bits | 1);
+}
 
-/* ---- the stamps ---- */
+/* The same for integers: bits that f64 has no room for are folded into the last one it has. */
+static float oxi_u64_to_odd_f32(uint64_t u) {
+    if (u >> 53) u = (u >> 11 | ((u & 2047) != 0)) << 11;
+    return oxi_f64_to_odd_f32((double)u);
+}
+static float oxi_i64_to_odd_f32(int64_t i) {
+    return i < 0 ? -oxi_u64_to_odd_f32(0 - (uint64_t)i) : oxi_u64_to_odd_f32((uint64_t)i);
+}
 
+/* Every plain real dtype: its C type, its value as a number, and its encoding of a lane's number x of each kind:
+ * from a float, a double, an int64_t, a uint64_t. */
+#define OXI_REAL_DTYPES(X)                                                                                \
+    X(OX_BOOL, uint8_t, (s != 0), x != 0, x != 0, x != 0, x != 0)                                         \
+    X(OX_U8, uint8_t, s, (uint8_t)oxi_f64_to_i32(x), (uint8_t)oxi_f64_to_i32(x), (uint8_t)x, (uint8_t)x)  \
+    X(OX_I8, int8_t, s, (int8_t)oxi_f64_to_i32(x), (int8_t)oxi_f64_to_i32(x), (int8_t)x, (int8_t)x)       \
+    X(OX_U16, uint16_t, s, (uint16_t)oxi_f64_to_i32(x), (uint16_t)oxi_f64_to_i32(x), (uint16_t)x,         \
+      (uint16_t)x)                                                                                        \
+    X(OX_I16, int16_t, s, (int16_t)oxi_f64_to_i32(x), (int16_t)oxi_f64_to_i32(x), (int16_t)x, (int16_t)x) \
+    X(OX_U32, uint32_t, s, (uint32_t)oxi_f64_to_i64(x), (uint32_t)oxi_f64_to_i64(x), (uint32_t)x,         \
+      (uint32_t)x)                                                                                        \
+    X(OX_I32, int32_t, s, oxi_f64_to_i32(x), oxi_f64_to_i32(x), (int32_t)x, (int32_t)x)                   \
+    X(OX_U64, uint64_t, s, oxi_f64_to_u64(x), oxi_f64_to_u64(x), (uint64_t)x, x)                          \
+    X(OX_I64, int64_t, s, oxi_f64_to_i64(x), oxi_f64_to_i64(x), x, (int64_t)x)                            \
+    X(OX_F16, uint16_t, oxi_f16_to_f32(s), oxi_f32_to_f16(x), oxi_f32_to_f16(oxi_f64_to_odd_f32(x)),      \
+      oxi_f32_to_f16(oxi_i64_to_odd_f32(x)), oxi_f32_to_f16(oxi_u64_to_odd_f32(x)))                       \
+    X(OX_BF16, uint16_t, oxi_bf16_to_f32(s), oxi_f32_to_bf16(x), oxi_f32_to_bf16(oxi_f64_to_odd_f32(x)),  \
+      oxi_f32_to_bf16(oxi_i64_to_odd_f32(x)), oxi_f32_to_bf16(oxi_u64_to_odd_f32(x)))                     \
+    X(OX_F32, float, s, x, (float)x, (float)x, (float)x)                                                  \
+    X(OX_F64, double, s, x, x, (double)x, (double)x)                                                      \
+    X(OX_F8_E4M3, uint8_t, oxi_f8_e4m3_to_f32(s), oxi_f32_to_f8_e4m3(x),                                  \
+      oxi_f32_to_f8_e4m3(oxi_f64_to_odd_f32(x)), oxi_f32_to_f8_e4m3(oxi_i64_to_odd_f32(x)),               \
+      oxi_f32_to_f8_e4m3(oxi_u64_to_odd_f32(x)))                                                          \
+    X(OX_F8_E5M2, uint8_t, oxi_f8_e5m2_to_f32(s), oxi_f32_to_f8_e5m2(x),                                  \
+      oxi_f32_to_f8_e5m2(oxi_f64_to_odd_f32(x)), oxi_f32_to_f8_e5m2(oxi_i64_to_odd_f32(x)),               \
+      oxi_f32_to_f8_e5m2(oxi_u64_to_odd_f32(x)))
+
+/* A number as an integer lane: floats as above, integers keep their bits. */
+#define OXI_AS_I64(dtype, value) \
+    (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_i64((double)(value)) : (int64_t)(value))
+#define OXI_AS_U64(dtype, value) \
+    (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_u64((double)(value)) : (uint64_t)(value))
+
+/* ---- runs ------------------------------------------------------------------------------------------------ */
+
+#define OXI_LOAD_LOOP(dtype, type, lane, lane_type, statement)                                        \
+    static void oxi_load_##dtype##_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
+        const type *from = (const type *)source;                                                      \
+        lane_type *to = (lane_type *)out;                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                             \
+            const type s = from[i * stride];                                                          \
+            statement;                                                                                \
+        }                                                                                             \
+    }
+#define OXI_STORE_LOOP(dtype, type, lane, lane_type, number, encoded)                              \
+    static void oxi_store_##dtype##_##lane(int64_t n, const void *in, void *out, int64_t stride) { \
+        const lane_type *from = (const lane_type *)in;                                             \
+        type *to = (type *)out;                                                                    \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            const number;                                                                          \
+            to[i * stride] = (type)(encoded);                                                      \
+        }                                                                                          \
+    }
+#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint)                   \
+    OXI_LOAD_LOOP(dtype, type, f32, float, to[i] = (float)(value))                        \
+    OXI_LOAD_LOOP(dtype, type, f64, double, to[i] = (double)(value))                      \
+    OXI_LOAD_LOOP(dtype, type, i64, int64_t, to[i] = OXI_AS_I64(dtype, value))            \
+    OXI_LOAD_LOOP(dtype, type, u64, uint64_t, to[i] = OXI_AS_U64(dtype, value))           \
+    OXI_LOAD_LOOP(dtype, type, c64, float, to[2 * i] = (float)(value); to[2 * i + 1] = 0) \
+    OXI_STORE_LOOP(dtype, type, f32, float, float x = from[i], of_float)                  \
+    OXI_STORE_LOOP(dtype, type, f64, double, double x = from[i], of_double)               \
+    OXI_STORE_LOOP(dtype, type, i64, int64_t, int64_t x = from[i], of_int)                \
+    OXI_STORE_LOOP(dtype, type, u64, uint64_t, uint64_t x = from[i], of_uint)
+OXI_REAL_DTYPES(OXI_X)
+#undef OXI_X
+
+/* A complex number as a real one is its real part; as a bool, whether either part is not 0. */
+#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint) \
+    OXI_STORE_LOOP(dtype, type, c64, float, float x = from[2 * i],      \
+                   (dtype) == OX_BOOL ? x != 0 || from[2 * i + 1] != 0 : (of_float))
+OXI_REAL_DTYPES(OXI_X)
+#undef OXI_X
+
+#define OXI_LOAD_COMPLEX(lane, lane_type, value)                                                   \
+    static void oxi_load_OX_C64_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
+        lane_type *to = (lane_type *)out;                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            const float s = ((const float *)source)[2 * i * stride];                               \
+            to[i] = value;                                                                         \
+        }                                                                                          \
+    }
+OXI_LOAD_COMPLEX(f32, float, s)
+OXI_LOAD_COMPLEX(f64, double, (double)s)
+OXI_LOAD_COMPLEX(i64, int64_t, oxi_f64_to_i64((double)s))
+OXI_LOAD_COMPLEX(u64, uint64_t, oxi_f64_to_u64((double)s))
+
+static void oxi_load_OX_C64_c64(int64_t n, const void *source, int64_t stride, void *out) {
+    for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i, (const float *)source + 2 * i * stride, 8);
+}
+static void oxi_store_OX_C64_c64(int64_t n, const void *in, void *out, int64_t stride) {
+    for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i * stride, (const float *)in + 2 * i, 8);
+}
+#define OXI_STORE_COMPLEX(lane, lane_type)                                                      \
+    static void oxi_store_OX_C64_##lane(int64_t n, const void *in, void *out, int64_t stride) { \
+        for (int64_t i = 0; i < n; i++) {                                                       \
+            ((float *)out)[2 * i * stride] = (float)((const lane_type *)in)[i];                 \
+            ((float *)out)[2 * i * stride + 1] = 0;                                             \
+        }                                                                                       \
+    }
+OXI_STORE_COMPLEX(f32, float)
+OXI_STORE_COMPLEX(f64, double)
+OXI_STORE_COMPLEX(i64, int64_t)
+OXI_STORE_COMPLEX(u64, uint64_t)
+
+#define OXI_ENTER(dtype)                                     \
+    k->load[dtype][OXI_LANE_F32] = oxi_load_##dtype##_f32;   \
+    k->load[dtype][OXI_LANE_F64] = oxi_load_##dtype##_f64;   \
+    k->load[dtype][OXI_LANE_I64] = oxi_load_##dtype##_i64;   \
+    k->load[dtype][OXI_LANE_U64] = oxi_load_##dtype##_u64;   \
+    k->load[dtype][OXI_LANE_C64] = oxi_load_##dtype##_c64;   \
+    k->store[dtype][OXI_LANE_F32] = oxi_store_##dtype##_f32; \
+    k->store[dtype][OXI_LANE_F64] = oxi_store_##dtype##_f64; \
+    k->store[dtype][OXI_LANE_I64] = oxi_store_##dtype##_i64; \
+    k->store[dtype][OXI_LANE_U64] = oxi_store_##dtype##_u64; \
+    k->store[dtype][OXI_LANE_C64] = oxi_store_##dtype##_c64;
+
+/* The plain loops of every pair; the tiers put their own over some of them. */
+static void oxi_fill_convert(oxi_kernels *k) {
+#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint) OXI_ENTER(dtype)
+    OXI_REAL_DTYPES(OXI_X)
+#undef OXI_X
+    OXI_ENTER(OX_C64)
+}
+#undef OXI_ENTER
 /* >>cpu/scalar_map.c */
-/* Elementwise kernels that gain nothing from a tier: integers, complex numbers, and the f64 functions of the C library.
- * One row an op: its formula in C. Integers wrap as two's complement; nothing traps.
+/* Elementwise kernels that gain nothing from a tier: integers, complex numbers, and the f64 functions of
+ * the C library. One row an op: its formula in C. Integers wrap as two's complement; nothing traps.
  * Entered into every table by oxi_fill_scalar_map, before the tiers' own kernels. */
 
-/* ---- for the kernels of the tiers ------------------------------------------------------------------------------- */
+/* ---- for the kernels of the tiers ---------------------------------------------------------------------- */
 
 enum { OXI_MAP_VECTOR_BYTES = 128 };   /* at least VF elements of any lane */
 
@@ -7676,8 +7886,8 @@ enum { OXI_MAP_VECTOR_BYTES = 128 };   /* at least VF elements of any lane */
     ((uint32_t)(count) | (uint32_t)(element) << 8 | (uint32_t)(result) << 16 | (uint32_t)(lanes) << 24)
 
 /* The last n - i elements of a map, padded with zeros to a whole vector. */
-static OXI_UNUSED void oxi_map_rest(oxi_map_kernel kernel, uint32_t shape, int64_t i, int64_t n, const void *const *in,
-                                    void *out, const oxi_attrs *attr) {
+static OXI_UNUSED void oxi_map_rest(oxi_map_kernel kernel, uint32_t shape, int64_t i, int64_t n,
+                                    const void *const *in, void *out, const oxi_attrs *attr) {
     double padded[3][OXI_MAP_VECTOR_BYTES / sizeof(double)], result[OXI_MAP_VECTOR_BYTES / sizeof(double)];
     const void *operands[3];
     size_t element = shape >> 8 & 255, result_element = shape >> 16 & 255, rest = (size_t)(n - i);
@@ -7688,6 +7898,11 @@ static OXI_UNUSED void oxi_map_rest(oxi_map_kernel kernel, uint32_t shape, int64
     }
     kernel(shape >> 24, operands, result, attr);
     memcpy((char *)out + (size_t)i * result_element, result, rest * result_element);
+}
+
+static OXI_UNUSED bool oxi_is_power_of_two(double x) {
+    int exponent;
+    return frexp(x, &exponent) == 0.5;
 }
 
 /* 2/pi in binary, after a word of zeros. */
@@ -7710,7 +7925,8 @@ static OXI_UNUSED double oxi_reduce_large(float x, int32_t *quarter) {
         uint64_t two = (uint64_t)oxi_two_over_pi[word + i] << 32 | oxi_two_over_pi[word + i + 1];
         window[i] = (uint32_t)(two << shift >> 32);
     }
-    uint64_t product = (m * window[0] << 32) + m * window[1] + (m * window[2] >> 32); /* 2 bits of n, 62 of the rest */
+    uint64_t product =
+        (m * window[0] << 32) + m * window[1] + (m * window[2] >> 32); /* 2 bits of n, 62 of the rest */
     uint64_t n = (product + ((uint64_t)1 << 61)) >> 62;
     int64_t rest = (int64_t)(product - (n << 62));
     double r = (double)rest * (1.5707963267948966 / 4611686018427387904.0);
@@ -7718,12 +7934,13 @@ static OXI_UNUSED double oxi_reduce_large(float x, int32_t *quarter) {
     return bits >> 31 ? -r : r;
 }
 
-/* ---- kernels from formulas ----------------------------------------------------------------------------------------
+/* ---- kernels from formulas --------------------------------------------------------------------------------
  * In a formula x (or a, b, c) are the operands, f0, f1, f2 the attributes f[0..2] as the operands' type. */
 
 #define OXI_DEFINE_MAP_1(name, TYPE, CONVERT, RESULT, formula) \
     static void name(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
-        const TYPE *p = (const TYPE *)in[0], f0 = CONVERT(attr->f[0]), f1 = CONVERT(attr->f[1]), f2 = CONVERT(attr->f[2]); \
+        const TYPE *p = (const TYPE *)in[0]; \
+        const TYPE f0 = CONVERT(attr->f[0]), f1 = CONVERT(attr->f[1]), f2 = CONVERT(attr->f[2]); \
         RESULT *result = (RESULT *)out; \
         (void)f0; (void)f1; (void)f2; \
         for (int64_t i = 0; i < n; i++) { const TYPE x = p[i]; (void)x; result[i] = (RESULT)(formula); } \
@@ -7736,7 +7953,7 @@ static OXI_UNUSED double oxi_reduce_large(float x, int32_t *quarter) {
         for (int64_t i = 0; i < n; i++) { const TYPE a = p[i], b = q[i]; result[i] = (RESULT)(formula); } \
     }
 
-/* ---- f64 -------------------------------------------------------------------------------------------------------- */
+/* ---- f64 ----------------------------------------------------------------------------------------------- */
 
 static double oxi_sigmoid_f64(double x) {
     double z = exp(-fabs(x));
@@ -7763,12 +7980,13 @@ static double oxi_floor_divide_f64(double a, double b) {
 
 #define OXI_F64_1(X) \
     X(exp, exp(x)) X(exp2, exp2(x)) X(expm1, expm1(x)) X(log, log(x)) X(log2, log2(x)) X(log10, log10(x)) \
-    X(log1p, log1p(x)) X(sin, sin(x)) X(cos, cos(x)) X(tan, tan(x)) X(asin, asin(x)) X(acos, acos(x)) X(atan, atan(x)) \
-    X(sinh, sinh(x)) X(cosh, cosh(x)) X(tanh, tanh(x)) X(asinh, asinh(x)) X(acosh, acosh(x)) X(atanh, atanh(x)) \
-    X(erf, erf(x)) X(erfc, erfc(x)) X(sigmoid, oxi_sigmoid_f64(x)) X(silu, x * oxi_sigmoid_f64(x)) \
+    X(log1p, log1p(x)) X(sin, sin(x)) X(cos, cos(x)) X(tan, tan(x)) X(asin, asin(x)) X(acos, acos(x)) \
+    X(atan, atan(x)) X(sinh, sinh(x)) X(cosh, cosh(x)) X(tanh, tanh(x)) X(asinh, asinh(x)) \
+    X(acosh, acosh(x)) X(atanh, atanh(x)) X(erf, erf(x)) X(erfc, erfc(x)) \
+    X(sigmoid, oxi_sigmoid_f64(x)) X(silu, x * oxi_sigmoid_f64(x)) \
     X(gelu, 0.5 * x * erfc(-x * 0.70710678118654752)) X(gelu_tanh, oxi_gelu_tanh_f64(x)) \
     X(mish, x * tanh(log1p(exp(x)))) X(softplus, x * f0 > f1 ? x : log1p(exp(x * f0)) / f0) \
-    X(logsigmoid, (x < 0 ? x : 0 * x) - log1p(exp(-fabs(x)))) X(elu, oxi_expm1_scaled_f64(x, f0, 1)) \
+    X(logsigmoid, (x < 0 ? x : 0) - log1p(exp(-fabs(x)))) X(elu, oxi_expm1_scaled_f64(x, f0, 1)) \
     X(celu, oxi_expm1_scaled_f64(x, f0, 1 / f0)) \
     X(selu, 1.0507009873554805 * oxi_expm1_scaled_f64(x, 1.6732632423543772, 1))
 #define OXI_F64_2(X) \
@@ -7783,7 +8001,7 @@ OXI_F64_1(OXI_X)
 OXI_F64_2(OXI_X)
 #undef OXI_X
 
-/* ---- integers ----------------------------------------------------------------------------------------------------- */
+/* ---- integers ------------------------------------------------------------------------------------------ */
 
 static int64_t oxi_to_i64_saturated(double x) {
     if (!(x > -9223372036854775808.0)) return x == x ? INT64_MIN : 0;
@@ -7829,69 +8047,84 @@ static int64_t oxi_pow_i64(int64_t base, int64_t exponent) {
 }
 
 /* attr->i[0]: the width of the type in bits, 0 = 64. Counts outside [0, width) shift everything out. */
-static uint64_t oxi_shift_width(const oxi_attrs *attr) { return attr->i[0] > 0 && attr->i[0] < 64 ? (uint64_t)attr->i[0] : 64; }
-static uint64_t oxi_shift_left(uint64_t a, uint64_t count, uint64_t width) { return count < width ? a << count : 0; }
-static uint64_t oxi_shift_right_u64(uint64_t a, uint64_t count, uint64_t width) { return count < width ? a >> count : 0; }
+static uint64_t oxi_shift_width(const oxi_attrs *attr) {
+    return attr->i[0] > 0 && attr->i[0] < 64 ? (uint64_t)attr->i[0] : 64;
+}
+static uint64_t oxi_shift_left(uint64_t a, uint64_t count, uint64_t width) {
+    return count < width ? a << count : 0;
+}
+static uint64_t oxi_shift_right_u64(uint64_t a, uint64_t count, uint64_t width) {
+    return count < width ? a >> count : 0;
+}
 static int64_t oxi_shift_right_i64(int64_t a, uint64_t count, uint64_t width) {
     return count < width ? a >> count : a < 0 ? -1 : 0;
 }
 
-/* U: the operation wraps, so it is done on uint64_t. */
-#define U(x) ((uint64_t)(x))
+/* OXI_U: the operation wraps, so it is done on uint64_t. */
+#define OXI_U(x) ((uint64_t)(x))
 #define OXI_INTEGER_1(X) \
-    X(square, U(x) * U(x)) X(floor, x) X(ceil, x) X(round, x) X(trunc, x) X(nan_to_num, x) X(bitwise_not, ~x) \
-    X(neg, 0 - U(x)) X(relu, x > 0 ? x : 0) X(relu6, x > 6 ? 6 : x > 0 ? x : 0) \
+    X(square, OXI_U(x) * OXI_U(x)) X(floor, x) X(ceil, x) X(round, x) X(trunc, x) X(nan_to_num, x) \
+    X(bitwise_not, ~x) X(neg, 0 - OXI_U(x)) X(relu, x > 0 ? x : 0) X(relu6, x > 6 ? 6 : x > 0 ? x : 0) \
     X(clamp, x > f0 ? (x < f1 ? x : f1) : (f0 < f1 ? f0 : f1)) X(threshold, x > f0 ? x : f1)
 #define OXI_INTEGER_1_BOOL(X) X(isnan, 0) X(isinf, 0) X(isfinite, 1) X(logical_not, x == 0)
 #define OXI_INTEGER_2(X) \
-    X(mul, U(a) * U(b)) X(maximum, a > b ? a : b) X(minimum, a < b ? a : b) X(bitwise_and, a & b) X(bitwise_or, a | b) \
-    X(bitwise_xor, a ^ b) X(bitwise_left_shift, oxi_shift_left(U(a), U(b), oxi_shift_width(attr)))
+    X(mul, OXI_U(a) * OXI_U(b)) X(maximum, a > b ? a : b) X(minimum, a < b ? a : b) X(bitwise_and, a & b) \
+    X(bitwise_or, a | b) X(bitwise_xor, a ^ b) \
+    X(bitwise_left_shift, oxi_shift_left(OXI_U(a), OXI_U(b), oxi_shift_width(attr)))
 #define OXI_INTEGER_2_BOOL(X) \
     X(eq, a == b) X(ne, a != b) X(lt, a < b) X(le, a <= b) X(gt, a > b) X(ge, a >= b) \
     X(logical_and, a && b) X(logical_or, a || b) X(logical_xor, !a != !b)
-#define OXI_I64_1(X) X(abs, x < 0 ? 0 - U(x) : U(x)) X(sign, (x > 0) - (x < 0))
+#define OXI_I64_1(X) X(abs, x < 0 ? 0 - OXI_U(x) : OXI_U(x)) X(sign, (x > 0) - (x < 0))
 #define OXI_U64_1(X) X(abs, x) X(sign, x > 0)
 #define OXI_I64_2(X) \
     X(floor_divide, oxi_floor_divide_i64(a, b)) X(trunc_divide, oxi_divide_i64(a, b)) \
     X(remainder, oxi_remainder_i64(a, b)) X(fmod, oxi_rest_i64(a, b)) X(pow, oxi_pow_i64(a, b)) \
-    X(bitwise_right_shift, oxi_shift_right_i64(a, U(b), oxi_shift_width(attr)))
+    X(bitwise_right_shift, oxi_shift_right_i64(a, OXI_U(b), oxi_shift_width(attr)))
 #define OXI_U64_2(X) \
     X(floor_divide, oxi_divide_u64(a, b)) X(trunc_divide, oxi_divide_u64(a, b)) \
     X(remainder, oxi_rest_u64(a, b)) X(fmod, oxi_rest_u64(a, b)) X(pow, oxi_pow_u64(a, b)) \
     X(bitwise_right_shift, oxi_shift_right_u64(a, b, oxi_shift_width(attr)))
 /* Scaled by f0. */
-#define OXI_INTEGER_2_SCALED(X) X(add, U(a) + f0 * U(b)) X(sub, U(a) - f0 * U(b))
+#define OXI_INTEGER_2_SCALED(X) X(add, OXI_U(a) + f0 * OXI_U(b)) X(sub, OXI_U(a) - f0 * OXI_U(b))
 
-#define OXI_X(op, formula) OXI_DEFINE_MAP_1(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, int64_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_1(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, int64_t, formula)
 OXI_INTEGER_1(OXI_X)
 OXI_I64_1(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) OXI_DEFINE_MAP_1(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_saturated, uint64_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_1(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_saturated, uint64_t, formula)
 OXI_INTEGER_1(OXI_X)
 OXI_U64_1(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) OXI_DEFINE_MAP_1(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, uint8_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_1(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, uint8_t, formula)
 OXI_INTEGER_1_BOOL(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) OXI_DEFINE_MAP_2(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, int64_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_2(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, int64_t, formula)
 OXI_INTEGER_2(OXI_X)
 OXI_I64_2(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) OXI_DEFINE_MAP_2(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_saturated, uint64_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_2(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_saturated, uint64_t, formula)
 OXI_INTEGER_2(OXI_X)
 OXI_U64_2(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) OXI_DEFINE_MAP_2(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, uint8_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_2(oxi_scalar_##op##_i64, int64_t, oxi_to_i64_saturated, uint8_t, formula)
 OXI_INTEGER_2_BOOL(OXI_X)
 #undef OXI_X
-#define OXI_X(op, formula) OXI_DEFINE_MAP_2(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_saturated, uint8_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_2(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_saturated, uint8_t, formula)
 OXI_INTEGER_2_BOOL(OXI_X)
 #undef OXI_X
 /* Wrapping arithmetic has the same bits for both signs. */
-#define OXI_X(op, formula) OXI_DEFINE_MAP_2(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_wrapped, uint64_t, formula)
+#define OXI_X(op, formula) \
+    OXI_DEFINE_MAP_2(oxi_scalar_##op##_u64, uint64_t, oxi_to_u64_wrapped, uint64_t, formula)
 OXI_INTEGER_2_SCALED(OXI_X)
 #undef OXI_X
-#undef U
+#undef OXI_U
 
 static void oxi_scalar_addcmul_u64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) {
     const uint64_t *t = (const uint64_t *)in[0], *a = (const uint64_t *)in[1], *b = (const uint64_t *)in[2];
@@ -7911,7 +8144,7 @@ static void oxi_scalar_where_64(int64_t n, const void *const *in, void *out, con
     for (int64_t i = 0; i < n; i++) memcpy(result + 8 * i, from[mask[i] != 0] + 8 * i, 8);
 }
 
-/* ---- complex: computed in f64, rounded once ----------------------------------------------------------------------- */
+/* ---- complex: computed in f64, rounded once ------------------------------------------------------------ */
 
 typedef struct oxi_complex { double re, im; } oxi_complex;
 
@@ -7924,13 +8157,24 @@ static oxi_complex oxi_make_complex(double re, double im) {
 static oxi_complex oxi_multiply_complex(oxi_complex a, oxi_complex b) {
     return oxi_make_complex(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
 }
+/* By the larger part of b; by zero each part on its own, as torch and NumPy do.
+ * source: Smith 1962, "Algorithm 116: Complex division" */
 static oxi_complex oxi_divide_complex(oxi_complex a, oxi_complex b) {
-    double size = b.re * b.re + b.im * b.im;
-    return oxi_make_complex((a.re * b.re + a.im * b.im) / size, (a.im * b.re - a.re * b.im) / size);
+    if (b.re == 0 && b.im == 0) return oxi_make_complex(a.re / fabs(b.re), a.im / fabs(b.im));
+    if (fabs(b.re) >= fabs(b.im)) {
+        double ratio = b.im / b.re, scale = 1 / (b.re + b.im * ratio);
+        return oxi_make_complex((a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale);
+    }
+    double ratio = b.re / b.im, scale = 1 / (b.re * ratio + b.im);
+    return oxi_make_complex((a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale);
 }
+
+/* Infinities and zeros in the functions below: C11, annex G.6. */
 static oxi_complex oxi_exp_complex(oxi_complex z) {
     double grown = exp(z.re);
-    return z.im == 0 ? oxi_make_complex(grown, z.im) : oxi_make_complex(grown * cos(z.im), grown * sin(z.im));
+    if (z.im == 0) return oxi_make_complex(grown, z.im);
+    if (!isfinite(z.im) && isinf(z.re)) return oxi_make_complex(grown, z.re > 0 ? NAN : copysign(0.0, z.im));
+    return oxi_make_complex(grown * cos(z.im), grown * sin(z.im));
 }
 /* Near |z| = 1 from |z|^2 - 1, which the f32 parts give exactly. */
 static oxi_complex oxi_log_complex(oxi_complex z) {
@@ -7948,33 +8192,50 @@ static oxi_complex oxi_sqrt_complex(oxi_complex z) {
     if (isinf(z.im)) return oxi_make_complex(INFINITY, z.im);
     if (isinf(z.re)) {
         double other = isnan(z.im) ? z.im : 0;
-        return z.re > 0 ? oxi_make_complex(z.re, copysign(other, z.im)) : oxi_make_complex(other, copysign(INFINITY, z.im));
+        return z.re > 0 ? oxi_make_complex(z.re, copysign(other, z.im))
+                        : oxi_make_complex(other, copysign(INFINITY, z.im));
     }
     double root = sqrt((fabs(z.re) + hypot(z.re, z.im)) / 2);
     return z.re >= 0 ? oxi_make_complex(root, z.im / (2 * root))
                      : oxi_make_complex(fabs(z.im) / (2 * root), copysign(root, z.im));
 }
-static oxi_complex oxi_sin_complex(oxi_complex z) {
-    return oxi_make_complex(sin(z.re) * cosh(z.im), cos(z.re) * sinh(z.im));
+static oxi_complex oxi_sinh_complex(oxi_complex z) {
+    if (z.im == 0) return oxi_make_complex(sinh(z.re), z.im);
+    if (!isfinite(z.im)) return oxi_make_complex(z.re == 0 || isinf(z.re) ? z.re : NAN, NAN);
+    return oxi_make_complex(sinh(z.re) * cos(z.im), cosh(z.re) * sin(z.im));
 }
-static oxi_complex oxi_cos_complex(oxi_complex z) {
-    return oxi_make_complex(cos(z.re) * cosh(z.im), -sin(z.re) * sinh(z.im));
+static oxi_complex oxi_cosh_complex(oxi_complex z) {
+    if (z.im == 0) return oxi_make_complex(cosh(z.re), copysign(0.0, z.re) * z.im);
+    if (!isfinite(z.im)) return oxi_make_complex(isinf(z.re) ? INFINITY : NAN, z.re == 0 ? z.re : NAN);
+    return oxi_make_complex(cosh(z.re) * cos(z.im), sinh(z.re) * sin(z.im));
 }
+static oxi_complex oxi_sin_complex(oxi_complex z) { /* -i sinh(iz) */
+    oxi_complex y = oxi_sinh_complex(oxi_make_complex(-z.im, z.re));
+    return oxi_make_complex(y.im, -y.re);
+}
+static oxi_complex oxi_cos_complex(oxi_complex z) { return oxi_cosh_complex(oxi_make_complex(-z.im, z.re)); }
 /* source: Kahan 1987, "Branch cuts for complex elementary functions" */
 static oxi_complex oxi_tanh_complex(oxi_complex z) {
+    if (z.im == 0) return oxi_make_complex(tanh(z.re), z.im);
+    if (isinf(z.re))
+        return oxi_make_complex(copysign(1.0, z.re), copysign(0.0, isfinite(z.im) ? sin(2 * z.im) : z.im));
+    if (!isfinite(z.im)) return oxi_make_complex(z.re == 0 ? z.re : NAN, NAN);
     if (fabs(z.re) > 20)
         return oxi_make_complex(copysign(1.0, z.re), 4 * sin(z.im) * cos(z.im) * exp(-2 * fabs(z.re)));
     double t = tan(z.im), beta = 1 + t * t, s = sinh(z.re), denominator = 1 + beta * s * s;
     return oxi_make_complex(beta * sqrt(1 + s * s) * s / denominator, t / denominator);
 }
 
-static oxi_complex oxi_load_complex(const float *p, int64_t i) { return oxi_make_complex(p[2 * i], p[2 * i + 1]); }
+static oxi_complex oxi_load_complex(const float *p, int64_t i) {
+    return oxi_make_complex(p[2 * i], p[2 * i + 1]);
+}
 static bool oxi_nonzero_complex(oxi_complex z) { return z.re != 0 || z.im != 0; }
 
-#define OXI_C64_1(X) \
-    X(neg, oxi_make_complex(-x.re, -x.im)) X(square, oxi_multiply_complex(x, x)) \
-    X(reciprocal, oxi_divide_complex(oxi_make_complex(1, 0), x)) X(exp, oxi_exp_complex(x)) X(log, oxi_log_complex(x)) \
-    X(sqrt, oxi_sqrt_complex(x)) X(sin, oxi_sin_complex(x)) X(cos, oxi_cos_complex(x)) X(tanh, oxi_tanh_complex(x))
+#define OXI_C64_1(X)                                                                                   \
+    X(neg, oxi_make_complex(-x.re, -x.im))                                                             \
+    X(square, oxi_multiply_complex(x, x)) X(reciprocal, oxi_divide_complex(oxi_make_complex(1, 0), x)) \
+        X(exp, oxi_exp_complex(x)) X(log, oxi_log_complex(x)) X(sqrt, oxi_sqrt_complex(x))             \
+            X(sin, oxi_sin_complex(x)) X(cos, oxi_cos_complex(x)) X(tanh, oxi_tanh_complex(x))
 #define OXI_C64_2(X) \
     X(add, oxi_make_complex(a.re + f0 * b.re, a.im + f0 * b.im)) \
     X(sub, oxi_make_complex(a.re - f0 * b.re, a.im - f0 * b.im)) \
@@ -8038,7 +8299,7 @@ static void oxi_scalar_logical_not_c64(int64_t n, const void *const *in, void *o
     for (int64_t i = 0; i < n; i++) result[i] = !oxi_nonzero_complex(oxi_load_complex(p, i));
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------ */
+/* ---- the table ----------------------------------------------------------------------------------------- */
 
 static void oxi_fill_scalar_map(oxi_kernels *k) {
 #define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_F64] = oxi_scalar_##op##_f64;
@@ -8086,15 +8347,47 @@ static void oxi_fill_scalar_map(oxi_kernels *k) {
 
 #undef OXI_DEFINE_MAP_1
 #undef OXI_DEFINE_MAP_2
+/* >>cpu/tiers.c */
+/* The tiers: stamps every kernel template once per instruction set and makes the one table that is used.
+ * Each tier's functions carry their own target attribute, so a plain build holds all of them.
+ * Executors call oxi_cpu_kernels(); the first call picks. */
+
+#ifdef __FAST_MATH__
+#error "OX_IMPLEMENTATION does not work with -ffast-math: it needs NaN, infinities and exact rounding"
+#endif
+
+/* ---- which tiers this build holds ---- */
+
+#if !defined(OX_NO_SIMD)
+#if defined(OXI_X86)
+#include <immintrin.h>
+#define OXI_BUILD_SSE2 1
+#if !defined(OX_NO_AVX)
+#define OXI_BUILD_AVX 1
+#if !defined(OX_NO_AVX2)
+#define OXI_BUILD_AVX2 1
+#if !defined(OX_NO_AVX512)
+#define OXI_BUILD_AVX512 1
+#endif
+#endif
+#endif
+#elif defined(OXI_ARM64) && !defined(OX_NO_NEON)
+#include <arm_neon.h>
+#define OXI_BUILD_NEON 1
+#endif
+#endif
+
+/* ---- the stamps ---- */
+
 /* >>cpu/kernels/map_rows.h */
-/* The elementwise kernels as tables: an op and its formula on vectors, which kernels/map.inc makes into a kernel per tier.
- * In a formula x (or a, b, c) are the operands' vectors and f0, f1, f2 the attributes f[0..2].
- * The op is as in ops/ops.def. */
+/* The elementwise kernels as tables: an op and its formula on vectors, which kernels/map.inc makes into a
+ * kernel per tier. In a formula x (or a, b, c) are the operands' vectors and f0, f1, f2 the attributes
+ * f[0..2]. The op is as in ops/ops.def. */
 #ifndef OX_CPU_KERNELS_MAP_ROWS_H
 #define OX_CPU_KERNELS_MAP_ROWS_H
 
-/* f32 and f64 have these in the same words: v(name) is vf_name or vd_name. The first of each kind are arithmetic, which f64
- * has on every tier; the rest of f64 is on the c tier only. */
+/* f32 and f64 have these in the same words: v(name) is vf_name or vd_name. The first of each kind are
+ * arithmetic, which f64 has on every tier; the rest of f64 is on the c tier only. */
 #define OXI_MAP_1_ARITHMETIC(X, v) \
     X(abs, v(abs)(x)) \
     X(neg, v(neg)(x)) \
@@ -8114,7 +8407,8 @@ static void oxi_fill_scalar_map(oxi_kernels *k) {
     X(leaky_relu, v(select)(v(gt)(x, v(zero)()), x, v(mul)(x, f0))) \
     X(softsign, v(div)(x, v(add)(one, v(abs)(x)))) \
     X(hardsigmoid, v(div)(v(min)(v(set1)(6), v(max)(v(zero)(), v(add)(x, v(set1)(3)))), v(set1)(6))) \
-    X(hardswish, v(mul)(x, v(div)(v(min)(v(set1)(6), v(max)(v(zero)(), v(add)(x, v(set1)(3)))), v(set1)(6)))) \
+    X(hardswish, v(mul)(x, v(div)(v(min)(v(set1)(6), v(max)(v(zero)(), v(add)(x, v(set1)(3)))), \
+                                  v(set1)(6)))) \
     X(threshold, v(select)(v(le)(x, f0), f1, x)) \
     X(clamp, v(select)(v(unord)(f0, f1), v(add)(f0, f1), v(min)(f1, v(max)(f0, x)))) \
     X(nan_to_num, v(select)(v(unord)(x, x), f0, v(select)(v(eq)(x, v(set1)(INFINITY)), f1, \
@@ -8157,9 +8451,10 @@ static void oxi_fill_scalar_map(oxi_kernels *k) {
 
 /* f32 only, natively. */
 #define OXI_MAP_1_F32(X) \
-    X(exp, vf_exp(x)) X(exp2, vf_exp2(x)) X(log, vf_log(x)) X(tanh, vf_tanh(x)) X(sigmoid, vf_sigmoid(x)) \
+    X(exp, vf_exp(x)) X(exp2, vf_exp2(x)) X(log, vf_log(x)) X(log2, vf_log2(x)) \
+    X(log1p, vf_log1p(x)) X(tanh, vf_tanh(x)) X(sigmoid, vf_sigmoid(x)) \
     X(erf, vf_erf(x)) X(sin, vf_sin(x)) X(cos, vf_cos(x)) X(gelu, vf_gelu(x)) X(gelu_tanh, vf_gelu_tanh(x)) \
-    X(silu, vf_silu(x))
+    X(silu, vf_silu(x)) X(logsigmoid, vf_logsigmoid(x))
 
 #define OXI_MAP_2_F32(X) \
     X(silu_mul, vf_mul(vf_silu(a), b)) \
@@ -8167,12 +8462,11 @@ static void oxi_fill_scalar_map(oxi_kernels *k) {
 
 /* f32 only, computed in f64 lanes and rounded once. */
 #define OXI_MAP_1_WIDE(X) \
-    X(expm1, vd_expm1(x)) X(log1p, vd_log1p(x)) \
-    X(log2, vd_mul(vd_log(x), vd_set1(1.4426950408889634))) \
+    X(expm1, vd_expm1(x)) \
     X(log10, vd_mul(vd_log(x), vd_set1(0.43429448190325183))) \
     X(tan, vd_tan(x)) X(asin, vd_asin(x)) X(acos, vd_acos(x)) X(atan, vd_atan(x)) \
-    X(sinh, vd_sinh(x)) X(cosh, vd_cosh(x)) X(asinh, vd_asinh(x)) X(acosh, vd_acosh(x)) X(atanh, vd_atanh(x)) \
-    X(erfc, vd_erfc(x)) X(mish, vd_mish(x)) X(logsigmoid, vd_logsigmoid(x)) X(softplus, vd_softplus(x, f0, f1)) \
+    X(sinh, vd_sinh(x)) X(cosh, vd_cosh(x)) X(asinh, vd_asinh(x)) X(acosh, vd_acosh(x)) \
+    X(atanh, vd_atanh(x)) X(erfc, vd_erfc(x)) X(mish, vd_mish(x)) \
     X(elu, vd_elu(x, f0, one)) \
     X(celu, vd_elu(x, f0, vd_div(one, f0))) \
     X(selu, vd_mul(vd_set1(1.0507009873554805), vd_elu(x, vd_set1(1.6732632423543772), one)))
@@ -8183,20 +8477,21 @@ static void oxi_fill_scalar_map(oxi_kernels *k) {
 
 #endif
 /* >>cpu/simd/begin.inc */
-/* The vocabulary of vectors: short names for what each simd/<isa>.h defines, as seen by the templates in cpu/kernels/.
- * With OXI_TIER set to a tier's name, vf_add means oxi_<tier>_vf_add, and OXI_ISA(x) names a thing of that tier.
+/* The vocabulary of vectors: short names for what each simd/<isa>.h defines, for the kernel templates.
+ * With OXI_TIER set to a tier's name, vf_add is oxi_<tier>_vf_add, and OXI_ISA(x) names a thing of that tier.
  * Included once by cpu/tiers.c, before all tiers; end.inc takes the names away again.
  *
- * types   vf f32 [VF], vi i32 [VF], vd f64 [VD], vl i64 [VD]; vm and vmd: masks of VF and VD lanes. VD is VF/2 (c tier: VF = VD = 1,
- *         and the _lo and _hi halves of a vf are the same lane)
- * memory  loads and stores need no alignment; _load_n reads the first n < VF lanes (zeros behind), _store_n writes only these
+ * types   vf f32 [VF], vi i32 [VF], vd f64 [VD], vl i64 [VD]; vm and vmd are masks of VF and VD lanes. VD is
+ *         VF/2; in the c tier both are 1, and the _lo and _hi halves of a vf are the same lane
+ * memory  needs no alignment; _load_n reads the first n < VF lanes, zeros behind; _store_n writes only these
  * fma     a*b + c, one rounding where the tier has it (OXI_ISA(FMA) is 1); fnma: c - a*b
  * min max min(a,b) = a < b ? a : b and max(a,b) = a > b ? a : b, so b when either is NaN
- * round   half to even; vf_to_vi: to nearest (ties either way), INT32_MIN or saturated when out of range; _trunc toward zero
+ * round   half to even
+ * to_vi   vf_to_vi to nearest, ties either way; _trunc toward zero, INT32_MIN for what does not fit
  * andnot  ~a & b
  * select  select(m, a, b) = m ? a : b, lane by lane; _bits: bit i is lane i
- * scale   vf_scale(a, vi n) = a * 2^n, rounded once, |n| <= 250; vd_nearest(x, &n): the nearest whole number to |x| < 2^31, also
- *         as a vl whose low 32 bits count
+ * scale   vf_scale(a, vi n) = a * 2^n, rounded once, |n| <= 250
+ * nearest vd_nearest(x, &n): the nearest whole number to |x| < 2^31; n: its low 32 bits in i64 lanes
  * widen   vd_load_f32 and vd_store_f32 convert VD floats on their way
  * f16     _load_f16, _load_bf16 widen VF uint16_t exactly; the stores round to nearest even, NaN stays NaN
  * vi      _load_u8 ... widen VF integers; _store_8, _store_16 keep the low bits; shifts take a constant
@@ -8362,11 +8657,21 @@ static void oxi_fill_scalar_map(oxi_kernels *k) {
 #define vl_as_vd OXI_ISA(vl_as_vd)
 /* math, defined by kernels/math.inc */
 #define vf_exp_reduce OXI_ISA(vf_exp_reduce)
+#define vf_expm1_poly OXI_ISA(vf_expm1_poly)
 #define vf_exp_poly OXI_ISA(vf_exp_poly)
 #define vf_exp_within OXI_ISA(vf_exp_within)
 #define vf_exp OXI_ISA(vf_exp)
+#define vf_exp_weight OXI_ISA(vf_exp_weight)
 #define vf_exp2 OXI_ISA(vf_exp2)
+#define vf_log_parts OXI_ISA(vf_log_parts)
+#define vf_log_is_rare OXI_ISA(vf_log_is_rare)
+#define vf_log_special OXI_ISA(vf_log_special)
+#define vf_log_parts_any OXI_ISA(vf_log_parts_any)
 #define vf_log OXI_ISA(vf_log)
+#define vf_log2 OXI_ISA(vf_log2)
+#define vf_log1p OXI_ISA(vf_log1p)
+#define vf_softplus OXI_ISA(vf_softplus)
+#define vf_logsigmoid OXI_ISA(vf_logsigmoid)
 #define vf_tanh OXI_ISA(vf_tanh)
 #define vf_sigmoid OXI_ISA(vf_sigmoid)
 #define vf_erf OXI_ISA(vf_erf)
@@ -8409,9 +8714,15 @@ static void oxi_fill_scalar_map(oxi_kernels *k) {
 #define vd_floor_divide OXI_ISA(vd_floor_divide)
 #define vd_mish OXI_ISA(vd_mish)
 #define vd_softplus OXI_ISA(vd_softplus)
-#define vd_logsigmoid OXI_ISA(vd_logsigmoid)
 #define vd_elu OXI_ISA(vd_elu)
 
+/* Where a vector tier stands behind it, the c tier is there to be compared with: gcc need not spend its
+ * time on it. */
+#if defined(OXI_LIGHT_OPTIMIZATION) && (defined(OXI_BUILD_SSE2) || defined(OXI_BUILD_NEON))
+#define OXI_LIGHT_C_TIER 1
+#pragma GCC push_options
+#pragma GCC optimize("O1")
+#endif
 /* >>cpu/simd/c.h */
 /* The c tier's vocabulary: one lane, plain C, any processor and byte order.
  * Written as the vector tiers are, so that the same kernels run on it; the compiler may vectorise the loops.
@@ -8563,18 +8874,21 @@ OXI_INLINE vl vl_or(vl a, vl b) { return a | b; }
 #define oxi_c_vl_srl(a, count) ((int64_t)((uint64_t)(a) >> (count)))
 
 /* >>cpu/simd/half.inc */
-/* f16 by integer arithmetic, for tiers without instructions for it. Included by simd/<isa>.h.
- * f16: exponent bias 15 -> 127 is an addition to the exponent field; subnormals are normalised by a subtraction. */
+/* f16 by integer arithmetic, for tiers without instructions for it. Included by simd/<isa>.h. f16:
+ * exponent bias 15 -> 127 is an addition to the exponent field; subnormals are normalised by a
+ * subtraction. */
 OXI_INLINE vf vf_load_f16(const uint16_t *p) {
     vi half = vi_load_u16(p), magnitude = vi_sll(vi_and(half, vi_set1(0x7fff)), 13);
     vi sign = vi_sll(vi_and(half, vi_set1(0x8000)), 16), subnormal_bias = vi_set1(113 << 23);
-    vm special = vi_cmpgt(magnitude, vi_set1((31 << 23) - 1)), subnormal = vi_cmpgt(vi_set1(1 << 23), magnitude);
+    vm special = vi_cmpgt(magnitude, vi_set1((31 << 23) - 1)),
+       subnormal = vi_cmpgt(vi_set1(1 << 23), magnitude);
     vi normal = vi_add(magnitude, vi_select(special, vi_set1((255 - 31) << 23), vi_set1((127 - 15) << 23)));
     vf small = vf_sub(vi_as_vf(vi_add(magnitude, subnormal_bias)), vi_as_vf(subnormal_bias));
     return vi_as_vf(vi_or(sign, vf_as_vi(vf_select(subnormal, small, vi_as_vf(normal)))));
 }
-/* Normal results: rounding is adding just under half of the last place, and one more if it is odd. Subnormal results:
- * 0.5 has its last place at 2^-24, the smallest f16, so adding it rounds to the right place. */
+/* Normal results: rounding is adding just under half of the last place, and one more if it is odd.
+ * Subnormal results: 0.5 has its last place at 2^-24, the smallest f16, so adding it rounds to the right
+ * place. */
 OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     vi bits = vf_as_vi(a), sign = vi_srl(vi_and(bits, vi_set1((int32_t)0x80000000u)), 16);
     vi size = vi_and(bits, vi_set1(0x7fffffff));
@@ -8587,7 +8901,8 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     vi_store_16(p, vi_or(half, sign));
 }
 /* >>cpu/simd/derived.inc */
-/* The part of the vocabulary that every tier builds in the same way from its own. Included by each simd/<isa>.h. */
+/* The part of the vocabulary that every tier builds in the same way from its own. Included by each
+ * simd/<isa>.h. */
 OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
 OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
 OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
@@ -8635,24 +8950,28 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
 /* >>cpu/kernels/math.inc */
-/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the end.
- * All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for these ranges.
- * Used by the kernels of the tier that is being stamped; the names are in simd/begin.inc. */
+/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
+ * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
+ * made for these ranges. Used by the kernels of the tier that is being stamped; the names are in
+ * simd/begin.inc. */
 
-/* ---- e^x ------------------------------------------------------------------------------------------------------
+/* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
     *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
     vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
     return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
 }
-OXI_INLINE vf vf_exp_poly(vf r) {
+OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
     vf p = vf_set1(1.39108044e-3f);
     p = vf_fma(p, r, vf_set1(8.37051682e-3f));
     p = vf_fma(p, r, vf_set1(4.16668691e-2f));
     p = vf_fma(p, r, vf_set1(0.166664988f));
     p = vf_fma(p, r, vf_set1(0.499999970f));
-    return vf_add(vf_fma(vf_mul(r, r), p, r), vf_set1(1.0f));
+    return vf_fma(vf_mul(r, r), p, r);
+}
+OXI_INLINE vf vf_exp_poly(vf r) {
+    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -8660,14 +8979,23 @@ OXI_INLINE vf vf_exp_within(vf x) {
     vf p = vf_exp_poly(vf_exp_reduce(x, &n));
     return vi_as_vf(vi_add(vf_as_vi(p), vi_sll(n, 23)));
 }
+/* Underflow costs a processor hundreds of cycles even where the result is 0: such lanes are made 0 before
+ * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.5f), x));
+    vm vanishes = vf_lt(x, vf_set1(-104.0f));
+    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
-    return vf_scale(vf_exp_poly(r), n);
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
+}
+/* For softmax: x <= 88, and what would be subnormal is 0. */
+OXI_INLINE vf vf_exp_weight(vf x) {
+    vf least = vf_set1(-87.3f);
+    return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-151.0f), x));
+    vm vanishes = vf_lt(x, vf_set1(-150.0f));
+    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
     vi n = vf_to_vi(x);
     vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
     p = vf_fma(p, r, vf_set1(1.34177180e-3f));
@@ -8675,42 +9003,81 @@ OXI_INLINE vf vf_exp2(vf x) {
     p = vf_fma(p, r, vf_set1(5.55027276e-2f));
     p = vf_fma(p, r, vf_set1(0.240226552f));
     p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_fma(p, r, vf_set1(1.0f)), n);
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
 }
 
-/* ---- log x ----------------------------------------------------------------------------------------------------
- * x = 2^e (1 + f) with 1 + f in [2/3, 4/3). Zeros, subnormals, negatives, infinities and NaN take the rare branch. */
-OXI_INLINE vf vf_log(vf x) {
-    vf least = vf_set1(1.17549435e-38f), infinity = vf_set1(INFINITY), y = x, bias = vf_zero();
-    vm rare = vm_not(vm_and(vf_ge(x, least), vf_lt(x, infinity)));
+/* ---- logarithms -------------------------------------------------------------------------------------------
+ * x = 2^e (1 + f) with 1 + f in [2/3, 4/3); log(1 + f) = f + tail. Zeros, subnormals, negatives, infinities
+ * and NaN take the rare branch. */
+OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
+    vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
+    *e = vi_to_vf(exponent);
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
+    p = vf_fma(p, *f, vf_set1(0.139844537f));
+    p = vf_fma(p, *f, vf_set1(-0.121842332f));
+    p = vf_fma(p, *f, vf_set1(0.140058652f));
+    p = vf_fma(p, *f, vf_set1(-0.166804895f));
+    p = vf_fma(p, *f, vf_set1(0.200104058f));
+    p = vf_fma(p, *f, vf_set1(-0.249997973f));
+    p = vf_fma(p, *f, vf_set1(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+}
+OXI_INLINE vm vf_log_is_rare(vf x) {
+    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+}
+/* The results of what is not a positive finite number. */
+OXI_INLINE vf vf_log_special(vf x, vf result) {
+    vf zero = vf_zero();
+    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+}
+/* The parts of any x: subnormals are scaled up first. */
+OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
+    vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, least);
-        y = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
+        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
         bias = vf_select(small, vf_set1(-23.0f), bias);
     }
-    vi bits = vf_as_vi(y), two_thirds = vi_set1(0x3f2aaaab);
-    vi exponent = vi_sra(vi_sub(bits, two_thirds), 23);
-    vf e = vf_add(vi_to_vf(exponent), bias);
-    vf f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f)), s = vf_mul(f, f);
-    vf p = vf_set1(-0.128918126f);
-    p = vf_fma(p, f, vf_set1(0.139844537f));
-    p = vf_fma(p, f, vf_set1(-0.121842332f));
-    p = vf_fma(p, f, vf_set1(0.140058652f));
-    p = vf_fma(p, f, vf_set1(-0.166804895f));
-    p = vf_fma(p, f, vf_set1(0.200104058f));
-    p = vf_fma(p, f, vf_set1(-0.249997973f));
-    p = vf_fma(p, f, vf_set1(0.333332151f));
-    vf tail = vf_fma(vf_mul(p, f), s, vf_fma(e, vf_set1(1.42860677e-6f), vf_mul(s, vf_set1(-0.5f))));
+    vf_log_parts(x, e, f, tail);
+    *e = vf_add(*e, bias);
+}
+OXI_INLINE vf vf_log(vf x) {
+    vf e, f, tail;
+    vm rare = vf_log_is_rare(x);
+    vf_log_parts_any(x, rare, &e, &f, &tail);
+    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    return vm_any(rare) ? vf_log_special(x, result) : result;
+}
+OXI_INLINE vf vf_log2(vf x) {
+    vf e, f, tail;
+    vm rare = vf_log_is_rare(x);
+    vf_log_parts_any(x, rare, &e, &f, &tail);
+    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    vf result = vf_add(vf_add(e, f), tail);
+    return vm_any(rare) ? vf_log_special(x, result) : result;
+}
+/* What rounding 1 + x lost is put back, divided by the sum. */
+OXI_INLINE vf vf_log1p(vf x) {
+    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf_log_parts(sum, &e, &f, &tail);
+    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
     vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
-    if (vm_any(rare)) {
-        result = vf_select(vf_eq(x, vf_zero()), vf_set1(-INFINITY), result);
-        result = vf_select(vf_lt(x, vf_zero()), vf_set1(NAN), result);
-        result = vf_select(vm_or(vf_eq(x, infinity), vf_unord(x, x)), x, result);
-    }
-    return result;
+    result = vf_select(vf_eq(x, vf_zero()), x, result);
+    return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
+}
+/* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
+OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
+}
+OXI_INLINE vf vf_logsigmoid(vf x) {
+    return vf_sub(vf_min(vf_zero(), x), vf_log1p(vf_exp(vf_neg(vf_abs(x)))));
 }
 
-/* ---- tanh, sigmoid, erf ---------------------------------------------------------------------------------------- */
+/* ---- tanh, sigmoid, erf -------------------------------------------------------------------------------- */
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
@@ -8725,12 +9092,13 @@ OXI_INLINE vf vf_tanh(vf x) {
     return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
 }
 
-/* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z lost is made good. */
+/* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
+ * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.5f), vf_abs(x));
-    vf z = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n));
-    z = vf_scale(z, n);
+    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
     return vf_fnma(quotient, lost, quotient);
@@ -8759,17 +9127,21 @@ OXI_INLINE vf vf_erf(vf x) {
     return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
 }
 
-/* ---- activations: max(x, 0) - t -------------------------------------------------------------------------------
- * x g(x) with g(x) + g(-x) = 1 is max(x, 0) - |x| g(-|x|). The second term, t, is small and decays like e^-y: it is
- * computed as (number near 1) * 2^n and scaled last, so that it is right down to the subnormals.
- * |x| is cut off where t has become 0. At -infinity, 0 * infinity makes NaN, as in torch. */
+/* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
+ * x g(x) with g(x) + g(-x) = 1 is max(x, 0) - |x| g(-|x|). The second term, t, is small and decays like e^-y:
+ * it is computed as (number near 1) * 2^n and scaled last, so that it is right down to the subnormals.
+ * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
+ * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
     t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
     return vf_sub(vf_max(vf_set1(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf p = vf_exp_poly(r), z = vf_scale(p, n);
-    return vf_gate(x, vf_scale(vf_div(vf_mul(size, p), vf_add(vf_set1(1.0f), z)), n));
+    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
+    z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
+    vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), t, zero), n));
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
@@ -8777,8 +9149,8 @@ OXI_INLINE vf vf_silu(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and taken apart
- * into two floats, the first of which has its low bits cut off. */
+/* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
+ * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
     vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
     return vd_neg(y);
@@ -8786,15 +9158,16 @@ OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
 OXI_INLINE vf vf_gelu_tanh(vf x) {
     vf size = vf_min(vf_set1(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
-    vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits), high_top = vd_and(high, top_bits);
+    vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
+       high_top = vd_and(high, top_bits);
     vi n;
     vf r = vf_exp_reduce(vf_from_vd(low_top, high_top), &n);
     r = vf_add(r, vf_from_vd(vd_sub(low, low_top), vd_sub(high, high_top)));
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 + 0.4 a); a^2 is
- * taken as an exact square of the top half of a's bits and a small rest. */
+/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
+ * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
 OXI_INLINE vf vf_gelu(vf x) {
     vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
     q = vf_fma(q, z, vf_set1(1.10864989e-4f));
@@ -8804,28 +9177,32 @@ OXI_INLINE vf vf_gelu(vf x) {
     q = vf_fma(q, z, vf_set1(0.398942262f));
     vf near = vf_mul(x, vf_fma(q, x, half));
     vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, vf_set1(0.4f), one)), u = vf_fnma(au, vf_set1(0.4f), one), p = vf_set1(-5.89820631e-2f);
-    p = vf_fma(p, u, vf_set1(0.198003143f));
-    p = vf_fma(p, u, vf_set1(-0.213033184f));
-    p = vf_fma(p, u, vf_set1(3.34027223e-2f));
-    p = vf_fma(p, u, vf_set1(2.19749240e-3f));
-    p = vf_fma(p, u, vf_set1(8.51978883e-2f));
-    p = vf_fma(p, u, vf_set1(0.133917376f));
-    p = vf_fma(p, u, vf_set1(0.159574360f));
-    p = vf_fma(p, u, vf_set1(0.159577370f));
+    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
+    p = vf_fma(p, u, vf_set1(-0.415568709f));
+    p = vf_fma(p, u, vf_set1(0.410808951f));
+    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
+    p = vf_fma(p, u, vf_set1(-0.189348504f));
+    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
+    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
+    p = vf_fma(p, u, vf_set1(0.150613114f));
+    p = vf_fma(p, u, vf_set1(0.199399844f));
+    p = vf_fma(p, u, vf_set1(0.199473247f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vi n;
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
-    vf far = vf_gate(x, vf_scale(vf_mul(vf_mul(au, p), vf_exp_poly(r)), n));
+    p = vf_mul(au, p);
+    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
+    vf far = vf_gate(x, vf_scale(p, n));
     return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
 }
 
-/* ---- sin, cos --------------------------------------------------------------------------------------------------
- * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then the next 53); beyond, each lane is
- * reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
+/* ---- sin, cos ---------------------------------------------------------------------------------------------
+ * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
+ * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11), vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
 }
 OXI_INLINE vf vf_reduce_turns(vf x, vi *quarter) {
     *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
@@ -8870,14 +9247,15 @@ OXI_INLINE vf vf_cos(vf x) {
     return vf_sin_quarter(r, vi_add(quarter, vi_set1(1)));
 }
 
-/* ---- in f64 lanes: good to 2^-28 or better, so that rounding to f32 nearly always gives the nearest ---------------- */
+/* ---- in f64 lanes: good to 2^-28 or better, so that rounding to f32 nearly always gives the nearest ---- */
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
     x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
     vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10), vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
     vd p = vd_set1(1.9323518868719689e-5);
@@ -8917,7 +9295,8 @@ OXI_INLINE vd vd_log(vd x) {
     p = vd_fma(p, z, vd_set1(0.66666666675768393));
     vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
     vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other = vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd other =
+        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
@@ -8973,7 +9352,8 @@ OXI_INLINE vd vd_asin(vd x) {
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
-    vd p = vd_asin_part(x, &outer), twice = vd_add(p, p), inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
+    vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
+       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
     vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
@@ -9037,7 +9417,8 @@ OXI_INLINE vd vd_tan(vd x) {
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
-/* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is exact in f64. */
+/* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
+ * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
     vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
     vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
@@ -9073,8 +9454,8 @@ OXI_INLINE vd vd_hypot(vd a, vd b) {
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
-/* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64; larger ones and an
- * infinite b go through the C library. */
+/* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64;
+ * larger ones and an infinite b go through the C library. */
 OXI_INLINE vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
@@ -9119,20 +9500,16 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_logsigmoid(vd x) { /* e^-|x| is taken as 0 where it is 0 in f32, so that the result is 0, not -0 */
-    vd size = vd_abs(x), zero = vd_zero(), z = vd_exp(vd_neg(size));
-    return vd_sub(vd_min(zero, x), vd_log1p(vd_select(vd_gt(size, vd_set1(104.0)), zero, z)));
-}
 OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
 }
 /* >>cpu/kernels/map.inc */
-/* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, and of f64 what arithmetic alone can do.
- * A kernel walks whole vectors; oxi_map_rest takes what is left over through the same kernel in padded buffers.
- * Stamped by cpu/tiers.c; the other lanes are in cpu/scalar_map.c. */
+/* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, and of f64 what
+ * arithmetic alone can do. A kernel walks whole vectors; oxi_map_rest takes what is left over through the
+ * same kernel in padded buffers. Stamped by cpu/tiers.c; the other lanes are in cpu/scalar_map.c. */
 
-/* TYPE and RESULT: elements in memory; V: vector of N lanes, from `load`; `store` takes the formula's value. Loads come
- * before the store, so the result may lie where an operand is. */
+/* TYPE and RESULT: elements in memory; V: vector of N lanes, from `load`; `store` takes the formula's
+ * value. Loads come before the store, so the result may lie where an operand is. */
 #define OXI_DEFINE_MAP(name, count, TYPE, V, N, load, set1, RESULT, store, formula) \
     OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
         const TYPE *p = (const TYPE *)in[0]; \
@@ -9142,7 +9519,8 @@ OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x i
         OXI_OPERANDS_##count(TYPE) \
         int64_t i = 0; \
         for (; i + N <= n; i += N) { OXI_LOAD_##count(V, load) store(result + i, formula); } \
-        if (i < n) oxi_map_rest(OXI_ISA(name), OXI_MAP_SHAPE(count, sizeof(TYPE), sizeof(RESULT), N), i, n, in, out, attr); \
+        const uint32_t shape = OXI_MAP_SHAPE(count, sizeof(TYPE), sizeof(RESULT), N); \
+        if (i < n) oxi_map_rest(OXI_ISA(name), shape, i, n, in, out, attr); \
     }
 #define OXI_OPERANDS_1(TYPE)
 #define OXI_OPERANDS_2(TYPE) const TYPE *q = (const TYPE *)in[1];
@@ -9198,6 +9576,10 @@ OXI_MAP_1_BOOL(OXI_X, OXI_VF, OXI_VM)
 OXI_MAP_2_BOOL(OXI_X, OXI_VF, OXI_VM)
 #undef OXI_X
 
+/* f64 in every other tier: the others take the tier's below, at half the width but for the same memory
+ * traffic. */
+#define OXI_MAP_F64 (VF != 16 && !(VF == 8 && !OXI_ISA(FMA)))
+#if OXI_MAP_F64
 #define OXI_X(op, formula) OXI_DEFINE_F64(op##_f64, 1, formula)
 OXI_MAP_1_ARITHMETIC(OXI_X, OXI_VD)
 #if VF == 1
@@ -9221,24 +9603,31 @@ OXI_MAP_1_BOOL(OXI_X, OXI_VD, OXI_VMD)
 OXI_MAP_2_BOOL(OXI_X, OXI_VD, OXI_VMD)
 #undef OXI_X
 #endif
+#endif
 
-/* add and sub scale b by f0: the plain case has loops of its own. */
+/* add and sub scale b by f0: the plain case has loops of its own. So has softplus whose beta is a power of
+ * two. */
 OXI_DEFINE_F32(add_plain_f32, 2, vf_add(a, b))
 OXI_DEFINE_F32(sub_plain_f32, 2, vf_sub(a, b))
 OXI_DEFINE_F32(add_scaled_f32, 2, vf_fma(f0, b, a))
 OXI_DEFINE_F32(sub_scaled_f32, 2, vf_fnma(f0, b, a))
+OXI_DEFINE_F32(softplus_plain_f32, 1, vf_softplus(x, f0, f1))
+OXI_DEFINE_WIDE(softplus_scaled_f32, 1, vd_softplus(x, f0, f1))
+#define OXI_DEFINE_CHOICE(op, dtype, is_plain) \
+    static void OXI_ISA(op##_##dtype)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
+        (is_plain ? OXI_ISA(op##_plain_##dtype) : OXI_ISA(op##_scaled_##dtype))(n, in, out, attr); \
+    }
+OXI_DEFINE_CHOICE(add, f32, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(sub, f32, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(softplus, f32, oxi_is_power_of_two(attr->f[0]))
+#if OXI_MAP_F64
 OXI_DEFINE_F64(add_plain_f64, 2, vd_add(a, b))
 OXI_DEFINE_F64(sub_plain_f64, 2, vd_sub(a, b))
 OXI_DEFINE_F64(add_scaled_f64, 2, vd_fma(f0, b, a))
 OXI_DEFINE_F64(sub_scaled_f64, 2, vd_fnma(f0, b, a))
-#define OXI_DEFINE_CHOICE(name, plain, scaled) \
-    static void OXI_ISA(name)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
-        (attr->f[0] == 1 ? OXI_ISA(plain) : OXI_ISA(scaled))(n, in, out, attr); \
-    }
-OXI_DEFINE_CHOICE(add_f32, add_plain_f32, add_scaled_f32)
-OXI_DEFINE_CHOICE(sub_f32, sub_plain_f32, sub_scaled_f32)
-OXI_DEFINE_CHOICE(add_f64, add_plain_f64, add_scaled_f64)
-OXI_DEFINE_CHOICE(sub_f64, sub_plain_f64, sub_scaled_f64)
+OXI_DEFINE_CHOICE(add, f64, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(sub, f64, attr->f[0] == 1)
+#endif
 
 /* The first operand is a mask of bytes. */
 OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) {
@@ -9267,8 +9656,10 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
     OXI_MAP_2_WIDE(OXI_X)
     OXI_MAP_1_BOOL(OXI_X, ignored, ignored)
     OXI_MAP_2_BOOL(OXI_X, ignored, ignored)
-    OXI_X(add, ) OXI_X(sub, ) OXI_X(where, )
+    OXI_X(add, ) OXI_X(sub, ) OXI_X(softplus, ) OXI_X(where, )
 #undef OXI_X
+    k->map[OXI_OP_hardtanh][OXI_LANE_F32] = OXI_ISA(clamp_f32);
+#if OXI_MAP_F64
 #define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_F64] = OXI_ISA(op##_f64);
     OXI_MAP_1_ARITHMETIC(OXI_X, ignored)
     OXI_MAP_2_ARITHMETIC(OXI_X, ignored)
@@ -9281,10 +9672,11 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
     OXI_MAP_2_BOOL(OXI_X, ignored, ignored)
 #endif
 #undef OXI_X
-    k->map[OXI_OP_hardtanh][OXI_LANE_F32] = k->map[OXI_OP_clamp][OXI_LANE_F32];
     k->map[OXI_OP_hardtanh][OXI_LANE_F64] = k->map[OXI_OP_clamp][OXI_LANE_F64];
+#endif
 }
 
+#undef OXI_MAP_F64
 #undef OXI_DEFINE_MAP
 #undef OXI_OPERANDS_1
 #undef OXI_OPERANDS_2
@@ -9305,175 +9697,13 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
 #undef OXI_PASTE_WORD
 #undef OXI_DEFINE_CHOICE
 /* >>cpu/kernels/convert.inc */
-/* Conversions between the plain dtypes and the lanes that maps compute in: oxi_kernels' load and store.
- * The c tier has a plain loop for every pair; the vector tiers replace the pairs that models live on, where the numbers
- * lie side by side, and leave strided runs to the plain loops. */
+/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is left to the
+ * plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with vectors. */
 
 #if VF == 1
-
-/* ---- one number ---------------------------------------------------------------------------------------- */
-
-/* Float to integer as x86-64 does it, which is what torch shows there: toward zero, and the smallest integer for
- * what does not fit. Types below 32 bits keep the low bits of the 32-bit result. */
-static int64_t oxi_f64_to_i64(double x) {
-    return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
-}
-static int32_t oxi_f64_to_i32(double x) {
-    return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN;
-}
-static uint64_t oxi_f64_to_u64(double x) {
-    if (x >= 9223372036854775808.0 && x < 18446744073709551616.0) {
-        return (uint64_t)(x - 9223372036854775808.0) + 9223372036854775808u;
-    }
-    return (uint64_t)oxi_f64_to_i64(x);
-}
-
-/* f64 to a float whose last bit is set when the value is not exact: rounding that once more to a narrower type gives
- * what one rounding from f64 would (round to odd; Boldo & Melquiond 2008). */
-static float oxi_f64_to_odd_f32(double x) {
-    float f = (float)x;
-    if (!(f - f == 0) || (double)f == x) {
-        if (f - f == 0 || x != x || x - x != 0) return f;
-        return x > 0 ? FLT_MAX : -FLT_MAX; /* too large for f32, and for anything narrower */
-    }
-    uint32_t bits = oxi_bits_of_float(f);
-    if (fabs((double)f) > fabs(x)) bits--;
-    return oxi_float_of_bits(bits | 1);
-}
-
-/* The same for integers: bits that f64 has no room for are folded into the last one it has. */
-static float oxi_u64_to_odd_f32(uint64_t u) {
-    if (u >> 53) u = (u >> 11 | ((u & 2047) != 0)) << 11;
-    return oxi_f64_to_odd_f32((double)u);
-}
-static float oxi_i64_to_odd_f32(int64_t i) {
-    return i < 0 ? -oxi_u64_to_odd_f32(0 - (uint64_t)i) : oxi_u64_to_odd_f32((uint64_t)i);
-}
-
-/* Every plain real dtype: its C type, its value as a number, and its encoding of a lane's number x of each kind:
- * from a float, a double, an int64_t, a uint64_t. */
-#define OXI_REAL_DTYPES(X)                                                                                \
-    X(OX_BOOL, uint8_t, (s != 0), x != 0, x != 0, x != 0, x != 0)                                         \
-    X(OX_U8, uint8_t, s, (uint8_t)oxi_f64_to_i32(x), (uint8_t)oxi_f64_to_i32(x), (uint8_t)x, (uint8_t)x)  \
-    X(OX_I8, int8_t, s, (int8_t)oxi_f64_to_i32(x), (int8_t)oxi_f64_to_i32(x), (int8_t)x, (int8_t)x)       \
-    X(OX_U16, uint16_t, s, (uint16_t)oxi_f64_to_i32(x), (uint16_t)oxi_f64_to_i32(x), (uint16_t)x,         \
-      (uint16_t)x)                                                                                        \
-    X(OX_I16, int16_t, s, (int16_t)oxi_f64_to_i32(x), (int16_t)oxi_f64_to_i32(x), (int16_t)x, (int16_t)x) \
-    X(OX_U32, uint32_t, s, (uint32_t)oxi_f64_to_i64(x), (uint32_t)oxi_f64_to_i64(x), (uint32_t)x,         \
-      (uint32_t)x)                                                                                        \
-    X(OX_I32, int32_t, s, oxi_f64_to_i32(x), oxi_f64_to_i32(x), (int32_t)x, (int32_t)x)                   \
-    X(OX_U64, uint64_t, s, oxi_f64_to_u64(x), oxi_f64_to_u64(x), (uint64_t)x, x)                          \
-    X(OX_I64, int64_t, s, oxi_f64_to_i64(x), oxi_f64_to_i64(x), x, (int64_t)x)                            \
-    X(OX_F16, uint16_t, oxi_f16_to_f32(s), oxi_f32_to_f16(x), oxi_f32_to_f16(oxi_f64_to_odd_f32(x)),      \
-      oxi_f32_to_f16(oxi_i64_to_odd_f32(x)), oxi_f32_to_f16(oxi_u64_to_odd_f32(x)))                       \
-    X(OX_BF16, uint16_t, oxi_bf16_to_f32(s), oxi_f32_to_bf16(x), oxi_f32_to_bf16(oxi_f64_to_odd_f32(x)),  \
-      oxi_f32_to_bf16(oxi_i64_to_odd_f32(x)), oxi_f32_to_bf16(oxi_u64_to_odd_f32(x)))                     \
-    X(OX_F32, float, s, x, (float)x, (float)x, (float)x)                                                  \
-    X(OX_F64, double, s, x, x, (double)x, (double)x)                                                      \
-    X(OX_F8_E4M3, uint8_t, oxi_f8_e4m3_to_f32(s), oxi_f32_to_f8_e4m3(x),                                  \
-      oxi_f32_to_f8_e4m3(oxi_f64_to_odd_f32(x)), oxi_f32_to_f8_e4m3(oxi_i64_to_odd_f32(x)),               \
-      oxi_f32_to_f8_e4m3(oxi_u64_to_odd_f32(x)))                                                          \
-    X(OX_F8_E5M2, uint8_t, oxi_f8_e5m2_to_f32(s), oxi_f32_to_f8_e5m2(x),                                  \
-      oxi_f32_to_f8_e5m2(oxi_f64_to_odd_f32(x)), oxi_f32_to_f8_e5m2(oxi_i64_to_odd_f32(x)),               \
-      oxi_f32_to_f8_e5m2(oxi_u64_to_odd_f32(x)))
-
-/* A number as an integer lane: floats as above, integers keep their bits. */
-#define OXI_AS_I64(dtype, value) \
-    (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_i64((double)(value)) : (int64_t)(value))
-#define OXI_AS_U64(dtype, value) \
-    (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_u64((double)(value)) : (uint64_t)(value))
-
-/* ---- runs ------------------------------------------------------------------------------------------------ */
-
-#define OXI_LOAD_LOOP(dtype, type, lane, lane_type, statement)                                        \
-    static void oxi_load_##dtype##_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
-        const type *from = (const type *)source;                                                      \
-        lane_type *to = (lane_type *)out;                                                             \
-        for (int64_t i = 0; i < n; i++) {                                                             \
-            const type s = from[i * stride];                                                          \
-            statement;                                                                                \
-        }                                                                                             \
-    }
-#define OXI_STORE_LOOP(dtype, type, lane, lane_type, number, encoded)                              \
-    static void oxi_store_##dtype##_##lane(int64_t n, const void *in, void *out, int64_t stride) { \
-        const lane_type *from = (const lane_type *)in;                                             \
-        type *to = (type *)out;                                                                    \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const number;                                                                          \
-            to[i * stride] = (type)(encoded);                                                      \
-        }                                                                                          \
-    }
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint)                   \
-    OXI_LOAD_LOOP(dtype, type, f32, float, to[i] = (float)(value))                        \
-    OXI_LOAD_LOOP(dtype, type, f64, double, to[i] = (double)(value))                      \
-    OXI_LOAD_LOOP(dtype, type, i64, int64_t, to[i] = OXI_AS_I64(dtype, value))            \
-    OXI_LOAD_LOOP(dtype, type, u64, uint64_t, to[i] = OXI_AS_U64(dtype, value))           \
-    OXI_LOAD_LOOP(dtype, type, c64, float, to[2 * i] = (float)(value); to[2 * i + 1] = 0) \
-    OXI_STORE_LOOP(dtype, type, f32, float, float x = from[i], of_float)                  \
-    OXI_STORE_LOOP(dtype, type, f64, double, double x = from[i], of_double)               \
-    OXI_STORE_LOOP(dtype, type, i64, int64_t, int64_t x = from[i], of_int)                \
-    OXI_STORE_LOOP(dtype, type, u64, uint64_t, uint64_t x = from[i], of_uint)
-OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-
-/* A complex number as a real one is its real part; as a bool, whether either part is not 0. */
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint) \
-    OXI_STORE_LOOP(dtype, type, c64, float, float x = from[2 * i],      \
-                   (dtype) == OX_BOOL ? x != 0 || from[2 * i + 1] != 0 : (of_float))
-OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-
-#define OXI_LOAD_COMPLEX(lane, lane_type, value)                                                   \
-    static void oxi_load_OX_C64_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
-        lane_type *to = (lane_type *)out;                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const float s = ((const float *)source)[2 * i * stride];                               \
-            to[i] = value;                                                                         \
-        }                                                                                          \
-    }
-OXI_LOAD_COMPLEX(f32, float, s)
-OXI_LOAD_COMPLEX(f64, double, (double)s)
-OXI_LOAD_COMPLEX(i64, int64_t, oxi_f64_to_i64((double)s))
-OXI_LOAD_COMPLEX(u64, uint64_t, oxi_f64_to_u64((double)s))
-
-static void oxi_load_OX_C64_c64(int64_t n, const void *source, int64_t stride, void *out) {
-    for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i, (const float *)source + 2 * i * stride, 8);
-}
-static void oxi_store_OX_C64_c64(int64_t n, const void *in, void *out, int64_t stride) {
-    for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i * stride, (const float *)in + 2 * i, 8);
-}
-#define OXI_STORE_COMPLEX(lane, lane_type)                                                      \
-    static void oxi_store_OX_C64_##lane(int64_t n, const void *in, void *out, int64_t stride) { \
-        for (int64_t i = 0; i < n; i++) {                                                       \
-            ((float *)out)[2 * i * stride] = (float)((const lane_type *)in)[i];                 \
-            ((float *)out)[2 * i * stride + 1] = 0;                                             \
-        }                                                                                       \
-    }
-OXI_STORE_COMPLEX(f32, float)
-OXI_STORE_COMPLEX(f64, double)
-OXI_STORE_COMPLEX(i64, int64_t)
-OXI_STORE_COMPLEX(u64, uint64_t)
-
-#define OXI_ENTER(dtype)                                     \
-    k->load[dtype][OXI_LANE_F32] = oxi_load_##dtype##_f32;   \
-    k->load[dtype][OXI_LANE_F64] = oxi_load_##dtype##_f64;   \
-    k->load[dtype][OXI_LANE_I64] = oxi_load_##dtype##_i64;   \
-    k->load[dtype][OXI_LANE_U64] = oxi_load_##dtype##_u64;   \
-    k->load[dtype][OXI_LANE_C64] = oxi_load_##dtype##_c64;   \
-    k->store[dtype][OXI_LANE_F32] = oxi_store_##dtype##_f32; \
-    k->store[dtype][OXI_LANE_F64] = oxi_store_##dtype##_f64; \
-    k->store[dtype][OXI_LANE_I64] = oxi_store_##dtype##_i64; \
-    k->store[dtype][OXI_LANE_U64] = oxi_store_##dtype##_u64; \
-    k->store[dtype][OXI_LANE_C64] = oxi_store_##dtype##_c64;
-
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint) OXI_ENTER(dtype)
-    OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-    OXI_ENTER(OX_C64)
+    (void)k;
 }
-#undef OXI_ENTER
-
 #else
 
 /* ---- vectors ---------------------------------------------------------------------------------------------- */
@@ -9494,6 +9724,7 @@ OXI_LOAD_VECTORS(OX_I16, int16_t, vi_to_vf(vi_load_i16(from + i)))
 OXI_LOAD_VECTORS(OX_U16, uint16_t, vi_to_vf(vi_load_u16(from + i)))
 OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
+OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
 /* f32 itself: a broadcast number fills the run. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
@@ -9541,6 +9772,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
     OXI_ENTER_LOAD(OX_U16)
     OXI_ENTER_LOAD(OX_I8)
     OXI_ENTER_LOAD(OX_U8)
+    OXI_ENTER_LOAD(OX_BOOL)
     OXI_ENTER_STORE(OX_BF16)
     OXI_ENTER_STORE(OX_F16)
     OXI_ENTER_STORE(OX_F32)
@@ -9674,7 +9906,7 @@ OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
 
 /* One vector of e^(x - max), written if there is where. */
 OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
-    vf e = vf_exp(vf_sub(vf_load(x), max));
+    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
     if (out) vf_store(out, e);
     return e;
 }
@@ -9697,7 +9929,7 @@ OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, 
     while (i < n) {
         float lanes[VF];
         int64_t left = n - i < VF ? n - i : VF;
-        vf_store(lanes, vf_exp(vf_sub(vf_load_n(x + i, left), m)));
+        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
         for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
         if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
         i += left;
@@ -9782,57 +10014,105 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
+/* Asks for memory that will be read soon: level 3 = into the first cache, 2 = into the second. */
 #if defined(__GNUC__) || defined(__clang__)
-#define OXI_PREFETCH(p) __builtin_prefetch(p)
+#define OXI_PREFETCH(p, level) __builtin_prefetch(p, 0, level)
 #else
-#define OXI_PREFETCH(p) ((void)0)
+#define OXI_PREFETCH(p, level) ((void)(p))
 #endif
 
 /* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
 
-OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+#define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
+
+OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                                      bool accumulate, const void *next, bool spread) {
     const float *a = (const float *)a_panel, *b = (const float *)b_panel;
+    const char *soon = (const char *)next;
     float *c = (float *)c_tile;
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero(); OXI_PREFETCH(c + i * ldc);
+#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vf s = vf_set1(a[i]); c##i##0 = vf_fma(s, b0, c##i##0); c##i##1 = vf_fma(s, b1, c##i##1); }
-    for (; k > 0; k--) {                 /* not unrolled: compilers then keep all sums in registers */
+#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VF, 3);
+#define OXI_X(i) { \
+        vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
+        c##i##0 = vf_fma(s, b0, c##i##0); \
+        c##i##1 = vf_fma(s, b1, c##i##1); \
+    }
+    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
         vf b0 = vf_load(b), b1 = vf_load(b + VF);
+        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        a += OXI_MR;
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
+        a += spread ? OXI_MR * VF : OXI_MR;
         b += 2 * VF;
     }
 #undef OXI_X
+#undef OXI_SOON
 #define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
         c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
     vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
+OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
+}
 
-OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                                      bool accumulate, const void *next, bool spread) {
     const double *a = (const double *)a_panel, *b = (const double *)b_panel;
+    const char *soon = (const char *)next;
     double *c = (double *)c_tile;
-#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero(); OXI_PREFETCH(c + i * ldc);
+#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vd s = vd_set1(a[i]); c##i##0 = vd_fma(s, b0, c##i##0); c##i##1 = vd_fma(s, b1, c##i##1); }
-    for (; k > 0; k--) {                 /* not unrolled: compilers then keep all sums in registers */
+#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VD, 3);
+#define OXI_X(i) { \
+        vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
+        c##i##0 = vd_fma(s, b0, c##i##0); \
+        c##i##1 = vd_fma(s, b1, c##i##1); \
+    }
+    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
         vd b0 = vd_load(b), b1 = vd_load(b + VD);
+        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        a += OXI_MR;
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
+        a += spread ? OXI_MR * VD : OXI_MR;
         b += 2 * VD;
     }
 #undef OXI_X
+#undef OXI_SOON
 #define OXI_X(i) if (accumulate) { c##i##0 = vd_add(c##i##0, vd_load(c + i * ldc)); \
         c##i##1 = vd_add(c##i##1, vd_load(c + i * ldc + VD)); } \
     vd_store(c + i * ldc, c##i##0); vd_store(c + i * ldc + VD, c##i##1);
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
+OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
+}
+
+/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element is there
+ * once for every lane: out[k][MR][lanes]. */
+#if defined(OXI_X86) && VF == 4
+#define OXI_SPREAD(name, type, vector, lanes) \
+OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, \
+                                       const void *next) { \
+    OXI_ISA(name##_any)(k, a, b, c, ldc, accumulate, next, true); \
+} \
+OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out) { \
+    const type *a = (const type *)a_panel; \
+    for (int64_t i = 0; i < k * OXI_MR; i++) vector##_store((type *)out + i * lanes, vector##_set1(a[i])); \
+}
+OXI_SPREAD(gemm_f32, float, vf, VF)
+OXI_SPREAD(gemm_f64, double, vd, VD)
+#undef OXI_SPREAD
+#endif
 
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 ------------------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
@@ -9880,8 +10160,9 @@ OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a_panel, const void *b_
 #ifdef vp
 /* vnni: the dot product and the addition are one instruction (avx512 tier). */
 OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, bool vnni) {
+                                      bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
+    const char *soon = (const char *)next;
     int32_t *c = (int32_t *)c_tile;
     (void)vnni;
 #define OXI_X(i) vp c##i##0 = vp_zero(), c##i##1 = vp_zero();
@@ -9891,6 +10172,8 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     for (; k > 0; k--) {
         vp b0 = vp_load(b), b1 = vp_load(b + VP);
         OXI_EACH_ROW16(OXI_X)
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
         a += OXI_MR16;
         b += 2 * VP;
     }
@@ -9901,12 +10184,14 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW16(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate) {
-    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, false);
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 #if VF == 16
-OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate) {
-    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, true);
+OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                       const void *next) {
+    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
 }
 #endif
 #undef OXI_EACH_ROW16
@@ -9919,8 +10204,9 @@ OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, 
 #undef vp_dot
 #else
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+                                  bool accumulate, const void *next) {
     const int16_t *a = (const int16_t *)a_panel, *b = (const int16_t *)b_panel;
+    (void)next;
     int32_t *c = (int32_t *)c_tile;
     uint32_t sum[OXI_MR16][2 * VP];
     memset(sum, 0, sizeof sum);
@@ -9936,20 +10222,25 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them ------------------------------------------------- */
 
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
                                      int64_t panel_stride) {
-    for (int64_t i = 0; i < k; i++) {
-        const float *from = (const float *)source + i * stride;
-        float *to = (float *)panels + i * width;
-        int64_t left = lines;
-        for (; left >= width; left -= width, from += width, to += panel_stride) {
-            int w = 0;
-            for (; w + VF <= width; w += VF) vf_store(to + w, vf_load(from + w));
-            if (w < width) vf_store_n(to + w, vf_load_n(from + w, width - w), width - w);
+    for (int64_t first = 0; first < k; first += 8) {
+        const float *from = (const float *)source + first * stride;
+        float *to = (float *)panels + first * width;
+        int64_t steps = k - first < 8 ? k - first : 8, left = lines;
+        for (; left >= width; left -= width, from += width, to += panel_stride)
+            for (int64_t i = 0; i < steps; i++) {
+                const float *f = from + i * stride;
+                float *t = to + i * width;
+                int w = 0;
+                for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
+                if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
+            }
+        for (int64_t i = 0; left > 0 && i < steps; i++) {
+            memcpy(to + i * width, from + i * stride, (size_t)left * sizeof(float));
+            memset(to + i * width + left, 0, (size_t)(width - left) * sizeof(float));
         }
-        if (left == 0) continue;
-        memcpy(to, from, (size_t)left * sizeof(float));
-        memset(to + left, 0, (size_t)(width - left) * sizeof(float));
     }
 }
 
@@ -10019,30 +10310,89 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 #endif
 
+/* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
+OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here, int64_t steps) {
+    int w = 0;
+#if OXI_TURN == 8
+    for (; w + 8 <= here; w += 8)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
+#endif
+    for (; w + 4 <= here; w += 4)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
+    for (; w + 2 <= here; w += 2)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
+    for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
+}
+
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
                                     int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
-        int64_t i = 0;
-        for (; i + 4 <= k; i += 4) {
-            const float *f = from + i;
-            float *t = to + i * width;
-            int w = 0;
-#if OXI_TURN == 8
-            for (; w + 8 <= here; w += 8) OXI_ISA(turn)(f + w * stride, stride, t + w, width);
-#endif
-            for (; w + 4 <= here; w += 4) OXI_ISA(turn4)(f + w * stride, stride, t + w, width);
-            for (; w + 2 <= here; w += 2) OXI_ISA(turn2)(f + w * stride, stride, t + w, width);
-            if (w < here) for (int j = 0; j < 4; j++) t[j * width + w] = f[w * stride + j];
-        }
-        for (; i < k; i++)
+        int64_t i = 0, rest = k % 16 / 4 * 4;
+        for (; i + 16 <= k; i += 16) OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, 16);
+        OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, rest);
+        for (i += rest; i < k; i++)
             for (int w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
 }
+/* The same for f16 and bf16, widened on the way. */
+#define OXI_PACK(type) \
+/* n < 16 numbers, zeros behind them. */ \
+OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float *to) { \
+    uint16_t all[16] = {0}; \
+    memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
+    for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
+} \
+OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
+                                            void *panels, int64_t panel_stride) { \
+    float few[16]; \
+    for (int64_t first = 0; first < k; first += 8) { \
+        const uint16_t *from = (const uint16_t *)source + first * stride; \
+        float *to = (float *)panels + first * width; \
+        int64_t steps = k - first < 8 ? k - first : 8; \
+        for (int64_t left = lines; left > 0; left -= width, from += width, to += panel_stride) \
+            for (int64_t i = 0; i < steps; i++) { \
+                const uint16_t *f = from + i * stride; \
+                float *t = to + i * width; \
+                int w = 0, here = left < width ? (int)left : width; \
+                for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
+                if (w < here) { \
+                    OXI_ISA(widen_few_##type)(f + w, here - w, few); \
+                    memcpy(t + w, few, (size_t)(here - w) * sizeof(float)); \
+                } \
+                if (here < width) memset(t + here, 0, (size_t)(width - here) * sizeof(float)); \
+            } \
+    } \
+} \
+OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
+                                           void *panels, int64_t panel_stride) { \
+    float stage[32 * 16]; /* no panel is wider */ \
+    for (int64_t line = 0; line < lines; line += width) { \
+        const uint16_t *from = (const uint16_t *)source + line * stride; \
+        float *to = (float *)panels + line / width * panel_stride; \
+        int here = lines - line < width ? (int)(lines - line) : width; \
+        for (int64_t i = 0; i < k; i += 16) { \
+            int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
+                else for (int j = 0; j < 16; j += VF) \
+                    vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
+            if (steps == 16) OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, 16); \
+            else for (int64_t j = 0; j < steps; j++) \
+                for (int w = 0; w < here; w++) to[(i + j) * width + w] = stage[w * 16 + j]; \
+        } \
+        for (int64_t i = 0; here < width && i < k; i++) \
+            memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
+    } \
+}
+OXI_PACK(bf16)
+OXI_PACK(f16)
+#undef OXI_PACK
 #undef OXI_TURN
 
 /* ---- vectors ---------------------------------------------------------------------------------------------------------- */
@@ -10085,6 +10435,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
+    k->spread_f32 = k->gemm_f32;
+    k->spread_f64 = k->gemm_f64;
+    k->copies_f32 = k->copies_f64 = NULL;
+#if defined(OXI_X86) && VF == 4
+    k->spread_f32.run = OXI_ISA(gemm_f32_spread);
+    k->spread_f64.run = OXI_ISA(gemm_f64_spread);
+    k->copies_f32 = OXI_ISA(gemm_f32_copies);
+    k->copies_f64 = OXI_ISA(gemm_f64_copies);
+#endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
     k->gemm_i16.run = OXI_ISA(gemm_i16);
@@ -10093,6 +10452,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #endif
     k->pack_across = OXI_ISA(pack_across);
     k->pack_along = OXI_ISA(pack_along);
+    k->pack_across_bf16 = OXI_ISA(pack_across_bf16);
+    k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
+    k->pack_across_f16 = OXI_ISA(pack_across_f16);
+    k->pack_along_f16 = OXI_ISA(pack_along_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -10104,6 +10467,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_PREFETCH
+#undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order of roundings.
@@ -10577,13 +10941,16 @@ OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, OXI_ISA(codes) *c) {
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
 
-/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code --------------------- */
+/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code ---------------------
+ * The second list has products of its own below. */
+#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
+    X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) \
+    X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) X(mxfp4, OX_MXFP4, 0, 0, 0) \
+    X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
 #define OXI_EACH_BLOCK_TYPE(X) \
+    OXI_EACH_OTHER_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0, 0, 0, 0) X(q4_1, OX_Q4_1, 0, 1, 1) X(q5_0, OX_Q5_0, 0, 0, 0) X(q5_1, OX_Q5_1, 0, 1, 1) \
-    X(q8_0, OX_Q8_0, 0, 0, 0) X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) \
-    X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) \
-    X(q6_k, OX_Q6_K, 1, 0, 0) X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) \
-    X(mxfp4, OX_MXFP4, 0, 0, 0) X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
+    X(q8_0, OX_Q8_0, 0, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) X(q6_k, OX_Q6_K, 1, 0, 0)
 
 /* One block's codes as floats. */
 OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, float *out) {
@@ -10596,51 +10963,7 @@ OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, flo
     }
 }
 
-/* One block's codes against as many activations. */
-OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, const oxi_q8 *x, bool halves, bool has_least,
-                                 bool small, int extra) {
-    for (int i = 0; i < elements / 32; i++) {
-        vb codes = vb_load(c->code + 32 * i);
-        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
-        float s = x[i].scale, two[2];
-        two[0] = scale[0] * s;
-        two[1] = scale[1] * s;
-        sums = halves ? vs_add_halves(sums, codes, x[i].q, two, small, extra) : vs_add(sums, codes, x[i].q, two[0], small, extra);
-        if (!halves || !has_least) continue;
-        two[0] = -least[0] * s;
-        two[1] = -least[1] * s;
-        sums = vs_add_halves(sums, vb_set1(1), x[i].q, two, true, extra);
-    }
-    return sums;
-}
-
-/* What the least numbers of groups of 32 take away. */
-OXI_INLINE float OXI_ISA(dot_least)(const OXI_ISA(codes) *c, int elements, const oxi_q8 *x) {
-    float sum = 0;
-    for (int i = 0; i < elements / 32; i++) sum += c->least[2 * i] * (x[i].scale * (float)x[i].sum);
-    return sum;
-}
-
 #define OXI_X(name, dtype, halves, has_least, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    vs sums = vs_zero(); \
-    float least = 0; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, x += elements / 32) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
-        if (has_least && !halves) least += OXI_ISA(dot_least)(&c, elements, x); \
-    } \
-    return vs_sum(sums) - least; \
-} \
-OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, const oxi_q8 *x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-} \
-OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, const oxi_q8 *x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
-} \
 OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out) { \
     enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
     const uint8_t *p = (const uint8_t *)blocks; \
@@ -10653,11 +10976,167 @@ OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out
 OXI_EACH_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 
+/* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
+
+/* Activations from number `at` on, a multiple of 32. */
+OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
+    x.q += at;
+    x.scale += at / 32;
+    x.sum += at / 32;
+    return x;
+}
+
+/* One block's codes against as many activations. */
+OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, oxi_q8 x, bool halves, bool has_least,
+                                 bool small, int extra) {
+    for (int i = 0; i < elements / 32; i++) {
+        vb codes = vb_load(c->code + 32 * i);
+        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
+        float s = x.scale[i], two[2];
+        two[0] = scale[0] * s;
+        two[1] = scale[1] * s;
+        sums = halves ? vs_add_halves(sums, codes, x.q + 32 * i, two, small, extra)
+                      : vs_add(sums, codes, x.q + 32 * i, two[0], small, extra);
+        if (!has_least) continue;
+        two[0] = -least[0] * s;
+        two[1] = -least[1] * s;
+        sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
+    }
+    return sums;
+}
+
+#define OXI_X(name, dtype, halves, has_least, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
+    vs sums = vs_zero(); \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= elements, p += bytes, x = OXI_ISA(q8_from)(x, elements)) { \
+        OXI_ISA(codes) c; \
+        OXI_ISA(unpack_##name)(p, &c); \
+        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
+    } \
+    return vs_sum(sums); \
+}
+OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
+/* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
+ * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
+#define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    vs sums = vs_zero(); \
+    float least = 0; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= 32, p += OXI_BYTES_##dtype, x = OXI_ISA(q8_from)(x, 32)) { \
+        float scale = OXI_ISA(half)(p); \
+        sums = vs_add(sums, codes, x.q, scale * x.scale[0], small, extra); \
+        least += (least_of_32) * x.sum[0]; \
+    } \
+    return vs_sum(sums) - least; \
+}
+OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 8 * scale, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), -OXI_ISA(half)(p + 2), true)
+OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 16 * scale, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), -OXI_ISA(half)(p + 2), true)
+OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0 * scale, false)
+#undef OXI_DOT_32
+
+/* Lanes of a vf that take part when there are eight (or more) numbers. */
+#define OXI_EIGHT (VF < 8 ? VF : 8)
+
+/* The scales of a q4_k or q5_k block times those of the activations; returns what its minima take away. */
+OXI_INLINE float OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8]) {
+    uint32_t packed[3], bits[8] = {0};
+    memcpy(packed, p + 4, 12);
+    bits[0] = packed[0] & 0x3f3f3f3f;
+    bits[1] = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 6 & 0x03030303) << 4;
+    bits[4] = packed[1] & 0x3f3f3f3f;
+    bits[5] = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 6 & 0x03030303) << 4;
+    const uint8_t *scales = (const uint8_t *)bits, *least = scales + 16;
+    vf d = vf_set1(OXI_ISA(half)(p)), taken = vf_zero();
+    for (int i = 0; i < 8; i += OXI_EIGHT) {
+        vf s = vf_mul(vi_to_vf(vi_load_u8(scales + i)), vf_load_n(x.scale + i, OXI_EIGHT));
+        vf_store_n(scale + i, vf_mul(s, d), OXI_EIGHT);
+        taken = vf_fma(vi_to_vf(vi_load_u8(least + i)), vf_load_n(x.sum + i, OXI_EIGHT), taken);
+    }
+    return OXI_ISA(half)(p + 2) * vf_hsum(taken);
+}
+OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[8], least = 0;
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+        least += OXI_ISA(scales_k)(p, x, scale);
+        for (int i = 0; i < 4; i++) {
+            vb q = vb_load(p + 16 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
+            sums = vs_add(sums, vb_and(q, vb_set1(15)), x.q + 64 * i, scale[2 * i], true, extra);
+            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+        }
+    }
+    return vs_sum(sums) - least;
+}
+OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[8], least = 0;
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
+        vb fifth = vb_load(p + 16), one = vb_set1(1);
+        least += OXI_ISA(scales_k)(p, x, scale);
+        for (int i = 0; i < 4; i++) {
+            vb q = vb_load(p + 48 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
+            q = vb_or(vb_and(q, vb_set1(15)), vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
+            high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
+            sums = vs_add(sums, q, x.q + 64 * i, scale[2 * i], true, extra);
+            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+        }
+    }
+    return vs_sum(sums) - least;
+}
+OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[16];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
+        vf d = vf_set1(OXI_ISA(half)(p + 208));
+        for (int i = 0; i < 16; i++) scale[i] = x.scale[i / 2];
+        for (int i = 0; i < 16; i += VF) {
+            vf s = vi_to_vf(vi_load_i8((const int8_t *)p + 192 + i));
+            vf_store(scale + i, vf_mul(vf_mul(s, d), vf_load(scale + i)));
+        }
+        for (int i = 0; i < 2; i++) {
+            vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
+            vb nibble = vb_set1(15), two = vb_set1(48), offset = vb_set1(32);
+            vb c0 = vb_or(vb_and(low, nibble), vb_and(vb_left(high, 4), two));
+            vb c1 = vb_or(vb_and(second, nibble), vb_and(vb_left(high, 2), two));
+            vb c2 = vb_or(vb_and(vb_right(low, 4), nibble), vb_and(high, two));
+            vb c3 = vb_or(vb_and(vb_right(second, 4), nibble), vb_and(vb_right(high, 2), two));
+            const int8_t *q = x.q + 128 * i;
+            const float *s = scale + 8 * i;
+            sums = vs_add_halves(sums, vb_sub(c0, offset), q, s, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c1, offset), q + 32, s + 2, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c2, offset), q + 64, s + 4, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c3, offset), q + 96, s + 6, false, extra);
+        }
+    }
+    return vs_sum(sums);
+}
+#undef OXI_EIGHT
+
+#define OXI_X(name, dtype, halves, has_least, small) \
+OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
+    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
+} \
+OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
+    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
+}
+OXI_EACH_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
-    for (int64_t i = 0; i + 32 <= n; i += 32, out++) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum) {
+    for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
             vf a = vf_load(x + i + j);
@@ -10665,15 +11144,15 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
             wrong = vf_fma(a, vf_zero(), wrong);
         }
         float largest = vf_hmax(most);
-        if (largest < 1e-30f) largest = 0;           /* 127 / largest must stay finite */
+        if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
         vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f), total = vf_zero();
         for (int j = 0; j < 32; j += VF) {
-            vi q = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-            vi_store_8(out->q + j, q);
-            total = vf_add(total, vi_to_vf(q));
+            vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
+            vi_store_8(q + i + j, codes);
+            total = vf_add(total, vi_to_vf(codes));
         }
-        out->scale = largest / 127.0f + vf_hsum(wrong);
-        out->sum = out->scale == out->scale ? (int32_t)vf_hsum(total) : 0;
+        scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
+        sum[i / 32] = scale[i / 32] * vf_hsum(total);
     }
 }
 
@@ -10698,6 +11177,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 
 #undef OXI_BLOCK_EXTRA
 #undef OXI_EACH_BLOCK_TYPE
+#undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
 #undef vb_load
@@ -10719,12 +11199,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
  * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
 
-/* e^x for x <= 0; weights that would not be normal numbers are 0, NaN stays. */
-OXI_INLINE vf OXI_ISA(attention_weight)(vf x) {
-    vf least = vf_set1(-87.3f);
-    return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
-}
-
 /* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
  * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
  * yet have max -inf and get weights 0. */
@@ -10739,18 +11213,18 @@ OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max,
     m0 = vf_max(m0, m1);
     vf_store(max, m0);
     m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
-    vf scale = OXI_ISA(attention_weight)(vf_sub(before, m0));
+    vf scale = vf_exp_weight(vf_sub(before, m0));
     vf_store(rescale, scale);
     for (t = 0; t + 2 <= keys; t += 2) {
-        vf w0 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf w1 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
         vf_store(scores + t * 2 * VF, w0);
         vf_store(scores + (t + 1) * 2 * VF, w1);
         s0 = vf_add(s0, w0);
         s1 = vf_add(s1, w1);
     }
     if (t < keys) {
-        vf w0 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
         vf_store(scores + t * 2 * VF, w0);
         s0 = vf_add(s0, w0);
     }
@@ -10872,6 +11346,9 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_blocks)(k);
     OXI_ISA(fill_attention)(k);
 }
+#ifdef OXI_LIGHT_C_TIER
+#pragma GCC pop_options
+#endif
 
 #ifdef OXI_BUILD_SSE2
 /* >>cpu/simd/sse2.h */
@@ -10940,7 +11417,8 @@ OXI_INLINE vm vf_eq(vf a, vf b) { return _mm_cmpeq_ps(a, b); }
 OXI_INLINE vm vf_ne(vf a, vf b) { return _mm_cmpneq_ps(a, b); }
 OXI_INLINE vm vf_unord(vf a, vf b) { return _mm_cmpunord_ps(a, b); }
 OXI_INLINE vf vf_select(vm m, vf a, vf b) { return _mm_or_ps(_mm_and_ps(m, a), _mm_andnot_ps(m, b)); }
-/* |a| + 2^23 has no fraction bits left: adding and taking it away rounds. From 2^23 up, a is whole already. */
+/* |a| + 2^23 has no fraction bits left: adding and taking it away rounds. From 2^23 up, a is whole
+ * already. */
 OXI_INLINE vf vf_round(vf a) {
     vf sign = vf_and(a, vf_set1(-0.0f)), size = vf_andnot(vf_set1(-0.0f), a), big = vf_set1(8388608.0f);
     vf whole = vf_or(vf_sub(vf_add(size, big), big), sign);
@@ -10986,7 +11464,11 @@ OXI_INLINE vi vi_sra(vi a, int count) { return _mm_srai_epi32(a, count); }
 OXI_INLINE vm vi_cmpeq(vi a, vi b) { return _mm_castsi128_ps(_mm_cmpeq_epi32(a, b)); }
 OXI_INLINE vm vi_cmpgt(vi a, vi b) { return _mm_castsi128_ps(_mm_cmpgt_epi32(a, b)); }
 OXI_INLINE vi vi_select(vm m, vi a, vi b) { return vf_as_vi(vf_select(m, vi_as_vf(a), vi_as_vf(b))); }
-OXI_INLINE vi oxi_sse2_load_4_bytes(const void *p) { int32_t a; memcpy(&a, p, 4); return _mm_cvtsi32_si128(a); }
+OXI_INLINE vi oxi_sse2_load_4_bytes(const void *p) {
+    int32_t a;
+    memcpy(&a, p, 4);
+    return _mm_cvtsi32_si128(a);
+}
 OXI_INLINE vi vi_load_u8(const uint8_t *p) {
     vi zero = _mm_setzero_si128();
     return _mm_unpacklo_epi16(_mm_unpacklo_epi8(oxi_sse2_load_4_bytes(p), zero), zero);
@@ -11021,7 +11503,9 @@ OXI_INLINE vm vm_or(vm a, vm b) { return _mm_or_ps(a, b); }
 OXI_INLINE vm vm_not(vm a) { return _mm_xor_ps(a, _mm_castsi128_ps(_mm_set1_epi32(-1))); }
 OXI_INLINE bool vm_any(vm a) { return _mm_movemask_ps(a) != 0; }
 OXI_INLINE unsigned vm_bits(vm a) { return (unsigned)_mm_movemask_ps(a); }
-OXI_INLINE vm vm_load_bool(const uint8_t *p) { return _mm_castsi128_ps(_mm_cmpgt_epi32(vi_load_u8(p), _mm_setzero_si128())); }
+OXI_INLINE vm vm_load_bool(const uint8_t *p) {
+    return _mm_castsi128_ps(_mm_cmpgt_epi32(vi_load_u8(p), _mm_setzero_si128()));
+}
 OXI_INLINE void vm_store_bool(uint8_t *p, vm a) { vi_store_8(p, _mm_srli_epi32(_mm_castps_si128(a), 31)); }
 OXI_INLINE vmd vmd_and(vmd a, vmd b) { return _mm_and_pd(a, b); }
 OXI_INLINE vmd vmd_or(vmd a, vmd b) { return _mm_or_pd(a, b); }
@@ -11096,18 +11580,21 @@ OXI_INLINE vl vl_sll(vl a, int count) { return _mm_slli_epi64(a, count); }
 OXI_INLINE vl vl_srl(vl a, int count) { return _mm_srli_epi64(a, count); }
 
 /* >>cpu/simd/half.inc */
-/* f16 by integer arithmetic, for tiers without instructions for it. Included by simd/<isa>.h.
- * f16: exponent bias 15 -> 127 is an addition to the exponent field; subnormals are normalised by a subtraction. */
+/* f16 by integer arithmetic, for tiers without instructions for it. Included by simd/<isa>.h. f16:
+ * exponent bias 15 -> 127 is an addition to the exponent field; subnormals are normalised by a
+ * subtraction. */
 OXI_INLINE vf vf_load_f16(const uint16_t *p) {
     vi half = vi_load_u16(p), magnitude = vi_sll(vi_and(half, vi_set1(0x7fff)), 13);
     vi sign = vi_sll(vi_and(half, vi_set1(0x8000)), 16), subnormal_bias = vi_set1(113 << 23);
-    vm special = vi_cmpgt(magnitude, vi_set1((31 << 23) - 1)), subnormal = vi_cmpgt(vi_set1(1 << 23), magnitude);
+    vm special = vi_cmpgt(magnitude, vi_set1((31 << 23) - 1)),
+       subnormal = vi_cmpgt(vi_set1(1 << 23), magnitude);
     vi normal = vi_add(magnitude, vi_select(special, vi_set1((255 - 31) << 23), vi_set1((127 - 15) << 23)));
     vf small = vf_sub(vi_as_vf(vi_add(magnitude, subnormal_bias)), vi_as_vf(subnormal_bias));
     return vi_as_vf(vi_or(sign, vf_as_vi(vf_select(subnormal, small, vi_as_vf(normal)))));
 }
-/* Normal results: rounding is adding just under half of the last place, and one more if it is odd. Subnormal results:
- * 0.5 has its last place at 2^-24, the smallest f16, so adding it rounds to the right place. */
+/* Normal results: rounding is adding just under half of the last place, and one more if it is odd.
+ * Subnormal results: 0.5 has its last place at 2^-24, the smallest f16, so adding it rounds to the right
+ * place. */
 OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     vi bits = vf_as_vi(a), sign = vi_srl(vi_and(bits, vi_set1((int32_t)0x80000000u)), 16);
     vi size = vi_and(bits, vi_set1(0x7fffffff));
@@ -11120,7 +11607,8 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     vi_store_16(p, vi_or(half, sign));
 }
 /* >>cpu/simd/derived.inc */
-/* The part of the vocabulary that every tier builds in the same way from its own. Included by each simd/<isa>.h. */
+/* The part of the vocabulary that every tier builds in the same way from its own. Included by each
+ * simd/<isa>.h. */
 OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
 OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
 OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
@@ -11168,24 +11656,28 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
 /* >>cpu/kernels/math.inc */
-/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the end.
- * All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for these ranges.
- * Used by the kernels of the tier that is being stamped; the names are in simd/begin.inc. */
+/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
+ * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
+ * made for these ranges. Used by the kernels of the tier that is being stamped; the names are in
+ * simd/begin.inc. */
 
-/* ---- e^x ------------------------------------------------------------------------------------------------------
+/* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
     *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
     vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
     return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
 }
-OXI_INLINE vf vf_exp_poly(vf r) {
+OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
     vf p = vf_set1(1.39108044e-3f);
     p = vf_fma(p, r, vf_set1(8.37051682e-3f));
     p = vf_fma(p, r, vf_set1(4.16668691e-2f));
     p = vf_fma(p, r, vf_set1(0.166664988f));
     p = vf_fma(p, r, vf_set1(0.499999970f));
-    return vf_add(vf_fma(vf_mul(r, r), p, r), vf_set1(1.0f));
+    return vf_fma(vf_mul(r, r), p, r);
+}
+OXI_INLINE vf vf_exp_poly(vf r) {
+    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -11193,14 +11685,23 @@ OXI_INLINE vf vf_exp_within(vf x) {
     vf p = vf_exp_poly(vf_exp_reduce(x, &n));
     return vi_as_vf(vi_add(vf_as_vi(p), vi_sll(n, 23)));
 }
+/* Underflow costs a processor hundreds of cycles even where the result is 0: such lanes are made 0 before
+ * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.5f), x));
+    vm vanishes = vf_lt(x, vf_set1(-104.0f));
+    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
-    return vf_scale(vf_exp_poly(r), n);
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
+}
+/* For softmax: x <= 88, and what would be subnormal is 0. */
+OXI_INLINE vf vf_exp_weight(vf x) {
+    vf least = vf_set1(-87.3f);
+    return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-151.0f), x));
+    vm vanishes = vf_lt(x, vf_set1(-150.0f));
+    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
     vi n = vf_to_vi(x);
     vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
     p = vf_fma(p, r, vf_set1(1.34177180e-3f));
@@ -11208,42 +11709,81 @@ OXI_INLINE vf vf_exp2(vf x) {
     p = vf_fma(p, r, vf_set1(5.55027276e-2f));
     p = vf_fma(p, r, vf_set1(0.240226552f));
     p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_fma(p, r, vf_set1(1.0f)), n);
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
 }
 
-/* ---- log x ----------------------------------------------------------------------------------------------------
- * x = 2^e (1 + f) with 1 + f in [2/3, 4/3). Zeros, subnormals, negatives, infinities and NaN take the rare branch. */
-OXI_INLINE vf vf_log(vf x) {
-    vf least = vf_set1(1.17549435e-38f), infinity = vf_set1(INFINITY), y = x, bias = vf_zero();
-    vm rare = vm_not(vm_and(vf_ge(x, least), vf_lt(x, infinity)));
+/* ---- logarithms -------------------------------------------------------------------------------------------
+ * x = 2^e (1 + f) with 1 + f in [2/3, 4/3); log(1 + f) = f + tail. Zeros, subnormals, negatives, infinities
+ * and NaN take the rare branch. */
+OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
+    vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
+    *e = vi_to_vf(exponent);
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
+    p = vf_fma(p, *f, vf_set1(0.139844537f));
+    p = vf_fma(p, *f, vf_set1(-0.121842332f));
+    p = vf_fma(p, *f, vf_set1(0.140058652f));
+    p = vf_fma(p, *f, vf_set1(-0.166804895f));
+    p = vf_fma(p, *f, vf_set1(0.200104058f));
+    p = vf_fma(p, *f, vf_set1(-0.249997973f));
+    p = vf_fma(p, *f, vf_set1(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+}
+OXI_INLINE vm vf_log_is_rare(vf x) {
+    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+}
+/* The results of what is not a positive finite number. */
+OXI_INLINE vf vf_log_special(vf x, vf result) {
+    vf zero = vf_zero();
+    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+}
+/* The parts of any x: subnormals are scaled up first. */
+OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
+    vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, least);
-        y = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
+        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
         bias = vf_select(small, vf_set1(-23.0f), bias);
     }
-    vi bits = vf_as_vi(y), two_thirds = vi_set1(0x3f2aaaab);
-    vi exponent = vi_sra(vi_sub(bits, two_thirds), 23);
-    vf e = vf_add(vi_to_vf(exponent), bias);
-    vf f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f)), s = vf_mul(f, f);
-    vf p = vf_set1(-0.128918126f);
-    p = vf_fma(p, f, vf_set1(0.139844537f));
-    p = vf_fma(p, f, vf_set1(-0.121842332f));
-    p = vf_fma(p, f, vf_set1(0.140058652f));
-    p = vf_fma(p, f, vf_set1(-0.166804895f));
-    p = vf_fma(p, f, vf_set1(0.200104058f));
-    p = vf_fma(p, f, vf_set1(-0.249997973f));
-    p = vf_fma(p, f, vf_set1(0.333332151f));
-    vf tail = vf_fma(vf_mul(p, f), s, vf_fma(e, vf_set1(1.42860677e-6f), vf_mul(s, vf_set1(-0.5f))));
+    vf_log_parts(x, e, f, tail);
+    *e = vf_add(*e, bias);
+}
+OXI_INLINE vf vf_log(vf x) {
+    vf e, f, tail;
+    vm rare = vf_log_is_rare(x);
+    vf_log_parts_any(x, rare, &e, &f, &tail);
+    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    return vm_any(rare) ? vf_log_special(x, result) : result;
+}
+OXI_INLINE vf vf_log2(vf x) {
+    vf e, f, tail;
+    vm rare = vf_log_is_rare(x);
+    vf_log_parts_any(x, rare, &e, &f, &tail);
+    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    vf result = vf_add(vf_add(e, f), tail);
+    return vm_any(rare) ? vf_log_special(x, result) : result;
+}
+/* What rounding 1 + x lost is put back, divided by the sum. */
+OXI_INLINE vf vf_log1p(vf x) {
+    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf_log_parts(sum, &e, &f, &tail);
+    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
     vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
-    if (vm_any(rare)) {
-        result = vf_select(vf_eq(x, vf_zero()), vf_set1(-INFINITY), result);
-        result = vf_select(vf_lt(x, vf_zero()), vf_set1(NAN), result);
-        result = vf_select(vm_or(vf_eq(x, infinity), vf_unord(x, x)), x, result);
-    }
-    return result;
+    result = vf_select(vf_eq(x, vf_zero()), x, result);
+    return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
+}
+/* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
+OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
+}
+OXI_INLINE vf vf_logsigmoid(vf x) {
+    return vf_sub(vf_min(vf_zero(), x), vf_log1p(vf_exp(vf_neg(vf_abs(x)))));
 }
 
-/* ---- tanh, sigmoid, erf ---------------------------------------------------------------------------------------- */
+/* ---- tanh, sigmoid, erf -------------------------------------------------------------------------------- */
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
@@ -11258,12 +11798,13 @@ OXI_INLINE vf vf_tanh(vf x) {
     return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
 }
 
-/* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z lost is made good. */
+/* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
+ * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.5f), vf_abs(x));
-    vf z = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n));
-    z = vf_scale(z, n);
+    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
     return vf_fnma(quotient, lost, quotient);
@@ -11292,17 +11833,21 @@ OXI_INLINE vf vf_erf(vf x) {
     return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
 }
 
-/* ---- activations: max(x, 0) - t -------------------------------------------------------------------------------
- * x g(x) with g(x) + g(-x) = 1 is max(x, 0) - |x| g(-|x|). The second term, t, is small and decays like e^-y: it is
- * computed as (number near 1) * 2^n and scaled last, so that it is right down to the subnormals.
- * |x| is cut off where t has become 0. At -infinity, 0 * infinity makes NaN, as in torch. */
+/* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
+ * x g(x) with g(x) + g(-x) = 1 is max(x, 0) - |x| g(-|x|). The second term, t, is small and decays like e^-y:
+ * it is computed as (number near 1) * 2^n and scaled last, so that it is right down to the subnormals.
+ * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
+ * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
     t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
     return vf_sub(vf_max(vf_set1(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf p = vf_exp_poly(r), z = vf_scale(p, n);
-    return vf_gate(x, vf_scale(vf_div(vf_mul(size, p), vf_add(vf_set1(1.0f), z)), n));
+    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
+    z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
+    vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), t, zero), n));
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
@@ -11310,8 +11855,8 @@ OXI_INLINE vf vf_silu(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and taken apart
- * into two floats, the first of which has its low bits cut off. */
+/* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
+ * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
     vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
     return vd_neg(y);
@@ -11319,15 +11864,16 @@ OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
 OXI_INLINE vf vf_gelu_tanh(vf x) {
     vf size = vf_min(vf_set1(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
-    vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits), high_top = vd_and(high, top_bits);
+    vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
+       high_top = vd_and(high, top_bits);
     vi n;
     vf r = vf_exp_reduce(vf_from_vd(low_top, high_top), &n);
     r = vf_add(r, vf_from_vd(vd_sub(low, low_top), vd_sub(high, high_top)));
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 + 0.4 a); a^2 is
- * taken as an exact square of the top half of a's bits and a small rest. */
+/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
+ * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
 OXI_INLINE vf vf_gelu(vf x) {
     vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
     q = vf_fma(q, z, vf_set1(1.10864989e-4f));
@@ -11337,28 +11883,32 @@ OXI_INLINE vf vf_gelu(vf x) {
     q = vf_fma(q, z, vf_set1(0.398942262f));
     vf near = vf_mul(x, vf_fma(q, x, half));
     vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, vf_set1(0.4f), one)), u = vf_fnma(au, vf_set1(0.4f), one), p = vf_set1(-5.89820631e-2f);
-    p = vf_fma(p, u, vf_set1(0.198003143f));
-    p = vf_fma(p, u, vf_set1(-0.213033184f));
-    p = vf_fma(p, u, vf_set1(3.34027223e-2f));
-    p = vf_fma(p, u, vf_set1(2.19749240e-3f));
-    p = vf_fma(p, u, vf_set1(8.51978883e-2f));
-    p = vf_fma(p, u, vf_set1(0.133917376f));
-    p = vf_fma(p, u, vf_set1(0.159574360f));
-    p = vf_fma(p, u, vf_set1(0.159577370f));
+    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
+    p = vf_fma(p, u, vf_set1(-0.415568709f));
+    p = vf_fma(p, u, vf_set1(0.410808951f));
+    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
+    p = vf_fma(p, u, vf_set1(-0.189348504f));
+    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
+    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
+    p = vf_fma(p, u, vf_set1(0.150613114f));
+    p = vf_fma(p, u, vf_set1(0.199399844f));
+    p = vf_fma(p, u, vf_set1(0.199473247f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vi n;
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
-    vf far = vf_gate(x, vf_scale(vf_mul(vf_mul(au, p), vf_exp_poly(r)), n));
+    p = vf_mul(au, p);
+    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
+    vf far = vf_gate(x, vf_scale(p, n));
     return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
 }
 
-/* ---- sin, cos --------------------------------------------------------------------------------------------------
- * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then the next 53); beyond, each lane is
- * reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
+/* ---- sin, cos ---------------------------------------------------------------------------------------------
+ * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
+ * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11), vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
 }
 OXI_INLINE vf vf_reduce_turns(vf x, vi *quarter) {
     *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
@@ -11403,14 +11953,15 @@ OXI_INLINE vf vf_cos(vf x) {
     return vf_sin_quarter(r, vi_add(quarter, vi_set1(1)));
 }
 
-/* ---- in f64 lanes: good to 2^-28 or better, so that rounding to f32 nearly always gives the nearest ---------------- */
+/* ---- in f64 lanes: good to 2^-28 or better, so that rounding to f32 nearly always gives the nearest ---- */
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
     x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
     vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10), vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
     vd p = vd_set1(1.9323518868719689e-5);
@@ -11450,7 +12001,8 @@ OXI_INLINE vd vd_log(vd x) {
     p = vd_fma(p, z, vd_set1(0.66666666675768393));
     vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
     vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other = vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd other =
+        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
@@ -11506,7 +12058,8 @@ OXI_INLINE vd vd_asin(vd x) {
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
-    vd p = vd_asin_part(x, &outer), twice = vd_add(p, p), inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
+    vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
+       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
     vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
@@ -11570,7 +12123,8 @@ OXI_INLINE vd vd_tan(vd x) {
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
-/* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is exact in f64. */
+/* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
+ * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
     vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
     vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
@@ -11606,8 +12160,8 @@ OXI_INLINE vd vd_hypot(vd a, vd b) {
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
-/* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64; larger ones and an
- * infinite b go through the C library. */
+/* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64;
+ * larger ones and an infinite b go through the C library. */
 OXI_INLINE vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
@@ -11652,20 +12206,16 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_logsigmoid(vd x) { /* e^-|x| is taken as 0 where it is 0 in f32, so that the result is 0, not -0 */
-    vd size = vd_abs(x), zero = vd_zero(), z = vd_exp(vd_neg(size));
-    return vd_sub(vd_min(zero, x), vd_log1p(vd_select(vd_gt(size, vd_set1(104.0)), zero, z)));
-}
 OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
 }
 /* >>cpu/kernels/map.inc */
-/* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, and of f64 what arithmetic alone can do.
- * A kernel walks whole vectors; oxi_map_rest takes what is left over through the same kernel in padded buffers.
- * Stamped by cpu/tiers.c; the other lanes are in cpu/scalar_map.c. */
+/* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, and of f64 what
+ * arithmetic alone can do. A kernel walks whole vectors; oxi_map_rest takes what is left over through the
+ * same kernel in padded buffers. Stamped by cpu/tiers.c; the other lanes are in cpu/scalar_map.c. */
 
-/* TYPE and RESULT: elements in memory; V: vector of N lanes, from `load`; `store` takes the formula's value. Loads come
- * before the store, so the result may lie where an operand is. */
+/* TYPE and RESULT: elements in memory; V: vector of N lanes, from `load`; `store` takes the formula's
+ * value. Loads come before the store, so the result may lie where an operand is. */
 #define OXI_DEFINE_MAP(name, count, TYPE, V, N, load, set1, RESULT, store, formula) \
     OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
         const TYPE *p = (const TYPE *)in[0]; \
@@ -11675,7 +12225,8 @@ OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x i
         OXI_OPERANDS_##count(TYPE) \
         int64_t i = 0; \
         for (; i + N <= n; i += N) { OXI_LOAD_##count(V, load) store(result + i, formula); } \
-        if (i < n) oxi_map_rest(OXI_ISA(name), OXI_MAP_SHAPE(count, sizeof(TYPE), sizeof(RESULT), N), i, n, in, out, attr); \
+        const uint32_t shape = OXI_MAP_SHAPE(count, sizeof(TYPE), sizeof(RESULT), N); \
+        if (i < n) oxi_map_rest(OXI_ISA(name), shape, i, n, in, out, attr); \
     }
 #define OXI_OPERANDS_1(TYPE)
 #define OXI_OPERANDS_2(TYPE) const TYPE *q = (const TYPE *)in[1];
@@ -11731,6 +12282,10 @@ OXI_MAP_1_BOOL(OXI_X, OXI_VF, OXI_VM)
 OXI_MAP_2_BOOL(OXI_X, OXI_VF, OXI_VM)
 #undef OXI_X
 
+/* f64 in every other tier: the others take the tier's below, at half the width but for the same memory
+ * traffic. */
+#define OXI_MAP_F64 (VF != 16 && !(VF == 8 && !OXI_ISA(FMA)))
+#if OXI_MAP_F64
 #define OXI_X(op, formula) OXI_DEFINE_F64(op##_f64, 1, formula)
 OXI_MAP_1_ARITHMETIC(OXI_X, OXI_VD)
 #if VF == 1
@@ -11754,24 +12309,31 @@ OXI_MAP_1_BOOL(OXI_X, OXI_VD, OXI_VMD)
 OXI_MAP_2_BOOL(OXI_X, OXI_VD, OXI_VMD)
 #undef OXI_X
 #endif
+#endif
 
-/* add and sub scale b by f0: the plain case has loops of its own. */
+/* add and sub scale b by f0: the plain case has loops of its own. So has softplus whose beta is a power of
+ * two. */
 OXI_DEFINE_F32(add_plain_f32, 2, vf_add(a, b))
 OXI_DEFINE_F32(sub_plain_f32, 2, vf_sub(a, b))
 OXI_DEFINE_F32(add_scaled_f32, 2, vf_fma(f0, b, a))
 OXI_DEFINE_F32(sub_scaled_f32, 2, vf_fnma(f0, b, a))
+OXI_DEFINE_F32(softplus_plain_f32, 1, vf_softplus(x, f0, f1))
+OXI_DEFINE_WIDE(softplus_scaled_f32, 1, vd_softplus(x, f0, f1))
+#define OXI_DEFINE_CHOICE(op, dtype, is_plain) \
+    static void OXI_ISA(op##_##dtype)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
+        (is_plain ? OXI_ISA(op##_plain_##dtype) : OXI_ISA(op##_scaled_##dtype))(n, in, out, attr); \
+    }
+OXI_DEFINE_CHOICE(add, f32, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(sub, f32, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(softplus, f32, oxi_is_power_of_two(attr->f[0]))
+#if OXI_MAP_F64
 OXI_DEFINE_F64(add_plain_f64, 2, vd_add(a, b))
 OXI_DEFINE_F64(sub_plain_f64, 2, vd_sub(a, b))
 OXI_DEFINE_F64(add_scaled_f64, 2, vd_fma(f0, b, a))
 OXI_DEFINE_F64(sub_scaled_f64, 2, vd_fnma(f0, b, a))
-#define OXI_DEFINE_CHOICE(name, plain, scaled) \
-    static void OXI_ISA(name)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
-        (attr->f[0] == 1 ? OXI_ISA(plain) : OXI_ISA(scaled))(n, in, out, attr); \
-    }
-OXI_DEFINE_CHOICE(add_f32, add_plain_f32, add_scaled_f32)
-OXI_DEFINE_CHOICE(sub_f32, sub_plain_f32, sub_scaled_f32)
-OXI_DEFINE_CHOICE(add_f64, add_plain_f64, add_scaled_f64)
-OXI_DEFINE_CHOICE(sub_f64, sub_plain_f64, sub_scaled_f64)
+OXI_DEFINE_CHOICE(add, f64, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(sub, f64, attr->f[0] == 1)
+#endif
 
 /* The first operand is a mask of bytes. */
 OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) {
@@ -11800,8 +12362,10 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
     OXI_MAP_2_WIDE(OXI_X)
     OXI_MAP_1_BOOL(OXI_X, ignored, ignored)
     OXI_MAP_2_BOOL(OXI_X, ignored, ignored)
-    OXI_X(add, ) OXI_X(sub, ) OXI_X(where, )
+    OXI_X(add, ) OXI_X(sub, ) OXI_X(softplus, ) OXI_X(where, )
 #undef OXI_X
+    k->map[OXI_OP_hardtanh][OXI_LANE_F32] = OXI_ISA(clamp_f32);
+#if OXI_MAP_F64
 #define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_F64] = OXI_ISA(op##_f64);
     OXI_MAP_1_ARITHMETIC(OXI_X, ignored)
     OXI_MAP_2_ARITHMETIC(OXI_X, ignored)
@@ -11814,10 +12378,11 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
     OXI_MAP_2_BOOL(OXI_X, ignored, ignored)
 #endif
 #undef OXI_X
-    k->map[OXI_OP_hardtanh][OXI_LANE_F32] = k->map[OXI_OP_clamp][OXI_LANE_F32];
     k->map[OXI_OP_hardtanh][OXI_LANE_F64] = k->map[OXI_OP_clamp][OXI_LANE_F64];
+#endif
 }
 
+#undef OXI_MAP_F64
 #undef OXI_DEFINE_MAP
 #undef OXI_OPERANDS_1
 #undef OXI_OPERANDS_2
@@ -11838,175 +12403,13 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
 #undef OXI_PASTE_WORD
 #undef OXI_DEFINE_CHOICE
 /* >>cpu/kernels/convert.inc */
-/* Conversions between the plain dtypes and the lanes that maps compute in: oxi_kernels' load and store.
- * The c tier has a plain loop for every pair; the vector tiers replace the pairs that models live on, where the numbers
- * lie side by side, and leave strided runs to the plain loops. */
+/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is left to the
+ * plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with vectors. */
 
 #if VF == 1
-
-/* ---- one number ---------------------------------------------------------------------------------------- */
-
-/* Float to integer as x86-64 does it, which is what torch shows there: toward zero, and the smallest integer for
- * what does not fit. Types below 32 bits keep the low bits of the 32-bit result. */
-static int64_t oxi_f64_to_i64(double x) {
-    return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
-}
-static int32_t oxi_f64_to_i32(double x) {
-    return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN;
-}
-static uint64_t oxi_f64_to_u64(double x) {
-    if (x >= 9223372036854775808.0 && x < 18446744073709551616.0) {
-        return (uint64_t)(x - 9223372036854775808.0) + 9223372036854775808u;
-    }
-    return (uint64_t)oxi_f64_to_i64(x);
-}
-
-/* f64 to a float whose last bit is set when the value is not exact: rounding that once more to a narrower type gives
- * what one rounding from f64 would (round to odd; Boldo & Melquiond 2008). */
-static float oxi_f64_to_odd_f32(double x) {
-    float f = (float)x;
-    if (!(f - f == 0) || (double)f == x) {
-        if (f - f == 0 || x != x || x - x != 0) return f;
-        return x > 0 ? FLT_MAX : -FLT_MAX; /* too large for f32, and for anything narrower */
-    }
-    uint32_t bits = oxi_bits_of_float(f);
-    if (fabs((double)f) > fabs(x)) bits--;
-    return oxi_float_of_bits(bits | 1);
-}
-
-/* The same for integers: bits that f64 has no room for are folded into the last one it has. */
-static float oxi_u64_to_odd_f32(uint64_t u) {
-    if (u >> 53) u = (u >> 11 | ((u & 2047) != 0)) << 11;
-    return oxi_f64_to_odd_f32((double)u);
-}
-static float oxi_i64_to_odd_f32(int64_t i) {
-    return i < 0 ? -oxi_u64_to_odd_f32(0 - (uint64_t)i) : oxi_u64_to_odd_f32((uint64_t)i);
-}
-
-/* Every plain real dtype: its C type, its value as a number, and its encoding of a lane's number x of each kind:
- * from a float, a double, an int64_t, a uint64_t. */
-#define OXI_REAL_DTYPES(X)                                                                                \
-    X(OX_BOOL, uint8_t, (s != 0), x != 0, x != 0, x != 0, x != 0)                                         \
-    X(OX_U8, uint8_t, s, (uint8_t)oxi_f64_to_i32(x), (uint8_t)oxi_f64_to_i32(x), (uint8_t)x, (uint8_t)x)  \
-    X(OX_I8, int8_t, s, (int8_t)oxi_f64_to_i32(x), (int8_t)oxi_f64_to_i32(x), (int8_t)x, (int8_t)x)       \
-    X(OX_U16, uint16_t, s, (uint16_t)oxi_f64_to_i32(x), (uint16_t)oxi_f64_to_i32(x), (uint16_t)x,         \
-      (uint16_t)x)                                                                                        \
-    X(OX_I16, int16_t, s, (int16_t)oxi_f64_to_i32(x), (int16_t)oxi_f64_to_i32(x), (int16_t)x, (int16_t)x) \
-    X(OX_U32, uint32_t, s, (uint32_t)oxi_f64_to_i64(x), (uint32_t)oxi_f64_to_i64(x), (uint32_t)x,         \
-      (uint32_t)x)                                                                                        \
-    X(OX_I32, int32_t, s, oxi_f64_to_i32(x), oxi_f64_to_i32(x), (int32_t)x, (int32_t)x)                   \
-    X(OX_U64, uint64_t, s, oxi_f64_to_u64(x), oxi_f64_to_u64(x), (uint64_t)x, x)                          \
-    X(OX_I64, int64_t, s, oxi_f64_to_i64(x), oxi_f64_to_i64(x), x, (int64_t)x)                            \
-    X(OX_F16, uint16_t, oxi_f16_to_f32(s), oxi_f32_to_f16(x), oxi_f32_to_f16(oxi_f64_to_odd_f32(x)),      \
-      oxi_f32_to_f16(oxi_i64_to_odd_f32(x)), oxi_f32_to_f16(oxi_u64_to_odd_f32(x)))                       \
-    X(OX_BF16, uint16_t, oxi_bf16_to_f32(s), oxi_f32_to_bf16(x), oxi_f32_to_bf16(oxi_f64_to_odd_f32(x)),  \
-      oxi_f32_to_bf16(oxi_i64_to_odd_f32(x)), oxi_f32_to_bf16(oxi_u64_to_odd_f32(x)))                     \
-    X(OX_F32, float, s, x, (float)x, (float)x, (float)x)                                                  \
-    X(OX_F64, double, s, x, x, (double)x, (double)x)                                                      \
-    X(OX_F8_E4M3, uint8_t, oxi_f8_e4m3_to_f32(s), oxi_f32_to_f8_e4m3(x),                                  \
-      oxi_f32_to_f8_e4m3(oxi_f64_to_odd_f32(x)), oxi_f32_to_f8_e4m3(oxi_i64_to_odd_f32(x)),               \
-      oxi_f32_to_f8_e4m3(oxi_u64_to_odd_f32(x)))                                                          \
-    X(OX_F8_E5M2, uint8_t, oxi_f8_e5m2_to_f32(s), oxi_f32_to_f8_e5m2(x),                                  \
-      oxi_f32_to_f8_e5m2(oxi_f64_to_odd_f32(x)), oxi_f32_to_f8_e5m2(oxi_i64_to_odd_f32(x)),               \
-      oxi_f32_to_f8_e5m2(oxi_u64_to_odd_f32(x)))
-
-/* A number as an integer lane: floats as above, integers keep their bits. */
-#define OXI_AS_I64(dtype, value) \
-    (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_i64((double)(value)) : (int64_t)(value))
-#define OXI_AS_U64(dtype, value) \
-    (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_u64((double)(value)) : (uint64_t)(value))
-
-/* ---- runs ------------------------------------------------------------------------------------------------ */
-
-#define OXI_LOAD_LOOP(dtype, type, lane, lane_type, statement)                                        \
-    static void oxi_load_##dtype##_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
-        const type *from = (const type *)source;                                                      \
-        lane_type *to = (lane_type *)out;                                                             \
-        for (int64_t i = 0; i < n; i++) {                                                             \
-            const type s = from[i * stride];                                                          \
-            statement;                                                                                \
-        }                                                                                             \
-    }
-#define OXI_STORE_LOOP(dtype, type, lane, lane_type, number, encoded)                              \
-    static void oxi_store_##dtype##_##lane(int64_t n, const void *in, void *out, int64_t stride) { \
-        const lane_type *from = (const lane_type *)in;                                             \
-        type *to = (type *)out;                                                                    \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const number;                                                                          \
-            to[i * stride] = (type)(encoded);                                                      \
-        }                                                                                          \
-    }
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint)                   \
-    OXI_LOAD_LOOP(dtype, type, f32, float, to[i] = (float)(value))                        \
-    OXI_LOAD_LOOP(dtype, type, f64, double, to[i] = (double)(value))                      \
-    OXI_LOAD_LOOP(dtype, type, i64, int64_t, to[i] = OXI_AS_I64(dtype, value))            \
-    OXI_LOAD_LOOP(dtype, type, u64, uint64_t, to[i] = OXI_AS_U64(dtype, value))           \
-    OXI_LOAD_LOOP(dtype, type, c64, float, to[2 * i] = (float)(value); to[2 * i + 1] = 0) \
-    OXI_STORE_LOOP(dtype, type, f32, float, float x = from[i], of_float)                  \
-    OXI_STORE_LOOP(dtype, type, f64, double, double x = from[i], of_double)               \
-    OXI_STORE_LOOP(dtype, type, i64, int64_t, int64_t x = from[i], of_int)                \
-    OXI_STORE_LOOP(dtype, type, u64, uint64_t, uint64_t x = from[i], of_uint)
-OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-
-/* A complex number as a real one is its real part; as a bool, whether either part is not 0. */
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint) \
-    OXI_STORE_LOOP(dtype, type, c64, float, float x = from[2 * i],      \
-                   (dtype) == OX_BOOL ? x != 0 || from[2 * i + 1] != 0 : (of_float))
-OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-
-#define OXI_LOAD_COMPLEX(lane, lane_type, value)                                                   \
-    static void oxi_load_OX_C64_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
-        lane_type *to = (lane_type *)out;                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const float s = ((const float *)source)[2 * i * stride];                               \
-            to[i] = value;                                                                         \
-        }                                                                                          \
-    }
-OXI_LOAD_COMPLEX(f32, float, s)
-OXI_LOAD_COMPLEX(f64, double, (double)s)
-OXI_LOAD_COMPLEX(i64, int64_t, oxi_f64_to_i64((double)s))
-OXI_LOAD_COMPLEX(u64, uint64_t, oxi_f64_to_u64((double)s))
-
-static void oxi_load_OX_C64_c64(int64_t n, const void *source, int64_t stride, void *out) {
-    for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i, (const float *)source + 2 * i * stride, 8);
-}
-static void oxi_store_OX_C64_c64(int64_t n, const void *in, void *out, int64_t stride) {
-    for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i * stride, (const float *)in + 2 * i, 8);
-}
-#define OXI_STORE_COMPLEX(lane, lane_type)                                                      \
-    static void oxi_store_OX_C64_##lane(int64_t n, const void *in, void *out, int64_t stride) { \
-        for (int64_t i = 0; i < n; i++) {                                                       \
-            ((float *)out)[2 * i * stride] = (float)((const lane_type *)in)[i];                 \
-            ((float *)out)[2 * i * stride + 1] = 0;                                             \
-        }                                                                                       \
-    }
-OXI_STORE_COMPLEX(f32, float)
-OXI_STORE_COMPLEX(f64, double)
-OXI_STORE_COMPLEX(i64, int64_t)
-OXI_STORE_COMPLEX(u64, uint64_t)
-
-#define OXI_ENTER(dtype)                                     \
-    k->load[dtype][OXI_LANE_F32] = oxi_load_##dtype##_f32;   \
-    k->load[dtype][OXI_LANE_F64] = oxi_load_##dtype##_f64;   \
-    k->load[dtype][OXI_LANE_I64] = oxi_load_##dtype##_i64;   \
-    k->load[dtype][OXI_LANE_U64] = oxi_load_##dtype##_u64;   \
-    k->load[dtype][OXI_LANE_C64] = oxi_load_##dtype##_c64;   \
-    k->store[dtype][OXI_LANE_F32] = oxi_store_##dtype##_f32; \
-    k->store[dtype][OXI_LANE_F64] = oxi_store_##dtype##_f64; \
-    k->store[dtype][OXI_LANE_I64] = oxi_store_##dtype##_i64; \
-    k->store[dtype][OXI_LANE_U64] = oxi_store_##dtype##_u64; \
-    k->store[dtype][OXI_LANE_C64] = oxi_store_##dtype##_c64;
-
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint) OXI_ENTER(dtype)
-    OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-    OXI_ENTER(OX_C64)
+    (void)k;
 }
-#undef OXI_ENTER
-
 #else
 
 /* ---- vectors ---------------------------------------------------------------------------------------------- */
@@ -12027,6 +12430,7 @@ OXI_LOAD_VECTORS(OX_I16, int16_t, vi_to_vf(vi_load_i16(from + i)))
 OXI_LOAD_VECTORS(OX_U16, uint16_t, vi_to_vf(vi_load_u16(from + i)))
 OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
+OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
 /* f32 itself: a broadcast number fills the run. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
@@ -12074,6 +12478,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
     OXI_ENTER_LOAD(OX_U16)
     OXI_ENTER_LOAD(OX_I8)
     OXI_ENTER_LOAD(OX_U8)
+    OXI_ENTER_LOAD(OX_BOOL)
     OXI_ENTER_STORE(OX_BF16)
     OXI_ENTER_STORE(OX_F16)
     OXI_ENTER_STORE(OX_F32)
@@ -12207,7 +12612,7 @@ OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
 
 /* One vector of e^(x - max), written if there is where. */
 OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
-    vf e = vf_exp(vf_sub(vf_load(x), max));
+    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
     if (out) vf_store(out, e);
     return e;
 }
@@ -12230,7 +12635,7 @@ OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, 
     while (i < n) {
         float lanes[VF];
         int64_t left = n - i < VF ? n - i : VF;
-        vf_store(lanes, vf_exp(vf_sub(vf_load_n(x + i, left), m)));
+        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
         for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
         if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
         i += left;
@@ -12315,57 +12720,105 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
+/* Asks for memory that will be read soon: level 3 = into the first cache, 2 = into the second. */
 #if defined(__GNUC__) || defined(__clang__)
-#define OXI_PREFETCH(p) __builtin_prefetch(p)
+#define OXI_PREFETCH(p, level) __builtin_prefetch(p, 0, level)
 #else
-#define OXI_PREFETCH(p) ((void)0)
+#define OXI_PREFETCH(p, level) ((void)(p))
 #endif
 
 /* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
 
-OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+#define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
+
+OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                                      bool accumulate, const void *next, bool spread) {
     const float *a = (const float *)a_panel, *b = (const float *)b_panel;
+    const char *soon = (const char *)next;
     float *c = (float *)c_tile;
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero(); OXI_PREFETCH(c + i * ldc);
+#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vf s = vf_set1(a[i]); c##i##0 = vf_fma(s, b0, c##i##0); c##i##1 = vf_fma(s, b1, c##i##1); }
-    for (; k > 0; k--) {                 /* not unrolled: compilers then keep all sums in registers */
+#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VF, 3);
+#define OXI_X(i) { \
+        vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
+        c##i##0 = vf_fma(s, b0, c##i##0); \
+        c##i##1 = vf_fma(s, b1, c##i##1); \
+    }
+    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
         vf b0 = vf_load(b), b1 = vf_load(b + VF);
+        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        a += OXI_MR;
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
+        a += spread ? OXI_MR * VF : OXI_MR;
         b += 2 * VF;
     }
 #undef OXI_X
+#undef OXI_SOON
 #define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
         c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
     vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
+OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
+}
 
-OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                                      bool accumulate, const void *next, bool spread) {
     const double *a = (const double *)a_panel, *b = (const double *)b_panel;
+    const char *soon = (const char *)next;
     double *c = (double *)c_tile;
-#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero(); OXI_PREFETCH(c + i * ldc);
+#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vd s = vd_set1(a[i]); c##i##0 = vd_fma(s, b0, c##i##0); c##i##1 = vd_fma(s, b1, c##i##1); }
-    for (; k > 0; k--) {                 /* not unrolled: compilers then keep all sums in registers */
+#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VD, 3);
+#define OXI_X(i) { \
+        vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
+        c##i##0 = vd_fma(s, b0, c##i##0); \
+        c##i##1 = vd_fma(s, b1, c##i##1); \
+    }
+    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
         vd b0 = vd_load(b), b1 = vd_load(b + VD);
+        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        a += OXI_MR;
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
+        a += spread ? OXI_MR * VD : OXI_MR;
         b += 2 * VD;
     }
 #undef OXI_X
+#undef OXI_SOON
 #define OXI_X(i) if (accumulate) { c##i##0 = vd_add(c##i##0, vd_load(c + i * ldc)); \
         c##i##1 = vd_add(c##i##1, vd_load(c + i * ldc + VD)); } \
     vd_store(c + i * ldc, c##i##0); vd_store(c + i * ldc + VD, c##i##1);
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
+OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
+}
+
+/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element is there
+ * once for every lane: out[k][MR][lanes]. */
+#if defined(OXI_X86) && VF == 4
+#define OXI_SPREAD(name, type, vector, lanes) \
+OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, \
+                                       const void *next) { \
+    OXI_ISA(name##_any)(k, a, b, c, ldc, accumulate, next, true); \
+} \
+OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out) { \
+    const type *a = (const type *)a_panel; \
+    for (int64_t i = 0; i < k * OXI_MR; i++) vector##_store((type *)out + i * lanes, vector##_set1(a[i])); \
+}
+OXI_SPREAD(gemm_f32, float, vf, VF)
+OXI_SPREAD(gemm_f64, double, vd, VD)
+#undef OXI_SPREAD
+#endif
 
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 ------------------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
@@ -12413,8 +12866,9 @@ OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a_panel, const void *b_
 #ifdef vp
 /* vnni: the dot product and the addition are one instruction (avx512 tier). */
 OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, bool vnni) {
+                                      bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
+    const char *soon = (const char *)next;
     int32_t *c = (int32_t *)c_tile;
     (void)vnni;
 #define OXI_X(i) vp c##i##0 = vp_zero(), c##i##1 = vp_zero();
@@ -12424,6 +12878,8 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     for (; k > 0; k--) {
         vp b0 = vp_load(b), b1 = vp_load(b + VP);
         OXI_EACH_ROW16(OXI_X)
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
         a += OXI_MR16;
         b += 2 * VP;
     }
@@ -12434,12 +12890,14 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW16(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate) {
-    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, false);
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 #if VF == 16
-OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate) {
-    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, true);
+OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                       const void *next) {
+    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
 }
 #endif
 #undef OXI_EACH_ROW16
@@ -12452,8 +12910,9 @@ OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, 
 #undef vp_dot
 #else
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+                                  bool accumulate, const void *next) {
     const int16_t *a = (const int16_t *)a_panel, *b = (const int16_t *)b_panel;
+    (void)next;
     int32_t *c = (int32_t *)c_tile;
     uint32_t sum[OXI_MR16][2 * VP];
     memset(sum, 0, sizeof sum);
@@ -12469,20 +12928,25 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them ------------------------------------------------- */
 
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
                                      int64_t panel_stride) {
-    for (int64_t i = 0; i < k; i++) {
-        const float *from = (const float *)source + i * stride;
-        float *to = (float *)panels + i * width;
-        int64_t left = lines;
-        for (; left >= width; left -= width, from += width, to += panel_stride) {
-            int w = 0;
-            for (; w + VF <= width; w += VF) vf_store(to + w, vf_load(from + w));
-            if (w < width) vf_store_n(to + w, vf_load_n(from + w, width - w), width - w);
+    for (int64_t first = 0; first < k; first += 8) {
+        const float *from = (const float *)source + first * stride;
+        float *to = (float *)panels + first * width;
+        int64_t steps = k - first < 8 ? k - first : 8, left = lines;
+        for (; left >= width; left -= width, from += width, to += panel_stride)
+            for (int64_t i = 0; i < steps; i++) {
+                const float *f = from + i * stride;
+                float *t = to + i * width;
+                int w = 0;
+                for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
+                if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
+            }
+        for (int64_t i = 0; left > 0 && i < steps; i++) {
+            memcpy(to + i * width, from + i * stride, (size_t)left * sizeof(float));
+            memset(to + i * width + left, 0, (size_t)(width - left) * sizeof(float));
         }
-        if (left == 0) continue;
-        memcpy(to, from, (size_t)left * sizeof(float));
-        memset(to + left, 0, (size_t)(width - left) * sizeof(float));
     }
 }
 
@@ -12552,30 +13016,89 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 #endif
 
+/* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
+OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here, int64_t steps) {
+    int w = 0;
+#if OXI_TURN == 8
+    for (; w + 8 <= here; w += 8)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
+#endif
+    for (; w + 4 <= here; w += 4)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
+    for (; w + 2 <= here; w += 2)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
+    for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
+}
+
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
                                     int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
-        int64_t i = 0;
-        for (; i + 4 <= k; i += 4) {
-            const float *f = from + i;
-            float *t = to + i * width;
-            int w = 0;
-#if OXI_TURN == 8
-            for (; w + 8 <= here; w += 8) OXI_ISA(turn)(f + w * stride, stride, t + w, width);
-#endif
-            for (; w + 4 <= here; w += 4) OXI_ISA(turn4)(f + w * stride, stride, t + w, width);
-            for (; w + 2 <= here; w += 2) OXI_ISA(turn2)(f + w * stride, stride, t + w, width);
-            if (w < here) for (int j = 0; j < 4; j++) t[j * width + w] = f[w * stride + j];
-        }
-        for (; i < k; i++)
+        int64_t i = 0, rest = k % 16 / 4 * 4;
+        for (; i + 16 <= k; i += 16) OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, 16);
+        OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, rest);
+        for (i += rest; i < k; i++)
             for (int w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
 }
+/* The same for f16 and bf16, widened on the way. */
+#define OXI_PACK(type) \
+/* n < 16 numbers, zeros behind them. */ \
+OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float *to) { \
+    uint16_t all[16] = {0}; \
+    memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
+    for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
+} \
+OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
+                                            void *panels, int64_t panel_stride) { \
+    float few[16]; \
+    for (int64_t first = 0; first < k; first += 8) { \
+        const uint16_t *from = (const uint16_t *)source + first * stride; \
+        float *to = (float *)panels + first * width; \
+        int64_t steps = k - first < 8 ? k - first : 8; \
+        for (int64_t left = lines; left > 0; left -= width, from += width, to += panel_stride) \
+            for (int64_t i = 0; i < steps; i++) { \
+                const uint16_t *f = from + i * stride; \
+                float *t = to + i * width; \
+                int w = 0, here = left < width ? (int)left : width; \
+                for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
+                if (w < here) { \
+                    OXI_ISA(widen_few_##type)(f + w, here - w, few); \
+                    memcpy(t + w, few, (size_t)(here - w) * sizeof(float)); \
+                } \
+                if (here < width) memset(t + here, 0, (size_t)(width - here) * sizeof(float)); \
+            } \
+    } \
+} \
+OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
+                                           void *panels, int64_t panel_stride) { \
+    float stage[32 * 16]; /* no panel is wider */ \
+    for (int64_t line = 0; line < lines; line += width) { \
+        const uint16_t *from = (const uint16_t *)source + line * stride; \
+        float *to = (float *)panels + line / width * panel_stride; \
+        int here = lines - line < width ? (int)(lines - line) : width; \
+        for (int64_t i = 0; i < k; i += 16) { \
+            int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
+                else for (int j = 0; j < 16; j += VF) \
+                    vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
+            if (steps == 16) OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, 16); \
+            else for (int64_t j = 0; j < steps; j++) \
+                for (int w = 0; w < here; w++) to[(i + j) * width + w] = stage[w * 16 + j]; \
+        } \
+        for (int64_t i = 0; here < width && i < k; i++) \
+            memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
+    } \
+}
+OXI_PACK(bf16)
+OXI_PACK(f16)
+#undef OXI_PACK
 #undef OXI_TURN
 
 /* ---- vectors ---------------------------------------------------------------------------------------------------------- */
@@ -12618,6 +13141,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
+    k->spread_f32 = k->gemm_f32;
+    k->spread_f64 = k->gemm_f64;
+    k->copies_f32 = k->copies_f64 = NULL;
+#if defined(OXI_X86) && VF == 4
+    k->spread_f32.run = OXI_ISA(gemm_f32_spread);
+    k->spread_f64.run = OXI_ISA(gemm_f64_spread);
+    k->copies_f32 = OXI_ISA(gemm_f32_copies);
+    k->copies_f64 = OXI_ISA(gemm_f64_copies);
+#endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
     k->gemm_i16.run = OXI_ISA(gemm_i16);
@@ -12626,6 +13158,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #endif
     k->pack_across = OXI_ISA(pack_across);
     k->pack_along = OXI_ISA(pack_along);
+    k->pack_across_bf16 = OXI_ISA(pack_across_bf16);
+    k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
+    k->pack_across_f16 = OXI_ISA(pack_across_f16);
+    k->pack_along_f16 = OXI_ISA(pack_along_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -12637,6 +13173,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_PREFETCH
+#undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order of roundings.
@@ -13110,13 +13647,16 @@ OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, OXI_ISA(codes) *c) {
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
 
-/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code --------------------- */
+/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code ---------------------
+ * The second list has products of its own below. */
+#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
+    X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) \
+    X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) X(mxfp4, OX_MXFP4, 0, 0, 0) \
+    X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
 #define OXI_EACH_BLOCK_TYPE(X) \
+    OXI_EACH_OTHER_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0, 0, 0, 0) X(q4_1, OX_Q4_1, 0, 1, 1) X(q5_0, OX_Q5_0, 0, 0, 0) X(q5_1, OX_Q5_1, 0, 1, 1) \
-    X(q8_0, OX_Q8_0, 0, 0, 0) X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) \
-    X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) \
-    X(q6_k, OX_Q6_K, 1, 0, 0) X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) \
-    X(mxfp4, OX_MXFP4, 0, 0, 0) X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
+    X(q8_0, OX_Q8_0, 0, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) X(q6_k, OX_Q6_K, 1, 0, 0)
 
 /* One block's codes as floats. */
 OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, float *out) {
@@ -13129,51 +13669,7 @@ OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, flo
     }
 }
 
-/* One block's codes against as many activations. */
-OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, const oxi_q8 *x, bool halves, bool has_least,
-                                 bool small, int extra) {
-    for (int i = 0; i < elements / 32; i++) {
-        vb codes = vb_load(c->code + 32 * i);
-        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
-        float s = x[i].scale, two[2];
-        two[0] = scale[0] * s;
-        two[1] = scale[1] * s;
-        sums = halves ? vs_add_halves(sums, codes, x[i].q, two, small, extra) : vs_add(sums, codes, x[i].q, two[0], small, extra);
-        if (!halves || !has_least) continue;
-        two[0] = -least[0] * s;
-        two[1] = -least[1] * s;
-        sums = vs_add_halves(sums, vb_set1(1), x[i].q, two, true, extra);
-    }
-    return sums;
-}
-
-/* What the least numbers of groups of 32 take away. */
-OXI_INLINE float OXI_ISA(dot_least)(const OXI_ISA(codes) *c, int elements, const oxi_q8 *x) {
-    float sum = 0;
-    for (int i = 0; i < elements / 32; i++) sum += c->least[2 * i] * (x[i].scale * (float)x[i].sum);
-    return sum;
-}
-
 #define OXI_X(name, dtype, halves, has_least, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    vs sums = vs_zero(); \
-    float least = 0; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, x += elements / 32) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
-        if (has_least && !halves) least += OXI_ISA(dot_least)(&c, elements, x); \
-    } \
-    return vs_sum(sums) - least; \
-} \
-OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, const oxi_q8 *x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-} \
-OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, const oxi_q8 *x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
-} \
 OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out) { \
     enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
     const uint8_t *p = (const uint8_t *)blocks; \
@@ -13186,11 +13682,167 @@ OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out
 OXI_EACH_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 
+/* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
+
+/* Activations from number `at` on, a multiple of 32. */
+OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
+    x.q += at;
+    x.scale += at / 32;
+    x.sum += at / 32;
+    return x;
+}
+
+/* One block's codes against as many activations. */
+OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, oxi_q8 x, bool halves, bool has_least,
+                                 bool small, int extra) {
+    for (int i = 0; i < elements / 32; i++) {
+        vb codes = vb_load(c->code + 32 * i);
+        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
+        float s = x.scale[i], two[2];
+        two[0] = scale[0] * s;
+        two[1] = scale[1] * s;
+        sums = halves ? vs_add_halves(sums, codes, x.q + 32 * i, two, small, extra)
+                      : vs_add(sums, codes, x.q + 32 * i, two[0], small, extra);
+        if (!has_least) continue;
+        two[0] = -least[0] * s;
+        two[1] = -least[1] * s;
+        sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
+    }
+    return sums;
+}
+
+#define OXI_X(name, dtype, halves, has_least, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
+    vs sums = vs_zero(); \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= elements, p += bytes, x = OXI_ISA(q8_from)(x, elements)) { \
+        OXI_ISA(codes) c; \
+        OXI_ISA(unpack_##name)(p, &c); \
+        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
+    } \
+    return vs_sum(sums); \
+}
+OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
+/* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
+ * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
+#define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    vs sums = vs_zero(); \
+    float least = 0; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= 32, p += OXI_BYTES_##dtype, x = OXI_ISA(q8_from)(x, 32)) { \
+        float scale = OXI_ISA(half)(p); \
+        sums = vs_add(sums, codes, x.q, scale * x.scale[0], small, extra); \
+        least += (least_of_32) * x.sum[0]; \
+    } \
+    return vs_sum(sums) - least; \
+}
+OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 8 * scale, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), -OXI_ISA(half)(p + 2), true)
+OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 16 * scale, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), -OXI_ISA(half)(p + 2), true)
+OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0 * scale, false)
+#undef OXI_DOT_32
+
+/* Lanes of a vf that take part when there are eight (or more) numbers. */
+#define OXI_EIGHT (VF < 8 ? VF : 8)
+
+/* The scales of a q4_k or q5_k block times those of the activations; returns what its minima take away. */
+OXI_INLINE float OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8]) {
+    uint32_t packed[3], bits[8] = {0};
+    memcpy(packed, p + 4, 12);
+    bits[0] = packed[0] & 0x3f3f3f3f;
+    bits[1] = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 6 & 0x03030303) << 4;
+    bits[4] = packed[1] & 0x3f3f3f3f;
+    bits[5] = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 6 & 0x03030303) << 4;
+    const uint8_t *scales = (const uint8_t *)bits, *least = scales + 16;
+    vf d = vf_set1(OXI_ISA(half)(p)), taken = vf_zero();
+    for (int i = 0; i < 8; i += OXI_EIGHT) {
+        vf s = vf_mul(vi_to_vf(vi_load_u8(scales + i)), vf_load_n(x.scale + i, OXI_EIGHT));
+        vf_store_n(scale + i, vf_mul(s, d), OXI_EIGHT);
+        taken = vf_fma(vi_to_vf(vi_load_u8(least + i)), vf_load_n(x.sum + i, OXI_EIGHT), taken);
+    }
+    return OXI_ISA(half)(p + 2) * vf_hsum(taken);
+}
+OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[8], least = 0;
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+        least += OXI_ISA(scales_k)(p, x, scale);
+        for (int i = 0; i < 4; i++) {
+            vb q = vb_load(p + 16 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
+            sums = vs_add(sums, vb_and(q, vb_set1(15)), x.q + 64 * i, scale[2 * i], true, extra);
+            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+        }
+    }
+    return vs_sum(sums) - least;
+}
+OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[8], least = 0;
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
+        vb fifth = vb_load(p + 16), one = vb_set1(1);
+        least += OXI_ISA(scales_k)(p, x, scale);
+        for (int i = 0; i < 4; i++) {
+            vb q = vb_load(p + 48 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
+            q = vb_or(vb_and(q, vb_set1(15)), vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
+            high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
+            sums = vs_add(sums, q, x.q + 64 * i, scale[2 * i], true, extra);
+            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+        }
+    }
+    return vs_sum(sums) - least;
+}
+OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[16];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
+        vf d = vf_set1(OXI_ISA(half)(p + 208));
+        for (int i = 0; i < 16; i++) scale[i] = x.scale[i / 2];
+        for (int i = 0; i < 16; i += VF) {
+            vf s = vi_to_vf(vi_load_i8((const int8_t *)p + 192 + i));
+            vf_store(scale + i, vf_mul(vf_mul(s, d), vf_load(scale + i)));
+        }
+        for (int i = 0; i < 2; i++) {
+            vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
+            vb nibble = vb_set1(15), two = vb_set1(48), offset = vb_set1(32);
+            vb c0 = vb_or(vb_and(low, nibble), vb_and(vb_left(high, 4), two));
+            vb c1 = vb_or(vb_and(second, nibble), vb_and(vb_left(high, 2), two));
+            vb c2 = vb_or(vb_and(vb_right(low, 4), nibble), vb_and(high, two));
+            vb c3 = vb_or(vb_and(vb_right(second, 4), nibble), vb_and(vb_right(high, 2), two));
+            const int8_t *q = x.q + 128 * i;
+            const float *s = scale + 8 * i;
+            sums = vs_add_halves(sums, vb_sub(c0, offset), q, s, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c1, offset), q + 32, s + 2, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c2, offset), q + 64, s + 4, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c3, offset), q + 96, s + 6, false, extra);
+        }
+    }
+    return vs_sum(sums);
+}
+#undef OXI_EIGHT
+
+#define OXI_X(name, dtype, halves, has_least, small) \
+OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
+    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
+} \
+OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
+    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
+}
+OXI_EACH_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
-    for (int64_t i = 0; i + 32 <= n; i += 32, out++) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum) {
+    for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
             vf a = vf_load(x + i + j);
@@ -13198,15 +13850,15 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
             wrong = vf_fma(a, vf_zero(), wrong);
         }
         float largest = vf_hmax(most);
-        if (largest < 1e-30f) largest = 0;           /* 127 / largest must stay finite */
+        if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
         vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f), total = vf_zero();
         for (int j = 0; j < 32; j += VF) {
-            vi q = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-            vi_store_8(out->q + j, q);
-            total = vf_add(total, vi_to_vf(q));
+            vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
+            vi_store_8(q + i + j, codes);
+            total = vf_add(total, vi_to_vf(codes));
         }
-        out->scale = largest / 127.0f + vf_hsum(wrong);
-        out->sum = out->scale == out->scale ? (int32_t)vf_hsum(total) : 0;
+        scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
+        sum[i / 32] = scale[i / 32] * vf_hsum(total);
     }
 }
 
@@ -13231,6 +13883,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 
 #undef OXI_BLOCK_EXTRA
 #undef OXI_EACH_BLOCK_TYPE
+#undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
 #undef vb_load
@@ -13252,12 +13905,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
  * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
 
-/* e^x for x <= 0; weights that would not be normal numbers are 0, NaN stays. */
-OXI_INLINE vf OXI_ISA(attention_weight)(vf x) {
-    vf least = vf_set1(-87.3f);
-    return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
-}
-
 /* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
  * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
  * yet have max -inf and get weights 0. */
@@ -13272,18 +13919,18 @@ OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max,
     m0 = vf_max(m0, m1);
     vf_store(max, m0);
     m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
-    vf scale = OXI_ISA(attention_weight)(vf_sub(before, m0));
+    vf scale = vf_exp_weight(vf_sub(before, m0));
     vf_store(rescale, scale);
     for (t = 0; t + 2 <= keys; t += 2) {
-        vf w0 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf w1 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
         vf_store(scores + t * 2 * VF, w0);
         vf_store(scores + (t + 1) * 2 * VF, w1);
         s0 = vf_add(s0, w0);
         s1 = vf_add(s1, w1);
     }
     if (t < keys) {
-        vf w0 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
         vf_store(scores + t * 2 * VF, w0);
         s0 = vf_add(s0, w0);
     }
@@ -13409,9 +14056,9 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 
 #ifdef OXI_BUILD_AVX
 /* >>cpu/simd/avx.h */
-/* The avx tier's vocabulary: eight lanes for floats, pairs of four for integers (Sandy Bridge, Bulldozer, Jaguar).
- * AVX has 256-bit float operations only, so a vi is two SSE halves that meet when a float is made of them.
- * Names and meaning: begin.inc. */
+/* The avx tier's vocabulary: eight lanes for floats, pairs of four for integers (Sandy Bridge, Bulldozer,
+ * Jaguar). AVX has 256-bit float operations only, so a vi is two SSE halves that meet when a float is made
+ * of them. Names and meaning: begin.inc. */
 #ifndef OX_CPU_SIMD_AVX_H
 #define OX_CPU_SIMD_AVX_H
 
@@ -13506,8 +14153,12 @@ OXI_INLINE __m256i OXI_ISA(first_n_pairs)(int64_t n) {
 }
 OXI_INLINE vd vd_load(const double *p) { return _mm256_loadu_pd(p); }
 OXI_INLINE void vd_store(double *p, vd a) { _mm256_storeu_pd(p, a); }
-OXI_INLINE vd vd_load_n(const double *p, int64_t n) { return _mm256_maskload_pd(p, OXI_ISA(first_n_pairs)(n)); }
-OXI_INLINE void vd_store_n(double *p, vd a, int64_t n) { _mm256_maskstore_pd(p, OXI_ISA(first_n_pairs)(n), a); }
+OXI_INLINE vd vd_load_n(const double *p, int64_t n) {
+    return _mm256_maskload_pd(p, OXI_ISA(first_n_pairs)(n));
+}
+OXI_INLINE void vd_store_n(double *p, vd a, int64_t n) {
+    _mm256_maskstore_pd(p, OXI_ISA(first_n_pairs)(n), a);
+}
 OXI_INLINE vd vd_set1(double a) { return _mm256_set1_pd(a); }
 OXI_INLINE vd vd_zero(void) { return _mm256_setzero_pd(); }
 OXI_INLINE vd vd_add(vd a, vd b) { return _mm256_add_pd(a, b); }
@@ -13547,7 +14198,8 @@ OXI_INLINE __m256i oxi_avx_join(__m128i lo, __m128i hi) {
 
 /* ---- bits ---- */
 OXI_INLINE vi vf_as_vi(vf a) {
-    return oxi_avx_pair(_mm_castps_si128(_mm256_castps256_ps128(a)), _mm_castps_si128(_mm256_extractf128_ps(a, 1)));
+    return oxi_avx_pair(_mm_castps_si128(_mm256_castps256_ps128(a)),
+                        _mm_castps_si128(_mm256_extractf128_ps(a, 1)));
 }
 OXI_INLINE vf vi_as_vf(vi a) { return _mm256_castsi256_ps(oxi_avx_join(a.lo, a.hi)); }
 OXI_INLINE vl vd_as_vl(vd a) {
@@ -13559,16 +14211,26 @@ OXI_INLINE vd vl_as_vd(vl a) { return _mm256_castsi256_pd(oxi_avx_join(a.lo, a.h
 /* ---- i32 ---- */
 OXI_INLINE __m128i oxi_avx_load_half(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
 OXI_INLINE __m128i oxi_avx_load_8_bytes(const void *p) { return _mm_loadl_epi64((const __m128i *)p); }
-OXI_INLINE vi vi_load(const int32_t *p) { return oxi_avx_pair(oxi_avx_load_half(p), oxi_avx_load_half(p + 4)); }
+OXI_INLINE vi vi_load(const int32_t *p) {
+    return oxi_avx_pair(oxi_avx_load_half(p), oxi_avx_load_half(p + 4));
+}
 OXI_INLINE void vi_store(int32_t *p, vi a) {
     _mm256_storeu_si256((__m256i *)(void *)p, oxi_avx_join(a.lo, a.hi));
 }
 OXI_INLINE vi vi_set1(int32_t a) { return oxi_avx_pair(_mm_set1_epi32(a), _mm_set1_epi32(a)); }
-OXI_INLINE vi vi_add(vi a, vi b) { return oxi_avx_pair(_mm_add_epi32(a.lo, b.lo), _mm_add_epi32(a.hi, b.hi)); }
-OXI_INLINE vi vi_sub(vi a, vi b) { return oxi_avx_pair(_mm_sub_epi32(a.lo, b.lo), _mm_sub_epi32(a.hi, b.hi)); }
-OXI_INLINE vi vi_and(vi a, vi b) { return oxi_avx_pair(_mm_and_si128(a.lo, b.lo), _mm_and_si128(a.hi, b.hi)); }
+OXI_INLINE vi vi_add(vi a, vi b) {
+    return oxi_avx_pair(_mm_add_epi32(a.lo, b.lo), _mm_add_epi32(a.hi, b.hi));
+}
+OXI_INLINE vi vi_sub(vi a, vi b) {
+    return oxi_avx_pair(_mm_sub_epi32(a.lo, b.lo), _mm_sub_epi32(a.hi, b.hi));
+}
+OXI_INLINE vi vi_and(vi a, vi b) {
+    return oxi_avx_pair(_mm_and_si128(a.lo, b.lo), _mm_and_si128(a.hi, b.hi));
+}
 OXI_INLINE vi vi_or(vi a, vi b) { return oxi_avx_pair(_mm_or_si128(a.lo, b.lo), _mm_or_si128(a.hi, b.hi)); }
-OXI_INLINE vi vi_xor(vi a, vi b) { return oxi_avx_pair(_mm_xor_si128(a.lo, b.lo), _mm_xor_si128(a.hi, b.hi)); }
+OXI_INLINE vi vi_xor(vi a, vi b) {
+    return oxi_avx_pair(_mm_xor_si128(a.lo, b.lo), _mm_xor_si128(a.hi, b.hi));
+}
 OXI_INLINE vi vi_sll(vi a, int count) {
     return oxi_avx_pair(_mm_slli_epi32(a.lo, count), _mm_slli_epi32(a.hi, count));
 }
@@ -13619,10 +14281,18 @@ OXI_INLINE vf vi_to_vf(vi a) { return _mm256_cvtepi32_ps(oxi_avx_join(a.lo, a.hi
 
 /* ---- i64 ---- */
 OXI_INLINE vl vl_set1(int64_t a) { return oxi_avx_pair_long(_mm_set1_epi64x(a), _mm_set1_epi64x(a)); }
-OXI_INLINE vl vl_add(vl a, vl b) { return oxi_avx_pair_long(_mm_add_epi64(a.lo, b.lo), _mm_add_epi64(a.hi, b.hi)); }
-OXI_INLINE vl vl_sub(vl a, vl b) { return oxi_avx_pair_long(_mm_sub_epi64(a.lo, b.lo), _mm_sub_epi64(a.hi, b.hi)); }
-OXI_INLINE vl vl_and(vl a, vl b) { return oxi_avx_pair_long(_mm_and_si128(a.lo, b.lo), _mm_and_si128(a.hi, b.hi)); }
-OXI_INLINE vl vl_or(vl a, vl b) { return oxi_avx_pair_long(_mm_or_si128(a.lo, b.lo), _mm_or_si128(a.hi, b.hi)); }
+OXI_INLINE vl vl_add(vl a, vl b) {
+    return oxi_avx_pair_long(_mm_add_epi64(a.lo, b.lo), _mm_add_epi64(a.hi, b.hi));
+}
+OXI_INLINE vl vl_sub(vl a, vl b) {
+    return oxi_avx_pair_long(_mm_sub_epi64(a.lo, b.lo), _mm_sub_epi64(a.hi, b.hi));
+}
+OXI_INLINE vl vl_and(vl a, vl b) {
+    return oxi_avx_pair_long(_mm_and_si128(a.lo, b.lo), _mm_and_si128(a.hi, b.hi));
+}
+OXI_INLINE vl vl_or(vl a, vl b) {
+    return oxi_avx_pair_long(_mm_or_si128(a.lo, b.lo), _mm_or_si128(a.hi, b.hi));
+}
 OXI_INLINE vl vl_sll(vl a, int count) {
     return oxi_avx_pair_long(_mm_slli_epi64(a.lo, count), _mm_slli_epi64(a.hi, count));
 }
@@ -13643,18 +14313,21 @@ OXI_INLINE vd vd_from_vi_lo(vi a) { return _mm256_cvtepi32_pd(a.lo); }
 OXI_INLINE vd vd_from_vi_hi(vi a) { return _mm256_cvtepi32_pd(a.hi); }
 
 /* >>cpu/simd/half.inc */
-/* f16 by integer arithmetic, for tiers without instructions for it. Included by simd/<isa>.h.
- * f16: exponent bias 15 -> 127 is an addition to the exponent field; subnormals are normalised by a subtraction. */
+/* f16 by integer arithmetic, for tiers without instructions for it. Included by simd/<isa>.h. f16:
+ * exponent bias 15 -> 127 is an addition to the exponent field; subnormals are normalised by a
+ * subtraction. */
 OXI_INLINE vf vf_load_f16(const uint16_t *p) {
     vi half = vi_load_u16(p), magnitude = vi_sll(vi_and(half, vi_set1(0x7fff)), 13);
     vi sign = vi_sll(vi_and(half, vi_set1(0x8000)), 16), subnormal_bias = vi_set1(113 << 23);
-    vm special = vi_cmpgt(magnitude, vi_set1((31 << 23) - 1)), subnormal = vi_cmpgt(vi_set1(1 << 23), magnitude);
+    vm special = vi_cmpgt(magnitude, vi_set1((31 << 23) - 1)),
+       subnormal = vi_cmpgt(vi_set1(1 << 23), magnitude);
     vi normal = vi_add(magnitude, vi_select(special, vi_set1((255 - 31) << 23), vi_set1((127 - 15) << 23)));
     vf small = vf_sub(vi_as_vf(vi_add(magnitude, subnormal_bias)), vi_as_vf(subnormal_bias));
     return vi_as_vf(vi_or(sign, vf_as_vi(vf_select(subnormal, small, vi_as_vf(normal)))));
 }
-/* Normal results: rounding is adding just under half of the last place, and one more if it is odd. Subnormal results:
- * 0.5 has its last place at 2^-24, the smallest f16, so adding it rounds to the right place. */
+/* Normal results: rounding is adding just under half of the last place, and one more if it is odd.
+ * Subnormal results: 0.5 has its last place at 2^-24, the smallest f16, so adding it rounds to the right
+ * place. */
 OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     vi bits = vf_as_vi(a), sign = vi_srl(vi_and(bits, vi_set1((int32_t)0x80000000u)), 16);
     vi size = vi_and(bits, vi_set1(0x7fffffff));
@@ -13667,7 +14340,8 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     vi_store_16(p, vi_or(half, sign));
 }
 /* >>cpu/simd/derived.inc */
-/* The part of the vocabulary that every tier builds in the same way from its own. Included by each simd/<isa>.h. */
+/* The part of the vocabulary that every tier builds in the same way from its own. Included by each
+ * simd/<isa>.h. */
 OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
 OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
 OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
@@ -13715,24 +14389,28 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
 /* >>cpu/kernels/math.inc */
-/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the end.
- * All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for these ranges.
- * Used by the kernels of the tier that is being stamped; the names are in simd/begin.inc. */
+/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
+ * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
+ * made for these ranges. Used by the kernels of the tier that is being stamped; the names are in
+ * simd/begin.inc. */
 
-/* ---- e^x ------------------------------------------------------------------------------------------------------
+/* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
     *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
     vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
     return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
 }
-OXI_INLINE vf vf_exp_poly(vf r) {
+OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
     vf p = vf_set1(1.39108044e-3f);
     p = vf_fma(p, r, vf_set1(8.37051682e-3f));
     p = vf_fma(p, r, vf_set1(4.16668691e-2f));
     p = vf_fma(p, r, vf_set1(0.166664988f));
     p = vf_fma(p, r, vf_set1(0.499999970f));
-    return vf_add(vf_fma(vf_mul(r, r), p, r), vf_set1(1.0f));
+    return vf_fma(vf_mul(r, r), p, r);
+}
+OXI_INLINE vf vf_exp_poly(vf r) {
+    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -13740,14 +14418,23 @@ OXI_INLINE vf vf_exp_within(vf x) {
     vf p = vf_exp_poly(vf_exp_reduce(x, &n));
     return vi_as_vf(vi_add(vf_as_vi(p), vi_sll(n, 23)));
 }
+/* Underflow costs a processor hundreds of cycles even where the result is 0: such lanes are made 0 before
+ * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.5f), x));
+    vm vanishes = vf_lt(x, vf_set1(-104.0f));
+    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
-    return vf_scale(vf_exp_poly(r), n);
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
+}
+/* For softmax: x <= 88, and what would be subnormal is 0. */
+OXI_INLINE vf vf_exp_weight(vf x) {
+    vf least = vf_set1(-87.3f);
+    return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-151.0f), x));
+    vm vanishes = vf_lt(x, vf_set1(-150.0f));
+    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
     vi n = vf_to_vi(x);
     vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
     p = vf_fma(p, r, vf_set1(1.34177180e-3f));
@@ -13755,42 +14442,81 @@ OXI_INLINE vf vf_exp2(vf x) {
     p = vf_fma(p, r, vf_set1(5.55027276e-2f));
     p = vf_fma(p, r, vf_set1(0.240226552f));
     p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_fma(p, r, vf_set1(1.0f)), n);
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
 }
 
-/* ---- log x ----------------------------------------------------------------------------------------------------
- * x = 2^e (1 + f) with 1 + f in [2/3, 4/3). Zeros, subnormals, negatives, infinities and NaN take the rare branch. */
-OXI_INLINE vf vf_log(vf x) {
-    vf least = vf_set1(1.17549435e-38f), infinity = vf_set1(INFINITY), y = x, bias = vf_zero();
-    vm rare = vm_not(vm_and(vf_ge(x, least), vf_lt(x, infinity)));
+/* ---- logarithms -------------------------------------------------------------------------------------------
+ * x = 2^e (1 + f) with 1 + f in [2/3, 4/3); log(1 + f) = f + tail. Zeros, subnormals, negatives, infinities
+ * and NaN take the rare branch. */
+OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
+    vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
+    *e = vi_to_vf(exponent);
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
+    p = vf_fma(p, *f, vf_set1(0.139844537f));
+    p = vf_fma(p, *f, vf_set1(-0.121842332f));
+    p = vf_fma(p, *f, vf_set1(0.140058652f));
+    p = vf_fma(p, *f, vf_set1(-0.166804895f));
+    p = vf_fma(p, *f, vf_set1(0.200104058f));
+    p = vf_fma(p, *f, vf_set1(-0.249997973f));
+    p = vf_fma(p, *f, vf_set1(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+}
+OXI_INLINE vm vf_log_is_rare(vf x) {
+    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+}
+/* The results of what is not a positive finite number. */
+OXI_INLINE vf vf_log_special(vf x, vf result) {
+    vf zero = vf_zero();
+    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+}
+/* The parts of any x: subnormals are scaled up first. */
+OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
+    vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, least);
-        y = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
+        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
         bias = vf_select(small, vf_set1(-23.0f), bias);
     }
-    vi bits = vf_as_vi(y), two_thirds = vi_set1(0x3f2aaaab);
-    vi exponent = vi_sra(vi_sub(bits, two_thirds), 23);
-    vf e = vf_add(vi_to_vf(exponent), bias);
-    vf f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f)), s = vf_mul(f, f);
-    vf p = vf_set1(-0.128918126f);
-    p = vf_fma(p, f, vf_set1(0.139844537f));
-    p = vf_fma(p, f, vf_set1(-0.121842332f));
-    p = vf_fma(p, f, vf_set1(0.140058652f));
-    p = vf_fma(p, f, vf_set1(-0.166804895f));
-    p = vf_fma(p, f, vf_set1(0.200104058f));
-    p = vf_fma(p, f, vf_set1(-0.249997973f));
-    p = vf_fma(p, f, vf_set1(0.333332151f));
-    vf tail = vf_fma(vf_mul(p, f), s, vf_fma(e, vf_set1(1.42860677e-6f), vf_mul(s, vf_set1(-0.5f))));
+    vf_log_parts(x, e, f, tail);
+    *e = vf_add(*e, bias);
+}
+OXI_INLINE vf vf_log(vf x) {
+    vf e, f, tail;
+    vm rare = vf_log_is_rare(x);
+    vf_log_parts_any(x, rare, &e, &f, &tail);
+    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    return vm_any(rare) ? vf_log_special(x, result) : result;
+}
+OXI_INLINE vf vf_log2(vf x) {
+    vf e, f, tail;
+    vm rare = vf_log_is_rare(x);
+    vf_log_parts_any(x, rare, &e, &f, &tail);
+    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    vf result = vf_add(vf_add(e, f), tail);
+    return vm_any(rare) ? vf_log_special(x, result) : result;
+}
+/* What rounding 1 + x lost is put back, divided by the sum. */
+OXI_INLINE vf vf_log1p(vf x) {
+    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf_log_parts(sum, &e, &f, &tail);
+    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
     vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
-    if (vm_any(rare)) {
-        result = vf_select(vf_eq(x, vf_zero()), vf_set1(-INFINITY), result);
-        result = vf_select(vf_lt(x, vf_zero()), vf_set1(NAN), result);
-        result = vf_select(vm_or(vf_eq(x, infinity), vf_unord(x, x)), x, result);
-    }
-    return result;
+    result = vf_select(vf_eq(x, vf_zero()), x, result);
+    return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
+}
+/* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
+OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
+}
+OXI_INLINE vf vf_logsigmoid(vf x) {
+    return vf_sub(vf_min(vf_zero(), x), vf_log1p(vf_exp(vf_neg(vf_abs(x)))));
 }
 
-/* ---- tanh, sigmoid, erf ---------------------------------------------------------------------------------------- */
+/* ---- tanh, sigmoid, erf -------------------------------------------------------------------------------- */
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
@@ -13805,12 +14531,13 @@ OXI_INLINE vf vf_tanh(vf x) {
     return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
 }
 
-/* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z lost is made good. */
+/* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
+ * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.5f), vf_abs(x));
-    vf z = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n));
-    z = vf_scale(z, n);
+    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
     return vf_fnma(quotient, lost, quotient);
@@ -13839,17 +14566,21 @@ OXI_INLINE vf vf_erf(vf x) {
     return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
 }
 
-/* ---- activations: max(x, 0) - t -------------------------------------------------------------------------------
- * x g(x) with g(x) + g(-x) = 1 is max(x, 0) - |x| g(-|x|). The second term, t, is small and decays like e^-y: it is
- * computed as (number near 1) * 2^n and scaled last, so that it is right down to the subnormals.
- * |x| is cut off where t has become 0. At -infinity, 0 * infinity makes NaN, as in torch. */
+/* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
+ * x g(x) with g(x) + g(-x) = 1 is max(x, 0) - |x| g(-|x|). The second term, t, is small and decays like e^-y:
+ * it is computed as (number near 1) * 2^n and scaled last, so that it is right down to the subnormals.
+ * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
+ * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
     t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
     return vf_sub(vf_max(vf_set1(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf p = vf_exp_poly(r), z = vf_scale(p, n);
-    return vf_gate(x, vf_scale(vf_div(vf_mul(size, p), vf_add(vf_set1(1.0f), z)), n));
+    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
+    z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
+    vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), t, zero), n));
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
@@ -13857,8 +14588,8 @@ OXI_INLINE vf vf_silu(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and taken apart
- * into two floats, the first of which has its low bits cut off. */
+/* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
+ * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
     vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
     return vd_neg(y);
@@ -13866,15 +14597,16 @@ OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
 OXI_INLINE vf vf_gelu_tanh(vf x) {
     vf size = vf_min(vf_set1(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
-    vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits), high_top = vd_and(high, top_bits);
+    vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
+       high_top = vd_and(high, top_bits);
     vi n;
     vf r = vf_exp_reduce(vf_from_vd(low_top, high_top), &n);
     r = vf_add(r, vf_from_vd(vd_sub(low, low_top), vd_sub(high, high_top)));
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 + 0.4 a); a^2 is
- * taken as an exact square of the top half of a's bits and a small rest. */
+/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
+ * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
 OXI_INLINE vf vf_gelu(vf x) {
     vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
     q = vf_fma(q, z, vf_set1(1.10864989e-4f));
@@ -13884,28 +14616,32 @@ OXI_INLINE vf vf_gelu(vf x) {
     q = vf_fma(q, z, vf_set1(0.398942262f));
     vf near = vf_mul(x, vf_fma(q, x, half));
     vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, vf_set1(0.4f), one)), u = vf_fnma(au, vf_set1(0.4f), one), p = vf_set1(-5.89820631e-2f);
-    p = vf_fma(p, u, vf_set1(0.198003143f));
-    p = vf_fma(p, u, vf_set1(-0.213033184f));
-    p = vf_fma(p, u, vf_set1(3.34027223e-2f));
-    p = vf_fma(p, u, vf_set1(2.19749240e-3f));
-    p = vf_fma(p, u, vf_set1(8.51978883e-2f));
-    p = vf_fma(p, u, vf_set1(0.133917376f));
-    p = vf_fma(p, u, vf_set1(0.159574360f));
-    p = vf_fma(p, u, vf_set1(0.159577370f));
+    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
+    p = vf_fma(p, u, vf_set1(-0.415568709f));
+    p = vf_fma(p, u, vf_set1(0.410808951f));
+    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
+    p = vf_fma(p, u, vf_set1(-0.189348504f));
+    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
+    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
+    p = vf_fma(p, u, vf_set1(0.150613114f));
+    p = vf_fma(p, u, vf_set1(0.199399844f));
+    p = vf_fma(p, u, vf_set1(0.199473247f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vi n;
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
-    vf far = vf_gate(x, vf_scale(vf_mul(vf_mul(au, p), vf_exp_poly(r)), n));
+    p = vf_mul(au, p);
+    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
+    vf far = vf_gate(x, vf_scale(p, n));
     return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
 }
 
-/* ---- sin, cos --------------------------------------------------------------------------------------------------
- * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then the next 53); beyond, each lane is
- * reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
+/* ---- sin, cos ---------------------------------------------------------------------------------------------
+ * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
+ * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11), vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
 }
 OXI_INLINE vf vf_reduce_turns(vf x, vi *quarter) {
     *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
@@ -13950,14 +14686,15 @@ OXI_INLINE vf vf_cos(vf x) {
     return vf_sin_quarter(r, vi_add(quarter, vi_set1(1)));
 }
 
-/* ---- in f64 lanes: good to 2^-28 or better, so that rounding to f32 nearly always gives the nearest ---------------- */
+/* ---- in f64 lanes: good to 2^-28 or better, so that rounding to f32 nearly always gives the nearest ---- */
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
     x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
     vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10), vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
     vd p = vd_set1(1.9323518868719689e-5);
@@ -13997,7 +14734,8 @@ OXI_INLINE vd vd_log(vd x) {
     p = vd_fma(p, z, vd_set1(0.66666666675768393));
     vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
     vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other = vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd other =
+        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
@@ -14053,7 +14791,8 @@ OXI_INLINE vd vd_asin(vd x) {
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
-    vd p = vd_asin_part(x, &outer), twice = vd_add(p, p), inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
+    vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
+       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
     vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
@@ -14117,7 +14856,8 @@ OXI_INLINE vd vd_tan(vd x) {
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
-/* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is exact in f64. */
+/* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
+ * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
     vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
     vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
@@ -14153,8 +14893,8 @@ OXI_INLINE vd vd_hypot(vd a, vd b) {
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
-/* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64; larger ones and an
- * infinite b go through the C library. */
+/* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64;
+ * larger ones and an infinite b go through the C library. */
 OXI_INLINE vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
@@ -14199,20 +14939,16 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_logsigmoid(vd x) { /* e^-|x| is taken as 0 where it is 0 in f32, so that the result is 0, not -0 */
-    vd size = vd_abs(x), zero = vd_zero(), z = vd_exp(vd_neg(size));
-    return vd_sub(vd_min(zero, x), vd_log1p(vd_select(vd_gt(size, vd_set1(104.0)), zero, z)));
-}
 OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
 }
 /* >>cpu/kernels/map.inc */
-/* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, and of f64 what arithmetic alone can do.
- * A kernel walks whole vectors; oxi_map_rest takes what is left over through the same kernel in padded buffers.
- * Stamped by cpu/tiers.c; the other lanes are in cpu/scalar_map.c. */
+/* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, and of f64 what
+ * arithmetic alone can do. A kernel walks whole vectors; oxi_map_rest takes what is left over through the
+ * same kernel in padded buffers. Stamped by cpu/tiers.c; the other lanes are in cpu/scalar_map.c. */
 
-/* TYPE and RESULT: elements in memory; V: vector of N lanes, from `load`; `store` takes the formula's value. Loads come
- * before the store, so the result may lie where an operand is. */
+/* TYPE and RESULT: elements in memory; V: vector of N lanes, from `load`; `store` takes the formula's
+ * value. Loads come before the store, so the result may lie where an operand is. */
 #define OXI_DEFINE_MAP(name, count, TYPE, V, N, load, set1, RESULT, store, formula) \
     OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
         const TYPE *p = (const TYPE *)in[0]; \
@@ -14222,7 +14958,8 @@ OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x i
         OXI_OPERANDS_##count(TYPE) \
         int64_t i = 0; \
         for (; i + N <= n; i += N) { OXI_LOAD_##count(V, load) store(result + i, formula); } \
-        if (i < n) oxi_map_rest(OXI_ISA(name), OXI_MAP_SHAPE(count, sizeof(TYPE), sizeof(RESULT), N), i, n, in, out, attr); \
+        const uint32_t shape = OXI_MAP_SHAPE(count, sizeof(TYPE), sizeof(RESULT), N); \
+        if (i < n) oxi_map_rest(OXI_ISA(name), shape, i, n, in, out, attr); \
     }
 #define OXI_OPERANDS_1(TYPE)
 #define OXI_OPERANDS_2(TYPE) const TYPE *q = (const TYPE *)in[1];
@@ -14278,6 +15015,10 @@ OXI_MAP_1_BOOL(OXI_X, OXI_VF, OXI_VM)
 OXI_MAP_2_BOOL(OXI_X, OXI_VF, OXI_VM)
 #undef OXI_X
 
+/* f64 in every other tier: the others take the tier's below, at half the width but for the same memory
+ * traffic. */
+#define OXI_MAP_F64 (VF != 16 && !(VF == 8 && !OXI_ISA(FMA)))
+#if OXI_MAP_F64
 #define OXI_X(op, formula) OXI_DEFINE_F64(op##_f64, 1, formula)
 OXI_MAP_1_ARITHMETIC(OXI_X, OXI_VD)
 #if VF == 1
@@ -14301,24 +15042,31 @@ OXI_MAP_1_BOOL(OXI_X, OXI_VD, OXI_VMD)
 OXI_MAP_2_BOOL(OXI_X, OXI_VD, OXI_VMD)
 #undef OXI_X
 #endif
+#endif
 
-/* add and sub scale b by f0: the plain case has loops of its own. */
+/* add and sub scale b by f0: the plain case has loops of its own. So has softplus whose beta is a power of
+ * two. */
 OXI_DEFINE_F32(add_plain_f32, 2, vf_add(a, b))
 OXI_DEFINE_F32(sub_plain_f32, 2, vf_sub(a, b))
 OXI_DEFINE_F32(add_scaled_f32, 2, vf_fma(f0, b, a))
 OXI_DEFINE_F32(sub_scaled_f32, 2, vf_fnma(f0, b, a))
+OXI_DEFINE_F32(softplus_plain_f32, 1, vf_softplus(x, f0, f1))
+OXI_DEFINE_WIDE(softplus_scaled_f32, 1, vd_softplus(x, f0, f1))
+#define OXI_DEFINE_CHOICE(op, dtype, is_plain) \
+    static void OXI_ISA(op##_##dtype)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
+        (is_plain ? OXI_ISA(op##_plain_##dtype) : OXI_ISA(op##_scaled_##dtype))(n, in, out, attr); \
+    }
+OXI_DEFINE_CHOICE(add, f32, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(sub, f32, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(softplus, f32, oxi_is_power_of_two(attr->f[0]))
+#if OXI_MAP_F64
 OXI_DEFINE_F64(add_plain_f64, 2, vd_add(a, b))
 OXI_DEFINE_F64(sub_plain_f64, 2, vd_sub(a, b))
 OXI_DEFINE_F64(add_scaled_f64, 2, vd_fma(f0, b, a))
 OXI_DEFINE_F64(sub_scaled_f64, 2, vd_fnma(f0, b, a))
-#define OXI_DEFINE_CHOICE(name, plain, scaled) \
-    static void OXI_ISA(name)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
-        (attr->f[0] == 1 ? OXI_ISA(plain) : OXI_ISA(scaled))(n, in, out, attr); \
-    }
-OXI_DEFINE_CHOICE(add_f32, add_plain_f32, add_scaled_f32)
-OXI_DEFINE_CHOICE(sub_f32, sub_plain_f32, sub_scaled_f32)
-OXI_DEFINE_CHOICE(add_f64, add_plain_f64, add_scaled_f64)
-OXI_DEFINE_CHOICE(sub_f64, sub_plain_f64, sub_scaled_f64)
+OXI_DEFINE_CHOICE(add, f64, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(sub, f64, attr->f[0] == 1)
+#endif
 
 /* The first operand is a mask of bytes. */
 OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) {
@@ -14347,8 +15095,10 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
     OXI_MAP_2_WIDE(OXI_X)
     OXI_MAP_1_BOOL(OXI_X, ignored, ignored)
     OXI_MAP_2_BOOL(OXI_X, ignored, ignored)
-    OXI_X(add, ) OXI_X(sub, ) OXI_X(where, )
+    OXI_X(add, ) OXI_X(sub, ) OXI_X(softplus, ) OXI_X(where, )
 #undef OXI_X
+    k->map[OXI_OP_hardtanh][OXI_LANE_F32] = OXI_ISA(clamp_f32);
+#if OXI_MAP_F64
 #define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_F64] = OXI_ISA(op##_f64);
     OXI_MAP_1_ARITHMETIC(OXI_X, ignored)
     OXI_MAP_2_ARITHMETIC(OXI_X, ignored)
@@ -14361,10 +15111,11 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
     OXI_MAP_2_BOOL(OXI_X, ignored, ignored)
 #endif
 #undef OXI_X
-    k->map[OXI_OP_hardtanh][OXI_LANE_F32] = k->map[OXI_OP_clamp][OXI_LANE_F32];
     k->map[OXI_OP_hardtanh][OXI_LANE_F64] = k->map[OXI_OP_clamp][OXI_LANE_F64];
+#endif
 }
 
+#undef OXI_MAP_F64
 #undef OXI_DEFINE_MAP
 #undef OXI_OPERANDS_1
 #undef OXI_OPERANDS_2
@@ -14385,175 +15136,13 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
 #undef OXI_PASTE_WORD
 #undef OXI_DEFINE_CHOICE
 /* >>cpu/kernels/convert.inc */
-/* Conversions between the plain dtypes and the lanes that maps compute in: oxi_kernels' load and store.
- * The c tier has a plain loop for every pair; the vector tiers replace the pairs that models live on, where the numbers
- * lie side by side, and leave strided runs to the plain loops. */
+/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is left to the
+ * plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with vectors. */
 
 #if VF == 1
-
-/* ---- one number ---------------------------------------------------------------------------------------- */
-
-/* Float to integer as x86-64 does it, which is what torch shows there: toward zero, and the smallest integer for
- * what does not fit. Types below 32 bits keep the low bits of the 32-bit result. */
-static int64_t oxi_f64_to_i64(double x) {
-    return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
-}
-static int32_t oxi_f64_to_i32(double x) {
-    return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN;
-}
-static uint64_t oxi_f64_to_u64(double x) {
-    if (x >= 9223372036854775808.0 && x < 18446744073709551616.0) {
-        return (uint64_t)(x - 9223372036854775808.0) + 9223372036854775808u;
-    }
-    return (uint64_t)oxi_f64_to_i64(x);
-}
-
-/* f64 to a float whose last bit is set when the value is not exact: rounding that once more to a narrower type gives
- * what one rounding from f64 would (round to odd; Boldo & Melquiond 2008). */
-static float oxi_f64_to_odd_f32(double x) {
-    float f = (float)x;
-    if (!(f - f == 0) || (double)f == x) {
-        if (f - f == 0 || x != x || x - x != 0) return f;
-        return x > 0 ? FLT_MAX : -FLT_MAX; /* too large for f32, and for anything narrower */
-    }
-    uint32_t bits = oxi_bits_of_float(f);
-    if (fabs((double)f) > fabs(x)) bits--;
-    return oxi_float_of_bits(bits | 1);
-}
-
-/* The same for integers: bits that f64 has no room for are folded into the last one it has. */
-static float oxi_u64_to_odd_f32(uint64_t u) {
-    if (u >> 53) u = (u >> 11 | ((u & 2047) != 0)) << 11;
-    return oxi_f64_to_odd_f32((double)u);
-}
-static float oxi_i64_to_odd_f32(int64_t i) {
-    return i < 0 ? -oxi_u64_to_odd_f32(0 - (uint64_t)i) : oxi_u64_to_odd_f32((uint64_t)i);
-}
-
-/* Every plain real dtype: its C type, its value as a number, and its encoding of a lane's number x of each kind:
- * from a float, a double, an int64_t, a uint64_t. */
-#define OXI_REAL_DTYPES(X)                                                                                \
-    X(OX_BOOL, uint8_t, (s != 0), x != 0, x != 0, x != 0, x != 0)                                         \
-    X(OX_U8, uint8_t, s, (uint8_t)oxi_f64_to_i32(x), (uint8_t)oxi_f64_to_i32(x), (uint8_t)x, (uint8_t)x)  \
-    X(OX_I8, int8_t, s, (int8_t)oxi_f64_to_i32(x), (int8_t)oxi_f64_to_i32(x), (int8_t)x, (int8_t)x)       \
-    X(OX_U16, uint16_t, s, (uint16_t)oxi_f64_to_i32(x), (uint16_t)oxi_f64_to_i32(x), (uint16_t)x,         \
-      (uint16_t)x)                                                                                        \
-    X(OX_I16, int16_t, s, (int16_t)oxi_f64_to_i32(x), (int16_t)oxi_f64_to_i32(x), (int16_t)x, (int16_t)x) \
-    X(OX_U32, uint32_t, s, (uint32_t)oxi_f64_to_i64(x), (uint32_t)oxi_f64_to_i64(x), (uint32_t)x,         \
-      (uint32_t)x)                                                                                        \
-    X(OX_I32, int32_t, s, oxi_f64_to_i32(x), oxi_f64_to_i32(x), (int32_t)x, (int32_t)x)                   \
-    X(OX_U64, uint64_t, s, oxi_f64_to_u64(x), oxi_f64_to_u64(x), (uint64_t)x, x)                          \
-    X(OX_I64, int64_t, s, oxi_f64_to_i64(x), oxi_f64_to_i64(x), x, (int64_t)x)                            \
-    X(OX_F16, uint16_t, oxi_f16_to_f32(s), oxi_f32_to_f16(x), oxi_f32_to_f16(oxi_f64_to_odd_f32(x)),      \
-      oxi_f32_to_f16(oxi_i64_to_odd_f32(x)), oxi_f32_to_f16(oxi_u64_to_odd_f32(x)))                       \
-    X(OX_BF16, uint16_t, oxi_bf16_to_f32(s), oxi_f32_to_bf16(x), oxi_f32_to_bf16(oxi_f64_to_odd_f32(x)),  \
-      oxi_f32_to_bf16(oxi_i64_to_odd_f32(x)), oxi_f32_to_bf16(oxi_u64_to_odd_f32(x)))                     \
-    X(OX_F32, float, s, x, (float)x, (float)x, (float)x)                                                  \
-    X(OX_F64, double, s, x, x, (double)x, (double)x)                                                      \
-    X(OX_F8_E4M3, uint8_t, oxi_f8_e4m3_to_f32(s), oxi_f32_to_f8_e4m3(x),                                  \
-      oxi_f32_to_f8_e4m3(oxi_f64_to_odd_f32(x)), oxi_f32_to_f8_e4m3(oxi_i64_to_odd_f32(x)),               \
-      oxi_f32_to_f8_e4m3(oxi_u64_to_odd_f32(x)))                                                          \
-    X(OX_F8_E5M2, uint8_t, oxi_f8_e5m2_to_f32(s), oxi_f32_to_f8_e5m2(x),                                  \
-      oxi_f32_to_f8_e5m2(oxi_f64_to_odd_f32(x)), oxi_f32_to_f8_e5m2(oxi_i64_to_odd_f32(x)),               \
-      oxi_f32_to_f8_e5m2(oxi_u64_to_odd_f32(x)))
-
-/* A number as an integer lane: floats as above, integers keep their bits. */
-#define OXI_AS_I64(dtype, value) \
-    (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_i64((double)(value)) : (int64_t)(value))
-#define OXI_AS_U64(dtype, value) \
-    (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_u64((double)(value)) : (uint64_t)(value))
-
-/* ---- runs ------------------------------------------------------------------------------------------------ */
-
-#define OXI_LOAD_LOOP(dtype, type, lane, lane_type, statement)                                        \
-    static void oxi_load_##dtype##_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
-        const type *from = (const type *)source;                                                      \
-        lane_type *to = (lane_type *)out;                                                             \
-        for (int64_t i = 0; i < n; i++) {                                                             \
-            const type s = from[i * stride];                                                          \
-            statement;                                                                                \
-        }                                                                                             \
-    }
-#define OXI_STORE_LOOP(dtype, type, lane, lane_type, number, encoded)                              \
-    static void oxi_store_##dtype##_##lane(int64_t n, const void *in, void *out, int64_t stride) { \
-        const lane_type *from = (const lane_type *)in;                                             \
-        type *to = (type *)out;                                                                    \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const number;                                                                          \
-            to[i * stride] = (type)(encoded);                                                      \
-        }                                                                                          \
-    }
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint)                   \
-    OXI_LOAD_LOOP(dtype, type, f32, float, to[i] = (float)(value))                        \
-    OXI_LOAD_LOOP(dtype, type, f64, double, to[i] = (double)(value))                      \
-    OXI_LOAD_LOOP(dtype, type, i64, int64_t, to[i] = OXI_AS_I64(dtype, value))            \
-    OXI_LOAD_LOOP(dtype, type, u64, uint64_t, to[i] = OXI_AS_U64(dtype, value))           \
-    OXI_LOAD_LOOP(dtype, type, c64, float, to[2 * i] = (float)(value); to[2 * i + 1] = 0) \
-    OXI_STORE_LOOP(dtype, type, f32, float, float x = from[i], of_float)                  \
-    OXI_STORE_LOOP(dtype, type, f64, double, double x = from[i], of_double)               \
-    OXI_STORE_LOOP(dtype, type, i64, int64_t, int64_t x = from[i], of_int)                \
-    OXI_STORE_LOOP(dtype, type, u64, uint64_t, uint64_t x = from[i], of_uint)
-OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-
-/* A complex number as a real one is its real part; as a bool, whether either part is not 0. */
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint) \
-    OXI_STORE_LOOP(dtype, type, c64, float, float x = from[2 * i],      \
-                   (dtype) == OX_BOOL ? x != 0 || from[2 * i + 1] != 0 : (of_float))
-OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-
-#define OXI_LOAD_COMPLEX(lane, lane_type, value)                                                   \
-    static void oxi_load_OX_C64_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
-        lane_type *to = (lane_type *)out;                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const float s = ((const float *)source)[2 * i * stride];                               \
-            to[i] = value;                                                                         \
-        }                                                                                          \
-    }
-OXI_LOAD_COMPLEX(f32, float, s)
-OXI_LOAD_COMPLEX(f64, double, (double)s)
-OXI_LOAD_COMPLEX(i64, int64_t, oxi_f64_to_i64((double)s))
-OXI_LOAD_COMPLEX(u64, uint64_t, oxi_f64_to_u64((double)s))
-
-static void oxi_load_OX_C64_c64(int64_t n, const void *source, int64_t stride, void *out) {
-    for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i, (const float *)source + 2 * i * stride, 8);
-}
-static void oxi_store_OX_C64_c64(int64_t n, const void *in, void *out, int64_t stride) {
-    for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i * stride, (const float *)in + 2 * i, 8);
-}
-#define OXI_STORE_COMPLEX(lane, lane_type)                                                      \
-    static void oxi_store_OX_C64_##lane(int64_t n, const void *in, void *out, int64_t stride) { \
-        for (int64_t i = 0; i < n; i++) {                                                       \
-            ((float *)out)[2 * i * stride] = (float)((const lane_type *)in)[i];                 \
-            ((float *)out)[2 * i * stride + 1] = 0;                                             \
-        }                                                                                       \
-    }
-OXI_STORE_COMPLEX(f32, float)
-OXI_STORE_COMPLEX(f64, double)
-OXI_STORE_COMPLEX(i64, int64_t)
-OXI_STORE_COMPLEX(u64, uint64_t)
-
-#define OXI_ENTER(dtype)                                     \
-    k->load[dtype][OXI_LANE_F32] = oxi_load_##dtype##_f32;   \
-    k->load[dtype][OXI_LANE_F64] = oxi_load_##dtype##_f64;   \
-    k->load[dtype][OXI_LANE_I64] = oxi_load_##dtype##_i64;   \
-    k->load[dtype][OXI_LANE_U64] = oxi_load_##dtype##_u64;   \
-    k->load[dtype][OXI_LANE_C64] = oxi_load_##dtype##_c64;   \
-    k->store[dtype][OXI_LANE_F32] = oxi_store_##dtype##_f32; \
-    k->store[dtype][OXI_LANE_F64] = oxi_store_##dtype##_f64; \
-    k->store[dtype][OXI_LANE_I64] = oxi_store_##dtype##_i64; \
-    k->store[dtype][OXI_LANE_U64] = oxi_store_##dtype##_u64; \
-    k->store[dtype][OXI_LANE_C64] = oxi_store_##dtype##_c64;
-
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint) OXI_ENTER(dtype)
-    OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-    OXI_ENTER(OX_C64)
+    (void)k;
 }
-#undef OXI_ENTER
-
 #else
 
 /* ---- vectors ---------------------------------------------------------------------------------------------- */
@@ -14574,6 +15163,7 @@ OXI_LOAD_VECTORS(OX_I16, int16_t, vi_to_vf(vi_load_i16(from + i)))
 OXI_LOAD_VECTORS(OX_U16, uint16_t, vi_to_vf(vi_load_u16(from + i)))
 OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
+OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
 /* f32 itself: a broadcast number fills the run. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
@@ -14621,6 +15211,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
     OXI_ENTER_LOAD(OX_U16)
     OXI_ENTER_LOAD(OX_I8)
     OXI_ENTER_LOAD(OX_U8)
+    OXI_ENTER_LOAD(OX_BOOL)
     OXI_ENTER_STORE(OX_BF16)
     OXI_ENTER_STORE(OX_F16)
     OXI_ENTER_STORE(OX_F32)
@@ -14754,7 +15345,7 @@ OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
 
 /* One vector of e^(x - max), written if there is where. */
 OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
-    vf e = vf_exp(vf_sub(vf_load(x), max));
+    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
     if (out) vf_store(out, e);
     return e;
 }
@@ -14777,7 +15368,7 @@ OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, 
     while (i < n) {
         float lanes[VF];
         int64_t left = n - i < VF ? n - i : VF;
-        vf_store(lanes, vf_exp(vf_sub(vf_load_n(x + i, left), m)));
+        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
         for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
         if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
         i += left;
@@ -14862,57 +15453,105 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
+/* Asks for memory that will be read soon: level 3 = into the first cache, 2 = into the second. */
 #if defined(__GNUC__) || defined(__clang__)
-#define OXI_PREFETCH(p) __builtin_prefetch(p)
+#define OXI_PREFETCH(p, level) __builtin_prefetch(p, 0, level)
 #else
-#define OXI_PREFETCH(p) ((void)0)
+#define OXI_PREFETCH(p, level) ((void)(p))
 #endif
 
 /* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
 
-OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+#define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
+
+OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                                      bool accumulate, const void *next, bool spread) {
     const float *a = (const float *)a_panel, *b = (const float *)b_panel;
+    const char *soon = (const char *)next;
     float *c = (float *)c_tile;
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero(); OXI_PREFETCH(c + i * ldc);
+#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vf s = vf_set1(a[i]); c##i##0 = vf_fma(s, b0, c##i##0); c##i##1 = vf_fma(s, b1, c##i##1); }
-    for (; k > 0; k--) {                 /* not unrolled: compilers then keep all sums in registers */
+#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VF, 3);
+#define OXI_X(i) { \
+        vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
+        c##i##0 = vf_fma(s, b0, c##i##0); \
+        c##i##1 = vf_fma(s, b1, c##i##1); \
+    }
+    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
         vf b0 = vf_load(b), b1 = vf_load(b + VF);
+        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        a += OXI_MR;
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
+        a += spread ? OXI_MR * VF : OXI_MR;
         b += 2 * VF;
     }
 #undef OXI_X
+#undef OXI_SOON
 #define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
         c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
     vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
+OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
+}
 
-OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                                      bool accumulate, const void *next, bool spread) {
     const double *a = (const double *)a_panel, *b = (const double *)b_panel;
+    const char *soon = (const char *)next;
     double *c = (double *)c_tile;
-#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero(); OXI_PREFETCH(c + i * ldc);
+#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vd s = vd_set1(a[i]); c##i##0 = vd_fma(s, b0, c##i##0); c##i##1 = vd_fma(s, b1, c##i##1); }
-    for (; k > 0; k--) {                 /* not unrolled: compilers then keep all sums in registers */
+#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VD, 3);
+#define OXI_X(i) { \
+        vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
+        c##i##0 = vd_fma(s, b0, c##i##0); \
+        c##i##1 = vd_fma(s, b1, c##i##1); \
+    }
+    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
         vd b0 = vd_load(b), b1 = vd_load(b + VD);
+        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        a += OXI_MR;
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
+        a += spread ? OXI_MR * VD : OXI_MR;
         b += 2 * VD;
     }
 #undef OXI_X
+#undef OXI_SOON
 #define OXI_X(i) if (accumulate) { c##i##0 = vd_add(c##i##0, vd_load(c + i * ldc)); \
         c##i##1 = vd_add(c##i##1, vd_load(c + i * ldc + VD)); } \
     vd_store(c + i * ldc, c##i##0); vd_store(c + i * ldc + VD, c##i##1);
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
+OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
+}
+
+/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element is there
+ * once for every lane: out[k][MR][lanes]. */
+#if defined(OXI_X86) && VF == 4
+#define OXI_SPREAD(name, type, vector, lanes) \
+OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, \
+                                       const void *next) { \
+    OXI_ISA(name##_any)(k, a, b, c, ldc, accumulate, next, true); \
+} \
+OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out) { \
+    const type *a = (const type *)a_panel; \
+    for (int64_t i = 0; i < k * OXI_MR; i++) vector##_store((type *)out + i * lanes, vector##_set1(a[i])); \
+}
+OXI_SPREAD(gemm_f32, float, vf, VF)
+OXI_SPREAD(gemm_f64, double, vd, VD)
+#undef OXI_SPREAD
+#endif
 
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 ------------------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
@@ -14960,8 +15599,9 @@ OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a_panel, const void *b_
 #ifdef vp
 /* vnni: the dot product and the addition are one instruction (avx512 tier). */
 OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, bool vnni) {
+                                      bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
+    const char *soon = (const char *)next;
     int32_t *c = (int32_t *)c_tile;
     (void)vnni;
 #define OXI_X(i) vp c##i##0 = vp_zero(), c##i##1 = vp_zero();
@@ -14971,6 +15611,8 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     for (; k > 0; k--) {
         vp b0 = vp_load(b), b1 = vp_load(b + VP);
         OXI_EACH_ROW16(OXI_X)
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
         a += OXI_MR16;
         b += 2 * VP;
     }
@@ -14981,12 +15623,14 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW16(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate) {
-    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, false);
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 #if VF == 16
-OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate) {
-    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, true);
+OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                       const void *next) {
+    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
 }
 #endif
 #undef OXI_EACH_ROW16
@@ -14999,8 +15643,9 @@ OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, 
 #undef vp_dot
 #else
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+                                  bool accumulate, const void *next) {
     const int16_t *a = (const int16_t *)a_panel, *b = (const int16_t *)b_panel;
+    (void)next;
     int32_t *c = (int32_t *)c_tile;
     uint32_t sum[OXI_MR16][2 * VP];
     memset(sum, 0, sizeof sum);
@@ -15016,20 +15661,25 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them ------------------------------------------------- */
 
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
                                      int64_t panel_stride) {
-    for (int64_t i = 0; i < k; i++) {
-        const float *from = (const float *)source + i * stride;
-        float *to = (float *)panels + i * width;
-        int64_t left = lines;
-        for (; left >= width; left -= width, from += width, to += panel_stride) {
-            int w = 0;
-            for (; w + VF <= width; w += VF) vf_store(to + w, vf_load(from + w));
-            if (w < width) vf_store_n(to + w, vf_load_n(from + w, width - w), width - w);
+    for (int64_t first = 0; first < k; first += 8) {
+        const float *from = (const float *)source + first * stride;
+        float *to = (float *)panels + first * width;
+        int64_t steps = k - first < 8 ? k - first : 8, left = lines;
+        for (; left >= width; left -= width, from += width, to += panel_stride)
+            for (int64_t i = 0; i < steps; i++) {
+                const float *f = from + i * stride;
+                float *t = to + i * width;
+                int w = 0;
+                for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
+                if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
+            }
+        for (int64_t i = 0; left > 0 && i < steps; i++) {
+            memcpy(to + i * width, from + i * stride, (size_t)left * sizeof(float));
+            memset(to + i * width + left, 0, (size_t)(width - left) * sizeof(float));
         }
-        if (left == 0) continue;
-        memcpy(to, from, (size_t)left * sizeof(float));
-        memset(to + left, 0, (size_t)(width - left) * sizeof(float));
     }
 }
 
@@ -15099,30 +15749,89 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 #endif
 
+/* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
+OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here, int64_t steps) {
+    int w = 0;
+#if OXI_TURN == 8
+    for (; w + 8 <= here; w += 8)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
+#endif
+    for (; w + 4 <= here; w += 4)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
+    for (; w + 2 <= here; w += 2)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
+    for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
+}
+
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
                                     int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
-        int64_t i = 0;
-        for (; i + 4 <= k; i += 4) {
-            const float *f = from + i;
-            float *t = to + i * width;
-            int w = 0;
-#if OXI_TURN == 8
-            for (; w + 8 <= here; w += 8) OXI_ISA(turn)(f + w * stride, stride, t + w, width);
-#endif
-            for (; w + 4 <= here; w += 4) OXI_ISA(turn4)(f + w * stride, stride, t + w, width);
-            for (; w + 2 <= here; w += 2) OXI_ISA(turn2)(f + w * stride, stride, t + w, width);
-            if (w < here) for (int j = 0; j < 4; j++) t[j * width + w] = f[w * stride + j];
-        }
-        for (; i < k; i++)
+        int64_t i = 0, rest = k % 16 / 4 * 4;
+        for (; i + 16 <= k; i += 16) OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, 16);
+        OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, rest);
+        for (i += rest; i < k; i++)
             for (int w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
 }
+/* The same for f16 and bf16, widened on the way. */
+#define OXI_PACK(type) \
+/* n < 16 numbers, zeros behind them. */ \
+OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float *to) { \
+    uint16_t all[16] = {0}; \
+    memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
+    for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
+} \
+OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
+                                            void *panels, int64_t panel_stride) { \
+    float few[16]; \
+    for (int64_t first = 0; first < k; first += 8) { \
+        const uint16_t *from = (const uint16_t *)source + first * stride; \
+        float *to = (float *)panels + first * width; \
+        int64_t steps = k - first < 8 ? k - first : 8; \
+        for (int64_t left = lines; left > 0; left -= width, from += width, to += panel_stride) \
+            for (int64_t i = 0; i < steps; i++) { \
+                const uint16_t *f = from + i * stride; \
+                float *t = to + i * width; \
+                int w = 0, here = left < width ? (int)left : width; \
+                for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
+                if (w < here) { \
+                    OXI_ISA(widen_few_##type)(f + w, here - w, few); \
+                    memcpy(t + w, few, (size_t)(here - w) * sizeof(float)); \
+                } \
+                if (here < width) memset(t + here, 0, (size_t)(width - here) * sizeof(float)); \
+            } \
+    } \
+} \
+OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
+                                           void *panels, int64_t panel_stride) { \
+    float stage[32 * 16]; /* no panel is wider */ \
+    for (int64_t line = 0; line < lines; line += width) { \
+        const uint16_t *from = (const uint16_t *)source + line * stride; \
+        float *to = (float *)panels + line / width * panel_stride; \
+        int here = lines - line < width ? (int)(lines - line) : width; \
+        for (int64_t i = 0; i < k; i += 16) { \
+            int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
+                else for (int j = 0; j < 16; j += VF) \
+                    vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
+            if (steps == 16) OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, 16); \
+            else for (int64_t j = 0; j < steps; j++) \
+                for (int w = 0; w < here; w++) to[(i + j) * width + w] = stage[w * 16 + j]; \
+        } \
+        for (int64_t i = 0; here < width && i < k; i++) \
+            memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
+    } \
+}
+OXI_PACK(bf16)
+OXI_PACK(f16)
+#undef OXI_PACK
 #undef OXI_TURN
 
 /* ---- vectors ---------------------------------------------------------------------------------------------------------- */
@@ -15165,6 +15874,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
+    k->spread_f32 = k->gemm_f32;
+    k->spread_f64 = k->gemm_f64;
+    k->copies_f32 = k->copies_f64 = NULL;
+#if defined(OXI_X86) && VF == 4
+    k->spread_f32.run = OXI_ISA(gemm_f32_spread);
+    k->spread_f64.run = OXI_ISA(gemm_f64_spread);
+    k->copies_f32 = OXI_ISA(gemm_f32_copies);
+    k->copies_f64 = OXI_ISA(gemm_f64_copies);
+#endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
     k->gemm_i16.run = OXI_ISA(gemm_i16);
@@ -15173,6 +15891,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #endif
     k->pack_across = OXI_ISA(pack_across);
     k->pack_along = OXI_ISA(pack_along);
+    k->pack_across_bf16 = OXI_ISA(pack_across_bf16);
+    k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
+    k->pack_across_f16 = OXI_ISA(pack_across_f16);
+    k->pack_along_f16 = OXI_ISA(pack_along_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -15184,6 +15906,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_PREFETCH
+#undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order of roundings.
@@ -15657,13 +16380,16 @@ OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, OXI_ISA(codes) *c) {
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
 
-/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code --------------------- */
+/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code ---------------------
+ * The second list has products of its own below. */
+#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
+    X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) \
+    X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) X(mxfp4, OX_MXFP4, 0, 0, 0) \
+    X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
 #define OXI_EACH_BLOCK_TYPE(X) \
+    OXI_EACH_OTHER_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0, 0, 0, 0) X(q4_1, OX_Q4_1, 0, 1, 1) X(q5_0, OX_Q5_0, 0, 0, 0) X(q5_1, OX_Q5_1, 0, 1, 1) \
-    X(q8_0, OX_Q8_0, 0, 0, 0) X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) \
-    X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) \
-    X(q6_k, OX_Q6_K, 1, 0, 0) X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) \
-    X(mxfp4, OX_MXFP4, 0, 0, 0) X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
+    X(q8_0, OX_Q8_0, 0, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) X(q6_k, OX_Q6_K, 1, 0, 0)
 
 /* One block's codes as floats. */
 OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, float *out) {
@@ -15676,51 +16402,7 @@ OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, flo
     }
 }
 
-/* One block's codes against as many activations. */
-OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, const oxi_q8 *x, bool halves, bool has_least,
-                                 bool small, int extra) {
-    for (int i = 0; i < elements / 32; i++) {
-        vb codes = vb_load(c->code + 32 * i);
-        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
-        float s = x[i].scale, two[2];
-        two[0] = scale[0] * s;
-        two[1] = scale[1] * s;
-        sums = halves ? vs_add_halves(sums, codes, x[i].q, two, small, extra) : vs_add(sums, codes, x[i].q, two[0], small, extra);
-        if (!halves || !has_least) continue;
-        two[0] = -least[0] * s;
-        two[1] = -least[1] * s;
-        sums = vs_add_halves(sums, vb_set1(1), x[i].q, two, true, extra);
-    }
-    return sums;
-}
-
-/* What the least numbers of groups of 32 take away. */
-OXI_INLINE float OXI_ISA(dot_least)(const OXI_ISA(codes) *c, int elements, const oxi_q8 *x) {
-    float sum = 0;
-    for (int i = 0; i < elements / 32; i++) sum += c->least[2 * i] * (x[i].scale * (float)x[i].sum);
-    return sum;
-}
-
 #define OXI_X(name, dtype, halves, has_least, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    vs sums = vs_zero(); \
-    float least = 0; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, x += elements / 32) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
-        if (has_least && !halves) least += OXI_ISA(dot_least)(&c, elements, x); \
-    } \
-    return vs_sum(sums) - least; \
-} \
-OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, const oxi_q8 *x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-} \
-OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, const oxi_q8 *x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
-} \
 OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out) { \
     enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
     const uint8_t *p = (const uint8_t *)blocks; \
@@ -15733,11 +16415,167 @@ OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out
 OXI_EACH_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 
+/* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
+
+/* Activations from number `at` on, a multiple of 32. */
+OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
+    x.q += at;
+    x.scale += at / 32;
+    x.sum += at / 32;
+    return x;
+}
+
+/* One block's codes against as many activations. */
+OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, oxi_q8 x, bool halves, bool has_least,
+                                 bool small, int extra) {
+    for (int i = 0; i < elements / 32; i++) {
+        vb codes = vb_load(c->code + 32 * i);
+        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
+        float s = x.scale[i], two[2];
+        two[0] = scale[0] * s;
+        two[1] = scale[1] * s;
+        sums = halves ? vs_add_halves(sums, codes, x.q + 32 * i, two, small, extra)
+                      : vs_add(sums, codes, x.q + 32 * i, two[0], small, extra);
+        if (!has_least) continue;
+        two[0] = -least[0] * s;
+        two[1] = -least[1] * s;
+        sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
+    }
+    return sums;
+}
+
+#define OXI_X(name, dtype, halves, has_least, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
+    vs sums = vs_zero(); \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= elements, p += bytes, x = OXI_ISA(q8_from)(x, elements)) { \
+        OXI_ISA(codes) c; \
+        OXI_ISA(unpack_##name)(p, &c); \
+        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
+    } \
+    return vs_sum(sums); \
+}
+OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
+/* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
+ * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
+#define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    vs sums = vs_zero(); \
+    float least = 0; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= 32, p += OXI_BYTES_##dtype, x = OXI_ISA(q8_from)(x, 32)) { \
+        float scale = OXI_ISA(half)(p); \
+        sums = vs_add(sums, codes, x.q, scale * x.scale[0], small, extra); \
+        least += (least_of_32) * x.sum[0]; \
+    } \
+    return vs_sum(sums) - least; \
+}
+OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 8 * scale, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), -OXI_ISA(half)(p + 2), true)
+OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 16 * scale, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), -OXI_ISA(half)(p + 2), true)
+OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0 * scale, false)
+#undef OXI_DOT_32
+
+/* Lanes of a vf that take part when there are eight (or more) numbers. */
+#define OXI_EIGHT (VF < 8 ? VF : 8)
+
+/* The scales of a q4_k or q5_k block times those of the activations; returns what its minima take away. */
+OXI_INLINE float OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8]) {
+    uint32_t packed[3], bits[8] = {0};
+    memcpy(packed, p + 4, 12);
+    bits[0] = packed[0] & 0x3f3f3f3f;
+    bits[1] = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 6 & 0x03030303) << 4;
+    bits[4] = packed[1] & 0x3f3f3f3f;
+    bits[5] = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 6 & 0x03030303) << 4;
+    const uint8_t *scales = (const uint8_t *)bits, *least = scales + 16;
+    vf d = vf_set1(OXI_ISA(half)(p)), taken = vf_zero();
+    for (int i = 0; i < 8; i += OXI_EIGHT) {
+        vf s = vf_mul(vi_to_vf(vi_load_u8(scales + i)), vf_load_n(x.scale + i, OXI_EIGHT));
+        vf_store_n(scale + i, vf_mul(s, d), OXI_EIGHT);
+        taken = vf_fma(vi_to_vf(vi_load_u8(least + i)), vf_load_n(x.sum + i, OXI_EIGHT), taken);
+    }
+    return OXI_ISA(half)(p + 2) * vf_hsum(taken);
+}
+OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[8], least = 0;
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+        least += OXI_ISA(scales_k)(p, x, scale);
+        for (int i = 0; i < 4; i++) {
+            vb q = vb_load(p + 16 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
+            sums = vs_add(sums, vb_and(q, vb_set1(15)), x.q + 64 * i, scale[2 * i], true, extra);
+            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+        }
+    }
+    return vs_sum(sums) - least;
+}
+OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[8], least = 0;
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
+        vb fifth = vb_load(p + 16), one = vb_set1(1);
+        least += OXI_ISA(scales_k)(p, x, scale);
+        for (int i = 0; i < 4; i++) {
+            vb q = vb_load(p + 48 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
+            q = vb_or(vb_and(q, vb_set1(15)), vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
+            high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
+            sums = vs_add(sums, q, x.q + 64 * i, scale[2 * i], true, extra);
+            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+        }
+    }
+    return vs_sum(sums) - least;
+}
+OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[16];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
+        vf d = vf_set1(OXI_ISA(half)(p + 208));
+        for (int i = 0; i < 16; i++) scale[i] = x.scale[i / 2];
+        for (int i = 0; i < 16; i += VF) {
+            vf s = vi_to_vf(vi_load_i8((const int8_t *)p + 192 + i));
+            vf_store(scale + i, vf_mul(vf_mul(s, d), vf_load(scale + i)));
+        }
+        for (int i = 0; i < 2; i++) {
+            vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
+            vb nibble = vb_set1(15), two = vb_set1(48), offset = vb_set1(32);
+            vb c0 = vb_or(vb_and(low, nibble), vb_and(vb_left(high, 4), two));
+            vb c1 = vb_or(vb_and(second, nibble), vb_and(vb_left(high, 2), two));
+            vb c2 = vb_or(vb_and(vb_right(low, 4), nibble), vb_and(high, two));
+            vb c3 = vb_or(vb_and(vb_right(second, 4), nibble), vb_and(vb_right(high, 2), two));
+            const int8_t *q = x.q + 128 * i;
+            const float *s = scale + 8 * i;
+            sums = vs_add_halves(sums, vb_sub(c0, offset), q, s, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c1, offset), q + 32, s + 2, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c2, offset), q + 64, s + 4, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c3, offset), q + 96, s + 6, false, extra);
+        }
+    }
+    return vs_sum(sums);
+}
+#undef OXI_EIGHT
+
+#define OXI_X(name, dtype, halves, has_least, small) \
+OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
+    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
+} \
+OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
+    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
+}
+OXI_EACH_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
-    for (int64_t i = 0; i + 32 <= n; i += 32, out++) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum) {
+    for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
             vf a = vf_load(x + i + j);
@@ -15745,15 +16583,15 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
             wrong = vf_fma(a, vf_zero(), wrong);
         }
         float largest = vf_hmax(most);
-        if (largest < 1e-30f) largest = 0;           /* 127 / largest must stay finite */
+        if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
         vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f), total = vf_zero();
         for (int j = 0; j < 32; j += VF) {
-            vi q = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-            vi_store_8(out->q + j, q);
-            total = vf_add(total, vi_to_vf(q));
+            vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
+            vi_store_8(q + i + j, codes);
+            total = vf_add(total, vi_to_vf(codes));
         }
-        out->scale = largest / 127.0f + vf_hsum(wrong);
-        out->sum = out->scale == out->scale ? (int32_t)vf_hsum(total) : 0;
+        scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
+        sum[i / 32] = scale[i / 32] * vf_hsum(total);
     }
 }
 
@@ -15778,6 +16616,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 
 #undef OXI_BLOCK_EXTRA
 #undef OXI_EACH_BLOCK_TYPE
+#undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
 #undef vb_load
@@ -15799,12 +16638,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
  * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
 
-/* e^x for x <= 0; weights that would not be normal numbers are 0, NaN stays. */
-OXI_INLINE vf OXI_ISA(attention_weight)(vf x) {
-    vf least = vf_set1(-87.3f);
-    return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
-}
-
 /* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
  * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
  * yet have max -inf and get weights 0. */
@@ -15819,18 +16652,18 @@ OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max,
     m0 = vf_max(m0, m1);
     vf_store(max, m0);
     m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
-    vf scale = OXI_ISA(attention_weight)(vf_sub(before, m0));
+    vf scale = vf_exp_weight(vf_sub(before, m0));
     vf_store(rescale, scale);
     for (t = 0; t + 2 <= keys; t += 2) {
-        vf w0 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf w1 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
         vf_store(scores + t * 2 * VF, w0);
         vf_store(scores + (t + 1) * 2 * VF, w1);
         s0 = vf_add(s0, w0);
         s1 = vf_add(s1, w1);
     }
     if (t < keys) {
-        vf w0 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
         vf_store(scores + t * 2 * VF, w0);
         s0 = vf_add(s0, w0);
     }
@@ -15956,8 +16789,8 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 
 #ifdef OXI_BUILD_AVX2
 /* >>cpu/simd/avx2.h */
-/* The avx2 tier's vocabulary: eight lanes, fused multiply-add, 16-bit floats in hardware (Haswell, Zen and later).
- * Names and meaning: begin.inc. */
+/* The avx2 tier's vocabulary: eight lanes, fused multiply-add, 16-bit floats in hardware (Haswell, Zen and
+ * later). Names and meaning: begin.inc. */
 #ifndef OX_CPU_SIMD_AVX2_H
 #define OX_CPU_SIMD_AVX2_H
 
@@ -16052,8 +16885,12 @@ OXI_INLINE __m256i OXI_ISA(first_n_pairs)(int64_t n) {
 }
 OXI_INLINE vd vd_load(const double *p) { return _mm256_loadu_pd(p); }
 OXI_INLINE void vd_store(double *p, vd a) { _mm256_storeu_pd(p, a); }
-OXI_INLINE vd vd_load_n(const double *p, int64_t n) { return _mm256_maskload_pd(p, OXI_ISA(first_n_pairs)(n)); }
-OXI_INLINE void vd_store_n(double *p, vd a, int64_t n) { _mm256_maskstore_pd(p, OXI_ISA(first_n_pairs)(n), a); }
+OXI_INLINE vd vd_load_n(const double *p, int64_t n) {
+    return _mm256_maskload_pd(p, OXI_ISA(first_n_pairs)(n));
+}
+OXI_INLINE void vd_store_n(double *p, vd a, int64_t n) {
+    _mm256_maskstore_pd(p, OXI_ISA(first_n_pairs)(n), a);
+}
 OXI_INLINE vd vd_set1(double a) { return _mm256_set1_pd(a); }
 OXI_INLINE vd vd_zero(void) { return _mm256_setzero_pd(); }
 OXI_INLINE vd vd_add(vd a, vd b) { return _mm256_add_pd(a, b); }
@@ -16155,7 +16992,8 @@ OXI_INLINE vd vd_from_vi_lo(vi a) { return _mm256_cvtepi32_pd(_mm256_castsi256_s
 OXI_INLINE vd vd_from_vi_hi(vi a) { return _mm256_cvtepi32_pd(_mm256_extracti128_si256(a, 1)); }
 
 /* >>cpu/simd/derived.inc */
-/* The part of the vocabulary that every tier builds in the same way from its own. Included by each simd/<isa>.h. */
+/* The part of the vocabulary that every tier builds in the same way from its own. Included by each
+ * simd/<isa>.h. */
 OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
 OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
 OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
@@ -16203,24 +17041,28 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
 /* >>cpu/kernels/math.inc */
-/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the end.
- * All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for these ranges.
- * Used by the kernels of the tier that is being stamped; the names are in simd/begin.inc. */
+/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
+ * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
+ * made for these ranges. Used by the kernels of the tier that is being stamped; the names are in
+ * simd/begin.inc. */
 
-/* ---- e^x ------------------------------------------------------------------------------------------------------
+/* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
     *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
     vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
     return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
 }
-OXI_INLINE vf vf_exp_poly(vf r) {
+OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
     vf p = vf_set1(1.39108044e-3f);
     p = vf_fma(p, r, vf_set1(8.37051682e-3f));
     p = vf_fma(p, r, vf_set1(4.16668691e-2f));
     p = vf_fma(p, r, vf_set1(0.166664988f));
     p = vf_fma(p, r, vf_set1(0.499999970f));
-    return vf_add(vf_fma(vf_mul(r, r), p, r), vf_set1(1.0f));
+    return vf_fma(vf_mul(r, r), p, r);
+}
+OXI_INLINE vf vf_exp_poly(vf r) {
+    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -16228,14 +17070,23 @@ OXI_INLINE vf vf_exp_within(vf x) {
     vf p = vf_exp_poly(vf_exp_reduce(x, &n));
     return vi_as_vf(vi_add(vf_as_vi(p), vi_sll(n, 23)));
 }
+/* Underflow costs a processor hundreds of cycles even where the result is 0: such lanes are made 0 before
+ * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.5f), x));
+    vm vanishes = vf_lt(x, vf_set1(-104.0f));
+    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
-    return vf_scale(vf_exp_poly(r), n);
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
+}
+/* For softmax: x <= 88, and what would be subnormal is 0. */
+OXI_INLINE vf vf_exp_weight(vf x) {
+    vf least = vf_set1(-87.3f);
+    return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-151.0f), x));
+    vm vanishes = vf_lt(x, vf_set1(-150.0f));
+    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
     vi n = vf_to_vi(x);
     vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
     p = vf_fma(p, r, vf_set1(1.34177180e-3f));
@@ -16243,42 +17094,81 @@ OXI_INLINE vf vf_exp2(vf x) {
     p = vf_fma(p, r, vf_set1(5.55027276e-2f));
     p = vf_fma(p, r, vf_set1(0.240226552f));
     p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_fma(p, r, vf_set1(1.0f)), n);
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
 }
 
-/* ---- log x ----------------------------------------------------------------------------------------------------
- * x = 2^e (1 + f) with 1 + f in [2/3, 4/3). Zeros, subnormals, negatives, infinities and NaN take the rare branch. */
-OXI_INLINE vf vf_log(vf x) {
-    vf least = vf_set1(1.17549435e-38f), infinity = vf_set1(INFINITY), y = x, bias = vf_zero();
-    vm rare = vm_not(vm_and(vf_ge(x, least), vf_lt(x, infinity)));
+/* ---- logarithms -------------------------------------------------------------------------------------------
+ * x = 2^e (1 + f) with 1 + f in [2/3, 4/3); log(1 + f) = f + tail. Zeros, subnormals, negatives, infinities
+ * and NaN take the rare branch. */
+OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
+    vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
+    *e = vi_to_vf(exponent);
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
+    p = vf_fma(p, *f, vf_set1(0.139844537f));
+    p = vf_fma(p, *f, vf_set1(-0.121842332f));
+    p = vf_fma(p, *f, vf_set1(0.140058652f));
+    p = vf_fma(p, *f, vf_set1(-0.166804895f));
+    p = vf_fma(p, *f, vf_set1(0.200104058f));
+    p = vf_fma(p, *f, vf_set1(-0.249997973f));
+    p = vf_fma(p, *f, vf_set1(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+}
+OXI_INLINE vm vf_log_is_rare(vf x) {
+    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+}
+/* The results of what is not a positive finite number. */
+OXI_INLINE vf vf_log_special(vf x, vf result) {
+    vf zero = vf_zero();
+    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+}
+/* The parts of any x: subnormals are scaled up first. */
+OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
+    vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, least);
-        y = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
+        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
         bias = vf_select(small, vf_set1(-23.0f), bias);
     }
-    vi bits = vf_as_vi(y), two_thirds = vi_set1(0x3f2aaaab);
-    vi exponent = vi_sra(vi_sub(bits, two_thirds), 23);
-    vf e = vf_add(vi_to_vf(exponent), bias);
-    vf f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f)), s = vf_mul(f, f);
-    vf p = vf_set1(-0.128918126f);
-    p = vf_fma(p, f, vf_set1(0.139844537f));
-    p = vf_fma(p, f, vf_set1(-0.121842332f));
-    p = vf_fma(p, f, vf_set1(0.140058652f));
-    p = vf_fma(p, f, vf_set1(-0.166804895f));
-    p = vf_fma(p, f, vf_set1(0.200104058f));
-    p = vf_fma(p, f, vf_set1(-0.249997973f));
-    p = vf_fma(p, f, vf_set1(0.333332151f));
-    vf tail = vf_fma(vf_mul(p, f), s, vf_fma(e, vf_set1(1.42860677e-6f), vf_mul(s, vf_set1(-0.5f))));
+    vf_log_parts(x, e, f, tail);
+    *e = vf_add(*e, bias);
+}
+OXI_INLINE vf vf_log(vf x) {
+    vf e, f, tail;
+    vm rare = vf_log_is_rare(x);
+    vf_log_parts_any(x, rare, &e, &f, &tail);
+    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    return vm_any(rare) ? vf_log_special(x, result) : result;
+}
+OXI_INLINE vf vf_log2(vf x) {
+    vf e, f, tail;
+    vm rare = vf_log_is_rare(x);
+    vf_log_parts_any(x, rare, &e, &f, &tail);
+    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    vf result = vf_add(vf_add(e, f), tail);
+    return vm_any(rare) ? vf_log_special(x, result) : result;
+}
+/* What rounding 1 + x lost is put back, divided by the sum. */
+OXI_INLINE vf vf_log1p(vf x) {
+    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf_log_parts(sum, &e, &f, &tail);
+    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
     vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
-    if (vm_any(rare)) {
-        result = vf_select(vf_eq(x, vf_zero()), vf_set1(-INFINITY), result);
-        result = vf_select(vf_lt(x, vf_zero()), vf_set1(NAN), result);
-        result = vf_select(vm_or(vf_eq(x, infinity), vf_unord(x, x)), x, result);
-    }
-    return result;
+    result = vf_select(vf_eq(x, vf_zero()), x, result);
+    return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
+}
+/* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
+OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
+}
+OXI_INLINE vf vf_logsigmoid(vf x) {
+    return vf_sub(vf_min(vf_zero(), x), vf_log1p(vf_exp(vf_neg(vf_abs(x)))));
 }
 
-/* ---- tanh, sigmoid, erf ---------------------------------------------------------------------------------------- */
+/* ---- tanh, sigmoid, erf -------------------------------------------------------------------------------- */
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
@@ -16293,12 +17183,13 @@ OXI_INLINE vf vf_tanh(vf x) {
     return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
 }
 
-/* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z lost is made good. */
+/* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
+ * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.5f), vf_abs(x));
-    vf z = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n));
-    z = vf_scale(z, n);
+    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
     return vf_fnma(quotient, lost, quotient);
@@ -16327,17 +17218,21 @@ OXI_INLINE vf vf_erf(vf x) {
     return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
 }
 
-/* ---- activations: max(x, 0) - t -------------------------------------------------------------------------------
- * x g(x) with g(x) + g(-x) = 1 is max(x, 0) - |x| g(-|x|). The second term, t, is small and decays like e^-y: it is
- * computed as (number near 1) * 2^n and scaled last, so that it is right down to the subnormals.
- * |x| is cut off where t has become 0. At -infinity, 0 * infinity makes NaN, as in torch. */
+/* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
+ * x g(x) with g(x) + g(-x) = 1 is max(x, 0) - |x| g(-|x|). The second term, t, is small and decays like e^-y:
+ * it is computed as (number near 1) * 2^n and scaled last, so that it is right down to the subnormals.
+ * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
+ * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
     t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
     return vf_sub(vf_max(vf_set1(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf p = vf_exp_poly(r), z = vf_scale(p, n);
-    return vf_gate(x, vf_scale(vf_div(vf_mul(size, p), vf_add(vf_set1(1.0f), z)), n));
+    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
+    z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
+    vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), t, zero), n));
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
@@ -16345,8 +17240,8 @@ OXI_INLINE vf vf_silu(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and taken apart
- * into two floats, the first of which has its low bits cut off. */
+/* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
+ * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
     vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
     return vd_neg(y);
@@ -16354,15 +17249,16 @@ OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
 OXI_INLINE vf vf_gelu_tanh(vf x) {
     vf size = vf_min(vf_set1(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
-    vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits), high_top = vd_and(high, top_bits);
+    vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
+       high_top = vd_and(high, top_bits);
     vi n;
     vf r = vf_exp_reduce(vf_from_vd(low_top, high_top), &n);
     r = vf_add(r, vf_from_vd(vd_sub(low, low_top), vd_sub(high, high_top)));
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 + 0.4 a); a^2 is
- * taken as an exact square of the top half of a's bits and a small rest. */
+/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
+ * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
 OXI_INLINE vf vf_gelu(vf x) {
     vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
     q = vf_fma(q, z, vf_set1(1.10864989e-4f));
@@ -16372,28 +17268,32 @@ OXI_INLINE vf vf_gelu(vf x) {
     q = vf_fma(q, z, vf_set1(0.398942262f));
     vf near = vf_mul(x, vf_fma(q, x, half));
     vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, vf_set1(0.4f), one)), u = vf_fnma(au, vf_set1(0.4f), one), p = vf_set1(-5.89820631e-2f);
-    p = vf_fma(p, u, vf_set1(0.198003143f));
-    p = vf_fma(p, u, vf_set1(-0.213033184f));
-    p = vf_fma(p, u, vf_set1(3.34027223e-2f));
-    p = vf_fma(p, u, vf_set1(2.19749240e-3f));
-    p = vf_fma(p, u, vf_set1(8.51978883e-2f));
-    p = vf_fma(p, u, vf_set1(0.133917376f));
-    p = vf_fma(p, u, vf_set1(0.159574360f));
-    p = vf_fma(p, u, vf_set1(0.159577370f));
+    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
+    p = vf_fma(p, u, vf_set1(-0.415568709f));
+    p = vf_fma(p, u, vf_set1(0.410808951f));
+    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
+    p = vf_fma(p, u, vf_set1(-0.189348504f));
+    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
+    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
+    p = vf_fma(p, u, vf_set1(0.150613114f));
+    p = vf_fma(p, u, vf_set1(0.199399844f));
+    p = vf_fma(p, u, vf_set1(0.199473247f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vi n;
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
-    vf far = vf_gate(x, vf_scale(vf_mul(vf_mul(au, p), vf_exp_poly(r)), n));
+    p = vf_mul(au, p);
+    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
+    vf far = vf_gate(x, vf_scale(p, n));
     return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
 }
 
-/* ---- sin, cos --------------------------------------------------------------------------------------------------
- * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then the next 53); beyond, each lane is
- * reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
+/* ---- sin, cos ---------------------------------------------------------------------------------------------
+ * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
+ * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11), vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
 }
 OXI_INLINE vf vf_reduce_turns(vf x, vi *quarter) {
     *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
@@ -16438,14 +17338,15 @@ OXI_INLINE vf vf_cos(vf x) {
     return vf_sin_quarter(r, vi_add(quarter, vi_set1(1)));
 }
 
-/* ---- in f64 lanes: good to 2^-28 or better, so that rounding to f32 nearly always gives the nearest ---------------- */
+/* ---- in f64 lanes: good to 2^-28 or better, so that rounding to f32 nearly always gives the nearest ---- */
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
     x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
     vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10), vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
     vd p = vd_set1(1.9323518868719689e-5);
@@ -16485,7 +17386,8 @@ OXI_INLINE vd vd_log(vd x) {
     p = vd_fma(p, z, vd_set1(0.66666666675768393));
     vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
     vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other = vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd other =
+        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
@@ -16541,7 +17443,8 @@ OXI_INLINE vd vd_asin(vd x) {
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
-    vd p = vd_asin_part(x, &outer), twice = vd_add(p, p), inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
+    vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
+       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
     vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
@@ -16605,7 +17508,8 @@ OXI_INLINE vd vd_tan(vd x) {
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
-/* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is exact in f64. */
+/* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
+ * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
     vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
     vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
@@ -16641,8 +17545,8 @@ OXI_INLINE vd vd_hypot(vd a, vd b) {
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
-/* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64; larger ones and an
- * infinite b go through the C library. */
+/* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64;
+ * larger ones and an infinite b go through the C library. */
 OXI_INLINE vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
@@ -16687,20 +17591,16 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_logsigmoid(vd x) { /* e^-|x| is taken as 0 where it is 0 in f32, so that the result is 0, not -0 */
-    vd size = vd_abs(x), zero = vd_zero(), z = vd_exp(vd_neg(size));
-    return vd_sub(vd_min(zero, x), vd_log1p(vd_select(vd_gt(size, vd_set1(104.0)), zero, z)));
-}
 OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
 }
 /* >>cpu/kernels/map.inc */
-/* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, and of f64 what arithmetic alone can do.
- * A kernel walks whole vectors; oxi_map_rest takes what is left over through the same kernel in padded buffers.
- * Stamped by cpu/tiers.c; the other lanes are in cpu/scalar_map.c. */
+/* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, and of f64 what
+ * arithmetic alone can do. A kernel walks whole vectors; oxi_map_rest takes what is left over through the
+ * same kernel in padded buffers. Stamped by cpu/tiers.c; the other lanes are in cpu/scalar_map.c. */
 
-/* TYPE and RESULT: elements in memory; V: vector of N lanes, from `load`; `store` takes the formula's value. Loads come
- * before the store, so the result may lie where an operand is. */
+/* TYPE and RESULT: elements in memory; V: vector of N lanes, from `load`; `store` takes the formula's
+ * value. Loads come before the store, so the result may lie where an operand is. */
 #define OXI_DEFINE_MAP(name, count, TYPE, V, N, load, set1, RESULT, store, formula) \
     OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
         const TYPE *p = (const TYPE *)in[0]; \
@@ -16710,7 +17610,8 @@ OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x i
         OXI_OPERANDS_##count(TYPE) \
         int64_t i = 0; \
         for (; i + N <= n; i += N) { OXI_LOAD_##count(V, load) store(result + i, formula); } \
-        if (i < n) oxi_map_rest(OXI_ISA(name), OXI_MAP_SHAPE(count, sizeof(TYPE), sizeof(RESULT), N), i, n, in, out, attr); \
+        const uint32_t shape = OXI_MAP_SHAPE(count, sizeof(TYPE), sizeof(RESULT), N); \
+        if (i < n) oxi_map_rest(OXI_ISA(name), shape, i, n, in, out, attr); \
     }
 #define OXI_OPERANDS_1(TYPE)
 #define OXI_OPERANDS_2(TYPE) const TYPE *q = (const TYPE *)in[1];
@@ -16766,6 +17667,10 @@ OXI_MAP_1_BOOL(OXI_X, OXI_VF, OXI_VM)
 OXI_MAP_2_BOOL(OXI_X, OXI_VF, OXI_VM)
 #undef OXI_X
 
+/* f64 in every other tier: the others take the tier's below, at half the width but for the same memory
+ * traffic. */
+#define OXI_MAP_F64 (VF != 16 && !(VF == 8 && !OXI_ISA(FMA)))
+#if OXI_MAP_F64
 #define OXI_X(op, formula) OXI_DEFINE_F64(op##_f64, 1, formula)
 OXI_MAP_1_ARITHMETIC(OXI_X, OXI_VD)
 #if VF == 1
@@ -16789,24 +17694,31 @@ OXI_MAP_1_BOOL(OXI_X, OXI_VD, OXI_VMD)
 OXI_MAP_2_BOOL(OXI_X, OXI_VD, OXI_VMD)
 #undef OXI_X
 #endif
+#endif
 
-/* add and sub scale b by f0: the plain case has loops of its own. */
+/* add and sub scale b by f0: the plain case has loops of its own. So has softplus whose beta is a power of
+ * two. */
 OXI_DEFINE_F32(add_plain_f32, 2, vf_add(a, b))
 OXI_DEFINE_F32(sub_plain_f32, 2, vf_sub(a, b))
 OXI_DEFINE_F32(add_scaled_f32, 2, vf_fma(f0, b, a))
 OXI_DEFINE_F32(sub_scaled_f32, 2, vf_fnma(f0, b, a))
+OXI_DEFINE_F32(softplus_plain_f32, 1, vf_softplus(x, f0, f1))
+OXI_DEFINE_WIDE(softplus_scaled_f32, 1, vd_softplus(x, f0, f1))
+#define OXI_DEFINE_CHOICE(op, dtype, is_plain) \
+    static void OXI_ISA(op##_##dtype)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
+        (is_plain ? OXI_ISA(op##_plain_##dtype) : OXI_ISA(op##_scaled_##dtype))(n, in, out, attr); \
+    }
+OXI_DEFINE_CHOICE(add, f32, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(sub, f32, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(softplus, f32, oxi_is_power_of_two(attr->f[0]))
+#if OXI_MAP_F64
 OXI_DEFINE_F64(add_plain_f64, 2, vd_add(a, b))
 OXI_DEFINE_F64(sub_plain_f64, 2, vd_sub(a, b))
 OXI_DEFINE_F64(add_scaled_f64, 2, vd_fma(f0, b, a))
 OXI_DEFINE_F64(sub_scaled_f64, 2, vd_fnma(f0, b, a))
-#define OXI_DEFINE_CHOICE(name, plain, scaled) \
-    static void OXI_ISA(name)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
-        (attr->f[0] == 1 ? OXI_ISA(plain) : OXI_ISA(scaled))(n, in, out, attr); \
-    }
-OXI_DEFINE_CHOICE(add_f32, add_plain_f32, add_scaled_f32)
-OXI_DEFINE_CHOICE(sub_f32, sub_plain_f32, sub_scaled_f32)
-OXI_DEFINE_CHOICE(add_f64, add_plain_f64, add_scaled_f64)
-OXI_DEFINE_CHOICE(sub_f64, sub_plain_f64, sub_scaled_f64)
+OXI_DEFINE_CHOICE(add, f64, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(sub, f64, attr->f[0] == 1)
+#endif
 
 /* The first operand is a mask of bytes. */
 OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) {
@@ -16835,8 +17747,10 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
     OXI_MAP_2_WIDE(OXI_X)
     OXI_MAP_1_BOOL(OXI_X, ignored, ignored)
     OXI_MAP_2_BOOL(OXI_X, ignored, ignored)
-    OXI_X(add, ) OXI_X(sub, ) OXI_X(where, )
+    OXI_X(add, ) OXI_X(sub, ) OXI_X(softplus, ) OXI_X(where, )
 #undef OXI_X
+    k->map[OXI_OP_hardtanh][OXI_LANE_F32] = OXI_ISA(clamp_f32);
+#if OXI_MAP_F64
 #define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_F64] = OXI_ISA(op##_f64);
     OXI_MAP_1_ARITHMETIC(OXI_X, ignored)
     OXI_MAP_2_ARITHMETIC(OXI_X, ignored)
@@ -16849,10 +17763,11 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
     OXI_MAP_2_BOOL(OXI_X, ignored, ignored)
 #endif
 #undef OXI_X
-    k->map[OXI_OP_hardtanh][OXI_LANE_F32] = k->map[OXI_OP_clamp][OXI_LANE_F32];
     k->map[OXI_OP_hardtanh][OXI_LANE_F64] = k->map[OXI_OP_clamp][OXI_LANE_F64];
+#endif
 }
 
+#undef OXI_MAP_F64
 #undef OXI_DEFINE_MAP
 #undef OXI_OPERANDS_1
 #undef OXI_OPERANDS_2
@@ -16873,175 +17788,13 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
 #undef OXI_PASTE_WORD
 #undef OXI_DEFINE_CHOICE
 /* >>cpu/kernels/convert.inc */
-/* Conversions between the plain dtypes and the lanes that maps compute in: oxi_kernels' load and store.
- * The c tier has a plain loop for every pair; the vector tiers replace the pairs that models live on, where the numbers
- * lie side by side, and leave strided runs to the plain loops. */
+/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is left to the
+ * plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with vectors. */
 
 #if VF == 1
-
-/* ---- one number ---------------------------------------------------------------------------------------- */
-
-/* Float to integer as x86-64 does it, which is what torch shows there: toward zero, and the smallest integer for
- * what does not fit. Types below 32 bits keep the low bits of the 32-bit result. */
-static int64_t oxi_f64_to_i64(double x) {
-    return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
-}
-static int32_t oxi_f64_to_i32(double x) {
-    return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN;
-}
-static uint64_t oxi_f64_to_u64(double x) {
-    if (x >= 9223372036854775808.0 && x < 18446744073709551616.0) {
-        return (uint64_t)(x - 9223372036854775808.0) + 9223372036854775808u;
-    }
-    return (uint64_t)oxi_f64_to_i64(x);
-}
-
-/* f64 to a float whose last bit is set when the value is not exact: rounding that once more to a narrower type gives
- * what one rounding from f64 would (round to odd; Boldo & Melquiond 2008). */
-static float oxi_f64_to_odd_f32(double x) {
-    float f = (float)x;
-    if (!(f - f == 0) || (double)f == x) {
-        if (f - f == 0 || x != x || x - x != 0) return f;
-        return x > 0 ? FLT_MAX : -FLT_MAX; /* too large for f32, and for anything narrower */
-    }
-    uint32_t bits = oxi_bits_of_float(f);
-    if (fabs((double)f) > fabs(x)) bits--;
-    return oxi_float_of_bits(bits | 1);
-}
-
-/* The same for integers: bits that f64 has no room for are folded into the last one it has. */
-static float oxi_u64_to_odd_f32(uint64_t u) {
-    if (u >> 53) u = (u >> 11 | ((u & 2047) != 0)) << 11;
-    return oxi_f64_to_odd_f32((double)u);
-}
-static float oxi_i64_to_odd_f32(int64_t i) {
-    return i < 0 ? -oxi_u64_to_odd_f32(0 - (uint64_t)i) : oxi_u64_to_odd_f32((uint64_t)i);
-}
-
-/* Every plain real dtype: its C type, its value as a number, and its encoding of a lane's number x of each kind:
- * from a float, a double, an int64_t, a uint64_t. */
-#define OXI_REAL_DTYPES(X)                                                                                \
-    X(OX_BOOL, uint8_t, (s != 0), x != 0, x != 0, x != 0, x != 0)                                         \
-    X(OX_U8, uint8_t, s, (uint8_t)oxi_f64_to_i32(x), (uint8_t)oxi_f64_to_i32(x), (uint8_t)x, (uint8_t)x)  \
-    X(OX_I8, int8_t, s, (int8_t)oxi_f64_to_i32(x), (int8_t)oxi_f64_to_i32(x), (int8_t)x, (int8_t)x)       \
-    X(OX_U16, uint16_t, s, (uint16_t)oxi_f64_to_i32(x), (uint16_t)oxi_f64_to_i32(x), (uint16_t)x,         \
-      (uint16_t)x)                                                                                        \
-    X(OX_I16, int16_t, s, (int16_t)oxi_f64_to_i32(x), (int16_t)oxi_f64_to_i32(x), (int16_t)x, (int16_t)x) \
-    X(OX_U32, uint32_t, s, (uint32_t)oxi_f64_to_i64(x), (uint32_t)oxi_f64_to_i64(x), (uint32_t)x,         \
-      (uint32_t)x)                                                                                        \
-    X(OX_I32, int32_t, s, oxi_f64_to_i32(x), oxi_f64_to_i32(x), (int32_t)x, (int32_t)x)                   \
-    X(OX_U64, uint64_t, s, oxi_f64_to_u64(x), oxi_f64_to_u64(x), (uint64_t)x, x)                          \
-    X(OX_I64, int64_t, s, oxi_f64_to_i64(x), oxi_f64_to_i64(x), x, (int64_t)x)                            \
-    X(OX_F16, uint16_t, oxi_f16_to_f32(s), oxi_f32_to_f16(x), oxi_f32_to_f16(oxi_f64_to_odd_f32(x)),      \
-      oxi_f32_to_f16(oxi_i64_to_odd_f32(x)), oxi_f32_to_f16(oxi_u64_to_odd_f32(x)))                       \
-    X(OX_BF16, uint16_t, oxi_bf16_to_f32(s), oxi_f32_to_bf16(x), oxi_f32_to_bf16(oxi_f64_to_odd_f32(x)),  \
-      oxi_f32_to_bf16(oxi_i64_to_odd_f32(x)), oxi_f32_to_bf16(oxi_u64_to_odd_f32(x)))                     \
-    X(OX_F32, float, s, x, (float)x, (float)x, (float)x)                                                  \
-    X(OX_F64, double, s, x, x, (double)x, (double)x)                                                      \
-    X(OX_F8_E4M3, uint8_t, oxi_f8_e4m3_to_f32(s), oxi_f32_to_f8_e4m3(x),                                  \
-      oxi_f32_to_f8_e4m3(oxi_f64_to_odd_f32(x)), oxi_f32_to_f8_e4m3(oxi_i64_to_odd_f32(x)),               \
-      oxi_f32_to_f8_e4m3(oxi_u64_to_odd_f32(x)))                                                          \
-    X(OX_F8_E5M2, uint8_t, oxi_f8_e5m2_to_f32(s), oxi_f32_to_f8_e5m2(x),                                  \
-      oxi_f32_to_f8_e5m2(oxi_f64_to_odd_f32(x)), oxi_f32_to_f8_e5m2(oxi_i64_to_odd_f32(x)),               \
-      oxi_f32_to_f8_e5m2(oxi_u64_to_odd_f32(x)))
-
-/* A number as an integer lane: floats as above, integers keep their bits. */
-#define OXI_AS_I64(dtype, value) \
-    (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_i64((double)(value)) : (int64_t)(value))
-#define OXI_AS_U64(dtype, value) \
-    (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_u64((double)(value)) : (uint64_t)(value))
-
-/* ---- runs ------------------------------------------------------------------------------------------------ */
-
-#define OXI_LOAD_LOOP(dtype, type, lane, lane_type, statement)                                        \
-    static void oxi_load_##dtype##_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
-        const type *from = (const type *)source;                                                      \
-        lane_type *to = (lane_type *)out;                                                             \
-        for (int64_t i = 0; i < n; i++) {                                                             \
-            const type s = from[i * stride];                                                          \
-            statement;                                                                                \
-        }                                                                                             \
-    }
-#define OXI_STORE_LOOP(dtype, type, lane, lane_type, number, encoded)                              \
-    static void oxi_store_##dtype##_##lane(int64_t n, const void *in, void *out, int64_t stride) { \
-        const lane_type *from = (const lane_type *)in;                                             \
-        type *to = (type *)out;                                                                    \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const number;                                                                          \
-            to[i * stride] = (type)(encoded);                                                      \
-        }                                                                                          \
-    }
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint)                   \
-    OXI_LOAD_LOOP(dtype, type, f32, float, to[i] = (float)(value))                        \
-    OXI_LOAD_LOOP(dtype, type, f64, double, to[i] = (double)(value))                      \
-    OXI_LOAD_LOOP(dtype, type, i64, int64_t, to[i] = OXI_AS_I64(dtype, value))            \
-    OXI_LOAD_LOOP(dtype, type, u64, uint64_t, to[i] = OXI_AS_U64(dtype, value))           \
-    OXI_LOAD_LOOP(dtype, type, c64, float, to[2 * i] = (float)(value); to[2 * i + 1] = 0) \
-    OXI_STORE_LOOP(dtype, type, f32, float, float x = from[i], of_float)                  \
-    OXI_STORE_LOOP(dtype, type, f64, double, double x = from[i], of_double)               \
-    OXI_STORE_LOOP(dtype, type, i64, int64_t, int64_t x = from[i], of_int)                \
-    OXI_STORE_LOOP(dtype, type, u64, uint64_t, uint64_t x = from[i], of_uint)
-OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-
-/* A complex number as a real one is its real part; as a bool, whether either part is not 0. */
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint) \
-    OXI_STORE_LOOP(dtype, type, c64, float, float x = from[2 * i],      \
-                   (dtype) == OX_BOOL ? x != 0 || from[2 * i + 1] != 0 : (of_float))
-OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-
-#define OXI_LOAD_COMPLEX(lane, lane_type, value)                                                   \
-    static void oxi_load_OX_C64_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
-        lane_type *to = (lane_type *)out;                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const float s = ((const float *)source)[2 * i * stride];                               \
-            to[i] = value;                                                                         \
-        }                                                                                          \
-    }
-OXI_LOAD_COMPLEX(f32, float, s)
-OXI_LOAD_COMPLEX(f64, double, (double)s)
-OXI_LOAD_COMPLEX(i64, int64_t, oxi_f64_to_i64((double)s))
-OXI_LOAD_COMPLEX(u64, uint64_t, oxi_f64_to_u64((double)s))
-
-static void oxi_load_OX_C64_c64(int64_t n, const void *source, int64_t stride, void *out) {
-    for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i, (const float *)source + 2 * i * stride, 8);
-}
-static void oxi_store_OX_C64_c64(int64_t n, const void *in, void *out, int64_t stride) {
-    for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i * stride, (const float *)in + 2 * i, 8);
-}
-#define OXI_STORE_COMPLEX(lane, lane_type)                                                      \
-    static void oxi_store_OX_C64_##lane(int64_t n, const void *in, void *out, int64_t stride) { \
-        for (int64_t i = 0; i < n; i++) {                                                       \
-            ((float *)out)[2 * i * stride] = (float)((const lane_type *)in)[i];                 \
-            ((float *)out)[2 * i * stride + 1] = 0;                                             \
-        }                                                                                       \
-    }
-OXI_STORE_COMPLEX(f32, float)
-OXI_STORE_COMPLEX(f64, double)
-OXI_STORE_COMPLEX(i64, int64_t)
-OXI_STORE_COMPLEX(u64, uint64_t)
-
-#define OXI_ENTER(dtype)                                     \
-    k->load[dtype][OXI_LANE_F32] = oxi_load_##dtype##_f32;   \
-    k->load[dtype][OXI_LANE_F64] = oxi_load_##dtype##_f64;   \
-    k->load[dtype][OXI_LANE_I64] = oxi_load_##dtype##_i64;   \
-    k->load[dtype][OXI_LANE_U64] = oxi_load_##dtype##_u64;   \
-    k->load[dtype][OXI_LANE_C64] = oxi_load_##dtype##_c64;   \
-    k->store[dtype][OXI_LANE_F32] = oxi_store_##dtype##_f32; \
-    k->store[dtype][OXI_LANE_F64] = oxi_store_##dtype##_f64; \
-    k->store[dtype][OXI_LANE_I64] = oxi_store_##dtype##_i64; \
-    k->store[dtype][OXI_LANE_U64] = oxi_store_##dtype##_u64; \
-    k->store[dtype][OXI_LANE_C64] = oxi_store_##dtype##_c64;
-
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint) OXI_ENTER(dtype)
-    OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-    OXI_ENTER(OX_C64)
+    (void)k;
 }
-#undef OXI_ENTER
-
 #else
 
 /* ---- vectors ---------------------------------------------------------------------------------------------- */
@@ -17062,6 +17815,7 @@ OXI_LOAD_VECTORS(OX_I16, int16_t, vi_to_vf(vi_load_i16(from + i)))
 OXI_LOAD_VECTORS(OX_U16, uint16_t, vi_to_vf(vi_load_u16(from + i)))
 OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
+OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
 /* f32 itself: a broadcast number fills the run. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
@@ -17109,6 +17863,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
     OXI_ENTER_LOAD(OX_U16)
     OXI_ENTER_LOAD(OX_I8)
     OXI_ENTER_LOAD(OX_U8)
+    OXI_ENTER_LOAD(OX_BOOL)
     OXI_ENTER_STORE(OX_BF16)
     OXI_ENTER_STORE(OX_F16)
     OXI_ENTER_STORE(OX_F32)
@@ -17242,7 +17997,7 @@ OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
 
 /* One vector of e^(x - max), written if there is where. */
 OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
-    vf e = vf_exp(vf_sub(vf_load(x), max));
+    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
     if (out) vf_store(out, e);
     return e;
 }
@@ -17265,7 +18020,7 @@ OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, 
     while (i < n) {
         float lanes[VF];
         int64_t left = n - i < VF ? n - i : VF;
-        vf_store(lanes, vf_exp(vf_sub(vf_load_n(x + i, left), m)));
+        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
         for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
         if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
         i += left;
@@ -17350,57 +18105,105 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
+/* Asks for memory that will be read soon: level 3 = into the first cache, 2 = into the second. */
 #if defined(__GNUC__) || defined(__clang__)
-#define OXI_PREFETCH(p) __builtin_prefetch(p)
+#define OXI_PREFETCH(p, level) __builtin_prefetch(p, 0, level)
 #else
-#define OXI_PREFETCH(p) ((void)0)
+#define OXI_PREFETCH(p, level) ((void)(p))
 #endif
 
 /* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
 
-OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+#define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
+
+OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                                      bool accumulate, const void *next, bool spread) {
     const float *a = (const float *)a_panel, *b = (const float *)b_panel;
+    const char *soon = (const char *)next;
     float *c = (float *)c_tile;
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero(); OXI_PREFETCH(c + i * ldc);
+#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vf s = vf_set1(a[i]); c##i##0 = vf_fma(s, b0, c##i##0); c##i##1 = vf_fma(s, b1, c##i##1); }
-    for (; k > 0; k--) {                 /* not unrolled: compilers then keep all sums in registers */
+#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VF, 3);
+#define OXI_X(i) { \
+        vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
+        c##i##0 = vf_fma(s, b0, c##i##0); \
+        c##i##1 = vf_fma(s, b1, c##i##1); \
+    }
+    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
         vf b0 = vf_load(b), b1 = vf_load(b + VF);
+        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        a += OXI_MR;
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
+        a += spread ? OXI_MR * VF : OXI_MR;
         b += 2 * VF;
     }
 #undef OXI_X
+#undef OXI_SOON
 #define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
         c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
     vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
+OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
+}
 
-OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                                      bool accumulate, const void *next, bool spread) {
     const double *a = (const double *)a_panel, *b = (const double *)b_panel;
+    const char *soon = (const char *)next;
     double *c = (double *)c_tile;
-#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero(); OXI_PREFETCH(c + i * ldc);
+#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vd s = vd_set1(a[i]); c##i##0 = vd_fma(s, b0, c##i##0); c##i##1 = vd_fma(s, b1, c##i##1); }
-    for (; k > 0; k--) {                 /* not unrolled: compilers then keep all sums in registers */
+#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VD, 3);
+#define OXI_X(i) { \
+        vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
+        c##i##0 = vd_fma(s, b0, c##i##0); \
+        c##i##1 = vd_fma(s, b1, c##i##1); \
+    }
+    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
         vd b0 = vd_load(b), b1 = vd_load(b + VD);
+        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        a += OXI_MR;
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
+        a += spread ? OXI_MR * VD : OXI_MR;
         b += 2 * VD;
     }
 #undef OXI_X
+#undef OXI_SOON
 #define OXI_X(i) if (accumulate) { c##i##0 = vd_add(c##i##0, vd_load(c + i * ldc)); \
         c##i##1 = vd_add(c##i##1, vd_load(c + i * ldc + VD)); } \
     vd_store(c + i * ldc, c##i##0); vd_store(c + i * ldc + VD, c##i##1);
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
+OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
+}
+
+/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element is there
+ * once for every lane: out[k][MR][lanes]. */
+#if defined(OXI_X86) && VF == 4
+#define OXI_SPREAD(name, type, vector, lanes) \
+OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, \
+                                       const void *next) { \
+    OXI_ISA(name##_any)(k, a, b, c, ldc, accumulate, next, true); \
+} \
+OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out) { \
+    const type *a = (const type *)a_panel; \
+    for (int64_t i = 0; i < k * OXI_MR; i++) vector##_store((type *)out + i * lanes, vector##_set1(a[i])); \
+}
+OXI_SPREAD(gemm_f32, float, vf, VF)
+OXI_SPREAD(gemm_f64, double, vd, VD)
+#undef OXI_SPREAD
+#endif
 
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 ------------------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
@@ -17448,8 +18251,9 @@ OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a_panel, const void *b_
 #ifdef vp
 /* vnni: the dot product and the addition are one instruction (avx512 tier). */
 OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, bool vnni) {
+                                      bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
+    const char *soon = (const char *)next;
     int32_t *c = (int32_t *)c_tile;
     (void)vnni;
 #define OXI_X(i) vp c##i##0 = vp_zero(), c##i##1 = vp_zero();
@@ -17459,6 +18263,8 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     for (; k > 0; k--) {
         vp b0 = vp_load(b), b1 = vp_load(b + VP);
         OXI_EACH_ROW16(OXI_X)
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
         a += OXI_MR16;
         b += 2 * VP;
     }
@@ -17469,12 +18275,14 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW16(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate) {
-    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, false);
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 #if VF == 16
-OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate) {
-    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, true);
+OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                       const void *next) {
+    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
 }
 #endif
 #undef OXI_EACH_ROW16
@@ -17487,8 +18295,9 @@ OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, 
 #undef vp_dot
 #else
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+                                  bool accumulate, const void *next) {
     const int16_t *a = (const int16_t *)a_panel, *b = (const int16_t *)b_panel;
+    (void)next;
     int32_t *c = (int32_t *)c_tile;
     uint32_t sum[OXI_MR16][2 * VP];
     memset(sum, 0, sizeof sum);
@@ -17504,20 +18313,25 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them ------------------------------------------------- */
 
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
                                      int64_t panel_stride) {
-    for (int64_t i = 0; i < k; i++) {
-        const float *from = (const float *)source + i * stride;
-        float *to = (float *)panels + i * width;
-        int64_t left = lines;
-        for (; left >= width; left -= width, from += width, to += panel_stride) {
-            int w = 0;
-            for (; w + VF <= width; w += VF) vf_store(to + w, vf_load(from + w));
-            if (w < width) vf_store_n(to + w, vf_load_n(from + w, width - w), width - w);
+    for (int64_t first = 0; first < k; first += 8) {
+        const float *from = (const float *)source + first * stride;
+        float *to = (float *)panels + first * width;
+        int64_t steps = k - first < 8 ? k - first : 8, left = lines;
+        for (; left >= width; left -= width, from += width, to += panel_stride)
+            for (int64_t i = 0; i < steps; i++) {
+                const float *f = from + i * stride;
+                float *t = to + i * width;
+                int w = 0;
+                for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
+                if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
+            }
+        for (int64_t i = 0; left > 0 && i < steps; i++) {
+            memcpy(to + i * width, from + i * stride, (size_t)left * sizeof(float));
+            memset(to + i * width + left, 0, (size_t)(width - left) * sizeof(float));
         }
-        if (left == 0) continue;
-        memcpy(to, from, (size_t)left * sizeof(float));
-        memset(to + left, 0, (size_t)(width - left) * sizeof(float));
     }
 }
 
@@ -17587,30 +18401,89 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 #endif
 
+/* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
+OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here, int64_t steps) {
+    int w = 0;
+#if OXI_TURN == 8
+    for (; w + 8 <= here; w += 8)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
+#endif
+    for (; w + 4 <= here; w += 4)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
+    for (; w + 2 <= here; w += 2)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
+    for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
+}
+
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
                                     int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
-        int64_t i = 0;
-        for (; i + 4 <= k; i += 4) {
-            const float *f = from + i;
-            float *t = to + i * width;
-            int w = 0;
-#if OXI_TURN == 8
-            for (; w + 8 <= here; w += 8) OXI_ISA(turn)(f + w * stride, stride, t + w, width);
-#endif
-            for (; w + 4 <= here; w += 4) OXI_ISA(turn4)(f + w * stride, stride, t + w, width);
-            for (; w + 2 <= here; w += 2) OXI_ISA(turn2)(f + w * stride, stride, t + w, width);
-            if (w < here) for (int j = 0; j < 4; j++) t[j * width + w] = f[w * stride + j];
-        }
-        for (; i < k; i++)
+        int64_t i = 0, rest = k % 16 / 4 * 4;
+        for (; i + 16 <= k; i += 16) OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, 16);
+        OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, rest);
+        for (i += rest; i < k; i++)
             for (int w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
 }
+/* The same for f16 and bf16, widened on the way. */
+#define OXI_PACK(type) \
+/* n < 16 numbers, zeros behind them. */ \
+OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float *to) { \
+    uint16_t all[16] = {0}; \
+    memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
+    for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
+} \
+OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
+                                            void *panels, int64_t panel_stride) { \
+    float few[16]; \
+    for (int64_t first = 0; first < k; first += 8) { \
+        const uint16_t *from = (const uint16_t *)source + first * stride; \
+        float *to = (float *)panels + first * width; \
+        int64_t steps = k - first < 8 ? k - first : 8; \
+        for (int64_t left = lines; left > 0; left -= width, from += width, to += panel_stride) \
+            for (int64_t i = 0; i < steps; i++) { \
+                const uint16_t *f = from + i * stride; \
+                float *t = to + i * width; \
+                int w = 0, here = left < width ? (int)left : width; \
+                for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
+                if (w < here) { \
+                    OXI_ISA(widen_few_##type)(f + w, here - w, few); \
+                    memcpy(t + w, few, (size_t)(here - w) * sizeof(float)); \
+                } \
+                if (here < width) memset(t + here, 0, (size_t)(width - here) * sizeof(float)); \
+            } \
+    } \
+} \
+OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
+                                           void *panels, int64_t panel_stride) { \
+    float stage[32 * 16]; /* no panel is wider */ \
+    for (int64_t line = 0; line < lines; line += width) { \
+        const uint16_t *from = (const uint16_t *)source + line * stride; \
+        float *to = (float *)panels + line / width * panel_stride; \
+        int here = lines - line < width ? (int)(lines - line) : width; \
+        for (int64_t i = 0; i < k; i += 16) { \
+            int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
+                else for (int j = 0; j < 16; j += VF) \
+                    vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
+            if (steps == 16) OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, 16); \
+            else for (int64_t j = 0; j < steps; j++) \
+                for (int w = 0; w < here; w++) to[(i + j) * width + w] = stage[w * 16 + j]; \
+        } \
+        for (int64_t i = 0; here < width && i < k; i++) \
+            memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
+    } \
+}
+OXI_PACK(bf16)
+OXI_PACK(f16)
+#undef OXI_PACK
 #undef OXI_TURN
 
 /* ---- vectors ---------------------------------------------------------------------------------------------------------- */
@@ -17653,6 +18526,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
+    k->spread_f32 = k->gemm_f32;
+    k->spread_f64 = k->gemm_f64;
+    k->copies_f32 = k->copies_f64 = NULL;
+#if defined(OXI_X86) && VF == 4
+    k->spread_f32.run = OXI_ISA(gemm_f32_spread);
+    k->spread_f64.run = OXI_ISA(gemm_f64_spread);
+    k->copies_f32 = OXI_ISA(gemm_f32_copies);
+    k->copies_f64 = OXI_ISA(gemm_f64_copies);
+#endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
     k->gemm_i16.run = OXI_ISA(gemm_i16);
@@ -17661,6 +18543,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #endif
     k->pack_across = OXI_ISA(pack_across);
     k->pack_along = OXI_ISA(pack_along);
+    k->pack_across_bf16 = OXI_ISA(pack_across_bf16);
+    k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
+    k->pack_across_f16 = OXI_ISA(pack_across_f16);
+    k->pack_along_f16 = OXI_ISA(pack_along_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -17672,6 +18558,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_PREFETCH
+#undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order of roundings.
@@ -18145,13 +19032,16 @@ OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, OXI_ISA(codes) *c) {
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
 
-/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code --------------------- */
+/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code ---------------------
+ * The second list has products of its own below. */
+#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
+    X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) \
+    X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) X(mxfp4, OX_MXFP4, 0, 0, 0) \
+    X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
 #define OXI_EACH_BLOCK_TYPE(X) \
+    OXI_EACH_OTHER_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0, 0, 0, 0) X(q4_1, OX_Q4_1, 0, 1, 1) X(q5_0, OX_Q5_0, 0, 0, 0) X(q5_1, OX_Q5_1, 0, 1, 1) \
-    X(q8_0, OX_Q8_0, 0, 0, 0) X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) \
-    X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) \
-    X(q6_k, OX_Q6_K, 1, 0, 0) X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) \
-    X(mxfp4, OX_MXFP4, 0, 0, 0) X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
+    X(q8_0, OX_Q8_0, 0, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) X(q6_k, OX_Q6_K, 1, 0, 0)
 
 /* One block's codes as floats. */
 OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, float *out) {
@@ -18164,51 +19054,7 @@ OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, flo
     }
 }
 
-/* One block's codes against as many activations. */
-OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, const oxi_q8 *x, bool halves, bool has_least,
-                                 bool small, int extra) {
-    for (int i = 0; i < elements / 32; i++) {
-        vb codes = vb_load(c->code + 32 * i);
-        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
-        float s = x[i].scale, two[2];
-        two[0] = scale[0] * s;
-        two[1] = scale[1] * s;
-        sums = halves ? vs_add_halves(sums, codes, x[i].q, two, small, extra) : vs_add(sums, codes, x[i].q, two[0], small, extra);
-        if (!halves || !has_least) continue;
-        two[0] = -least[0] * s;
-        two[1] = -least[1] * s;
-        sums = vs_add_halves(sums, vb_set1(1), x[i].q, two, true, extra);
-    }
-    return sums;
-}
-
-/* What the least numbers of groups of 32 take away. */
-OXI_INLINE float OXI_ISA(dot_least)(const OXI_ISA(codes) *c, int elements, const oxi_q8 *x) {
-    float sum = 0;
-    for (int i = 0; i < elements / 32; i++) sum += c->least[2 * i] * (x[i].scale * (float)x[i].sum);
-    return sum;
-}
-
 #define OXI_X(name, dtype, halves, has_least, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    vs sums = vs_zero(); \
-    float least = 0; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, x += elements / 32) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
-        if (has_least && !halves) least += OXI_ISA(dot_least)(&c, elements, x); \
-    } \
-    return vs_sum(sums) - least; \
-} \
-OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, const oxi_q8 *x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-} \
-OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, const oxi_q8 *x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
-} \
 OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out) { \
     enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
     const uint8_t *p = (const uint8_t *)blocks; \
@@ -18221,11 +19067,167 @@ OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out
 OXI_EACH_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 
+/* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
+
+/* Activations from number `at` on, a multiple of 32. */
+OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
+    x.q += at;
+    x.scale += at / 32;
+    x.sum += at / 32;
+    return x;
+}
+
+/* One block's codes against as many activations. */
+OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, oxi_q8 x, bool halves, bool has_least,
+                                 bool small, int extra) {
+    for (int i = 0; i < elements / 32; i++) {
+        vb codes = vb_load(c->code + 32 * i);
+        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
+        float s = x.scale[i], two[2];
+        two[0] = scale[0] * s;
+        two[1] = scale[1] * s;
+        sums = halves ? vs_add_halves(sums, codes, x.q + 32 * i, two, small, extra)
+                      : vs_add(sums, codes, x.q + 32 * i, two[0], small, extra);
+        if (!has_least) continue;
+        two[0] = -least[0] * s;
+        two[1] = -least[1] * s;
+        sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
+    }
+    return sums;
+}
+
+#define OXI_X(name, dtype, halves, has_least, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
+    vs sums = vs_zero(); \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= elements, p += bytes, x = OXI_ISA(q8_from)(x, elements)) { \
+        OXI_ISA(codes) c; \
+        OXI_ISA(unpack_##name)(p, &c); \
+        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
+    } \
+    return vs_sum(sums); \
+}
+OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
+/* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
+ * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
+#define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    vs sums = vs_zero(); \
+    float least = 0; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= 32, p += OXI_BYTES_##dtype, x = OXI_ISA(q8_from)(x, 32)) { \
+        float scale = OXI_ISA(half)(p); \
+        sums = vs_add(sums, codes, x.q, scale * x.scale[0], small, extra); \
+        least += (least_of_32) * x.sum[0]; \
+    } \
+    return vs_sum(sums) - least; \
+}
+OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 8 * scale, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), -OXI_ISA(half)(p + 2), true)
+OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 16 * scale, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), -OXI_ISA(half)(p + 2), true)
+OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0 * scale, false)
+#undef OXI_DOT_32
+
+/* Lanes of a vf that take part when there are eight (or more) numbers. */
+#define OXI_EIGHT (VF < 8 ? VF : 8)
+
+/* The scales of a q4_k or q5_k block times those of the activations; returns what its minima take away. */
+OXI_INLINE float OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8]) {
+    uint32_t packed[3], bits[8] = {0};
+    memcpy(packed, p + 4, 12);
+    bits[0] = packed[0] & 0x3f3f3f3f;
+    bits[1] = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 6 & 0x03030303) << 4;
+    bits[4] = packed[1] & 0x3f3f3f3f;
+    bits[5] = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 6 & 0x03030303) << 4;
+    const uint8_t *scales = (const uint8_t *)bits, *least = scales + 16;
+    vf d = vf_set1(OXI_ISA(half)(p)), taken = vf_zero();
+    for (int i = 0; i < 8; i += OXI_EIGHT) {
+        vf s = vf_mul(vi_to_vf(vi_load_u8(scales + i)), vf_load_n(x.scale + i, OXI_EIGHT));
+        vf_store_n(scale + i, vf_mul(s, d), OXI_EIGHT);
+        taken = vf_fma(vi_to_vf(vi_load_u8(least + i)), vf_load_n(x.sum + i, OXI_EIGHT), taken);
+    }
+    return OXI_ISA(half)(p + 2) * vf_hsum(taken);
+}
+OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[8], least = 0;
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+        least += OXI_ISA(scales_k)(p, x, scale);
+        for (int i = 0; i < 4; i++) {
+            vb q = vb_load(p + 16 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
+            sums = vs_add(sums, vb_and(q, vb_set1(15)), x.q + 64 * i, scale[2 * i], true, extra);
+            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+        }
+    }
+    return vs_sum(sums) - least;
+}
+OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[8], least = 0;
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
+        vb fifth = vb_load(p + 16), one = vb_set1(1);
+        least += OXI_ISA(scales_k)(p, x, scale);
+        for (int i = 0; i < 4; i++) {
+            vb q = vb_load(p + 48 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
+            q = vb_or(vb_and(q, vb_set1(15)), vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
+            high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
+            sums = vs_add(sums, q, x.q + 64 * i, scale[2 * i], true, extra);
+            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+        }
+    }
+    return vs_sum(sums) - least;
+}
+OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[16];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
+        vf d = vf_set1(OXI_ISA(half)(p + 208));
+        for (int i = 0; i < 16; i++) scale[i] = x.scale[i / 2];
+        for (int i = 0; i < 16; i += VF) {
+            vf s = vi_to_vf(vi_load_i8((const int8_t *)p + 192 + i));
+            vf_store(scale + i, vf_mul(vf_mul(s, d), vf_load(scale + i)));
+        }
+        for (int i = 0; i < 2; i++) {
+            vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
+            vb nibble = vb_set1(15), two = vb_set1(48), offset = vb_set1(32);
+            vb c0 = vb_or(vb_and(low, nibble), vb_and(vb_left(high, 4), two));
+            vb c1 = vb_or(vb_and(second, nibble), vb_and(vb_left(high, 2), two));
+            vb c2 = vb_or(vb_and(vb_right(low, 4), nibble), vb_and(high, two));
+            vb c3 = vb_or(vb_and(vb_right(second, 4), nibble), vb_and(vb_right(high, 2), two));
+            const int8_t *q = x.q + 128 * i;
+            const float *s = scale + 8 * i;
+            sums = vs_add_halves(sums, vb_sub(c0, offset), q, s, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c1, offset), q + 32, s + 2, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c2, offset), q + 64, s + 4, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c3, offset), q + 96, s + 6, false, extra);
+        }
+    }
+    return vs_sum(sums);
+}
+#undef OXI_EIGHT
+
+#define OXI_X(name, dtype, halves, has_least, small) \
+OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
+    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
+} \
+OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
+    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
+}
+OXI_EACH_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
-    for (int64_t i = 0; i + 32 <= n; i += 32, out++) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum) {
+    for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
             vf a = vf_load(x + i + j);
@@ -18233,15 +19235,15 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
             wrong = vf_fma(a, vf_zero(), wrong);
         }
         float largest = vf_hmax(most);
-        if (largest < 1e-30f) largest = 0;           /* 127 / largest must stay finite */
+        if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
         vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f), total = vf_zero();
         for (int j = 0; j < 32; j += VF) {
-            vi q = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-            vi_store_8(out->q + j, q);
-            total = vf_add(total, vi_to_vf(q));
+            vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
+            vi_store_8(q + i + j, codes);
+            total = vf_add(total, vi_to_vf(codes));
         }
-        out->scale = largest / 127.0f + vf_hsum(wrong);
-        out->sum = out->scale == out->scale ? (int32_t)vf_hsum(total) : 0;
+        scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
+        sum[i / 32] = scale[i / 32] * vf_hsum(total);
     }
 }
 
@@ -18266,6 +19268,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 
 #undef OXI_BLOCK_EXTRA
 #undef OXI_EACH_BLOCK_TYPE
+#undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
 #undef vb_load
@@ -18287,12 +19290,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
  * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
 
-/* e^x for x <= 0; weights that would not be normal numbers are 0, NaN stays. */
-OXI_INLINE vf OXI_ISA(attention_weight)(vf x) {
-    vf least = vf_set1(-87.3f);
-    return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
-}
-
 /* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
  * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
  * yet have max -inf and get weights 0. */
@@ -18307,18 +19304,18 @@ OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max,
     m0 = vf_max(m0, m1);
     vf_store(max, m0);
     m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
-    vf scale = OXI_ISA(attention_weight)(vf_sub(before, m0));
+    vf scale = vf_exp_weight(vf_sub(before, m0));
     vf_store(rescale, scale);
     for (t = 0; t + 2 <= keys; t += 2) {
-        vf w0 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf w1 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
         vf_store(scores + t * 2 * VF, w0);
         vf_store(scores + (t + 1) * 2 * VF, w1);
         s0 = vf_add(s0, w0);
         s1 = vf_add(s1, w1);
     }
     if (t < keys) {
-        vf w0 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
         vf_store(scores + t * 2 * VF, w0);
         s0 = vf_add(s0, w0);
     }
@@ -18450,9 +19447,9 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 /* >>cpu/simd/avx512.h */
-/* The avx512 tier's vocabulary: sixteen lanes with mask registers (F, BW, DQ, VL: Skylake-X, Zen 4 and later).
- * Sums over lanes are written out: g++ 12 warns about its own _mm512_reduce_add_ps.
- * Names and meaning: begin.inc. */
+/* The avx512 tier's vocabulary: sixteen lanes with mask registers (F, BW, DQ, VL: Skylake-X, Zen 4 and
+ * later). Sums over lanes are written out: g++ 12 warns about its own _mm512_reduce_add_ps. Names and
+ * meaning: begin.inc. */
 #ifndef OX_CPU_SIMD_AVX512_H
 #define OX_CPU_SIMD_AVX512_H
 
@@ -18582,7 +19579,9 @@ OXI_INLINE unsigned vmd_bits(vmd a) { return a; }
 /* ---- f64 ---- */
 OXI_INLINE vd vd_load(const double *p) { return _mm512_loadu_pd(p); }
 OXI_INLINE void vd_store(double *p, vd a) { _mm512_storeu_pd(p, a); }
-OXI_INLINE vd vd_load_n(const double *p, int64_t n) { return _mm512_maskz_loadu_pd((vmd)oxi_avx512_first_n(n), p); }
+OXI_INLINE vd vd_load_n(const double *p, int64_t n) {
+    return _mm512_maskz_loadu_pd((vmd)oxi_avx512_first_n(n), p);
+}
 OXI_INLINE void vd_store_n(double *p, vd a, int64_t n) {
     _mm512_mask_storeu_pd(p, (vmd)oxi_avx512_first_n(n), a);
 }
@@ -18638,7 +19637,8 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
 }
 
 /* >>cpu/simd/derived.inc */
-/* The part of the vocabulary that every tier builds in the same way from its own. Included by each simd/<isa>.h. */
+/* The part of the vocabulary that every tier builds in the same way from its own. Included by each
+ * simd/<isa>.h. */
 OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
 OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
 OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
@@ -18686,24 +19686,28 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
 /* >>cpu/kernels/math.inc */
-/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the end.
- * All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for these ranges.
- * Used by the kernels of the tier that is being stamped; the names are in simd/begin.inc. */
+/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
+ * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
+ * made for these ranges. Used by the kernels of the tier that is being stamped; the names are in
+ * simd/begin.inc. */
 
-/* ---- e^x ------------------------------------------------------------------------------------------------------
+/* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
     *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
     vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
     return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
 }
-OXI_INLINE vf vf_exp_poly(vf r) {
+OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
     vf p = vf_set1(1.39108044e-3f);
     p = vf_fma(p, r, vf_set1(8.37051682e-3f));
     p = vf_fma(p, r, vf_set1(4.16668691e-2f));
     p = vf_fma(p, r, vf_set1(0.166664988f));
     p = vf_fma(p, r, vf_set1(0.499999970f));
-    return vf_add(vf_fma(vf_mul(r, r), p, r), vf_set1(1.0f));
+    return vf_fma(vf_mul(r, r), p, r);
+}
+OXI_INLINE vf vf_exp_poly(vf r) {
+    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -18711,14 +19715,23 @@ OXI_INLINE vf vf_exp_within(vf x) {
     vf p = vf_exp_poly(vf_exp_reduce(x, &n));
     return vi_as_vf(vi_add(vf_as_vi(p), vi_sll(n, 23)));
 }
+/* Underflow costs a processor hundreds of cycles even where the result is 0: such lanes are made 0 before
+ * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.5f), x));
+    vm vanishes = vf_lt(x, vf_set1(-104.0f));
+    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
-    return vf_scale(vf_exp_poly(r), n);
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
+}
+/* For softmax: x <= 88, and what would be subnormal is 0. */
+OXI_INLINE vf vf_exp_weight(vf x) {
+    vf least = vf_set1(-87.3f);
+    return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-151.0f), x));
+    vm vanishes = vf_lt(x, vf_set1(-150.0f));
+    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
     vi n = vf_to_vi(x);
     vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
     p = vf_fma(p, r, vf_set1(1.34177180e-3f));
@@ -18726,42 +19739,81 @@ OXI_INLINE vf vf_exp2(vf x) {
     p = vf_fma(p, r, vf_set1(5.55027276e-2f));
     p = vf_fma(p, r, vf_set1(0.240226552f));
     p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_fma(p, r, vf_set1(1.0f)), n);
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
 }
 
-/* ---- log x ----------------------------------------------------------------------------------------------------
- * x = 2^e (1 + f) with 1 + f in [2/3, 4/3). Zeros, subnormals, negatives, infinities and NaN take the rare branch. */
-OXI_INLINE vf vf_log(vf x) {
-    vf least = vf_set1(1.17549435e-38f), infinity = vf_set1(INFINITY), y = x, bias = vf_zero();
-    vm rare = vm_not(vm_and(vf_ge(x, least), vf_lt(x, infinity)));
+/* ---- logarithms -------------------------------------------------------------------------------------------
+ * x = 2^e (1 + f) with 1 + f in [2/3, 4/3); log(1 + f) = f + tail. Zeros, subnormals, negatives, infinities
+ * and NaN take the rare branch. */
+OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
+    vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
+    *e = vi_to_vf(exponent);
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
+    p = vf_fma(p, *f, vf_set1(0.139844537f));
+    p = vf_fma(p, *f, vf_set1(-0.121842332f));
+    p = vf_fma(p, *f, vf_set1(0.140058652f));
+    p = vf_fma(p, *f, vf_set1(-0.166804895f));
+    p = vf_fma(p, *f, vf_set1(0.200104058f));
+    p = vf_fma(p, *f, vf_set1(-0.249997973f));
+    p = vf_fma(p, *f, vf_set1(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+}
+OXI_INLINE vm vf_log_is_rare(vf x) {
+    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+}
+/* The results of what is not a positive finite number. */
+OXI_INLINE vf vf_log_special(vf x, vf result) {
+    vf zero = vf_zero();
+    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+}
+/* The parts of any x: subnormals are scaled up first. */
+OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
+    vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, least);
-        y = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
+        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
         bias = vf_select(small, vf_set1(-23.0f), bias);
     }
-    vi bits = vf_as_vi(y), two_thirds = vi_set1(0x3f2aaaab);
-    vi exponent = vi_sra(vi_sub(bits, two_thirds), 23);
-    vf e = vf_add(vi_to_vf(exponent), bias);
-    vf f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f)), s = vf_mul(f, f);
-    vf p = vf_set1(-0.128918126f);
-    p = vf_fma(p, f, vf_set1(0.139844537f));
-    p = vf_fma(p, f, vf_set1(-0.121842332f));
-    p = vf_fma(p, f, vf_set1(0.140058652f));
-    p = vf_fma(p, f, vf_set1(-0.166804895f));
-    p = vf_fma(p, f, vf_set1(0.200104058f));
-    p = vf_fma(p, f, vf_set1(-0.249997973f));
-    p = vf_fma(p, f, vf_set1(0.333332151f));
-    vf tail = vf_fma(vf_mul(p, f), s, vf_fma(e, vf_set1(1.42860677e-6f), vf_mul(s, vf_set1(-0.5f))));
+    vf_log_parts(x, e, f, tail);
+    *e = vf_add(*e, bias);
+}
+OXI_INLINE vf vf_log(vf x) {
+    vf e, f, tail;
+    vm rare = vf_log_is_rare(x);
+    vf_log_parts_any(x, rare, &e, &f, &tail);
+    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    return vm_any(rare) ? vf_log_special(x, result) : result;
+}
+OXI_INLINE vf vf_log2(vf x) {
+    vf e, f, tail;
+    vm rare = vf_log_is_rare(x);
+    vf_log_parts_any(x, rare, &e, &f, &tail);
+    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    vf result = vf_add(vf_add(e, f), tail);
+    return vm_any(rare) ? vf_log_special(x, result) : result;
+}
+/* What rounding 1 + x lost is put back, divided by the sum. */
+OXI_INLINE vf vf_log1p(vf x) {
+    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf_log_parts(sum, &e, &f, &tail);
+    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
     vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
-    if (vm_any(rare)) {
-        result = vf_select(vf_eq(x, vf_zero()), vf_set1(-INFINITY), result);
-        result = vf_select(vf_lt(x, vf_zero()), vf_set1(NAN), result);
-        result = vf_select(vm_or(vf_eq(x, infinity), vf_unord(x, x)), x, result);
-    }
-    return result;
+    result = vf_select(vf_eq(x, vf_zero()), x, result);
+    return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
+}
+/* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
+OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
+}
+OXI_INLINE vf vf_logsigmoid(vf x) {
+    return vf_sub(vf_min(vf_zero(), x), vf_log1p(vf_exp(vf_neg(vf_abs(x)))));
 }
 
-/* ---- tanh, sigmoid, erf ---------------------------------------------------------------------------------------- */
+/* ---- tanh, sigmoid, erf -------------------------------------------------------------------------------- */
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
@@ -18776,12 +19828,13 @@ OXI_INLINE vf vf_tanh(vf x) {
     return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
 }
 
-/* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z lost is made good. */
+/* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
+ * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.5f), vf_abs(x));
-    vf z = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n));
-    z = vf_scale(z, n);
+    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
     return vf_fnma(quotient, lost, quotient);
@@ -18810,17 +19863,21 @@ OXI_INLINE vf vf_erf(vf x) {
     return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
 }
 
-/* ---- activations: max(x, 0) - t -------------------------------------------------------------------------------
- * x g(x) with g(x) + g(-x) = 1 is max(x, 0) - |x| g(-|x|). The second term, t, is small and decays like e^-y: it is
- * computed as (number near 1) * 2^n and scaled last, so that it is right down to the subnormals.
- * |x| is cut off where t has become 0. At -infinity, 0 * infinity makes NaN, as in torch. */
+/* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
+ * x g(x) with g(x) + g(-x) = 1 is max(x, 0) - |x| g(-|x|). The second term, t, is small and decays like e^-y:
+ * it is computed as (number near 1) * 2^n and scaled last, so that it is right down to the subnormals.
+ * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
+ * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
     t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
     return vf_sub(vf_max(vf_set1(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf p = vf_exp_poly(r), z = vf_scale(p, n);
-    return vf_gate(x, vf_scale(vf_div(vf_mul(size, p), vf_add(vf_set1(1.0f), z)), n));
+    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
+    z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
+    vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), t, zero), n));
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
@@ -18828,8 +19885,8 @@ OXI_INLINE vf vf_silu(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and taken apart
- * into two floats, the first of which has its low bits cut off. */
+/* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
+ * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
     vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
     return vd_neg(y);
@@ -18837,15 +19894,16 @@ OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
 OXI_INLINE vf vf_gelu_tanh(vf x) {
     vf size = vf_min(vf_set1(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
-    vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits), high_top = vd_and(high, top_bits);
+    vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
+       high_top = vd_and(high, top_bits);
     vi n;
     vf r = vf_exp_reduce(vf_from_vd(low_top, high_top), &n);
     r = vf_add(r, vf_from_vd(vd_sub(low, low_top), vd_sub(high, high_top)));
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 + 0.4 a); a^2 is
- * taken as an exact square of the top half of a's bits and a small rest. */
+/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
+ * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
 OXI_INLINE vf vf_gelu(vf x) {
     vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
     q = vf_fma(q, z, vf_set1(1.10864989e-4f));
@@ -18855,28 +19913,32 @@ OXI_INLINE vf vf_gelu(vf x) {
     q = vf_fma(q, z, vf_set1(0.398942262f));
     vf near = vf_mul(x, vf_fma(q, x, half));
     vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, vf_set1(0.4f), one)), u = vf_fnma(au, vf_set1(0.4f), one), p = vf_set1(-5.89820631e-2f);
-    p = vf_fma(p, u, vf_set1(0.198003143f));
-    p = vf_fma(p, u, vf_set1(-0.213033184f));
-    p = vf_fma(p, u, vf_set1(3.34027223e-2f));
-    p = vf_fma(p, u, vf_set1(2.19749240e-3f));
-    p = vf_fma(p, u, vf_set1(8.51978883e-2f));
-    p = vf_fma(p, u, vf_set1(0.133917376f));
-    p = vf_fma(p, u, vf_set1(0.159574360f));
-    p = vf_fma(p, u, vf_set1(0.159577370f));
+    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
+    p = vf_fma(p, u, vf_set1(-0.415568709f));
+    p = vf_fma(p, u, vf_set1(0.410808951f));
+    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
+    p = vf_fma(p, u, vf_set1(-0.189348504f));
+    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
+    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
+    p = vf_fma(p, u, vf_set1(0.150613114f));
+    p = vf_fma(p, u, vf_set1(0.199399844f));
+    p = vf_fma(p, u, vf_set1(0.199473247f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vi n;
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
-    vf far = vf_gate(x, vf_scale(vf_mul(vf_mul(au, p), vf_exp_poly(r)), n));
+    p = vf_mul(au, p);
+    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
+    vf far = vf_gate(x, vf_scale(p, n));
     return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
 }
 
-/* ---- sin, cos --------------------------------------------------------------------------------------------------
- * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then the next 53); beyond, each lane is
- * reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
+/* ---- sin, cos ---------------------------------------------------------------------------------------------
+ * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
+ * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11), vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
 }
 OXI_INLINE vf vf_reduce_turns(vf x, vi *quarter) {
     *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
@@ -18921,14 +19983,15 @@ OXI_INLINE vf vf_cos(vf x) {
     return vf_sin_quarter(r, vi_add(quarter, vi_set1(1)));
 }
 
-/* ---- in f64 lanes: good to 2^-28 or better, so that rounding to f32 nearly always gives the nearest ---------------- */
+/* ---- in f64 lanes: good to 2^-28 or better, so that rounding to f32 nearly always gives the nearest ---- */
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
     x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
     vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10), vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
     vd p = vd_set1(1.9323518868719689e-5);
@@ -18968,7 +20031,8 @@ OXI_INLINE vd vd_log(vd x) {
     p = vd_fma(p, z, vd_set1(0.66666666675768393));
     vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
     vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other = vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd other =
+        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
@@ -19024,7 +20088,8 @@ OXI_INLINE vd vd_asin(vd x) {
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
-    vd p = vd_asin_part(x, &outer), twice = vd_add(p, p), inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
+    vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
+       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
     vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
@@ -19088,7 +20153,8 @@ OXI_INLINE vd vd_tan(vd x) {
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
-/* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is exact in f64. */
+/* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
+ * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
     vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
     vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
@@ -19124,8 +20190,8 @@ OXI_INLINE vd vd_hypot(vd a, vd b) {
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
-/* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64; larger ones and an
- * infinite b go through the C library. */
+/* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64;
+ * larger ones and an infinite b go through the C library. */
 OXI_INLINE vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
@@ -19170,20 +20236,16 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_logsigmoid(vd x) { /* e^-|x| is taken as 0 where it is 0 in f32, so that the result is 0, not -0 */
-    vd size = vd_abs(x), zero = vd_zero(), z = vd_exp(vd_neg(size));
-    return vd_sub(vd_min(zero, x), vd_log1p(vd_select(vd_gt(size, vd_set1(104.0)), zero, z)));
-}
 OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
 }
 /* >>cpu/kernels/map.inc */
-/* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, and of f64 what arithmetic alone can do.
- * A kernel walks whole vectors; oxi_map_rest takes what is left over through the same kernel in padded buffers.
- * Stamped by cpu/tiers.c; the other lanes are in cpu/scalar_map.c. */
+/* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, and of f64 what
+ * arithmetic alone can do. A kernel walks whole vectors; oxi_map_rest takes what is left over through the
+ * same kernel in padded buffers. Stamped by cpu/tiers.c; the other lanes are in cpu/scalar_map.c. */
 
-/* TYPE and RESULT: elements in memory; V: vector of N lanes, from `load`; `store` takes the formula's value. Loads come
- * before the store, so the result may lie where an operand is. */
+/* TYPE and RESULT: elements in memory; V: vector of N lanes, from `load`; `store` takes the formula's
+ * value. Loads come before the store, so the result may lie where an operand is. */
 #define OXI_DEFINE_MAP(name, count, TYPE, V, N, load, set1, RESULT, store, formula) \
     OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
         const TYPE *p = (const TYPE *)in[0]; \
@@ -19193,7 +20255,8 @@ OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x i
         OXI_OPERANDS_##count(TYPE) \
         int64_t i = 0; \
         for (; i + N <= n; i += N) { OXI_LOAD_##count(V, load) store(result + i, formula); } \
-        if (i < n) oxi_map_rest(OXI_ISA(name), OXI_MAP_SHAPE(count, sizeof(TYPE), sizeof(RESULT), N), i, n, in, out, attr); \
+        const uint32_t shape = OXI_MAP_SHAPE(count, sizeof(TYPE), sizeof(RESULT), N); \
+        if (i < n) oxi_map_rest(OXI_ISA(name), shape, i, n, in, out, attr); \
     }
 #define OXI_OPERANDS_1(TYPE)
 #define OXI_OPERANDS_2(TYPE) const TYPE *q = (const TYPE *)in[1];
@@ -19249,6 +20312,10 @@ OXI_MAP_1_BOOL(OXI_X, OXI_VF, OXI_VM)
 OXI_MAP_2_BOOL(OXI_X, OXI_VF, OXI_VM)
 #undef OXI_X
 
+/* f64 in every other tier: the others take the tier's below, at half the width but for the same memory
+ * traffic. */
+#define OXI_MAP_F64 (VF != 16 && !(VF == 8 && !OXI_ISA(FMA)))
+#if OXI_MAP_F64
 #define OXI_X(op, formula) OXI_DEFINE_F64(op##_f64, 1, formula)
 OXI_MAP_1_ARITHMETIC(OXI_X, OXI_VD)
 #if VF == 1
@@ -19272,24 +20339,31 @@ OXI_MAP_1_BOOL(OXI_X, OXI_VD, OXI_VMD)
 OXI_MAP_2_BOOL(OXI_X, OXI_VD, OXI_VMD)
 #undef OXI_X
 #endif
+#endif
 
-/* add and sub scale b by f0: the plain case has loops of its own. */
+/* add and sub scale b by f0: the plain case has loops of its own. So has softplus whose beta is a power of
+ * two. */
 OXI_DEFINE_F32(add_plain_f32, 2, vf_add(a, b))
 OXI_DEFINE_F32(sub_plain_f32, 2, vf_sub(a, b))
 OXI_DEFINE_F32(add_scaled_f32, 2, vf_fma(f0, b, a))
 OXI_DEFINE_F32(sub_scaled_f32, 2, vf_fnma(f0, b, a))
+OXI_DEFINE_F32(softplus_plain_f32, 1, vf_softplus(x, f0, f1))
+OXI_DEFINE_WIDE(softplus_scaled_f32, 1, vd_softplus(x, f0, f1))
+#define OXI_DEFINE_CHOICE(op, dtype, is_plain) \
+    static void OXI_ISA(op##_##dtype)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
+        (is_plain ? OXI_ISA(op##_plain_##dtype) : OXI_ISA(op##_scaled_##dtype))(n, in, out, attr); \
+    }
+OXI_DEFINE_CHOICE(add, f32, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(sub, f32, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(softplus, f32, oxi_is_power_of_two(attr->f[0]))
+#if OXI_MAP_F64
 OXI_DEFINE_F64(add_plain_f64, 2, vd_add(a, b))
 OXI_DEFINE_F64(sub_plain_f64, 2, vd_sub(a, b))
 OXI_DEFINE_F64(add_scaled_f64, 2, vd_fma(f0, b, a))
 OXI_DEFINE_F64(sub_scaled_f64, 2, vd_fnma(f0, b, a))
-#define OXI_DEFINE_CHOICE(name, plain, scaled) \
-    static void OXI_ISA(name)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
-        (attr->f[0] == 1 ? OXI_ISA(plain) : OXI_ISA(scaled))(n, in, out, attr); \
-    }
-OXI_DEFINE_CHOICE(add_f32, add_plain_f32, add_scaled_f32)
-OXI_DEFINE_CHOICE(sub_f32, sub_plain_f32, sub_scaled_f32)
-OXI_DEFINE_CHOICE(add_f64, add_plain_f64, add_scaled_f64)
-OXI_DEFINE_CHOICE(sub_f64, sub_plain_f64, sub_scaled_f64)
+OXI_DEFINE_CHOICE(add, f64, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(sub, f64, attr->f[0] == 1)
+#endif
 
 /* The first operand is a mask of bytes. */
 OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) {
@@ -19318,8 +20392,10 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
     OXI_MAP_2_WIDE(OXI_X)
     OXI_MAP_1_BOOL(OXI_X, ignored, ignored)
     OXI_MAP_2_BOOL(OXI_X, ignored, ignored)
-    OXI_X(add, ) OXI_X(sub, ) OXI_X(where, )
+    OXI_X(add, ) OXI_X(sub, ) OXI_X(softplus, ) OXI_X(where, )
 #undef OXI_X
+    k->map[OXI_OP_hardtanh][OXI_LANE_F32] = OXI_ISA(clamp_f32);
+#if OXI_MAP_F64
 #define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_F64] = OXI_ISA(op##_f64);
     OXI_MAP_1_ARITHMETIC(OXI_X, ignored)
     OXI_MAP_2_ARITHMETIC(OXI_X, ignored)
@@ -19332,10 +20408,11 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
     OXI_MAP_2_BOOL(OXI_X, ignored, ignored)
 #endif
 #undef OXI_X
-    k->map[OXI_OP_hardtanh][OXI_LANE_F32] = k->map[OXI_OP_clamp][OXI_LANE_F32];
     k->map[OXI_OP_hardtanh][OXI_LANE_F64] = k->map[OXI_OP_clamp][OXI_LANE_F64];
+#endif
 }
 
+#undef OXI_MAP_F64
 #undef OXI_DEFINE_MAP
 #undef OXI_OPERANDS_1
 #undef OXI_OPERANDS_2
@@ -19356,175 +20433,13 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
 #undef OXI_PASTE_WORD
 #undef OXI_DEFINE_CHOICE
 /* >>cpu/kernels/convert.inc */
-/* Conversions between the plain dtypes and the lanes that maps compute in: oxi_kernels' load and store.
- * The c tier has a plain loop for every pair; the vector tiers replace the pairs that models live on, where the numbers
- * lie side by side, and leave strided runs to the plain loops. */
+/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is left to the
+ * plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with vectors. */
 
 #if VF == 1
-
-/* ---- one number ---------------------------------------------------------------------------------------- */
-
-/* Float to integer as x86-64 does it, which is what torch shows there: toward zero, and the smallest integer for
- * what does not fit. Types below 32 bits keep the low bits of the 32-bit result. */
-static int64_t oxi_f64_to_i64(double x) {
-    return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
-}
-static int32_t oxi_f64_to_i32(double x) {
-    return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN;
-}
-static uint64_t oxi_f64_to_u64(double x) {
-    if (x >= 9223372036854775808.0 && x < 18446744073709551616.0) {
-        return (uint64_t)(x - 9223372036854775808.0) + 9223372036854775808u;
-    }
-    return (uint64_t)oxi_f64_to_i64(x);
-}
-
-/* f64 to a float whose last bit is set when the value is not exact: rounding that once more to a narrower type gives
- * what one rounding from f64 would (round to odd; Boldo & Melquiond 2008). */
-static float oxi_f64_to_odd_f32(double x) {
-    float f = (float)x;
-    if (!(f - f == 0) || (double)f == x) {
-        if (f - f == 0 || x != x || x - x != 0) return f;
-        return x > 0 ? FLT_MAX : -FLT_MAX; /* too large for f32, and for anything narrower */
-    }
-    uint32_t bits = oxi_bits_of_float(f);
-    if (fabs((double)f) > fabs(x)) bits--;
-    return oxi_float_of_bits(bits | 1);
-}
-
-/* The same for integers: bits that f64 has no room for are folded into the last one it has. */
-static float oxi_u64_to_odd_f32(uint64_t u) {
-    if (u >> 53) u = (u >> 11 | ((u & 2047) != 0)) << 11;
-    return oxi_f64_to_odd_f32((double)u);
-}
-static float oxi_i64_to_odd_f32(int64_t i) {
-    return i < 0 ? -oxi_u64_to_odd_f32(0 - (uint64_t)i) : oxi_u64_to_odd_f32((uint64_t)i);
-}
-
-/* Every plain real dtype: its C type, its value as a number, and its encoding of a lane's number x of each kind:
- * from a float, a double, an int64_t, a uint64_t. */
-#define OXI_REAL_DTYPES(X)                                                                                \
-    X(OX_BOOL, uint8_t, (s != 0), x != 0, x != 0, x != 0, x != 0)                                         \
-    X(OX_U8, uint8_t, s, (uint8_t)oxi_f64_to_i32(x), (uint8_t)oxi_f64_to_i32(x), (uint8_t)x, (uint8_t)x)  \
-    X(OX_I8, int8_t, s, (int8_t)oxi_f64_to_i32(x), (int8_t)oxi_f64_to_i32(x), (int8_t)x, (int8_t)x)       \
-    X(OX_U16, uint16_t, s, (uint16_t)oxi_f64_to_i32(x), (uint16_t)oxi_f64_to_i32(x), (uint16_t)x,         \
-      (uint16_t)x)                                                                                        \
-    X(OX_I16, int16_t, s, (int16_t)oxi_f64_to_i32(x), (int16_t)oxi_f64_to_i32(x), (int16_t)x, (int16_t)x) \
-    X(OX_U32, uint32_t, s, (uint32_t)oxi_f64_to_i64(x), (uint32_t)oxi_f64_to_i64(x), (uint32_t)x,         \
-      (uint32_t)x)                                                                                        \
-    X(OX_I32, int32_t, s, oxi_f64_to_i32(x), oxi_f64_to_i32(x), (int32_t)x, (int32_t)x)                   \
-    X(OX_U64, uint64_t, s, oxi_f64_to_u64(x), oxi_f64_to_u64(x), (uint64_t)x, x)                          \
-    X(OX_I64, int64_t, s, oxi_f64_to_i64(x), oxi_f64_to_i64(x), x, (int64_t)x)                            \
-    X(OX_F16, uint16_t, oxi_f16_to_f32(s), oxi_f32_to_f16(x), oxi_f32_to_f16(oxi_f64_to_odd_f32(x)),      \
-      oxi_f32_to_f16(oxi_i64_to_odd_f32(x)), oxi_f32_to_f16(oxi_u64_to_odd_f32(x)))                       \
-    X(OX_BF16, uint16_t, oxi_bf16_to_f32(s), oxi_f32_to_bf16(x), oxi_f32_to_bf16(oxi_f64_to_odd_f32(x)),  \
-      oxi_f32_to_bf16(oxi_i64_to_odd_f32(x)), oxi_f32_to_bf16(oxi_u64_to_odd_f32(x)))                     \
-    X(OX_F32, float, s, x, (float)x, (float)x, (float)x)                                                  \
-    X(OX_F64, double, s, x, x, (double)x, (double)x)                                                      \
-    X(OX_F8_E4M3, uint8_t, oxi_f8_e4m3_to_f32(s), oxi_f32_to_f8_e4m3(x),                                  \
-      oxi_f32_to_f8_e4m3(oxi_f64_to_odd_f32(x)), oxi_f32_to_f8_e4m3(oxi_i64_to_odd_f32(x)),               \
-      oxi_f32_to_f8_e4m3(oxi_u64_to_odd_f32(x)))                                                          \
-    X(OX_F8_E5M2, uint8_t, oxi_f8_e5m2_to_f32(s), oxi_f32_to_f8_e5m2(x),                                  \
-      oxi_f32_to_f8_e5m2(oxi_f64_to_odd_f32(x)), oxi_f32_to_f8_e5m2(oxi_i64_to_odd_f32(x)),               \
-      oxi_f32_to_f8_e5m2(oxi_u64_to_odd_f32(x)))
-
-/* A number as an integer lane: floats as above, integers keep their bits. */
-#define OXI_AS_I64(dtype, value) \
-    (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_i64((double)(value)) : (int64_t)(value))
-#define OXI_AS_U64(dtype, value) \
-    (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_u64((double)(value)) : (uint64_t)(value))
-
-/* ---- runs ------------------------------------------------------------------------------------------------ */
-
-#define OXI_LOAD_LOOP(dtype, type, lane, lane_type, statement)                                        \
-    static void oxi_load_##dtype##_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
-        const type *from = (const type *)source;                                                      \
-        lane_type *to = (lane_type *)out;                                                             \
-        for (int64_t i = 0; i < n; i++) {                                                             \
-            const type s = from[i * stride];                                                          \
-            statement;                                                                                \
-        }                                                                                             \
-    }
-#define OXI_STORE_LOOP(dtype, type, lane, lane_type, number, encoded)                              \
-    static void oxi_store_##dtype##_##lane(int64_t n, const void *in, void *out, int64_t stride) { \
-        const lane_type *from = (const lane_type *)in;                                             \
-        type *to = (type *)out;                                                                    \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const number;                                                                          \
-            to[i * stride] = (type)(encoded);                                                      \
-        }                                                                                          \
-    }
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint)                   \
-    OXI_LOAD_LOOP(dtype, type, f32, float, to[i] = (float)(value))                        \
-    OXI_LOAD_LOOP(dtype, type, f64, double, to[i] = (double)(value))                      \
-    OXI_LOAD_LOOP(dtype, type, i64, int64_t, to[i] = OXI_AS_I64(dtype, value))            \
-    OXI_LOAD_LOOP(dtype, type, u64, uint64_t, to[i] = OXI_AS_U64(dtype, value))           \
-    OXI_LOAD_LOOP(dtype, type, c64, float, to[2 * i] = (float)(value); to[2 * i + 1] = 0) \
-    OXI_STORE_LOOP(dtype, type, f32, float, float x = from[i], of_float)                  \
-    OXI_STORE_LOOP(dtype, type, f64, double, double x = from[i], of_double)               \
-    OXI_STORE_LOOP(dtype, type, i64, int64_t, int64_t x = from[i], of_int)                \
-    OXI_STORE_LOOP(dtype, type, u64, uint64_t, uint64_t x = from[i], of_uint)
-OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-
-/* A complex number as a real one is its real part; as a bool, whether either part is not 0. */
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint) \
-    OXI_STORE_LOOP(dtype, type, c64, float, float x = from[2 * i],      \
-                   (dtype) == OX_BOOL ? x != 0 || from[2 * i + 1] != 0 : (of_float))
-OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-
-#define OXI_LOAD_COMPLEX(lane, lane_type, value)                                                   \
-    static void oxi_load_OX_C64_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
-        lane_type *to = (lane_type *)out;                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const float s = ((const float *)source)[2 * i * stride];                               \
-            to[i] = value;                                                                         \
-        }                                                                                          \
-    }
-OXI_LOAD_COMPLEX(f32, float, s)
-OXI_LOAD_COMPLEX(f64, double, (double)s)
-OXI_LOAD_COMPLEX(i64, int64_t, oxi_f64_to_i64((double)s))
-OXI_LOAD_COMPLEX(u64, uint64_t, oxi_f64_to_u64((double)s))
-
-static void oxi_load_OX_C64_c64(int64_t n, const void *source, int64_t stride, void *out) {
-    for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i, (const float *)source + 2 * i * stride, 8);
-}
-static void oxi_store_OX_C64_c64(int64_t n, const void *in, void *out, int64_t stride) {
-    for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i * stride, (const float *)in + 2 * i, 8);
-}
-#define OXI_STORE_COMPLEX(lane, lane_type)                                                      \
-    static void oxi_store_OX_C64_##lane(int64_t n, const void *in, void *out, int64_t stride) { \
-        for (int64_t i = 0; i < n; i++) {                                                       \
-            ((float *)out)[2 * i * stride] = (float)((const lane_type *)in)[i];                 \
-            ((float *)out)[2 * i * stride + 1] = 0;                                             \
-        }                                                                                       \
-    }
-OXI_STORE_COMPLEX(f32, float)
-OXI_STORE_COMPLEX(f64, double)
-OXI_STORE_COMPLEX(i64, int64_t)
-OXI_STORE_COMPLEX(u64, uint64_t)
-
-#define OXI_ENTER(dtype)                                     \
-    k->load[dtype][OXI_LANE_F32] = oxi_load_##dtype##_f32;   \
-    k->load[dtype][OXI_LANE_F64] = oxi_load_##dtype##_f64;   \
-    k->load[dtype][OXI_LANE_I64] = oxi_load_##dtype##_i64;   \
-    k->load[dtype][OXI_LANE_U64] = oxi_load_##dtype##_u64;   \
-    k->load[dtype][OXI_LANE_C64] = oxi_load_##dtype##_c64;   \
-    k->store[dtype][OXI_LANE_F32] = oxi_store_##dtype##_f32; \
-    k->store[dtype][OXI_LANE_F64] = oxi_store_##dtype##_f64; \
-    k->store[dtype][OXI_LANE_I64] = oxi_store_##dtype##_i64; \
-    k->store[dtype][OXI_LANE_U64] = oxi_store_##dtype##_u64; \
-    k->store[dtype][OXI_LANE_C64] = oxi_store_##dtype##_c64;
-
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint) OXI_ENTER(dtype)
-    OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-    OXI_ENTER(OX_C64)
+    (void)k;
 }
-#undef OXI_ENTER
-
 #else
 
 /* ---- vectors ---------------------------------------------------------------------------------------------- */
@@ -19545,6 +20460,7 @@ OXI_LOAD_VECTORS(OX_I16, int16_t, vi_to_vf(vi_load_i16(from + i)))
 OXI_LOAD_VECTORS(OX_U16, uint16_t, vi_to_vf(vi_load_u16(from + i)))
 OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
+OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
 /* f32 itself: a broadcast number fills the run. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
@@ -19592,6 +20508,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
     OXI_ENTER_LOAD(OX_U16)
     OXI_ENTER_LOAD(OX_I8)
     OXI_ENTER_LOAD(OX_U8)
+    OXI_ENTER_LOAD(OX_BOOL)
     OXI_ENTER_STORE(OX_BF16)
     OXI_ENTER_STORE(OX_F16)
     OXI_ENTER_STORE(OX_F32)
@@ -19725,7 +20642,7 @@ OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
 
 /* One vector of e^(x - max), written if there is where. */
 OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
-    vf e = vf_exp(vf_sub(vf_load(x), max));
+    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
     if (out) vf_store(out, e);
     return e;
 }
@@ -19748,7 +20665,7 @@ OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, 
     while (i < n) {
         float lanes[VF];
         int64_t left = n - i < VF ? n - i : VF;
-        vf_store(lanes, vf_exp(vf_sub(vf_load_n(x + i, left), m)));
+        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
         for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
         if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
         i += left;
@@ -19833,57 +20750,105 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
+/* Asks for memory that will be read soon: level 3 = into the first cache, 2 = into the second. */
 #if defined(__GNUC__) || defined(__clang__)
-#define OXI_PREFETCH(p) __builtin_prefetch(p)
+#define OXI_PREFETCH(p, level) __builtin_prefetch(p, 0, level)
 #else
-#define OXI_PREFETCH(p) ((void)0)
+#define OXI_PREFETCH(p, level) ((void)(p))
 #endif
 
 /* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
 
-OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+#define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
+
+OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                                      bool accumulate, const void *next, bool spread) {
     const float *a = (const float *)a_panel, *b = (const float *)b_panel;
+    const char *soon = (const char *)next;
     float *c = (float *)c_tile;
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero(); OXI_PREFETCH(c + i * ldc);
+#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vf s = vf_set1(a[i]); c##i##0 = vf_fma(s, b0, c##i##0); c##i##1 = vf_fma(s, b1, c##i##1); }
-    for (; k > 0; k--) {                 /* not unrolled: compilers then keep all sums in registers */
+#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VF, 3);
+#define OXI_X(i) { \
+        vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
+        c##i##0 = vf_fma(s, b0, c##i##0); \
+        c##i##1 = vf_fma(s, b1, c##i##1); \
+    }
+    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
         vf b0 = vf_load(b), b1 = vf_load(b + VF);
+        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        a += OXI_MR;
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
+        a += spread ? OXI_MR * VF : OXI_MR;
         b += 2 * VF;
     }
 #undef OXI_X
+#undef OXI_SOON
 #define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
         c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
     vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
+OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
+}
 
-OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                                      bool accumulate, const void *next, bool spread) {
     const double *a = (const double *)a_panel, *b = (const double *)b_panel;
+    const char *soon = (const char *)next;
     double *c = (double *)c_tile;
-#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero(); OXI_PREFETCH(c + i * ldc);
+#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vd s = vd_set1(a[i]); c##i##0 = vd_fma(s, b0, c##i##0); c##i##1 = vd_fma(s, b1, c##i##1); }
-    for (; k > 0; k--) {                 /* not unrolled: compilers then keep all sums in registers */
+#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VD, 3);
+#define OXI_X(i) { \
+        vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
+        c##i##0 = vd_fma(s, b0, c##i##0); \
+        c##i##1 = vd_fma(s, b1, c##i##1); \
+    }
+    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
         vd b0 = vd_load(b), b1 = vd_load(b + VD);
+        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        a += OXI_MR;
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
+        a += spread ? OXI_MR * VD : OXI_MR;
         b += 2 * VD;
     }
 #undef OXI_X
+#undef OXI_SOON
 #define OXI_X(i) if (accumulate) { c##i##0 = vd_add(c##i##0, vd_load(c + i * ldc)); \
         c##i##1 = vd_add(c##i##1, vd_load(c + i * ldc + VD)); } \
     vd_store(c + i * ldc, c##i##0); vd_store(c + i * ldc + VD, c##i##1);
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
+OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
+}
+
+/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element is there
+ * once for every lane: out[k][MR][lanes]. */
+#if defined(OXI_X86) && VF == 4
+#define OXI_SPREAD(name, type, vector, lanes) \
+OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, \
+                                       const void *next) { \
+    OXI_ISA(name##_any)(k, a, b, c, ldc, accumulate, next, true); \
+} \
+OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out) { \
+    const type *a = (const type *)a_panel; \
+    for (int64_t i = 0; i < k * OXI_MR; i++) vector##_store((type *)out + i * lanes, vector##_set1(a[i])); \
+}
+OXI_SPREAD(gemm_f32, float, vf, VF)
+OXI_SPREAD(gemm_f64, double, vd, VD)
+#undef OXI_SPREAD
+#endif
 
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 ------------------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
@@ -19931,8 +20896,9 @@ OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a_panel, const void *b_
 #ifdef vp
 /* vnni: the dot product and the addition are one instruction (avx512 tier). */
 OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, bool vnni) {
+                                      bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
+    const char *soon = (const char *)next;
     int32_t *c = (int32_t *)c_tile;
     (void)vnni;
 #define OXI_X(i) vp c##i##0 = vp_zero(), c##i##1 = vp_zero();
@@ -19942,6 +20908,8 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     for (; k > 0; k--) {
         vp b0 = vp_load(b), b1 = vp_load(b + VP);
         OXI_EACH_ROW16(OXI_X)
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
         a += OXI_MR16;
         b += 2 * VP;
     }
@@ -19952,12 +20920,14 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW16(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate) {
-    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, false);
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 #if VF == 16
-OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate) {
-    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, true);
+OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                       const void *next) {
+    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
 }
 #endif
 #undef OXI_EACH_ROW16
@@ -19970,8 +20940,9 @@ OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, 
 #undef vp_dot
 #else
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+                                  bool accumulate, const void *next) {
     const int16_t *a = (const int16_t *)a_panel, *b = (const int16_t *)b_panel;
+    (void)next;
     int32_t *c = (int32_t *)c_tile;
     uint32_t sum[OXI_MR16][2 * VP];
     memset(sum, 0, sizeof sum);
@@ -19987,20 +20958,25 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them ------------------------------------------------- */
 
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
                                      int64_t panel_stride) {
-    for (int64_t i = 0; i < k; i++) {
-        const float *from = (const float *)source + i * stride;
-        float *to = (float *)panels + i * width;
-        int64_t left = lines;
-        for (; left >= width; left -= width, from += width, to += panel_stride) {
-            int w = 0;
-            for (; w + VF <= width; w += VF) vf_store(to + w, vf_load(from + w));
-            if (w < width) vf_store_n(to + w, vf_load_n(from + w, width - w), width - w);
+    for (int64_t first = 0; first < k; first += 8) {
+        const float *from = (const float *)source + first * stride;
+        float *to = (float *)panels + first * width;
+        int64_t steps = k - first < 8 ? k - first : 8, left = lines;
+        for (; left >= width; left -= width, from += width, to += panel_stride)
+            for (int64_t i = 0; i < steps; i++) {
+                const float *f = from + i * stride;
+                float *t = to + i * width;
+                int w = 0;
+                for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
+                if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
+            }
+        for (int64_t i = 0; left > 0 && i < steps; i++) {
+            memcpy(to + i * width, from + i * stride, (size_t)left * sizeof(float));
+            memset(to + i * width + left, 0, (size_t)(width - left) * sizeof(float));
         }
-        if (left == 0) continue;
-        memcpy(to, from, (size_t)left * sizeof(float));
-        memset(to + left, 0, (size_t)(width - left) * sizeof(float));
     }
 }
 
@@ -20070,30 +21046,89 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 #endif
 
+/* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
+OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here, int64_t steps) {
+    int w = 0;
+#if OXI_TURN == 8
+    for (; w + 8 <= here; w += 8)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
+#endif
+    for (; w + 4 <= here; w += 4)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
+    for (; w + 2 <= here; w += 2)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
+    for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
+}
+
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
                                     int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
-        int64_t i = 0;
-        for (; i + 4 <= k; i += 4) {
-            const float *f = from + i;
-            float *t = to + i * width;
-            int w = 0;
-#if OXI_TURN == 8
-            for (; w + 8 <= here; w += 8) OXI_ISA(turn)(f + w * stride, stride, t + w, width);
-#endif
-            for (; w + 4 <= here; w += 4) OXI_ISA(turn4)(f + w * stride, stride, t + w, width);
-            for (; w + 2 <= here; w += 2) OXI_ISA(turn2)(f + w * stride, stride, t + w, width);
-            if (w < here) for (int j = 0; j < 4; j++) t[j * width + w] = f[w * stride + j];
-        }
-        for (; i < k; i++)
+        int64_t i = 0, rest = k % 16 / 4 * 4;
+        for (; i + 16 <= k; i += 16) OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, 16);
+        OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, rest);
+        for (i += rest; i < k; i++)
             for (int w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
 }
+/* The same for f16 and bf16, widened on the way. */
+#define OXI_PACK(type) \
+/* n < 16 numbers, zeros behind them. */ \
+OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float *to) { \
+    uint16_t all[16] = {0}; \
+    memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
+    for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
+} \
+OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
+                                            void *panels, int64_t panel_stride) { \
+    float few[16]; \
+    for (int64_t first = 0; first < k; first += 8) { \
+        const uint16_t *from = (const uint16_t *)source + first * stride; \
+        float *to = (float *)panels + first * width; \
+        int64_t steps = k - first < 8 ? k - first : 8; \
+        for (int64_t left = lines; left > 0; left -= width, from += width, to += panel_stride) \
+            for (int64_t i = 0; i < steps; i++) { \
+                const uint16_t *f = from + i * stride; \
+                float *t = to + i * width; \
+                int w = 0, here = left < width ? (int)left : width; \
+                for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
+                if (w < here) { \
+                    OXI_ISA(widen_few_##type)(f + w, here - w, few); \
+                    memcpy(t + w, few, (size_t)(here - w) * sizeof(float)); \
+                } \
+                if (here < width) memset(t + here, 0, (size_t)(width - here) * sizeof(float)); \
+            } \
+    } \
+} \
+OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
+                                           void *panels, int64_t panel_stride) { \
+    float stage[32 * 16]; /* no panel is wider */ \
+    for (int64_t line = 0; line < lines; line += width) { \
+        const uint16_t *from = (const uint16_t *)source + line * stride; \
+        float *to = (float *)panels + line / width * panel_stride; \
+        int here = lines - line < width ? (int)(lines - line) : width; \
+        for (int64_t i = 0; i < k; i += 16) { \
+            int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
+                else for (int j = 0; j < 16; j += VF) \
+                    vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
+            if (steps == 16) OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, 16); \
+            else for (int64_t j = 0; j < steps; j++) \
+                for (int w = 0; w < here; w++) to[(i + j) * width + w] = stage[w * 16 + j]; \
+        } \
+        for (int64_t i = 0; here < width && i < k; i++) \
+            memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
+    } \
+}
+OXI_PACK(bf16)
+OXI_PACK(f16)
+#undef OXI_PACK
 #undef OXI_TURN
 
 /* ---- vectors ---------------------------------------------------------------------------------------------------------- */
@@ -20136,6 +21171,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
+    k->spread_f32 = k->gemm_f32;
+    k->spread_f64 = k->gemm_f64;
+    k->copies_f32 = k->copies_f64 = NULL;
+#if defined(OXI_X86) && VF == 4
+    k->spread_f32.run = OXI_ISA(gemm_f32_spread);
+    k->spread_f64.run = OXI_ISA(gemm_f64_spread);
+    k->copies_f32 = OXI_ISA(gemm_f32_copies);
+    k->copies_f64 = OXI_ISA(gemm_f64_copies);
+#endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
     k->gemm_i16.run = OXI_ISA(gemm_i16);
@@ -20144,6 +21188,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #endif
     k->pack_across = OXI_ISA(pack_across);
     k->pack_along = OXI_ISA(pack_along);
+    k->pack_across_bf16 = OXI_ISA(pack_across_bf16);
+    k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
+    k->pack_across_f16 = OXI_ISA(pack_across_f16);
+    k->pack_along_f16 = OXI_ISA(pack_along_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -20155,6 +21203,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_PREFETCH
+#undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order of roundings.
@@ -20628,13 +21677,16 @@ OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, OXI_ISA(codes) *c) {
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
 
-/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code --------------------- */
+/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code ---------------------
+ * The second list has products of its own below. */
+#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
+    X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) \
+    X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) X(mxfp4, OX_MXFP4, 0, 0, 0) \
+    X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
 #define OXI_EACH_BLOCK_TYPE(X) \
+    OXI_EACH_OTHER_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0, 0, 0, 0) X(q4_1, OX_Q4_1, 0, 1, 1) X(q5_0, OX_Q5_0, 0, 0, 0) X(q5_1, OX_Q5_1, 0, 1, 1) \
-    X(q8_0, OX_Q8_0, 0, 0, 0) X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) \
-    X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) \
-    X(q6_k, OX_Q6_K, 1, 0, 0) X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) \
-    X(mxfp4, OX_MXFP4, 0, 0, 0) X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
+    X(q8_0, OX_Q8_0, 0, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) X(q6_k, OX_Q6_K, 1, 0, 0)
 
 /* One block's codes as floats. */
 OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, float *out) {
@@ -20647,51 +21699,7 @@ OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, flo
     }
 }
 
-/* One block's codes against as many activations. */
-OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, const oxi_q8 *x, bool halves, bool has_least,
-                                 bool small, int extra) {
-    for (int i = 0; i < elements / 32; i++) {
-        vb codes = vb_load(c->code + 32 * i);
-        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
-        float s = x[i].scale, two[2];
-        two[0] = scale[0] * s;
-        two[1] = scale[1] * s;
-        sums = halves ? vs_add_halves(sums, codes, x[i].q, two, small, extra) : vs_add(sums, codes, x[i].q, two[0], small, extra);
-        if (!halves || !has_least) continue;
-        two[0] = -least[0] * s;
-        two[1] = -least[1] * s;
-        sums = vs_add_halves(sums, vb_set1(1), x[i].q, two, true, extra);
-    }
-    return sums;
-}
-
-/* What the least numbers of groups of 32 take away. */
-OXI_INLINE float OXI_ISA(dot_least)(const OXI_ISA(codes) *c, int elements, const oxi_q8 *x) {
-    float sum = 0;
-    for (int i = 0; i < elements / 32; i++) sum += c->least[2 * i] * (x[i].scale * (float)x[i].sum);
-    return sum;
-}
-
 #define OXI_X(name, dtype, halves, has_least, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    vs sums = vs_zero(); \
-    float least = 0; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, x += elements / 32) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
-        if (has_least && !halves) least += OXI_ISA(dot_least)(&c, elements, x); \
-    } \
-    return vs_sum(sums) - least; \
-} \
-OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, const oxi_q8 *x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-} \
-OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, const oxi_q8 *x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
-} \
 OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out) { \
     enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
     const uint8_t *p = (const uint8_t *)blocks; \
@@ -20704,11 +21712,167 @@ OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out
 OXI_EACH_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 
+/* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
+
+/* Activations from number `at` on, a multiple of 32. */
+OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
+    x.q += at;
+    x.scale += at / 32;
+    x.sum += at / 32;
+    return x;
+}
+
+/* One block's codes against as many activations. */
+OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, oxi_q8 x, bool halves, bool has_least,
+                                 bool small, int extra) {
+    for (int i = 0; i < elements / 32; i++) {
+        vb codes = vb_load(c->code + 32 * i);
+        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
+        float s = x.scale[i], two[2];
+        two[0] = scale[0] * s;
+        two[1] = scale[1] * s;
+        sums = halves ? vs_add_halves(sums, codes, x.q + 32 * i, two, small, extra)
+                      : vs_add(sums, codes, x.q + 32 * i, two[0], small, extra);
+        if (!has_least) continue;
+        two[0] = -least[0] * s;
+        two[1] = -least[1] * s;
+        sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
+    }
+    return sums;
+}
+
+#define OXI_X(name, dtype, halves, has_least, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
+    vs sums = vs_zero(); \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= elements, p += bytes, x = OXI_ISA(q8_from)(x, elements)) { \
+        OXI_ISA(codes) c; \
+        OXI_ISA(unpack_##name)(p, &c); \
+        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
+    } \
+    return vs_sum(sums); \
+}
+OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
+/* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
+ * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
+#define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    vs sums = vs_zero(); \
+    float least = 0; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= 32, p += OXI_BYTES_##dtype, x = OXI_ISA(q8_from)(x, 32)) { \
+        float scale = OXI_ISA(half)(p); \
+        sums = vs_add(sums, codes, x.q, scale * x.scale[0], small, extra); \
+        least += (least_of_32) * x.sum[0]; \
+    } \
+    return vs_sum(sums) - least; \
+}
+OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 8 * scale, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), -OXI_ISA(half)(p + 2), true)
+OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 16 * scale, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), -OXI_ISA(half)(p + 2), true)
+OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0 * scale, false)
+#undef OXI_DOT_32
+
+/* Lanes of a vf that take part when there are eight (or more) numbers. */
+#define OXI_EIGHT (VF < 8 ? VF : 8)
+
+/* The scales of a q4_k or q5_k block times those of the activations; returns what its minima take away. */
+OXI_INLINE float OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8]) {
+    uint32_t packed[3], bits[8] = {0};
+    memcpy(packed, p + 4, 12);
+    bits[0] = packed[0] & 0x3f3f3f3f;
+    bits[1] = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 6 & 0x03030303) << 4;
+    bits[4] = packed[1] & 0x3f3f3f3f;
+    bits[5] = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 6 & 0x03030303) << 4;
+    const uint8_t *scales = (const uint8_t *)bits, *least = scales + 16;
+    vf d = vf_set1(OXI_ISA(half)(p)), taken = vf_zero();
+    for (int i = 0; i < 8; i += OXI_EIGHT) {
+        vf s = vf_mul(vi_to_vf(vi_load_u8(scales + i)), vf_load_n(x.scale + i, OXI_EIGHT));
+        vf_store_n(scale + i, vf_mul(s, d), OXI_EIGHT);
+        taken = vf_fma(vi_to_vf(vi_load_u8(least + i)), vf_load_n(x.sum + i, OXI_EIGHT), taken);
+    }
+    return OXI_ISA(half)(p + 2) * vf_hsum(taken);
+}
+OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[8], least = 0;
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+        least += OXI_ISA(scales_k)(p, x, scale);
+        for (int i = 0; i < 4; i++) {
+            vb q = vb_load(p + 16 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
+            sums = vs_add(sums, vb_and(q, vb_set1(15)), x.q + 64 * i, scale[2 * i], true, extra);
+            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+        }
+    }
+    return vs_sum(sums) - least;
+}
+OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[8], least = 0;
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
+        vb fifth = vb_load(p + 16), one = vb_set1(1);
+        least += OXI_ISA(scales_k)(p, x, scale);
+        for (int i = 0; i < 4; i++) {
+            vb q = vb_load(p + 48 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
+            q = vb_or(vb_and(q, vb_set1(15)), vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
+            high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
+            sums = vs_add(sums, q, x.q + 64 * i, scale[2 * i], true, extra);
+            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+        }
+    }
+    return vs_sum(sums) - least;
+}
+OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[16];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
+        vf d = vf_set1(OXI_ISA(half)(p + 208));
+        for (int i = 0; i < 16; i++) scale[i] = x.scale[i / 2];
+        for (int i = 0; i < 16; i += VF) {
+            vf s = vi_to_vf(vi_load_i8((const int8_t *)p + 192 + i));
+            vf_store(scale + i, vf_mul(vf_mul(s, d), vf_load(scale + i)));
+        }
+        for (int i = 0; i < 2; i++) {
+            vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
+            vb nibble = vb_set1(15), two = vb_set1(48), offset = vb_set1(32);
+            vb c0 = vb_or(vb_and(low, nibble), vb_and(vb_left(high, 4), two));
+            vb c1 = vb_or(vb_and(second, nibble), vb_and(vb_left(high, 2), two));
+            vb c2 = vb_or(vb_and(vb_right(low, 4), nibble), vb_and(high, two));
+            vb c3 = vb_or(vb_and(vb_right(second, 4), nibble), vb_and(vb_right(high, 2), two));
+            const int8_t *q = x.q + 128 * i;
+            const float *s = scale + 8 * i;
+            sums = vs_add_halves(sums, vb_sub(c0, offset), q, s, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c1, offset), q + 32, s + 2, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c2, offset), q + 64, s + 4, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c3, offset), q + 96, s + 6, false, extra);
+        }
+    }
+    return vs_sum(sums);
+}
+#undef OXI_EIGHT
+
+#define OXI_X(name, dtype, halves, has_least, small) \
+OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
+    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
+} \
+OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
+    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
+}
+OXI_EACH_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
-    for (int64_t i = 0; i + 32 <= n; i += 32, out++) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum) {
+    for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
             vf a = vf_load(x + i + j);
@@ -20716,15 +21880,15 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
             wrong = vf_fma(a, vf_zero(), wrong);
         }
         float largest = vf_hmax(most);
-        if (largest < 1e-30f) largest = 0;           /* 127 / largest must stay finite */
+        if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
         vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f), total = vf_zero();
         for (int j = 0; j < 32; j += VF) {
-            vi q = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-            vi_store_8(out->q + j, q);
-            total = vf_add(total, vi_to_vf(q));
+            vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
+            vi_store_8(q + i + j, codes);
+            total = vf_add(total, vi_to_vf(codes));
         }
-        out->scale = largest / 127.0f + vf_hsum(wrong);
-        out->sum = out->scale == out->scale ? (int32_t)vf_hsum(total) : 0;
+        scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
+        sum[i / 32] = scale[i / 32] * vf_hsum(total);
     }
 }
 
@@ -20749,6 +21913,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 
 #undef OXI_BLOCK_EXTRA
 #undef OXI_EACH_BLOCK_TYPE
+#undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
 #undef vb_load
@@ -20770,12 +21935,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
  * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
 
-/* e^x for x <= 0; weights that would not be normal numbers are 0, NaN stays. */
-OXI_INLINE vf OXI_ISA(attention_weight)(vf x) {
-    vf least = vf_set1(-87.3f);
-    return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
-}
-
 /* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
  * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
  * yet have max -inf and get weights 0. */
@@ -20790,18 +21949,18 @@ OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max,
     m0 = vf_max(m0, m1);
     vf_store(max, m0);
     m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
-    vf scale = OXI_ISA(attention_weight)(vf_sub(before, m0));
+    vf scale = vf_exp_weight(vf_sub(before, m0));
     vf_store(rescale, scale);
     for (t = 0; t + 2 <= keys; t += 2) {
-        vf w0 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf w1 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
         vf_store(scores + t * 2 * VF, w0);
         vf_store(scores + (t + 1) * 2 * VF, w1);
         s0 = vf_add(s0, w0);
         s1 = vf_add(s1, w1);
     }
     if (t < keys) {
-        vf w0 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
         vf_store(scores + t * 2 * VF, w0);
         s0 = vf_add(s0, w0);
     }
@@ -21039,7 +22198,8 @@ OXI_INLINE void vi_store_8(void *p, vi a) {
 }
 OXI_INLINE vi vf_to_vi(vf a) { return vcvtnq_s32_f32(a); }
 OXI_INLINE vi vf_to_vi_trunc(vf a) {
-    vm inside = vandq_u32(vcgeq_f32(a, vdupq_n_f32(-2147483648.0f)), vcltq_f32(a, vdupq_n_f32(2147483648.0f)));
+    vm inside =
+        vandq_u32(vcgeq_f32(a, vdupq_n_f32(-2147483648.0f)), vcltq_f32(a, vdupq_n_f32(2147483648.0f)));
     return vbslq_s32(inside, vcvtq_s32_f32(a), vdupq_n_s32(INT32_MIN));
 }
 OXI_INLINE vf vi_to_vf(vi a) { return vcvtq_f32_s32(a); }
@@ -21058,7 +22218,9 @@ OXI_INLINE void vm_store_bool(uint8_t *p, vm a) { vi_store_8(p, vreinterpretq_s3
 OXI_INLINE vmd vmd_and(vmd a, vmd b) { return vandq_u64(a, b); }
 OXI_INLINE vmd vmd_or(vmd a, vmd b) { return vorrq_u64(a, b); }
 OXI_INLINE vmd vmd_not(vmd a) { return vreinterpretq_u64_u32(vmvnq_u32(vreinterpretq_u32_u64(a))); }
-OXI_INLINE unsigned vmd_bits(vmd a) { return (unsigned)((vgetq_lane_u64(a, 0) & 1) | (vgetq_lane_u64(a, 1) & 2)); }
+OXI_INLINE unsigned vmd_bits(vmd a) {
+    return (unsigned)((vgetq_lane_u64(a, 0) & 1) | (vgetq_lane_u64(a, 1) & 2));
+}
 OXI_INLINE bool vmd_any(vmd a) { return vmd_bits(a) != 0; }
 
 /* ---- f64 ---- */
@@ -21115,7 +22277,8 @@ OXI_INLINE vf vf_load_f16(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_
 OXI_INLINE void vf_store_f16(uint16_t *p, vf a) { vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(a))); }
 
 /* >>cpu/simd/derived.inc */
-/* The part of the vocabulary that every tier builds in the same way from its own. Included by each simd/<isa>.h. */
+/* The part of the vocabulary that every tier builds in the same way from its own. Included by each
+ * simd/<isa>.h. */
 OXI_INLINE vf vf_abs(vf a) { return vf_andnot(vf_set1(-0.0f), a); }
 OXI_INLINE vf vf_neg(vf a) { return vf_xor(vf_set1(-0.0f), a); }
 OXI_INLINE vf vf_copysign(vf a, vf sign) { return vf_or(vf_abs(a), vf_and(vf_set1(-0.0f), sign)); }
@@ -21163,24 +22326,28 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
 /* >>cpu/kernels/math.inc */
-/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the end.
- * All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for these ranges.
- * Used by the kernels of the tier that is being stamped; the names are in simd/begin.inc. */
+/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
+ * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
+ * made for these ranges. Used by the kernels of the tier that is being stamped; the names are in
+ * simd/begin.inc. */
 
-/* ---- e^x ------------------------------------------------------------------------------------------------------
+/* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
 OXI_INLINE vf vf_exp_reduce(vf x, vi *n) {
     *n = vf_to_vi(vf_mul(x, vf_set1(1.44269504f)));
     vf whole = vi_to_vf(*n), r = vf_fnma(whole, vf_set1(0.693145752f), x);
     return vf_fnma(whole, vf_set1(1.42860677e-6f), r);
 }
-OXI_INLINE vf vf_exp_poly(vf r) {
+OXI_INLINE vf vf_expm1_poly(vf r) { /* e^r - 1 */
     vf p = vf_set1(1.39108044e-3f);
     p = vf_fma(p, r, vf_set1(8.37051682e-3f));
     p = vf_fma(p, r, vf_set1(4.16668691e-2f));
     p = vf_fma(p, r, vf_set1(0.166664988f));
     p = vf_fma(p, r, vf_set1(0.499999970f));
-    return vf_add(vf_fma(vf_mul(r, r), p, r), vf_set1(1.0f));
+    return vf_fma(vf_mul(r, r), p, r);
+}
+OXI_INLINE vf vf_exp_poly(vf r) {
+    return vf_add(vf_expm1_poly(r), vf_set1(1.0f));
 }
 /* e^x where it is a normal number: -87.3 <= x <= 88.3. */
 OXI_INLINE vf vf_exp_within(vf x) {
@@ -21188,14 +22355,23 @@ OXI_INLINE vf vf_exp_within(vf x) {
     vf p = vf_exp_poly(vf_exp_reduce(x, &n));
     return vi_as_vf(vi_add(vf_as_vi(p), vi_sll(n, 23)));
 }
+/* Underflow costs a processor hundreds of cycles even where the result is 0: such lanes are made 0 before
+ * the scaling. */
 OXI_INLINE vf vf_exp(vf x) {
     vi n;
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.5f), x));
+    vm vanishes = vf_lt(x, vf_set1(-104.0f));
+    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
     vf r = vf_exp_reduce(x, &n);
-    return vf_scale(vf_exp_poly(r), n);
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_exp_poly(r)), n);
+}
+/* For softmax: x <= 88, and what would be subnormal is 0. */
+OXI_INLINE vf vf_exp_weight(vf x) {
+    vf least = vf_set1(-87.3f);
+    return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
 }
 OXI_INLINE vf vf_exp2(vf x) {
-    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-151.0f), x));
+    vm vanishes = vf_lt(x, vf_set1(-150.0f));
+    x = vf_min(vf_set1(129.0f), vf_max(vf_set1(-150.0f), x));
     vi n = vf_to_vi(x);
     vf r = vf_sub(x, vi_to_vf(n)), p = vf_set1(1.58246577e-4f);
     p = vf_fma(p, r, vf_set1(1.34177180e-3f));
@@ -21203,42 +22379,81 @@ OXI_INLINE vf vf_exp2(vf x) {
     p = vf_fma(p, r, vf_set1(5.55027276e-2f));
     p = vf_fma(p, r, vf_set1(0.240226552f));
     p = vf_fma(p, r, vf_set1(0.693147242f));
-    return vf_scale(vf_fma(p, r, vf_set1(1.0f)), n);
+    return vf_scale(vf_select(vanishes, vf_zero(), vf_fma(p, r, vf_set1(1.0f))), n);
 }
 
-/* ---- log x ----------------------------------------------------------------------------------------------------
- * x = 2^e (1 + f) with 1 + f in [2/3, 4/3). Zeros, subnormals, negatives, infinities and NaN take the rare branch. */
-OXI_INLINE vf vf_log(vf x) {
-    vf least = vf_set1(1.17549435e-38f), infinity = vf_set1(INFINITY), y = x, bias = vf_zero();
-    vm rare = vm_not(vm_and(vf_ge(x, least), vf_lt(x, infinity)));
+/* ---- logarithms -------------------------------------------------------------------------------------------
+ * x = 2^e (1 + f) with 1 + f in [2/3, 4/3); log(1 + f) = f + tail. Zeros, subnormals, negatives, infinities
+ * and NaN take the rare branch. */
+OXI_INLINE void vf_log_parts(vf x, vf *e, vf *f, vf *tail) {
+    vi bits = vf_as_vi(x), exponent = vi_sra(vi_sub(bits, vi_set1(0x3f2aaaab)), 23); /* 2/3 */
+    *e = vi_to_vf(exponent);
+    *f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f));
+    vf s = vf_mul(*f, *f), p = vf_set1(-0.128918126f);
+    p = vf_fma(p, *f, vf_set1(0.139844537f));
+    p = vf_fma(p, *f, vf_set1(-0.121842332f));
+    p = vf_fma(p, *f, vf_set1(0.140058652f));
+    p = vf_fma(p, *f, vf_set1(-0.166804895f));
+    p = vf_fma(p, *f, vf_set1(0.200104058f));
+    p = vf_fma(p, *f, vf_set1(-0.249997973f));
+    p = vf_fma(p, *f, vf_set1(0.333332151f));
+    *tail = vf_fma(vf_mul(p, *f), s, vf_mul(s, vf_set1(-0.5f)));
+}
+OXI_INLINE vm vf_log_is_rare(vf x) {
+    return vm_not(vm_and(vf_ge(x, vf_set1(1.17549435e-38f)), vf_lt(x, vf_set1(INFINITY))));
+}
+/* The results of what is not a positive finite number. */
+OXI_INLINE vf vf_log_special(vf x, vf result) {
+    vf zero = vf_zero();
+    result = vf_select(vf_eq(x, zero), vf_set1(-INFINITY), result);
+    result = vf_select(vf_lt(x, zero), vf_set1(NAN), result);
+    return vf_select(vm_or(vf_eq(x, vf_set1(INFINITY)), vf_unord(x, x)), x, result);
+}
+/* The parts of any x: subnormals are scaled up first. */
+OXI_INLINE void vf_log_parts_any(vf x, vm rare, vf *e, vf *f, vf *tail) {
+    vf bias = vf_zero();
     if (vm_any(rare)) {
-        vm small = vf_lt(x, least);
-        y = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
+        vm small = vf_lt(x, vf_set1(1.17549435e-38f));
+        x = vf_select(small, vf_mul(x, vf_set1(8388608.0f)), x);
         bias = vf_select(small, vf_set1(-23.0f), bias);
     }
-    vi bits = vf_as_vi(y), two_thirds = vi_set1(0x3f2aaaab);
-    vi exponent = vi_sra(vi_sub(bits, two_thirds), 23);
-    vf e = vf_add(vi_to_vf(exponent), bias);
-    vf f = vf_sub(vi_as_vf(vi_sub(bits, vi_sll(exponent, 23))), vf_set1(1.0f)), s = vf_mul(f, f);
-    vf p = vf_set1(-0.128918126f);
-    p = vf_fma(p, f, vf_set1(0.139844537f));
-    p = vf_fma(p, f, vf_set1(-0.121842332f));
-    p = vf_fma(p, f, vf_set1(0.140058652f));
-    p = vf_fma(p, f, vf_set1(-0.166804895f));
-    p = vf_fma(p, f, vf_set1(0.200104058f));
-    p = vf_fma(p, f, vf_set1(-0.249997973f));
-    p = vf_fma(p, f, vf_set1(0.333332151f));
-    vf tail = vf_fma(vf_mul(p, f), s, vf_fma(e, vf_set1(1.42860677e-6f), vf_mul(s, vf_set1(-0.5f))));
+    vf_log_parts(x, e, f, tail);
+    *e = vf_add(*e, bias);
+}
+OXI_INLINE vf vf_log(vf x) {
+    vf e, f, tail;
+    vm rare = vf_log_is_rare(x);
+    vf_log_parts_any(x, rare, &e, &f, &tail);
+    vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, vf_fma(e, vf_set1(1.42860677e-6f), tail)));
+    return vm_any(rare) ? vf_log_special(x, result) : result;
+}
+OXI_INLINE vf vf_log2(vf x) {
+    vf e, f, tail;
+    vm rare = vf_log_is_rare(x);
+    vf_log_parts_any(x, rare, &e, &f, &tail);
+    tail = vf_fma(vf_add(f, tail), vf_set1(0.442695041f), tail); /* log2(1 + f) = (f + tail) (1 + 0.4427) */
+    vf result = vf_add(vf_add(e, f), tail);
+    return vm_any(rare) ? vf_log_special(x, result) : result;
+}
+/* What rounding 1 + x lost is put back, divided by the sum. */
+OXI_INLINE vf vf_log1p(vf x) {
+    vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
+    vf_log_parts(sum, &e, &f, &tail);
+    tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
     vf result = vf_fma(e, vf_set1(0.693145752f), vf_add(f, tail));
-    if (vm_any(rare)) {
-        result = vf_select(vf_eq(x, vf_zero()), vf_set1(-INFINITY), result);
-        result = vf_select(vf_lt(x, vf_zero()), vf_set1(NAN), result);
-        result = vf_select(vm_or(vf_eq(x, infinity), vf_unord(x, x)), x, result);
-    }
-    return result;
+    result = vf_select(vf_eq(x, vf_zero()), x, result);
+    return vm_any(vf_log_is_rare(sum)) ? vf_log_special(sum, result) : result;
+}
+/* For a beta that is a power of two, which scales exactly. Beyond 88 the logarithm is x to the last bit. */
+OXI_INLINE vf vf_softplus(vf x, vf beta, vf threshold) {
+    vf scaled = vf_mul(x, beta), large = vf_min(threshold, vf_set1(88.0f));
+    return vf_select(vf_gt(scaled, large), x, vf_div(vf_log1p(vf_exp(scaled)), beta));
+}
+OXI_INLINE vf vf_logsigmoid(vf x) {
+    return vf_sub(vf_min(vf_zero(), x), vf_log1p(vf_exp(vf_neg(vf_abs(x)))));
 }
 
-/* ---- tanh, sigmoid, erf ---------------------------------------------------------------------------------------- */
+/* ---- tanh, sigmoid, erf -------------------------------------------------------------------------------- */
 
 /* Near 0 an odd polynomial, beyond 1 - 2 / (e^2|x| + 1). */
 OXI_INLINE vf vf_tanh(vf x) {
@@ -21253,12 +22468,13 @@ OXI_INLINE vf vf_tanh(vf x) {
     return vf_copysign(vf_select(vf_lt(size, vf_set1(0.55f)), near, far), x);
 }
 
-/* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z lost is made good. */
+/* 1 / (1 + e^-x) as z / (1 + z) for negative x, where z = e^-|x| does not overflow. What rounding 1 + z
+ * lost is made good. */
 OXI_INLINE vf vf_sigmoid(vf x) {
     vi n;
-    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.5f), vf_abs(x));
-    vf z = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n));
-    z = vf_scale(z, n);
+    vf one = vf_set1(1.0f), size = vf_min(vf_set1(104.0f), vf_abs(x));
+    vm vanishes = vm_or(vf_lt(x, vf_set1(-104.0f)), vf_gt(x, vf_set1(80.0f)));
+    vf p = vf_exp_poly(vf_exp_reduce(vf_neg(size), &n)), z = vf_scale(vf_select(vanishes, vf_zero(), p), n);
     vf sum = vf_add(one, z), lost = vf_sub(z, vf_sub(sum, one));
     vf quotient = vf_div(vf_select(vf_lt(x, vf_zero()), z, one), sum);
     return vf_fnma(quotient, lost, quotient);
@@ -21287,17 +22503,21 @@ OXI_INLINE vf vf_erf(vf x) {
     return vf_copysign(vf_select(vf_lt(size, vf_set1(1.0f)), near, far), x);
 }
 
-/* ---- activations: max(x, 0) - t -------------------------------------------------------------------------------
- * x g(x) with g(x) + g(-x) = 1 is max(x, 0) - |x| g(-|x|). The second term, t, is small and decays like e^-y: it is
- * computed as (number near 1) * 2^n and scaled last, so that it is right down to the subnormals.
- * |x| is cut off where t has become 0. At -infinity, 0 * infinity makes NaN, as in torch. */
+/* ---- activations: max(x, 0) - t ---------------------------------------------------------------------------
+ * x g(x) with g(x) + g(-x) = 1 is max(x, 0) - |x| g(-|x|). The second term, t, is small and decays like e^-y:
+ * it is computed as (number near 1) * 2^n and scaled last, so that it is right down to the subnormals.
+ * |x| is cut off where t has become 0, and the number is made 0 where scaling would underflow. At -infinity
+ * 0 * infinity is NaN, as in torch. */
 OXI_INLINE vf vf_gate(vf x, vf t) {
     t = vf_select(vf_eq(x, vf_set1(-INFINITY)), vf_set1(NAN), t);
     return vf_sub(vf_max(vf_set1(-0.0f), x), t);
 }
 OXI_INLINE vf vf_gate_logistic(vf x, vf size, vf r, vi n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
-    vf p = vf_exp_poly(r), z = vf_scale(p, n);
-    return vf_gate(x, vf_scale(vf_div(vf_mul(size, p), vf_add(vf_set1(1.0f), z)), n));
+    vf zero = vf_zero(), one = vf_set1(1.0f), s = vf_expm1_poly(r);
+    vf z = vi_as_vf(vi_add(vf_as_vi(vf_add(s, one)), vi_sll(n, 23)));
+    z = vf_select(vi_cmpgt(n, vi_set1(-100)), z, zero);
+    vf t = vf_div(vf_fma(size, s, size), vf_add(one, z));
+    return vf_gate(x, vf_scale(vf_select(vi_cmpgt(n, vi_set1(-160)), t, zero), n));
 }
 OXI_INLINE vf vf_silu(vf x) {
     vi n;
@@ -21305,8 +22525,8 @@ OXI_INLINE vf vf_silu(vf x) {
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and taken apart
- * into two floats, the first of which has its low bits cut off. */
+/* y = 2 sqrt(2/pi) (x + 0.044715 x^3) up to 140 must be known to 2^-26 absolutely: it is formed in f64 and
+ * taken apart into two floats, the first of which has its low bits cut off. */
 OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
     vd y = vd_mul(x, vd_fma(vd_mul(x, x), vd_set1(0.071354816272), vd_set1(1.5957691216057308)));
     return vd_neg(y);
@@ -21314,15 +22534,16 @@ OXI_INLINE vd vd_gelu_tanh_argument(vd x) {
 OXI_INLINE vf vf_gelu_tanh(vf x) {
     vf size = vf_min(vf_set1(12.0f), vf_abs(x));
     vd low = vd_gelu_tanh_argument(vd_from_vf_lo(size)), high = vd_gelu_tanh_argument(vd_from_vf_hi(size));
-    vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits), high_top = vd_and(high, top_bits);
+    vd top_bits = vl_as_vd(vl_set1(-((int64_t)1 << 30))), low_top = vd_and(low, top_bits),
+       high_top = vd_and(high, top_bits);
     vi n;
     vf r = vf_exp_reduce(vf_from_vd(low_top, high_top), &n);
     r = vf_add(r, vf_from_vd(vd_sub(low, low_top), vd_sub(high, high_top)));
     return vf_gate_logistic(x, size, r, n);
 }
 
-/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 + 0.4 a); a^2 is
- * taken as an exact square of the top half of a's bits and a small rest. */
+/* Near 0, g(x) = 1/2 + x R(x^2). Beyond, g(-a) = erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) u P(u), u = 1 / (1 +
+ * a / 2); a^2 is taken as an exact square of the top half of a's bits and a small rest. */
 OXI_INLINE vf vf_gelu(vf x) {
     vf size = vf_abs(x), z = vf_mul(x, x), q = vf_set1(-6.78697779e-6f), half = vf_set1(0.5f);
     q = vf_fma(q, z, vf_set1(1.10864989e-4f));
@@ -21332,28 +22553,32 @@ OXI_INLINE vf vf_gelu(vf x) {
     q = vf_fma(q, z, vf_set1(0.398942262f));
     vf near = vf_mul(x, vf_fma(q, x, half));
     vf a = vf_min(vf_set1(15.0f), size), one = vf_set1(1.0f);
-    vf au = vf_div(a, vf_fma(a, vf_set1(0.4f), one)), u = vf_fnma(au, vf_set1(0.4f), one), p = vf_set1(-5.89820631e-2f);
-    p = vf_fma(p, u, vf_set1(0.198003143f));
-    p = vf_fma(p, u, vf_set1(-0.213033184f));
-    p = vf_fma(p, u, vf_set1(3.34027223e-2f));
-    p = vf_fma(p, u, vf_set1(2.19749240e-3f));
-    p = vf_fma(p, u, vf_set1(8.51978883e-2f));
-    p = vf_fma(p, u, vf_set1(0.133917376f));
-    p = vf_fma(p, u, vf_set1(0.159574360f));
-    p = vf_fma(p, u, vf_set1(0.159577370f));
+    vf au = vf_div(a, vf_fma(a, half, one)), u = vf_fnma(au, half, one), p = vf_set1(0.134060487f);
+    p = vf_fma(p, u, vf_set1(-0.415568709f));
+    p = vf_fma(p, u, vf_set1(0.410808951f));
+    p = vf_fma(p, u, vf_set1(-2.35542934e-3f));
+    p = vf_fma(p, u, vf_set1(-0.189348504f));
+    p = vf_fma(p, u, vf_set1(-2.85515413e-2f));
+    p = vf_fma(p, u, vf_set1(4.21440341e-2f));
+    p = vf_fma(p, u, vf_set1(0.150613114f));
+    p = vf_fma(p, u, vf_set1(0.199399844f));
+    p = vf_fma(p, u, vf_set1(0.199473247f));
     vf top = vi_as_vf(vi_and(vf_as_vi(a), vi_set1(-4096)));
     vi n;
     vf r = vf_exp_reduce(vf_mul(vf_mul(top, top), vf_neg(half)), &n);
     r = vf_fnma(vf_mul(vf_sub(a, top), half), vf_add(a, top), r);
-    vf far = vf_gate(x, vf_scale(vf_mul(vf_mul(au, p), vf_exp_poly(r)), n));
+    p = vf_mul(au, p);
+    p = vf_select(vi_cmpgt(n, vi_set1(-160)), vf_fma(p, vf_expm1_poly(r), p), vf_zero());
+    vf far = vf_gate(x, vf_scale(p, n));
     return vf_select(vf_lt(size, vf_set1(1.05f)), near, far);
 }
 
-/* ---- sin, cos --------------------------------------------------------------------------------------------------
- * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then the next 53); beyond, each lane is
- * reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
+/* ---- sin, cos ---------------------------------------------------------------------------------------------
+ * x = n pi/2 + r. Up to 2^17 the reduction is exact enough in f64 (33 bits of pi/2, then 53 more); beyond,
+ * each lane is reduced with as many bits of 2/pi as it needs (oxi_reduce_large in cpu/scalar_map.c). */
 OXI_INLINE vd vd_minus_turns(vd x, vd n) {
-    return vd_fnma(n, vd_set1(6.07710050650619224932e-11), vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
+    return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
+                   vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
 }
 OXI_INLINE vf vf_reduce_turns(vf x, vi *quarter) {
     *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
@@ -21398,14 +22623,15 @@ OXI_INLINE vf vf_cos(vf x) {
     return vf_sin_quarter(r, vi_add(quarter, vi_set1(1)));
 }
 
-/* ---- in f64 lanes: good to 2^-28 or better, so that rounding to f32 nearly always gives the nearest ---------------- */
+/* ---- in f64 lanes: good to 2^-28 or better, so that rounding to f32 nearly always gives the nearest ---- */
 
 /* Whole powers: *n is what to add to the bits of a number in order to multiply it by 2^n. */
 OXI_INLINE vd vd_exp_reduce(vd x, vl *n) {
     x = vd_min(vd_set1(700.0), vd_max(vd_set1(-700.0), x));
     vd whole = vd_nearest(vd_mul(x, vd_set1(1.4426950408889634)), n);
     *n = vl_sll(*n, 52);
-    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10), vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
+    return vd_fnma(whole, vd_set1(1.90821492927058770002e-10),
+                   vd_fnma(whole, vd_set1(6.93147180369123816490e-01), x));
 }
 OXI_INLINE vd vd_expm1_poly(vd r) {
     vd p = vd_set1(1.9323518868719689e-5);
@@ -21445,7 +22671,8 @@ OXI_INLINE vd vd_log(vd x) {
     p = vd_fma(p, z, vd_set1(0.66666666675768393));
     vd result = vd_fma(e, vd_set1(0.69314718055994531), vd_fma(vd_mul(p, z), s, vd_add(s, s)));
     vd zero = vd_zero(), infinity = vd_set1(INFINITY);
-    vd other = vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
+    vd other =
+        vd_select(vd_eq(x, zero), vd_neg(infinity), vd_select(vd_eq(x, infinity), infinity, vd_set1(NAN)));
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
@@ -21501,7 +22728,8 @@ OXI_INLINE vd vd_asin(vd x) {
 }
 OXI_INLINE vd vd_acos(vd x) {
     vmd outer;
-    vd p = vd_asin_part(x, &outer), twice = vd_add(p, p), inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
+    vd p = vd_asin_part(x, &outer), twice = vd_add(p, p),
+       inner = vd_sub(vd_set1(1.5707963267948966), vd_copysign(p, x));
     vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
@@ -21565,7 +22793,8 @@ OXI_INLINE vd vd_tan(vd x) {
     return vd_select(vd_eq(x, vd_zero()), x, result);
 }
 
-/* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is exact in f64. */
+/* e^(-a^2) u P(u), u = 1 / (1 + 0.4 a), a = |x|; 2 minus that for negative x. The square of an f32 is
+ * exact in f64. */
 OXI_INLINE vd vd_erfc(vd x) {
     vd a = vd_min(vd_set1(12.0), vd_abs(x)), one = vd_set1(1.0);
     vd u = vd_div(one, vd_fma(a, vd_set1(0.4), one)), p = vd_set1(0.021914285893325239);
@@ -21601,8 +22830,8 @@ OXI_INLINE vd vd_hypot(vd a, vd b) {
     return vd_select(vmd_or(vd_eq(vd_abs(a), infinity), vd_eq(vd_abs(b), infinity)), infinity, result);
 }
 
-/* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64; larger ones and an
- * infinite b go through the C library. */
+/* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64;
+ * larger ones and an infinite b go through the C library. */
 OXI_INLINE vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
@@ -21647,20 +22876,16 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_logsigmoid(vd x) { /* e^-|x| is taken as 0 where it is 0 in f32, so that the result is 0, not -0 */
-    vd size = vd_abs(x), zero = vd_zero(), z = vd_exp(vd_neg(size));
-    return vd_sub(vd_min(zero, x), vd_log1p(vd_select(vd_gt(size, vd_set1(104.0)), zero, z)));
-}
 OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
 }
 /* >>cpu/kernels/map.inc */
-/* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, and of f64 what arithmetic alone can do.
- * A kernel walks whole vectors; oxi_map_rest takes what is left over through the same kernel in padded buffers.
- * Stamped by cpu/tiers.c; the other lanes are in cpu/scalar_map.c. */
+/* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, and of f64 what
+ * arithmetic alone can do. A kernel walks whole vectors; oxi_map_rest takes what is left over through the
+ * same kernel in padded buffers. Stamped by cpu/tiers.c; the other lanes are in cpu/scalar_map.c. */
 
-/* TYPE and RESULT: elements in memory; V: vector of N lanes, from `load`; `store` takes the formula's value. Loads come
- * before the store, so the result may lie where an operand is. */
+/* TYPE and RESULT: elements in memory; V: vector of N lanes, from `load`; `store` takes the formula's
+ * value. Loads come before the store, so the result may lie where an operand is. */
 #define OXI_DEFINE_MAP(name, count, TYPE, V, N, load, set1, RESULT, store, formula) \
     OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
         const TYPE *p = (const TYPE *)in[0]; \
@@ -21670,7 +22895,8 @@ OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x i
         OXI_OPERANDS_##count(TYPE) \
         int64_t i = 0; \
         for (; i + N <= n; i += N) { OXI_LOAD_##count(V, load) store(result + i, formula); } \
-        if (i < n) oxi_map_rest(OXI_ISA(name), OXI_MAP_SHAPE(count, sizeof(TYPE), sizeof(RESULT), N), i, n, in, out, attr); \
+        const uint32_t shape = OXI_MAP_SHAPE(count, sizeof(TYPE), sizeof(RESULT), N); \
+        if (i < n) oxi_map_rest(OXI_ISA(name), shape, i, n, in, out, attr); \
     }
 #define OXI_OPERANDS_1(TYPE)
 #define OXI_OPERANDS_2(TYPE) const TYPE *q = (const TYPE *)in[1];
@@ -21726,6 +22952,10 @@ OXI_MAP_1_BOOL(OXI_X, OXI_VF, OXI_VM)
 OXI_MAP_2_BOOL(OXI_X, OXI_VF, OXI_VM)
 #undef OXI_X
 
+/* f64 in every other tier: the others take the tier's below, at half the width but for the same memory
+ * traffic. */
+#define OXI_MAP_F64 (VF != 16 && !(VF == 8 && !OXI_ISA(FMA)))
+#if OXI_MAP_F64
 #define OXI_X(op, formula) OXI_DEFINE_F64(op##_f64, 1, formula)
 OXI_MAP_1_ARITHMETIC(OXI_X, OXI_VD)
 #if VF == 1
@@ -21749,24 +22979,31 @@ OXI_MAP_1_BOOL(OXI_X, OXI_VD, OXI_VMD)
 OXI_MAP_2_BOOL(OXI_X, OXI_VD, OXI_VMD)
 #undef OXI_X
 #endif
+#endif
 
-/* add and sub scale b by f0: the plain case has loops of its own. */
+/* add and sub scale b by f0: the plain case has loops of its own. So has softplus whose beta is a power of
+ * two. */
 OXI_DEFINE_F32(add_plain_f32, 2, vf_add(a, b))
 OXI_DEFINE_F32(sub_plain_f32, 2, vf_sub(a, b))
 OXI_DEFINE_F32(add_scaled_f32, 2, vf_fma(f0, b, a))
 OXI_DEFINE_F32(sub_scaled_f32, 2, vf_fnma(f0, b, a))
+OXI_DEFINE_F32(softplus_plain_f32, 1, vf_softplus(x, f0, f1))
+OXI_DEFINE_WIDE(softplus_scaled_f32, 1, vd_softplus(x, f0, f1))
+#define OXI_DEFINE_CHOICE(op, dtype, is_plain) \
+    static void OXI_ISA(op##_##dtype)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
+        (is_plain ? OXI_ISA(op##_plain_##dtype) : OXI_ISA(op##_scaled_##dtype))(n, in, out, attr); \
+    }
+OXI_DEFINE_CHOICE(add, f32, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(sub, f32, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(softplus, f32, oxi_is_power_of_two(attr->f[0]))
+#if OXI_MAP_F64
 OXI_DEFINE_F64(add_plain_f64, 2, vd_add(a, b))
 OXI_DEFINE_F64(sub_plain_f64, 2, vd_sub(a, b))
 OXI_DEFINE_F64(add_scaled_f64, 2, vd_fma(f0, b, a))
 OXI_DEFINE_F64(sub_scaled_f64, 2, vd_fnma(f0, b, a))
-#define OXI_DEFINE_CHOICE(name, plain, scaled) \
-    static void OXI_ISA(name)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
-        (attr->f[0] == 1 ? OXI_ISA(plain) : OXI_ISA(scaled))(n, in, out, attr); \
-    }
-OXI_DEFINE_CHOICE(add_f32, add_plain_f32, add_scaled_f32)
-OXI_DEFINE_CHOICE(sub_f32, sub_plain_f32, sub_scaled_f32)
-OXI_DEFINE_CHOICE(add_f64, add_plain_f64, add_scaled_f64)
-OXI_DEFINE_CHOICE(sub_f64, sub_plain_f64, sub_scaled_f64)
+OXI_DEFINE_CHOICE(add, f64, attr->f[0] == 1)
+OXI_DEFINE_CHOICE(sub, f64, attr->f[0] == 1)
+#endif
 
 /* The first operand is a mask of bytes. */
 OXI_KERNEL void OXI_ISA(where_f32)(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) {
@@ -21795,8 +23032,10 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
     OXI_MAP_2_WIDE(OXI_X)
     OXI_MAP_1_BOOL(OXI_X, ignored, ignored)
     OXI_MAP_2_BOOL(OXI_X, ignored, ignored)
-    OXI_X(add, ) OXI_X(sub, ) OXI_X(where, )
+    OXI_X(add, ) OXI_X(sub, ) OXI_X(softplus, ) OXI_X(where, )
 #undef OXI_X
+    k->map[OXI_OP_hardtanh][OXI_LANE_F32] = OXI_ISA(clamp_f32);
+#if OXI_MAP_F64
 #define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_F64] = OXI_ISA(op##_f64);
     OXI_MAP_1_ARITHMETIC(OXI_X, ignored)
     OXI_MAP_2_ARITHMETIC(OXI_X, ignored)
@@ -21809,10 +23048,11 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
     OXI_MAP_2_BOOL(OXI_X, ignored, ignored)
 #endif
 #undef OXI_X
-    k->map[OXI_OP_hardtanh][OXI_LANE_F32] = k->map[OXI_OP_clamp][OXI_LANE_F32];
     k->map[OXI_OP_hardtanh][OXI_LANE_F64] = k->map[OXI_OP_clamp][OXI_LANE_F64];
+#endif
 }
 
+#undef OXI_MAP_F64
 #undef OXI_DEFINE_MAP
 #undef OXI_OPERANDS_1
 #undef OXI_OPERANDS_2
@@ -21833,175 +23073,13 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
 #undef OXI_PASTE_WORD
 #undef OXI_DEFINE_CHOICE
 /* >>cpu/kernels/convert.inc */
-/* Conversions between the plain dtypes and the lanes that maps compute in: oxi_kernels' load and store.
- * The c tier has a plain loop for every pair; the vector tiers replace the pairs that models live on, where the numbers
- * lie side by side, and leave strided runs to the plain loops. */
+/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is left to the
+ * plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with vectors. */
 
 #if VF == 1
-
-/* ---- one number ---------------------------------------------------------------------------------------- */
-
-/* Float to integer as x86-64 does it, which is what torch shows there: toward zero, and the smallest integer for
- * what does not fit. Types below 32 bits keep the low bits of the 32-bit result. */
-static int64_t oxi_f64_to_i64(double x) {
-    return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
-}
-static int32_t oxi_f64_to_i32(double x) {
-    return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN;
-}
-static uint64_t oxi_f64_to_u64(double x) {
-    if (x >= 9223372036854775808.0 && x < 18446744073709551616.0) {
-        return (uint64_t)(x - 9223372036854775808.0) + 9223372036854775808u;
-    }
-    return (uint64_t)oxi_f64_to_i64(x);
-}
-
-/* f64 to a float whose last bit is set when the value is not exact: rounding that once more to a narrower type gives
- * what one rounding from f64 would (round to odd; Boldo & Melquiond 2008). */
-static float oxi_f64_to_odd_f32(double x) {
-    float f = (float)x;
-    if (!(f - f == 0) || (double)f == x) {
-        if (f - f == 0 || x != x || x - x != 0) return f;
-        return x > 0 ? FLT_MAX : -FLT_MAX; /* too large for f32, and for anything narrower */
-    }
-    uint32_t bits = oxi_bits_of_float(f);
-    if (fabs((double)f) > fabs(x)) bits--;
-    return oxi_float_of_bits(bits | 1);
-}
-
-/* The same for integers: bits that f64 has no room for are folded into the last one it has. */
-static float oxi_u64_to_odd_f32(uint64_t u) {
-    if (u >> 53) u = (u >> 11 | ((u & 2047) != 0)) << 11;
-    return oxi_f64_to_odd_f32((double)u);
-}
-static float oxi_i64_to_odd_f32(int64_t i) {
-    return i < 0 ? -oxi_u64_to_odd_f32(0 - (uint64_t)i) : oxi_u64_to_odd_f32((uint64_t)i);
-}
-
-/* Every plain real dtype: its C type, its value as a number, and its encoding of a lane's number x of each kind:
- * from a float, a double, an int64_t, a uint64_t. */
-#define OXI_REAL_DTYPES(X)                                                                                \
-    X(OX_BOOL, uint8_t, (s != 0), x != 0, x != 0, x != 0, x != 0)                                         \
-    X(OX_U8, uint8_t, s, (uint8_t)oxi_f64_to_i32(x), (uint8_t)oxi_f64_to_i32(x), (uint8_t)x, (uint8_t)x)  \
-    X(OX_I8, int8_t, s, (int8_t)oxi_f64_to_i32(x), (int8_t)oxi_f64_to_i32(x), (int8_t)x, (int8_t)x)       \
-    X(OX_U16, uint16_t, s, (uint16_t)oxi_f64_to_i32(x), (uint16_t)oxi_f64_to_i32(x), (uint16_t)x,         \
-      (uint16_t)x)                                                                                        \
-    X(OX_I16, int16_t, s, (int16_t)oxi_f64_to_i32(x), (int16_t)oxi_f64_to_i32(x), (int16_t)x, (int16_t)x) \
-    X(OX_U32, uint32_t, s, (uint32_t)oxi_f64_to_i64(x), (uint32_t)oxi_f64_to_i64(x), (uint32_t)x,         \
-      (uint32_t)x)                                                                                        \
-    X(OX_I32, int32_t, s, oxi_f64_to_i32(x), oxi_f64_to_i32(x), (int32_t)x, (int32_t)x)                   \
-    X(OX_U64, uint64_t, s, oxi_f64_to_u64(x), oxi_f64_to_u64(x), (uint64_t)x, x)                          \
-    X(OX_I64, int64_t, s, oxi_f64_to_i64(x), oxi_f64_to_i64(x), x, (int64_t)x)                            \
-    X(OX_F16, uint16_t, oxi_f16_to_f32(s), oxi_f32_to_f16(x), oxi_f32_to_f16(oxi_f64_to_odd_f32(x)),      \
-      oxi_f32_to_f16(oxi_i64_to_odd_f32(x)), oxi_f32_to_f16(oxi_u64_to_odd_f32(x)))                       \
-    X(OX_BF16, uint16_t, oxi_bf16_to_f32(s), oxi_f32_to_bf16(x), oxi_f32_to_bf16(oxi_f64_to_odd_f32(x)),  \
-      oxi_f32_to_bf16(oxi_i64_to_odd_f32(x)), oxi_f32_to_bf16(oxi_u64_to_odd_f32(x)))                     \
-    X(OX_F32, float, s, x, (float)x, (float)x, (float)x)                                                  \
-    X(OX_F64, double, s, x, x, (double)x, (double)x)                                                      \
-    X(OX_F8_E4M3, uint8_t, oxi_f8_e4m3_to_f32(s), oxi_f32_to_f8_e4m3(x),                                  \
-      oxi_f32_to_f8_e4m3(oxi_f64_to_odd_f32(x)), oxi_f32_to_f8_e4m3(oxi_i64_to_odd_f32(x)),               \
-      oxi_f32_to_f8_e4m3(oxi_u64_to_odd_f32(x)))                                                          \
-    X(OX_F8_E5M2, uint8_t, oxi_f8_e5m2_to_f32(s), oxi_f32_to_f8_e5m2(x),                                  \
-      oxi_f32_to_f8_e5m2(oxi_f64_to_odd_f32(x)), oxi_f32_to_f8_e5m2(oxi_i64_to_odd_f32(x)),               \
-      oxi_f32_to_f8_e5m2(oxi_u64_to_odd_f32(x)))
-
-/* A number as an integer lane: floats as above, integers keep their bits. */
-#define OXI_AS_I64(dtype, value) \
-    (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_i64((double)(value)) : (int64_t)(value))
-#define OXI_AS_U64(dtype, value) \
-    (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_u64((double)(value)) : (uint64_t)(value))
-
-/* ---- runs ------------------------------------------------------------------------------------------------ */
-
-#define OXI_LOAD_LOOP(dtype, type, lane, lane_type, statement)                                        \
-    static void oxi_load_##dtype##_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
-        const type *from = (const type *)source;                                                      \
-        lane_type *to = (lane_type *)out;                                                             \
-        for (int64_t i = 0; i < n; i++) {                                                             \
-            const type s = from[i * stride];                                                          \
-            statement;                                                                                \
-        }                                                                                             \
-    }
-#define OXI_STORE_LOOP(dtype, type, lane, lane_type, number, encoded)                              \
-    static void oxi_store_##dtype##_##lane(int64_t n, const void *in, void *out, int64_t stride) { \
-        const lane_type *from = (const lane_type *)in;                                             \
-        type *to = (type *)out;                                                                    \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const number;                                                                          \
-            to[i * stride] = (type)(encoded);                                                      \
-        }                                                                                          \
-    }
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint)                   \
-    OXI_LOAD_LOOP(dtype, type, f32, float, to[i] = (float)(value))                        \
-    OXI_LOAD_LOOP(dtype, type, f64, double, to[i] = (double)(value))                      \
-    OXI_LOAD_LOOP(dtype, type, i64, int64_t, to[i] = OXI_AS_I64(dtype, value))            \
-    OXI_LOAD_LOOP(dtype, type, u64, uint64_t, to[i] = OXI_AS_U64(dtype, value))           \
-    OXI_LOAD_LOOP(dtype, type, c64, float, to[2 * i] = (float)(value); to[2 * i + 1] = 0) \
-    OXI_STORE_LOOP(dtype, type, f32, float, float x = from[i], of_float)                  \
-    OXI_STORE_LOOP(dtype, type, f64, double, double x = from[i], of_double)               \
-    OXI_STORE_LOOP(dtype, type, i64, int64_t, int64_t x = from[i], of_int)                \
-    OXI_STORE_LOOP(dtype, type, u64, uint64_t, uint64_t x = from[i], of_uint)
-OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-
-/* A complex number as a real one is its real part; as a bool, whether either part is not 0. */
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint) \
-    OXI_STORE_LOOP(dtype, type, c64, float, float x = from[2 * i],      \
-                   (dtype) == OX_BOOL ? x != 0 || from[2 * i + 1] != 0 : (of_float))
-OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-
-#define OXI_LOAD_COMPLEX(lane, lane_type, value)                                                   \
-    static void oxi_load_OX_C64_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
-        lane_type *to = (lane_type *)out;                                                          \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const float s = ((const float *)source)[2 * i * stride];                               \
-            to[i] = value;                                                                         \
-        }                                                                                          \
-    }
-OXI_LOAD_COMPLEX(f32, float, s)
-OXI_LOAD_COMPLEX(f64, double, (double)s)
-OXI_LOAD_COMPLEX(i64, int64_t, oxi_f64_to_i64((double)s))
-OXI_LOAD_COMPLEX(u64, uint64_t, oxi_f64_to_u64((double)s))
-
-static void oxi_load_OX_C64_c64(int64_t n, const void *source, int64_t stride, void *out) {
-    for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i, (const float *)source + 2 * i * stride, 8);
-}
-static void oxi_store_OX_C64_c64(int64_t n, const void *in, void *out, int64_t stride) {
-    for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i * stride, (const float *)in + 2 * i, 8);
-}
-#define OXI_STORE_COMPLEX(lane, lane_type)                                                      \
-    static void oxi_store_OX_C64_##lane(int64_t n, const void *in, void *out, int64_t stride) { \
-        for (int64_t i = 0; i < n; i++) {                                                       \
-            ((float *)out)[2 * i * stride] = (float)((const lane_type *)in)[i];                 \
-            ((float *)out)[2 * i * stride + 1] = 0;                                             \
-        }                                                                                       \
-    }
-OXI_STORE_COMPLEX(f32, float)
-OXI_STORE_COMPLEX(f64, double)
-OXI_STORE_COMPLEX(i64, int64_t)
-OXI_STORE_COMPLEX(u64, uint64_t)
-
-#define OXI_ENTER(dtype)                                     \
-    k->load[dtype][OXI_LANE_F32] = oxi_load_##dtype##_f32;   \
-    k->load[dtype][OXI_LANE_F64] = oxi_load_##dtype##_f64;   \
-    k->load[dtype][OXI_LANE_I64] = oxi_load_##dtype##_i64;   \
-    k->load[dtype][OXI_LANE_U64] = oxi_load_##dtype##_u64;   \
-    k->load[dtype][OXI_LANE_C64] = oxi_load_##dtype##_c64;   \
-    k->store[dtype][OXI_LANE_F32] = oxi_store_##dtype##_f32; \
-    k->store[dtype][OXI_LANE_F64] = oxi_store_##dtype##_f64; \
-    k->store[dtype][OXI_LANE_I64] = oxi_store_##dtype##_i64; \
-    k->store[dtype][OXI_LANE_U64] = oxi_store_##dtype##_u64; \
-    k->store[dtype][OXI_LANE_C64] = oxi_store_##dtype##_c64;
-
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
-#define OXI_X(dtype, type, value, of_float, of_double, of_int, of_uint) OXI_ENTER(dtype)
-    OXI_REAL_DTYPES(OXI_X)
-#undef OXI_X
-    OXI_ENTER(OX_C64)
+    (void)k;
 }
-#undef OXI_ENTER
-
 #else
 
 /* ---- vectors ---------------------------------------------------------------------------------------------- */
@@ -22022,6 +23100,7 @@ OXI_LOAD_VECTORS(OX_I16, int16_t, vi_to_vf(vi_load_i16(from + i)))
 OXI_LOAD_VECTORS(OX_U16, uint16_t, vi_to_vf(vi_load_u16(from + i)))
 OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
+OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
 /* f32 itself: a broadcast number fills the run. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
@@ -22069,6 +23148,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
     OXI_ENTER_LOAD(OX_U16)
     OXI_ENTER_LOAD(OX_I8)
     OXI_ENTER_LOAD(OX_U8)
+    OXI_ENTER_LOAD(OX_BOOL)
     OXI_ENTER_STORE(OX_BF16)
     OXI_ENTER_STORE(OX_F16)
     OXI_ENTER_STORE(OX_F32)
@@ -22202,7 +23282,7 @@ OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
 
 /* One vector of e^(x - max), written if there is where. */
 OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
-    vf e = vf_exp(vf_sub(vf_load(x), max));
+    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
     if (out) vf_store(out, e);
     return e;
 }
@@ -22225,7 +23305,7 @@ OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, 
     while (i < n) {
         float lanes[VF];
         int64_t left = n - i < VF ? n - i : VF;
-        vf_store(lanes, vf_exp(vf_sub(vf_load_n(x + i, left), m)));
+        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
         for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
         if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
         i += left;
@@ -22310,57 +23390,105 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
+/* Asks for memory that will be read soon: level 3 = into the first cache, 2 = into the second. */
 #if defined(__GNUC__) || defined(__clang__)
-#define OXI_PREFETCH(p) __builtin_prefetch(p)
+#define OXI_PREFETCH(p, level) __builtin_prefetch(p, 0, level)
 #else
-#define OXI_PREFETCH(p) ((void)0)
+#define OXI_PREFETCH(p, level) ((void)(p))
 #endif
 
 /* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
 
-OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+#define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
+
+OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                                      bool accumulate, const void *next, bool spread) {
     const float *a = (const float *)a_panel, *b = (const float *)b_panel;
+    const char *soon = (const char *)next;
     float *c = (float *)c_tile;
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero(); OXI_PREFETCH(c + i * ldc);
+#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vf s = vf_set1(a[i]); c##i##0 = vf_fma(s, b0, c##i##0); c##i##1 = vf_fma(s, b1, c##i##1); }
-    for (; k > 0; k--) {                 /* not unrolled: compilers then keep all sums in registers */
+#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VF, 3);
+#define OXI_X(i) { \
+        vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
+        c##i##0 = vf_fma(s, b0, c##i##0); \
+        c##i##1 = vf_fma(s, b1, c##i##1); \
+    }
+    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
         vf b0 = vf_load(b), b1 = vf_load(b + VF);
+        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        a += OXI_MR;
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
+        a += spread ? OXI_MR * VF : OXI_MR;
         b += 2 * VF;
     }
 #undef OXI_X
+#undef OXI_SOON
 #define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
         c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
     vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
+OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
+}
 
-OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                                      bool accumulate, const void *next, bool spread) {
     const double *a = (const double *)a_panel, *b = (const double *)b_panel;
+    const char *soon = (const char *)next;
     double *c = (double *)c_tile;
-#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero(); OXI_PREFETCH(c + i * ldc);
+#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vd s = vd_set1(a[i]); c##i##0 = vd_fma(s, b0, c##i##0); c##i##1 = vd_fma(s, b1, c##i##1); }
-    for (; k > 0; k--) {                 /* not unrolled: compilers then keep all sums in registers */
+#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VD, 3);
+#define OXI_X(i) { \
+        vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
+        c##i##0 = vd_fma(s, b0, c##i##0); \
+        c##i##1 = vd_fma(s, b1, c##i##1); \
+    }
+    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
         vd b0 = vd_load(b), b1 = vd_load(b + VD);
+        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        a += OXI_MR;
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
+        a += spread ? OXI_MR * VD : OXI_MR;
         b += 2 * VD;
     }
 #undef OXI_X
+#undef OXI_SOON
 #define OXI_X(i) if (accumulate) { c##i##0 = vd_add(c##i##0, vd_load(c + i * ldc)); \
         c##i##1 = vd_add(c##i##1, vd_load(c + i * ldc + VD)); } \
     vd_store(c + i * ldc, c##i##0); vd_store(c + i * ldc + VD, c##i##1);
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
+OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
+}
+
+/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element is there
+ * once for every lane: out[k][MR][lanes]. */
+#if defined(OXI_X86) && VF == 4
+#define OXI_SPREAD(name, type, vector, lanes) \
+OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, \
+                                       const void *next) { \
+    OXI_ISA(name##_any)(k, a, b, c, ldc, accumulate, next, true); \
+} \
+OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out) { \
+    const type *a = (const type *)a_panel; \
+    for (int64_t i = 0; i < k * OXI_MR; i++) vector##_store((type *)out + i * lanes, vector##_set1(a[i])); \
+}
+OXI_SPREAD(gemm_f32, float, vf, VF)
+OXI_SPREAD(gemm_f64, double, vd, VD)
+#undef OXI_SPREAD
+#endif
 
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 ------------------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
@@ -22408,8 +23536,9 @@ OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a_panel, const void *b_
 #ifdef vp
 /* vnni: the dot product and the addition are one instruction (avx512 tier). */
 OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, bool vnni) {
+                                      bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
+    const char *soon = (const char *)next;
     int32_t *c = (int32_t *)c_tile;
     (void)vnni;
 #define OXI_X(i) vp c##i##0 = vp_zero(), c##i##1 = vp_zero();
@@ -22419,6 +23548,8 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     for (; k > 0; k--) {
         vp b0 = vp_load(b), b1 = vp_load(b + VP);
         OXI_EACH_ROW16(OXI_X)
+        OXI_PREFETCH(soon, 2);
+        soon += 64;
         a += OXI_MR16;
         b += 2 * VP;
     }
@@ -22429,12 +23560,14 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW16(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate) {
-    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, false);
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                  const void *next) {
+    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 #if VF == 16
-OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate) {
-    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, true);
+OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                                       const void *next) {
+    OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
 }
 #endif
 #undef OXI_EACH_ROW16
@@ -22447,8 +23580,9 @@ OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, 
 #undef vp_dot
 #else
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate) {
+                                  bool accumulate, const void *next) {
     const int16_t *a = (const int16_t *)a_panel, *b = (const int16_t *)b_panel;
+    (void)next;
     int32_t *c = (int32_t *)c_tile;
     uint32_t sum[OXI_MR16][2 * VP];
     memset(sum, 0, sizeof sum);
@@ -22464,20 +23598,25 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them ------------------------------------------------- */
 
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
                                      int64_t panel_stride) {
-    for (int64_t i = 0; i < k; i++) {
-        const float *from = (const float *)source + i * stride;
-        float *to = (float *)panels + i * width;
-        int64_t left = lines;
-        for (; left >= width; left -= width, from += width, to += panel_stride) {
-            int w = 0;
-            for (; w + VF <= width; w += VF) vf_store(to + w, vf_load(from + w));
-            if (w < width) vf_store_n(to + w, vf_load_n(from + w, width - w), width - w);
+    for (int64_t first = 0; first < k; first += 8) {
+        const float *from = (const float *)source + first * stride;
+        float *to = (float *)panels + first * width;
+        int64_t steps = k - first < 8 ? k - first : 8, left = lines;
+        for (; left >= width; left -= width, from += width, to += panel_stride)
+            for (int64_t i = 0; i < steps; i++) {
+                const float *f = from + i * stride;
+                float *t = to + i * width;
+                int w = 0;
+                for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
+                if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
+            }
+        for (int64_t i = 0; left > 0 && i < steps; i++) {
+            memcpy(to + i * width, from + i * stride, (size_t)left * sizeof(float));
+            memset(to + i * width + left, 0, (size_t)(width - left) * sizeof(float));
         }
-        if (left == 0) continue;
-        memcpy(to, from, (size_t)left * sizeof(float));
-        memset(to + left, 0, (size_t)(width - left) * sizeof(float));
     }
 }
 
@@ -22547,30 +23686,89 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 #endif
 
+/* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
+OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here, int64_t steps) {
+    int w = 0;
+#if OXI_TURN == 8
+    for (; w + 8 <= here; w += 8)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
+#endif
+    for (; w + 4 <= here; w += 4)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
+    for (; w + 2 <= here; w += 2)
+        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
+    for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
+}
+
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
                                     int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
-        int64_t i = 0;
-        for (; i + 4 <= k; i += 4) {
-            const float *f = from + i;
-            float *t = to + i * width;
-            int w = 0;
-#if OXI_TURN == 8
-            for (; w + 8 <= here; w += 8) OXI_ISA(turn)(f + w * stride, stride, t + w, width);
-#endif
-            for (; w + 4 <= here; w += 4) OXI_ISA(turn4)(f + w * stride, stride, t + w, width);
-            for (; w + 2 <= here; w += 2) OXI_ISA(turn2)(f + w * stride, stride, t + w, width);
-            if (w < here) for (int j = 0; j < 4; j++) t[j * width + w] = f[w * stride + j];
-        }
-        for (; i < k; i++)
+        int64_t i = 0, rest = k % 16 / 4 * 4;
+        for (; i + 16 <= k; i += 16) OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, 16);
+        OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, rest);
+        for (i += rest; i < k; i++)
             for (int w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
 }
+/* The same for f16 and bf16, widened on the way. */
+#define OXI_PACK(type) \
+/* n < 16 numbers, zeros behind them. */ \
+OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float *to) { \
+    uint16_t all[16] = {0}; \
+    memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
+    for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
+} \
+OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
+                                            void *panels, int64_t panel_stride) { \
+    float few[16]; \
+    for (int64_t first = 0; first < k; first += 8) { \
+        const uint16_t *from = (const uint16_t *)source + first * stride; \
+        float *to = (float *)panels + first * width; \
+        int64_t steps = k - first < 8 ? k - first : 8; \
+        for (int64_t left = lines; left > 0; left -= width, from += width, to += panel_stride) \
+            for (int64_t i = 0; i < steps; i++) { \
+                const uint16_t *f = from + i * stride; \
+                float *t = to + i * width; \
+                int w = 0, here = left < width ? (int)left : width; \
+                for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
+                if (w < here) { \
+                    OXI_ISA(widen_few_##type)(f + w, here - w, few); \
+                    memcpy(t + w, few, (size_t)(here - w) * sizeof(float)); \
+                } \
+                if (here < width) memset(t + here, 0, (size_t)(width - here) * sizeof(float)); \
+            } \
+    } \
+} \
+OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
+                                           void *panels, int64_t panel_stride) { \
+    float stage[32 * 16]; /* no panel is wider */ \
+    for (int64_t line = 0; line < lines; line += width) { \
+        const uint16_t *from = (const uint16_t *)source + line * stride; \
+        float *to = (float *)panels + line / width * panel_stride; \
+        int here = lines - line < width ? (int)(lines - line) : width; \
+        for (int64_t i = 0; i < k; i += 16) { \
+            int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
+                else for (int j = 0; j < 16; j += VF) \
+                    vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
+            if (steps == 16) OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, 16); \
+            else for (int64_t j = 0; j < steps; j++) \
+                for (int w = 0; w < here; w++) to[(i + j) * width + w] = stage[w * 16 + j]; \
+        } \
+        for (int64_t i = 0; here < width && i < k; i++) \
+            memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
+    } \
+}
+OXI_PACK(bf16)
+OXI_PACK(f16)
+#undef OXI_PACK
 #undef OXI_TURN
 
 /* ---- vectors ---------------------------------------------------------------------------------------------------------- */
@@ -22613,6 +23811,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
+    k->spread_f32 = k->gemm_f32;
+    k->spread_f64 = k->gemm_f64;
+    k->copies_f32 = k->copies_f64 = NULL;
+#if defined(OXI_X86) && VF == 4
+    k->spread_f32.run = OXI_ISA(gemm_f32_spread);
+    k->spread_f64.run = OXI_ISA(gemm_f64_spread);
+    k->copies_f32 = OXI_ISA(gemm_f32_copies);
+    k->copies_f64 = OXI_ISA(gemm_f64_copies);
+#endif
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
     k->gemm_i16.run = OXI_ISA(gemm_i16);
@@ -22621,6 +23828,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #endif
     k->pack_across = OXI_ISA(pack_across);
     k->pack_along = OXI_ISA(pack_along);
+    k->pack_across_bf16 = OXI_ISA(pack_across_bf16);
+    k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
+    k->pack_across_f16 = OXI_ISA(pack_across_f16);
+    k->pack_along_f16 = OXI_ISA(pack_along_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -22632,6 +23843,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_PREFETCH
+#undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order of roundings.
@@ -23105,13 +24317,16 @@ OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, OXI_ISA(codes) *c) {
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
 
-/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code --------------------- */
+/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code ---------------------
+ * The second list has products of its own below. */
+#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
+    X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) \
+    X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) X(mxfp4, OX_MXFP4, 0, 0, 0) \
+    X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
 #define OXI_EACH_BLOCK_TYPE(X) \
+    OXI_EACH_OTHER_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0, 0, 0, 0) X(q4_1, OX_Q4_1, 0, 1, 1) X(q5_0, OX_Q5_0, 0, 0, 0) X(q5_1, OX_Q5_1, 0, 1, 1) \
-    X(q8_0, OX_Q8_0, 0, 0, 0) X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) \
-    X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) \
-    X(q6_k, OX_Q6_K, 1, 0, 0) X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) \
-    X(mxfp4, OX_MXFP4, 0, 0, 0) X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
+    X(q8_0, OX_Q8_0, 0, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) X(q6_k, OX_Q6_K, 1, 0, 0)
 
 /* One block's codes as floats. */
 OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, float *out) {
@@ -23124,51 +24339,7 @@ OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, flo
     }
 }
 
-/* One block's codes against as many activations. */
-OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, const oxi_q8 *x, bool halves, bool has_least,
-                                 bool small, int extra) {
-    for (int i = 0; i < elements / 32; i++) {
-        vb codes = vb_load(c->code + 32 * i);
-        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
-        float s = x[i].scale, two[2];
-        two[0] = scale[0] * s;
-        two[1] = scale[1] * s;
-        sums = halves ? vs_add_halves(sums, codes, x[i].q, two, small, extra) : vs_add(sums, codes, x[i].q, two[0], small, extra);
-        if (!halves || !has_least) continue;
-        two[0] = -least[0] * s;
-        two[1] = -least[1] * s;
-        sums = vs_add_halves(sums, vb_set1(1), x[i].q, two, true, extra);
-    }
-    return sums;
-}
-
-/* What the least numbers of groups of 32 take away. */
-OXI_INLINE float OXI_ISA(dot_least)(const OXI_ISA(codes) *c, int elements, const oxi_q8 *x) {
-    float sum = 0;
-    for (int i = 0; i < elements / 32; i++) sum += c->least[2 * i] * (x[i].scale * (float)x[i].sum);
-    return sum;
-}
-
 #define OXI_X(name, dtype, halves, has_least, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    vs sums = vs_zero(); \
-    float least = 0; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, x += elements / 32) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
-        if (has_least && !halves) least += OXI_ISA(dot_least)(&c, elements, x); \
-    } \
-    return vs_sum(sums) - least; \
-} \
-OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, const oxi_q8 *x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-} \
-OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, const oxi_q8 *x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
-} \
 OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out) { \
     enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
     const uint8_t *p = (const uint8_t *)blocks; \
@@ -23181,11 +24352,167 @@ OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out
 OXI_EACH_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 
+/* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
+
+/* Activations from number `at` on, a multiple of 32. */
+OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
+    x.q += at;
+    x.scale += at / 32;
+    x.sum += at / 32;
+    return x;
+}
+
+/* One block's codes against as many activations. */
+OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, oxi_q8 x, bool halves, bool has_least,
+                                 bool small, int extra) {
+    for (int i = 0; i < elements / 32; i++) {
+        vb codes = vb_load(c->code + 32 * i);
+        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
+        float s = x.scale[i], two[2];
+        two[0] = scale[0] * s;
+        two[1] = scale[1] * s;
+        sums = halves ? vs_add_halves(sums, codes, x.q + 32 * i, two, small, extra)
+                      : vs_add(sums, codes, x.q + 32 * i, two[0], small, extra);
+        if (!has_least) continue;
+        two[0] = -least[0] * s;
+        two[1] = -least[1] * s;
+        sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
+    }
+    return sums;
+}
+
+#define OXI_X(name, dtype, halves, has_least, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
+    vs sums = vs_zero(); \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= elements, p += bytes, x = OXI_ISA(q8_from)(x, elements)) { \
+        OXI_ISA(codes) c; \
+        OXI_ISA(unpack_##name)(p, &c); \
+        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
+    } \
+    return vs_sum(sums); \
+}
+OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
+/* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
+ * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
+#define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    vs sums = vs_zero(); \
+    float least = 0; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= 32, p += OXI_BYTES_##dtype, x = OXI_ISA(q8_from)(x, 32)) { \
+        float scale = OXI_ISA(half)(p); \
+        sums = vs_add(sums, codes, x.q, scale * x.scale[0], small, extra); \
+        least += (least_of_32) * x.sum[0]; \
+    } \
+    return vs_sum(sums) - least; \
+}
+OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 8 * scale, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), -OXI_ISA(half)(p + 2), true)
+OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 16 * scale, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), -OXI_ISA(half)(p + 2), true)
+OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0 * scale, false)
+#undef OXI_DOT_32
+
+/* Lanes of a vf that take part when there are eight (or more) numbers. */
+#define OXI_EIGHT (VF < 8 ? VF : 8)
+
+/* The scales of a q4_k or q5_k block times those of the activations; returns what its minima take away. */
+OXI_INLINE float OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8]) {
+    uint32_t packed[3], bits[8] = {0};
+    memcpy(packed, p + 4, 12);
+    bits[0] = packed[0] & 0x3f3f3f3f;
+    bits[1] = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 6 & 0x03030303) << 4;
+    bits[4] = packed[1] & 0x3f3f3f3f;
+    bits[5] = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 6 & 0x03030303) << 4;
+    const uint8_t *scales = (const uint8_t *)bits, *least = scales + 16;
+    vf d = vf_set1(OXI_ISA(half)(p)), taken = vf_zero();
+    for (int i = 0; i < 8; i += OXI_EIGHT) {
+        vf s = vf_mul(vi_to_vf(vi_load_u8(scales + i)), vf_load_n(x.scale + i, OXI_EIGHT));
+        vf_store_n(scale + i, vf_mul(s, d), OXI_EIGHT);
+        taken = vf_fma(vi_to_vf(vi_load_u8(least + i)), vf_load_n(x.sum + i, OXI_EIGHT), taken);
+    }
+    return OXI_ISA(half)(p + 2) * vf_hsum(taken);
+}
+OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[8], least = 0;
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+        least += OXI_ISA(scales_k)(p, x, scale);
+        for (int i = 0; i < 4; i++) {
+            vb q = vb_load(p + 16 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
+            sums = vs_add(sums, vb_and(q, vb_set1(15)), x.q + 64 * i, scale[2 * i], true, extra);
+            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+        }
+    }
+    return vs_sum(sums) - least;
+}
+OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[8], least = 0;
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
+        vb fifth = vb_load(p + 16), one = vb_set1(1);
+        least += OXI_ISA(scales_k)(p, x, scale);
+        for (int i = 0; i < 4; i++) {
+            vb q = vb_load(p + 48 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
+            q = vb_or(vb_and(q, vb_set1(15)), vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
+            high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
+            sums = vs_add(sums, q, x.q + 64 * i, scale[2 * i], true, extra);
+            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+        }
+    }
+    return vs_sum(sums) - least;
+}
+OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    float scale[16];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
+        vf d = vf_set1(OXI_ISA(half)(p + 208));
+        for (int i = 0; i < 16; i++) scale[i] = x.scale[i / 2];
+        for (int i = 0; i < 16; i += VF) {
+            vf s = vi_to_vf(vi_load_i8((const int8_t *)p + 192 + i));
+            vf_store(scale + i, vf_mul(vf_mul(s, d), vf_load(scale + i)));
+        }
+        for (int i = 0; i < 2; i++) {
+            vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
+            vb nibble = vb_set1(15), two = vb_set1(48), offset = vb_set1(32);
+            vb c0 = vb_or(vb_and(low, nibble), vb_and(vb_left(high, 4), two));
+            vb c1 = vb_or(vb_and(second, nibble), vb_and(vb_left(high, 2), two));
+            vb c2 = vb_or(vb_and(vb_right(low, 4), nibble), vb_and(high, two));
+            vb c3 = vb_or(vb_and(vb_right(second, 4), nibble), vb_and(vb_right(high, 2), two));
+            const int8_t *q = x.q + 128 * i;
+            const float *s = scale + 8 * i;
+            sums = vs_add_halves(sums, vb_sub(c0, offset), q, s, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c1, offset), q + 32, s + 2, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c2, offset), q + 64, s + 4, false, extra);
+            sums = vs_add_halves(sums, vb_sub(c3, offset), q + 96, s + 6, false, extra);
+        }
+    }
+    return vs_sum(sums);
+}
+#undef OXI_EIGHT
+
+#define OXI_X(name, dtype, halves, has_least, small) \
+OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
+    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
+} \
+OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
+    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
+}
+OXI_EACH_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
-    for (int64_t i = 0; i + 32 <= n; i += 32, out++) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum) {
+    for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
             vf a = vf_load(x + i + j);
@@ -23193,15 +24520,15 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *
             wrong = vf_fma(a, vf_zero(), wrong);
         }
         float largest = vf_hmax(most);
-        if (largest < 1e-30f) largest = 0;           /* 127 / largest must stay finite */
+        if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
         vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f), total = vf_zero();
         for (int j = 0; j < 32; j += VF) {
-            vi q = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-            vi_store_8(out->q + j, q);
-            total = vf_add(total, vi_to_vf(q));
+            vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
+            vi_store_8(q + i + j, codes);
+            total = vf_add(total, vi_to_vf(codes));
         }
-        out->scale = largest / 127.0f + vf_hsum(wrong);
-        out->sum = out->scale == out->scale ? (int32_t)vf_hsum(total) : 0;
+        scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
+        sum[i / 32] = scale[i / 32] * vf_hsum(total);
     }
 }
 
@@ -23226,6 +24553,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 
 #undef OXI_BLOCK_EXTRA
 #undef OXI_EACH_BLOCK_TYPE
+#undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
 #undef vb_load
@@ -23247,12 +24575,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
  * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
  * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
 
-/* e^x for x <= 0; weights that would not be normal numbers are 0, NaN stays. */
-OXI_INLINE vf OXI_ISA(attention_weight)(vf x) {
-    vf least = vf_set1(-87.3f);
-    return vf_select(vf_lt(x, least), vf_zero(), vf_exp_within(vf_max(least, x)));
-}
-
 /* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
  * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
  * yet have max -inf and get weights 0. */
@@ -23267,18 +24589,18 @@ OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max,
     m0 = vf_max(m0, m1);
     vf_store(max, m0);
     m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
-    vf scale = OXI_ISA(attention_weight)(vf_sub(before, m0));
+    vf scale = vf_exp_weight(vf_sub(before, m0));
     vf_store(rescale, scale);
     for (t = 0; t + 2 <= keys; t += 2) {
-        vf w0 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf w1 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
         vf_store(scores + t * 2 * VF, w0);
         vf_store(scores + (t + 1) * 2 * VF, w1);
         s0 = vf_add(s0, w0);
         s1 = vf_add(s1, w1);
     }
     if (t < keys) {
-        vf w0 = OXI_ISA(attention_weight)(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
         vf_store(scores + t * 2 * VF, w0);
         s0 = vf_add(s0, w0);
     }
@@ -23543,11 +24865,21 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef vd_as_vl
 #undef vl_as_vd
 #undef vf_exp_reduce
+#undef vf_expm1_poly
 #undef vf_exp_poly
 #undef vf_exp_within
 #undef vf_exp
+#undef vf_exp_weight
 #undef vf_exp2
+#undef vf_log_parts
+#undef vf_log_is_rare
+#undef vf_log_special
+#undef vf_log_parts_any
 #undef vf_log
+#undef vf_log2
+#undef vf_log1p
+#undef vf_softplus
+#undef vf_logsigmoid
 #undef vf_tanh
 #undef vf_sigmoid
 #undef vf_erf
@@ -23590,7 +24922,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef vd_floor_divide
 #undef vd_mish
 #undef vd_softplus
-#undef vd_logsigmoid
 #undef vd_elu
 #undef VF
 #undef VD
@@ -23650,6 +24981,7 @@ static const oxi_kernels *oxi_cpu_kernels(void) {
         if (!oxi_atomic_load(&filled)) {
             int best = oxi_pick_tier();
             oxi_fill_scalar_map(&table);
+            oxi_fill_convert(&table);
             for (int i = 0; i <= best; i++) {
                 if (!oxi_cpu_info()->runs[oxi_tiers[i].tier]) continue;
                 oxi_tiers[i].fill(&table);
@@ -23953,8 +25285,10 @@ typedef struct oxi_map_work {
     oxi_map_kernel kernel;
     int in_count;
     oxi_load_kernel load[3]; /* NULL: use the operand where it lies */
-    oxi_store_kernel store;  /* NULL: the kernel writes the result itself */
-    oxi_load_kernel widen;   /* bool results for a non-bool tensor: bool -> lane before the store */
+    const void
+        *constant[3]; /* a tile full of the operand, if it is one number: loaded once, not once a piece */
+    oxi_store_kernel store; /* NULL: the kernel writes the result itself */
+    oxi_load_kernel widen;  /* bool results for a non-bool tensor: bool -> lane before the store */
 } oxi_map_work;
 
 /* Bytes of a bool mask at any stride, side by side. */
@@ -23971,8 +25305,8 @@ static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int
     const void *in[3];
     (void)lane;
     for (int k = 0; k < work->in_count; k++) {
-        in[k] = c->p[k + 1];
-        if (!work->load[k]) continue;
+        in[k] = work->constant[k] ? work->constant[k] : c->p[k + 1];
+        if (!work->load[k] || work->constant[k]) continue;
         work->load[k](c->n, in[k], w->step[k + 1], tiles[k]);
         in[k] = tiles[k];
     }
@@ -24018,6 +25352,13 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_
     return tiled ? OXI_MAP_TILE : 1 << 14;
 }
 
+/* Pieces are tiles when an operand is one number: its tile is made once. */
+static bool oxi_map_any_number(const oxi_call *call) {
+    for (int i = 0; i < call->in_count; i++)
+        if (ox_numel(call->in[i]) == 1) return true;
+    return false;
+}
+
 static ox_status oxi_cpu_map(const oxi_call *call) {
     const oxi_kernels *k = oxi_cpu_kernels();
     const oxi_op_row *row = oxi_op_row_of(call->op);
@@ -24042,6 +25383,21 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
     oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
     int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
+    if (most > OXI_MAP_TILE) most = oxi_map_any_number(call) ? OXI_MAP_TILE : most;
+    int first = row->flags & OXI_FLAG_COND ? 1 : 0;
+    double constants[3][OXI_MAP_TILE];
+    for (int i = 0; i < call->in_count; i++) {
+        const ox_tensor *t = call->in[i];
+        bool narrows = t->dtype != compute && !oxi_is_float(compute) && compute != OX_C64 && i >= first;
+        if (ox_numel(t) != 1 || (!work.load[i] && !narrows)) continue;
+        (work.load[i] ? work.load[i] : k->load[t->dtype][lane])(most, oxi_ptr(t), 0, constants[i]);
+        if (narrows) { /* a wider 0-dim integer counts as a number of the computing dtype, as in torch */
+            uint64_t one;
+            k->store[compute][lane](1, constants[i], &one, 1);
+            k->load[compute][lane](most, &one, 0, constants[i]);
+        }
+        work.constant[i] = constants[i];
+    }
     oxi_walk_all(&w, row->flops > 4 ? 1 << 13 : 1 << 15, most, oxi_map_piece, &work);
     return OX_OK;
 }
@@ -24740,75 +26096,115 @@ static bool oxi_make_uniform(const oxi_fill_job *job, int64_t first, int64_t n, 
     return true;
 }
 
-/* log of x in [2^-53, 1]: x = m 2^k with m around 1, log m = 2 atanh((m - 1) / (m + 1)) by its series. Plain
- * arithmetic without branches, so that it does not depend on the C library and is quick for random x. */
-static double oxi_random_log(double x) {
-    const uint64_t half_root = 0x3fe6a09e667f3bcdu; /* the bits of sqrt(1/2), the least m */
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    uint64_t exponent = (bits - half_root) & 0xfff0000000000000u; /* k times 2^52 */
-    bits -= exponent;
-    double m;
-    memcpy(&m, &bits, sizeof m);
-    double s = (m - 1) / (m + 1), z = s * s, sum = 1.0 / 21;
-    sum = sum * z + 1.0 / 19;
-    sum = sum * z + 1.0 / 17;
-    sum = sum * z + 1.0 / 15;
-    sum = sum * z + 1.0 / 13;
-    sum = sum * z + 1.0 / 11;
-    sum = sum * z + 1.0 / 9;
-    sum = sum * z + 1.0 / 7;
-    sum = sum * z + 1.0 / 5;
-    sum = sum * z + 1.0 / 3;
-    sum = sum * z + 1;
-    return (double)((int64_t)exponent / ((int64_t)1 << 52)) * 0.69314718055994531 + 2 * s * sum;
+/* Two lanes where the compiler has vectors, one elsewhere: the same plain arithmetic without branches, so the
+ * numbers depend neither on the C library nor on the tier. */
+#if defined(__GNUC__) || defined(__clang__)
+enum { OXI_RANDOM_LANES = 2 };
+typedef double oxi_real_lanes __attribute__((vector_size(16)));
+typedef uint64_t oxi_bits_lanes __attribute__((vector_size(16)));
+#else
+enum { OXI_RANDOM_LANES = 1 };
+typedef double oxi_real_lanes;
+typedef uint64_t oxi_bits_lanes;
+#endif
+
+/* Logarithms of n numbers in [2^-53, 1], in place: x = m 2^k with m around 1, log m = 2 atanh((m - 1) / (m
+ * + 1)) by its series. Room for n rounded up to OXI_RANDOM_LANES. */
+static void oxi_random_logs(int64_t n, double *x) {
+    const uint64_t half_root = 0x3fe6a09e667f3bcdu;    /* the bits of sqrt(1/2), the least m */
+    const uint64_t integer_bits = 0x4338000000000000u; /* of the double whose last bit is worth 1 */
+    for (int64_t i = 0; i < n; i += OXI_RANDOM_LANES) {
+        oxi_bits_lanes bits, exponent;
+        oxi_real_lanes m, k;
+        memcpy(&bits, x + i, sizeof bits);
+        exponent = (bits - half_root) & 0xfff0000000000000u; /* k times 2^52 */
+        bits -= exponent;
+        memcpy(&m, &bits, sizeof m);
+        exponent = ((exponent >> 52) ^ 0x800u) - 0x800u + integer_bits;
+        memcpy(&k, &exponent, sizeof k);
+        k -= 6755399441055744.0;
+        oxi_real_lanes s = (m - 1.0) / (m + 1.0), z = s * s, sum = z * (1.0 / 21) + 1.0 / 19;
+        sum = sum * z + 1.0 / 17;
+        sum = sum * z + 1.0 / 15;
+        sum = sum * z + 1.0 / 13;
+        sum = sum * z + 1.0 / 11;
+        sum = sum * z + 1.0 / 9;
+        sum = sum * z + 1.0 / 7;
+        sum = sum * z + 1.0 / 5;
+        sum = sum * z + 1.0 / 3;
+        sum = sum * z + 1.0;
+        k = k * 0.69314718055994531 + 2.0 * s * sum;
+        memcpy(x + i, &k, sizeof k);
+    }
 }
 
-/* cos and sin of 2 pi u, u in [0, 1): reduced exactly to an eighth of a turn either way, then their
- * series. */
-static void oxi_random_turn(double u, double *cosine, double *sine) {
-    static const double sign[4][2] = {{1, 1}, {-1, 1}, {-1, -1}, {1, -1}};
-    int quarter = (int)(u * 4 + 0.5);
-    double r = (u * 4 - quarter) * 1.5707963267948966, z = r * r, turned[2];
-    double c = 1.0 / 20922789888000.0, s = 1.0 / 355687428096000.0;
-    c = 1.0 / 87178291200.0 - z * c;
-    s = 1.0 / 1307674368000.0 - z * s;
-    c = 1.0 / 479001600 - z * c;
-    s = 1.0 / 6227020800.0 - z * s;
-    c = 1.0 / 3628800 - z * c;
-    s = 1.0 / 39916800 - z * s;
-    c = 1.0 / 40320 - z * c;
-    s = 1.0 / 362880 - z * s;
-    c = 1.0 / 720 - z * c;
-    s = 1.0 / 5040 - z * s;
-    c = 1.0 / 24 - z * c;
-    s = 1.0 / 120 - z * s;
-    c = 1.0 / 2 - z * c;
-    s = 1.0 / 6 - z * s;
-    quarter &= 3;
-    turned[quarter & 1] = 1 - z * c;
-    turned[~quarter & 1] = (1 - z * s) * r;
-    *cosine = sign[quarter][0] * turned[0];
-    *sine = sign[quarter][1] * turned[1];
+/* Cosines and sines of 2 pi u for n numbers u in [0, 1): reduced exactly to an eighth of a turn either
+ * way, then their series. Room as above. */
+static void oxi_random_turns(int64_t n, const double *u, double *cosines, double *sines) {
+    const double integer =
+        6755399441055744.0; /* plus a small number: that number rounded, in the last bits */
+    for (int64_t i = 0; i < n; i += OXI_RANDOM_LANES) {
+        oxi_real_lanes t, quarters;
+        oxi_bits_lanes quarter, c_bits, s_bits, swap, c_sign, s_sign;
+        memcpy(&t, u + i, sizeof t);
+        t *= 4.0;
+        quarters = t + integer;
+        memcpy(&quarter, &quarters, sizeof quarter);
+        oxi_real_lanes r = (t - (quarters - integer)) * 1.5707963267948966, z = r * r;
+        oxi_real_lanes c = 1.0 / 87178291200.0 - z * (1.0 / 20922789888000.0);
+        oxi_real_lanes s = 1.0 / 1307674368000.0 - z * (1.0 / 355687428096000.0);
+        c = 1.0 / 479001600 - z * c;
+        s = 1.0 / 6227020800.0 - z * s;
+        c = 1.0 / 3628800 - z * c;
+        s = 1.0 / 39916800 - z * s;
+        c = 1.0 / 40320 - z * c;
+        s = 1.0 / 362880 - z * s;
+        c = 1.0 / 720 - z * c;
+        s = 1.0 / 5040 - z * s;
+        c = 1.0 / 24 - z * c;
+        s = 1.0 / 120 - z * s;
+        c = 1.0 / 2 - z * c;
+        s = 1.0 / 6 - z * s;
+        c = 1.0 - z * c;
+        s = (1.0 - z * s) * r;
+        memcpy(&c_bits, &c, sizeof c_bits);
+        memcpy(&s_bits, &s, sizeof s_bits);
+        swap = (c_bits ^ s_bits) & (0u - (quarter & 1u)); /* odd quarters: the sine is the cosine */
+        c_sign = ((quarter + 1u) & 2u) << 62;
+        s_sign = (quarter & 2u) << 62;
+        c_bits ^= swap ^ c_sign;
+        s_bits ^= swap ^ s_sign;
+        memcpy(cosines + i, &c_bits, sizeof c_bits);
+        memcpy(sines + i, &s_bits, sizeof s_bits);
+    }
 }
 
 static bool oxi_make_normal(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
     const oxi_attrs *attr = &job->call->attr;
-    double *out = (double *)values;
-    bool wide = job->out->dtype == OX_F64;
-    uint32_t words[OXI_FILL_PIECE];
-    uint64_t double_words[OXI_FILL_PIECE];
-    if (wide)
-        oxi_random_double_words(attr, first, n, double_words);
-    else
-        oxi_random_words(attr, first, n, words);
-    for (int64_t i = 0; i < n; i += 2) {
-        double u1 = wide ? (double)((double_words[i] >> 11) + 1) * 0x1p-53 : ((double)words[i] + 1) * 0x1p-32;
-        double u2 = wide ? (double)(double_words[i + 1] >> 11) * 0x1p-53 : (double)words[i + 1] * 0x1p-32;
-        double r = attr->f[1] * sqrt(-2 * oxi_random_log(u1)), c, s;
-        oxi_random_turn(u2, &c, &s);
-        out[i] = attr->f[0] + r * c;
-        if (i + 1 < n) out[i + 1] = attr->f[0] + r * s;
+    double *out = (double *)values, u1[OXI_FILL_PIECE / 2], u2[OXI_FILL_PIECE / 2],
+           cosines[OXI_FILL_PIECE / 2], sines[OXI_FILL_PIECE / 2];
+    int64_t pairs = (n + 1) / 2, room = (pairs + 1) / 2 * 2;
+    if (job->out->dtype == OX_F64) {
+        uint64_t words[OXI_FILL_PIECE];
+        oxi_random_double_words(attr, first, 2 * room, words);
+        for (int64_t i = 0; i < room; i++) {
+            u1[i] = (double)(int64_t)((words[2 * i] >> 11) + 1) * 0x1p-53;
+            u2[i] = (double)(int64_t)(words[2 * i + 1] >> 11) * 0x1p-53;
+        }
+    } else {
+        uint32_t words[OXI_FILL_PIECE];
+        oxi_random_words(attr, first, 2 * room, words);
+        for (int64_t i = 0; i < room; i++) {
+            u1[i] = ((double)words[2 * i] + 1) * 0x1p-32;
+            u2[i] = (double)words[2 * i + 1] * 0x1p-32;
+        }
+    }
+    oxi_random_logs(pairs, u1);
+    oxi_random_turns(pairs, u2, cosines, sines);
+    for (int64_t i = 0; i < pairs; i++) {
+        double r = attr->f[1] * sqrt(-2 * u1[i]);
+        out[2 * i] = attr->f[0] + r * cosines[i];
+        if (2 * i + 1 < n) out[2 * i + 1] = attr->f[0] + r * sines[i];
     }
     return true;
 }
@@ -24866,11 +26262,19 @@ static ox_status oxi_fill_randperm(const oxi_call *call) {
     int64_t *order = (int64_t *)oxi_alloc(bytes);
     if (!order) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < n; i++) order[i] = i;
-    for (int64_t i = n - 1; i > 0; i--) {
-        int64_t j = (int64_t)oxi_multiply_high(oxi_random_double_word_at(&call->attr, i), (uint64_t)i + 1),
-                swap = order[i];
-        order[i] = order[j];
-        order[j] = swap;
+    for (int64_t first = (n - 1) / OXI_FILL_PIECE * OXI_FILL_PIECE; first >= 0; first -= OXI_FILL_PIECE) {
+        uint64_t words[OXI_FILL_PIECE];
+        int64_t count = oxi_min_i64(n - first, OXI_FILL_PIECE);
+        oxi_random_double_words(&call->attr, first, count, words);
+        for (int64_t i = 0; i < count; i++) {
+            words[i] = oxi_multiply_high(words[i], (uint64_t)(first + i) + 1);
+            OXI_PREFETCH_WRITE(order + words[i]);
+        }
+        for (int64_t i = count - 1; i >= 0; i--) {
+            int64_t swap = order[first + i];
+            order[first + i] = order[words[i]];
+            order[words[i]] = swap;
+        }
     }
     oxi_store_range(out, 0, n, OXI_LANE_I64, order);
     oxi_free(order, bytes);
@@ -25011,10 +26415,10 @@ static void oxi_race_keys(const oxi_attrs *attr, int64_t first, int64_t n, doubl
     for (int64_t k = 0; k < n;) {
         int64_t skip = (first + k) % 2, part = oxi_min_i64(n - k, OXI_FILL_PIECE - skip);
         oxi_random_units(attr, 53, first + k - skip, part + skip, units);
-        for (int64_t i = 0; i < part; i++) {
-            double key = -oxi_random_log(1 - units[skip + i]) / keys[k + i];
-            keys[k + i] = keys[k + i] > 0 ? fmin(key, DBL_MAX) : INFINITY;
-        }
+        for (int64_t i = 0; i < part + skip; i++) units[i] = 1 - units[i];
+        oxi_random_logs(part + skip, units);
+        for (int64_t i = 0; i < part; i++)
+            keys[k + i] = keys[k + i] > 0 ? fmin(-units[skip + i] / keys[k + i], DBL_MAX) : INFINITY;
         k += part;
     }
 }
@@ -25095,9 +26499,9 @@ static ox_status oxi_cpu_random(const oxi_call *call) {
     return OX_OK;
 }
 /* >>cpu/reduce_kernels.c */
-/* What reductions do with contiguous elements: the kinds of reduction, and how each takes a row, or a few rows
- * of columns, in every lane. Sums of f32 go to f64 every few elements; integers wrap; NaN and infinities are as
- * IEEE says. Called by reduce.c, scan.c and row.c. */
+/* What reductions do with contiguous elements: the kinds of reduction, and how each takes a row, or a few
+ * rows of columns, in every lane. Sums of f32 go to f64 every few elements; integers wrap; NaN and infinities
+ * are as IEEE says. Called by reduce.c, scan.c and row.c. */
 
 #define OXI_REDUCE_BLOCK 2048  /* elements that several passes read while they are in the L1 cache */
 #define OXI_REDUCE_LINE 65536  /* elements of a chunk of a line, and of a task */
@@ -27521,7 +28925,7 @@ static void oxi_reduce_powers(const oxi_reduce *r, void *x, int64_t n) {
     in[0] = x;
     r->kernels->map[OXI_OP_abs][r->lane](n, in, x, &oxi_plain_attrs);
     if (oxi_reduce_plain_power(power)) return;
-    for (int64_t i = 0; i < n; i++) wide[i] = pow(wide[i], power);
+    for (int64_t i = 0; i < n; i++) wide[i] = power == 3 ? wide[i] * wide[i] * wide[i] : pow(wide[i], power);
 }
 
 /* Whether more elements cannot change the answer. */
@@ -27635,7 +29039,17 @@ static void oxi_reduce_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* Joins the chunks of one group's lines, in order. */
+/* What is known of the whole lines of a piece: their stored chunks joined in order, in place of the first. */
+static oxi_partial oxi_reduce_joined(const oxi_reduce *r, const oxi_cursor *c) {
+    oxi_partial p = oxi_reduce_stored(r, 0, c->position);
+    for (int64_t chunk = 1; chunk < r->chunks; chunk++) {
+        oxi_partial later = oxi_reduce_stored(r, chunk, c->position);
+        r->reducer.merge(&p, c->n, &later);
+        p.count += later.count;
+    }
+    return p;
+}
+
 static void oxi_reduce_join_task(void *arg, int64_t index, int lane) {
     const oxi_reduce *r = (const oxi_reduce *)arg;
     int64_t first = index * r->group;
@@ -27643,12 +29057,7 @@ static void oxi_reduce_join_task(void *arg, int64_t index, int lane) {
     (void)lane;
     oxi_walk_seek(&r->kept, &c, first, oxi_min_i64(r->kept.numel - first, r->group), r->width);
     for (; c.n; oxi_walk_next(&r->kept, &c)) {
-        oxi_partial p = oxi_reduce_stored(r, 0, c.position);
-        for (int64_t chunk = 1; chunk < r->chunks; chunk++) {
-            oxi_partial later = oxi_reduce_stored(r, chunk, c.position);
-            r->reducer.merge(&p, c.n, &later);
-            p.count += later.count;
-        }
+        oxi_partial p = oxi_reduce_joined(r, &c);
         oxi_reduce_store(r, &c, &p);
     }
 }
@@ -28373,7 +29782,6 @@ struct oxi_row {
     const void *weights[2]; /* weight and bias, contiguous, in the lane's type; NULL where not given */
     void *converted[2];     /* those that had to be made */
     size_t converted_bytes[2];
-    double *partials; /* chunks > 1: [rows][chunks][2] */
 };
 
 /* ---- finishing: f32 by the tier's kernels, f64 in plain loops ------------------------------------------ */
@@ -28519,11 +29927,14 @@ static void oxi_row_measure(const oxi_row *r, const oxi_walk *line, int64_t firs
     oxi_reduce_line(&r->measure, line, &p, first, count, scratch);
 }
 
-/* One pass for the largest, one for exponentials and their sum, one to scale them: all in the cache. */
+/* One pass for the largest, one for exponentials and their sum, one to scale them: all in the cache. What
+ * lies behind the row, mostly the next one, is asked for while exponentials keep the processor busy. */
 static void oxi_softmax_cached(const oxi_row *r, int64_t n, const float *x, float *out) {
     const oxi_kernels *k = r->measure.kernels;
     float most = k->row_max(n, x);
-    double sum = k->row_exp_sum(n, x, most, out);
+    double sum;
+    for (int64_t i = n; i < n + oxi_min_i64(n, OXI_ROW_CACHED / 4); i += 16) OXI_PREFETCH_READ(x + i);
+    sum = k->row_exp_sum(n, x, most, out);
     k->row_scale(n, out, (float)(1 / sum), out);
 }
 
@@ -28596,32 +30007,22 @@ static void oxi_row_finish_columns(const oxi_row *r, int64_t n, const void *x, c
     }
 }
 
-static void oxi_row_measure_tile(const oxi_row *r, const oxi_walk *line, int64_t n, oxi_row_tile_numbers *t,
-                                 char *scratch) {
-    double a[OXI_ROW_BLOCK], b[OXI_ROW_BLOCK];
-    oxi_partial p;
-    p.a = a;
-    p.b = b;
-    p.count = 0;
-    memset(a, 0, sizeof a);
-    memset(b, 0, sizeof b);
-    if (r->measure.reducer.begin) r->measure.reducer.begin(&p, n);
-    oxi_reduce_tile(&r->measure, line, &p, n, 0, line->numel, scratch);
+static void oxi_row_set_tile(const oxi_row *r, const oxi_partial *p, int64_t n, oxi_row_tile_numbers *t) {
     t->has_rest = false;
     for (int64_t i = 0; i < n; i++) {
         double shift, scale;
-        oxi_row_numbers(r, a[i], b[i], &shift, &scale);
+        oxi_row_numbers(r, ((const double *)p->a)[i], ((const double *)p->b)[i], &shift, &scale);
         oxi_row_tile_number(r, t, i, shift, scale);
     }
 }
 
-static void oxi_row_tile(const oxi_row *r, const oxi_walk *line, int64_t n, char *scratch) {
+/* Writes elements [first, first + count) of n rows. */
+static void oxi_row_write_tile(const oxi_row *r, const oxi_walk *line, int64_t n, int64_t first,
+                               int64_t count, const oxi_row_tile_numbers *t) {
     double x[OXI_ROW_BLOCK], spread[OXI_ROW_BLOCK];
     const oxi_walk *kept = &r->measure.kept;
-    oxi_row_tile_numbers t;
     oxi_cursor c;
-    oxi_row_measure_tile(r, line, n, &t, scratch);
-    for (oxi_walk_seek(line, &c, 0, line->numel, 1); c.n; oxi_walk_next(line, &c)) {
+    for (oxi_walk_seek(line, &c, first, count, 1); c.n; oxi_walk_next(line, &c)) {
         const void *from = c.p[OXI_ROW_X];
         void *to = x;
         if (!r->native || kept->step[OXI_ROW_X] != 1) {
@@ -28629,9 +30030,19 @@ static void oxi_row_tile(const oxi_row *r, const oxi_walk *line, int64_t n, char
             from = x;
         }
         if (r->native && kept->step[OXI_ROW_OUT] == 1) to = c.p[OXI_ROW_OUT];
-        oxi_row_finish_columns(r, n, from, &t, &c, spread, to);
+        oxi_row_finish_columns(r, n, from, t, &c, spread, to);
         if (to == x) r->store(n, x, c.p[OXI_ROW_OUT], kept->step[OXI_ROW_OUT]);
     }
+}
+
+static void oxi_row_tile(const oxi_row *r, oxi_walk *line, const oxi_cursor *c, char *scratch) {
+    oxi_row_tile_numbers t;
+    oxi_partial p;
+    p.a = scratch;
+    p.b = scratch + 8 * r->measure.width;
+    oxi_reduce_piece(&r->measure, line, c, &p, 0, scratch + 16 * r->measure.width);
+    oxi_row_set_tile(r, &p, c->n, &t);
+    oxi_row_write_tile(r, line, c->n, 0, line->numel, &t);
 }
 
 /* ---- tasks --------------------------------------------------------------------------------------------- */
@@ -28678,13 +30089,6 @@ static void oxi_row_line(const oxi_row *r, const oxi_walk *line, char *scratch) 
     }
 }
 
-/* Asks for the next row of x while this one is worked on: hardware stops at the ends of pages. */
-static void oxi_row_prefetch(const oxi_reduce *m, const oxi_walk *line) {
-    const char *next = line->base[OXI_ROW_X] + m->kept.step[OXI_ROW_X] * m->kept.bytes[OXI_ROW_X];
-    int64_t bytes = oxi_min_i64(line->numel * m->kept.bytes[OXI_ROW_X], OXI_ROW_CACHED);
-    for (int64_t at = 0; at < bytes; at += 64) OXI_PREFETCH_READ(next + at);
-}
-
 static void oxi_row_task(void *arg, int64_t index, int lane) {
     const oxi_row *r = (const oxi_row *)arg;
     const oxi_reduce *m = &r->measure;
@@ -28696,53 +30100,49 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
     for (; c.n; oxi_walk_next(&m->kept, &c)) {
         for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
             oxi_row_place_line(r, &c, i, &line);
-            if (r->flat && i + 1 < c.n) oxi_row_prefetch(m, &line);
             if (m->by_columns)
-                oxi_row_tile(r, &line, c.n, scratch);
+                oxi_row_tile(r, &line, &c, scratch);
             else
                 oxi_row_line(r, &line, scratch);
         }
     }
 }
 
-/* Long rows: index = row * chunks + chunk. First every chunk is measured ... */
-static void oxi_row_measure_task(void *arg, int64_t index, int lane) {
-    const oxi_row *r = (const oxi_row *)arg;
-    const oxi_reduce *m = &r->measure;
-    int64_t first = index % m->chunks * m->chunk;
-    oxi_walk line = m->line;
+/* Long rows: their chunks are measured by oxi_reduce_task, joined by this ... */
+static void oxi_row_join_task(void *arg, int64_t index, int lane) {
+    const oxi_reduce *m = &((const oxi_row *)arg)->measure;
+    int64_t first = index * m->group;
     oxi_cursor c;
-    oxi_walk_seek(&m->kept, &c, index / m->chunks, 1, 1);
-    oxi_row_place_line(r, &c, 0, &line);
-    oxi_row_measure(r, &line, first, oxi_min_i64(line.numel - first, m->chunk), r->partials + 2 * index,
-                    r->partials + 2 * index + 1, m->scratch + lane * m->scratch_bytes);
+    (void)lane;
+    oxi_walk_seek(&m->kept, &c, first, oxi_min_i64(m->kept.numel - first, m->group), m->width);
+    for (; c.n; oxi_walk_next(&m->kept, &c)) (void)oxi_reduce_joined(m, &c);
 }
 
-/* ... then each is written from the measures of all, joined in order. */
+/* ... and written by this, a chunk of the rows of one group. */
 static void oxi_row_write_task(void *arg, int64_t index, int lane) {
     const oxi_row *r = (const oxi_row *)arg;
     const oxi_reduce *m = &r->measure;
-    int64_t row = index / m->chunks, first = index % m->chunks * m->chunk;
-    double *stored = r->partials + 2 * row * m->chunks, a = stored[0], b = stored[1], shift, scale;
+    int64_t start = index % m->chunks * m->chunk, first = index / m->chunks * m->group;
+    int64_t count = oxi_min_i64(m->line.numel - start, m->chunk);
+    oxi_row_tile_numbers t;
     oxi_walk line = m->line;
-    oxi_partial p;
     oxi_cursor c;
     (void)lane;
-    p.a = &a;
-    p.b = &b;
-    p.count = m->chunk;
-    for (int64_t chunk = 1; chunk < m->chunks; chunk++) {
-        oxi_partial later;
-        later.a = stored + 2 * chunk;
-        later.b = stored + 2 * chunk + 1;
-        later.count = oxi_min_i64(line.numel - chunk * m->chunk, m->chunk);
-        m->reducer.merge(&p, 1, &later);
-        p.count += later.count;
+    oxi_walk_seek(&m->kept, &c, first, oxi_min_i64(m->kept.numel - first, m->group), m->width);
+    for (; c.n; oxi_walk_next(&m->kept, &c)) {
+        oxi_partial p = oxi_reduce_stored(m, 0, c.position);
+        if (m->by_columns) oxi_row_set_tile(r, &p, c.n, &t);
+        for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
+            double shift, scale;
+            oxi_row_place_line(r, &c, i, &line);
+            if (m->by_columns) {
+                oxi_row_write_tile(r, &line, c.n, start, count, &t);
+            } else {
+                oxi_row_numbers(r, ((double *)p.a)[i], ((double *)p.b)[i], &shift, &scale);
+                oxi_row_write(r, &line, start, count, shift, scale);
+            }
+        }
     }
-    oxi_row_numbers(r, a, b, &shift, &scale);
-    oxi_walk_seek(&m->kept, &c, row, 1, 1);
-    oxi_row_place_line(r, &c, 0, &line);
-    oxi_row_write(r, &line, first, oxi_min_i64(line.numel - first, m->chunk), shift, scale);
 }
 
 /* ---- planning ------------------------------------------------------------------------------------------ */
@@ -28832,6 +30232,7 @@ static void oxi_row_split(oxi_row *r) {
     oxi_row_walk(r, &r->measure.kept, &rows, OXI_WALK_MEMORY_ORDER);
     oxi_row_walk(r, &r->measure.line, &line, OXI_WALK_ANY_ORDER);
     r->line_shift[OXI_ROW_X] = r->measure.line.base[OXI_ROW_X] - oxi_ptr(x);
+    r->measure.line_shift = r->line_shift[OXI_ROW_X];
     r->line_shift[OXI_ROW_OUT] = r->measure.line.base[OXI_ROW_OUT] - oxi_ptr(out);
     for (int k = 0; k < 2; k++) {
         if (!r->weights[k]) continue;
@@ -28844,38 +30245,39 @@ static void oxi_row_split(oxi_row *r) {
 static void oxi_row_shape(oxi_row *r) {
     oxi_reduce *m = &r->measure;
     const oxi_walk *line = &m->line;
-    int64_t n = line->numel;
-    bool closer =
-        llabs(m->kept.step[OXI_ROW_X]) < llabs(line->step[OXI_ROW_X]) && m->kept.step[OXI_ROW_X] != 0;
+    int64_t n = line->numel, step = llabs(m->kept.step[OXI_ROW_X]), buffer = 8 * OXI_REDUCE_BUFFER;
     r->flat = r->native && oxi_walk_flat(line, OXI_ROW_X) && oxi_walk_flat(line, OXI_ROW_OUT);
     for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
-    m->by_columns = m->kept.length >= 16 && (closer || n < 16);
+    m->by_columns = m->kept.length >= 16 && ((step != 0 && step < llabs(line->step[OXI_ROW_X])) || n < 16);
     m->width = m->by_columns ? OXI_ROW_BLOCK : OXI_STRIP;
-    m->chunk = m->by_columns ? n : OXI_REDUCE_LINE;
+    m->chunk = OXI_REDUCE_LINE;
+    /* A tile of up to this many rows stays in the cache between measuring and writing. */
+    if (m->by_columns) m->chunk = m->kept.numel >= 32 * m->width ? n : 1024;
     m->chunks = (n - 1) / m->chunk + 1;
-    m->group = OXI_REDUCE_LINE / n;
+    m->group = OXI_REDUCE_LINE / oxi_min_i64(n, m->chunk);
     if (m->by_columns) m->group = m->group / m->width * m->width;
     if (m->group < 1) m->group = m->by_columns ? m->width : 1;
-    m->scratch_bytes = 8 * (m->by_columns ? OXI_REDUCE_ROWS * m->width : OXI_REDUCE_BUFFER);
-    if (r->op == OXI_OP_softmax && m->scratch_bytes < 4 * OXI_ROW_CACHED)
-        m->scratch_bytes = 4 * OXI_ROW_CACHED;
+    if (m->by_columns) buffer = 8 * OXI_REDUCE_ROWS * m->width;
+    if (r->op == OXI_OP_softmax && buffer < 4 * OXI_ROW_CACHED) buffer = 4 * OXI_ROW_CACHED;
+    m->scratch_bytes = 16 * m->width + buffer;
 }
 
 static ox_status oxi_row_run(oxi_row *r) {
     oxi_reduce *m = &r->measure;
-    int64_t tasks = m->chunks > 1 ? m->kept.numel * m->chunks : (m->kept.numel + m->group - 1) / m->group;
+    int64_t groups = (m->kept.numel + m->group - 1) / m->group, tasks = groups * m->chunks;
     size_t scratch_bytes = (size_t)m->scratch_bytes * (size_t)oxi_lanes(tasks);
-    size_t partial_bytes = m->chunks > 1 ? (size_t)tasks * 2 * sizeof *r->partials : 0;
+    size_t partial_bytes = m->chunks > 1 ? (size_t)m->chunks * (size_t)m->kept.numel * 16 : 0;
     bool ready;
     m->scratch = (char *)oxi_alloc(scratch_bytes);
-    if (partial_bytes) r->partials = (double *)oxi_alloc(partial_bytes);
-    ready = m->scratch && (r->partials || partial_bytes == 0);
+    if (partial_bytes) m->partials = (char *)oxi_alloc(partial_bytes);
+    ready = m->scratch && (m->partials || partial_bytes == 0);
     if (ready && m->chunks == 1) oxi_parallel_for(tasks, oxi_row_task, r);
     if (ready && m->chunks > 1) {
-        oxi_parallel_for(tasks, oxi_row_measure_task, r);
+        oxi_parallel_for(tasks, oxi_reduce_task, m);
+        oxi_parallel_for(groups, oxi_row_join_task, r);
         oxi_parallel_for(tasks, oxi_row_write_task, r);
     }
-    oxi_free(r->partials, partial_bytes);
+    oxi_free(m->partials, partial_bytes);
     oxi_free(m->scratch, scratch_bytes);
     return ready ? OX_OK : OX_ERR_NOMEM;
 }
@@ -29247,7 +30649,8 @@ static void oxi_scatter_task(void *arg, int64_t index, int lane) {
         oxi_scatter_piece(job, &w, &c);
 }
 
-/* The largest dim but `dim`, in parts of at least OXI_INDEX_GRAIN elements and, side by side, 256 bytes. */
+/* The largest dim but `dim`, in parts of at least OXI_INDEX_GRAIN elements; side by side they are 1 KiB wide, or
+ * less if that would make fewer than four. */
 static void oxi_scatter_split(oxi_index_job *job, int dim) {
     const oxi_walk *w = &job->walk;
     int64_t total = 1, most;
@@ -29257,7 +30660,10 @@ static void oxi_scatter_split(oxi_index_job *job, int dim) {
         if (d != dim && w->shape[d] > w->shape[job->split]) job->split = d;
     }
     most = job->split == dim ? 1 : w->shape[job->split];
-    if (llabs(w->stride[0][job->split]) * w->bytes[0] < 64) most = most * w->bytes[0] / 256;
+    if (llabs(w->stride[0][job->split]) * w->bytes[0] < 64) {
+        int64_t width = most * w->bytes[0];
+        most = width >= 4096 ? width / 1024 : oxi_min_i64(width / 128, 4);
+    }
     job->parts = oxi_min_i64(total / OXI_INDEX_GRAIN, most);
     if (job->parts < 1) job->parts = 1;
 }
@@ -29682,6 +31088,18 @@ enum {
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
 };
 
+static int64_t oxi_round_up(int64_t x, int64_t unit) {
+    return (x + unit - 1) / unit * unit;
+}
+
+static int64_t oxi_parts(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
+
+static size_t oxi_align_up(size_t bytes) { return (bytes + OXI_ALIGN - 1) / OXI_ALIGN * OXI_ALIGN; }
+
+static int64_t oxi_least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
 /* What a product computes in. Packed elements: float, double, or two int16_t that are neighbours along k. */
 typedef struct oxi_gemm_type {
     oxi_lane lane;
@@ -29690,6 +31108,8 @@ typedef struct oxi_gemm_type {
     int k_each;     /* steps of k in a packed element */
     const oxi_gemm_kernel *kernel;
     oxi_pack_kernel pack_across, pack_along;
+    void (*copies)(int64_t k, const void *a, void *out); /* NULL, or what the kernel wants done to panels of A */
+    int lanes;                                           /* copies of each element */
 } oxi_gemm_type;
 
 /* One operand as the packing sees it: lines (rows of A, columns of B) along k. */
@@ -29713,11 +31133,12 @@ typedef struct oxi_gemm_plan {
     int64_t tile_m, tile_n;
     bool direct;   /* sums go to C as they are */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
-    char *scratch; /* of each lane: stage, a tile for edges, a tile of sums if not direct */
-    size_t lane_bytes;
+    bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) itself, into its cache */
+    char *scratch;     /* of each lane, at these offsets: stage 0, a micro-tile for edges, lines of A and B, sums */
+    size_t edge_at, copies_at, a_at, b_at, sums_at, lane_bytes;
     /* the block at work */
     int64_t m0, n0, k0, rows, columns, ks;
-    int64_t a_tasks, groups;
+    int64_t a_tasks;
 } oxi_gemm_plan;
 
 /* ---- packing --------------------------------------------------------------------------------------------------- */
@@ -29753,45 +31174,63 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
     }
 }
 
-/* Packs `lines` lines from `line` on, at most OXI_GEMM_STAGE_LINES, `depth` elements from k on, into panels. */
-static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
-                          int64_t k, int64_t depth, char *panels, char *stage) {
-    int64_t element = p->type.element, width_bytes = s->width * element, panel_stride = depth * s->width;
-    bool native = s->dtype == p->type.dtype, block = oxi_is_block(s->dtype);
-    int64_t across_step = s->line_stride < 0 ? -s->line_stride : s->line_stride;
-    int64_t along_step = s->k_stride < 0 ? -s->k_stride : s->k_stride;
-    if (!block && (s->k == 1 || across_step <= along_step)) {
-        if (native && s->line_stride == 1) {
-            p->type.pack_across(lines, depth, oxi_gemm_at(s, line, k), s->k_stride, s->width, panels,
-                                panel_stride);
-            return;
-        }
-        int64_t most = OXI_GEMM_STAGE / (lines * element);
-        for (int64_t at = 0; at < depth; at += most) {
-            int64_t count = depth - at < most ? depth - at : most;
-            for (int64_t i = 0; i < count; i++)
-                oxi_gemm_widen(p, s, line, k + at + i, lines, false, stage + i * lines * element);
-            p->type.pack_across(lines, count, stage, lines, s->width, panels + at * width_bytes,
-                                panel_stride);
-        }
+/* The kernel that packs a side whose neighbours in memory are neighbours along k, or lines; NULL if numbers are first to
+ * be widened elsewhere. */
+static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, ox_dtype dtype, bool along) {
+    const oxi_kernels *k = p->kernels;
+    if (dtype == p->type.dtype) return along ? p->type.pack_along : p->type.pack_across;
+    if (p->type.dtype != OX_F32) return NULL;
+    if (dtype == OX_BF16) return along ? k->pack_along_bf16 : k->pack_across_bf16;
+    return dtype == OX_F16 ? (along ? k->pack_along_f16 : k->pack_across_f16) : NULL;
+}
+
+static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines, int64_t k,
+                                 int64_t depth, char *panels, char *stage) {
+    int64_t element = p->type.element, panel_stride = depth * s->width;
+    oxi_pack_kernel pack = s->line_stride == 1 ? oxi_gemm_pack_kernel(p, s->dtype, false) : NULL;
+    if (pack) {
+        pack(lines, depth, oxi_gemm_at(s, line, k), s->k_stride, s->width, panels, panel_stride);
         return;
     }
-    if (native && s->k_stride == 1) {
-        p->type.pack_along(lines, depth, oxi_gemm_at(s, line, k), s->line_stride, s->width, panels,
-                           panel_stride);
+    int64_t most = OXI_GEMM_STAGE / 2 / (lines * element) / 8 * 8 + 8;
+    for (int64_t at = 0; at < depth; at += most) {
+        int64_t count = oxi_least(depth - at, most);
+        for (int64_t i = 0; i < count; i++)
+            oxi_gemm_widen(p, s, line, k + at + i, lines, false, stage + i * lines * element);
+        p->type.pack_across(lines, count, stage, lines, s->width, panels + at * s->width * element, panel_stride);
+    }
+}
+
+static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines, int64_t k,
+                                int64_t depth, char *panels, char *stage) {
+    int64_t element = p->type.element, panel_stride = depth * s->width;
+    oxi_pack_kernel pack = s->k_stride == 1 ? oxi_gemm_pack_kernel(p, s->dtype, true) : NULL;
+    if (pack) {
+        pack(lines, depth, oxi_gemm_at(s, line, k), s->line_stride, s->width, panels, panel_stride);
         return;
     }
-    int64_t most = block ? OXI_GEMM_DEPTH : 64;
+    int64_t most = OXI_GEMM_STAGE / 2 / (s->width * element) / 16 * 16;
+    if (oxi_is_block(s->dtype)) most = OXI_GEMM_DEPTH;
     for (int64_t first = 0; first < lines; first += s->width) {
-        int64_t here = lines - first < s->width ? lines - first : s->width;
+        int64_t here = oxi_least(lines - first, s->width);
         char *panel = panels + first * depth * element;
         for (int64_t at = 0; at < depth; at += most) {
-            int64_t count = depth - at < most ? depth - at : most;
+            int64_t count = oxi_least(depth - at, most);
             for (int64_t i = 0; i < here; i++)
                 oxi_gemm_widen(p, s, line + first + i, k + at, count, true, stage + i * count * element);
-            p->type.pack_along(here, count, stage, count, s->width, panel + at * width_bytes, panel_stride);
+            p->type.pack_along(here, count, stage, count, s->width, panel + at * s->width * element, panel_stride);
         }
     }
+}
+
+/* Packs `lines` lines from `line` on, at most OXI_GEMM_STAGE_LINES, `depth` elements from k on, into panels. */
+static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines, int64_t k,
+                          int64_t depth, char *panels, char *stage) {
+    int64_t across_step = s->line_stride < 0 ? -s->line_stride : s->line_stride;
+    int64_t along_step = s->k_stride < 0 ? -s->k_stride : s->k_stride;
+    bool along = oxi_is_block(s->dtype) || (s->k > 1 && along_step < across_step);
+    if (along) oxi_gemm_pack_along(p, s, line, lines, k, depth, panels, stage);
+    else oxi_gemm_pack_across(p, s, line, lines, k, depth, panels, stage);
 }
 
 /* The two packings for 8-byte elements; those for 4 bytes belong to the tier. */
@@ -29914,33 +31353,69 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
 
 /* One micro-tile that the panels overhang: computed beside, the part that exists is copied. */
 static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c,
-                          int64_t ld, int64_t rows, int64_t columns, bool accumulate, char *edge) {
+                          int64_t ld, int64_t rows, int64_t columns, bool accumulate, char *edge,
+                          const char *next) {
     int nr = p->type.kernel->nr;
     size_t element = (size_t)p->type.element;
     if (accumulate)
         for (int64_t i = 0; i < rows; i++)
             memcpy(edge + (size_t)i * (size_t)nr * element, c + (size_t)(i * ld) * element,
                    (size_t)columns * element);
-    p->type.kernel->run(depth, a, b, edge, nr, accumulate);
+    p->type.kernel->run(depth, a, b, edge, nr, accumulate, next);
     for (int64_t i = 0; i < rows; i++)
         memcpy(c + (size_t)(i * ld) * element, edge + (size_t)i * (size_t)nr * element,
                (size_t)columns * element);
 }
 
-/* A tile times one chunk of k. a, b: the chunk's panels of the tile's first row and column. */
-static void oxi_gemm_panels(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c,
-                            int64_t ld, int64_t rows, int64_t columns, bool accumulate, char *edge) {
+/* A tile at element [m,n] of C. */
+typedef struct oxi_gemm_tile {
+    int64_t m, n, rows, columns;
+    char *sums; /* C itself if the plan is direct */
+    int64_t ld;
+    char *lane;
+} oxi_gemm_tile;
+
+/* One panel of A times one of B, at [i,j] of the tile. */
+static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
+                                const char *b, int64_t i, int64_t j, bool accumulate, const char *next) {
     const oxi_gemm_kernel *kernel = p->type.kernel;
-    int64_t mr = kernel->mr, nr = kernel->nr, element = p->type.element;
-    for (int64_t j = 0; j < columns; j += nr, b += depth * nr * element) {
-        const char *a_panel = a;
-        for (int64_t i = 0; i < rows; i += mr, a_panel += depth * mr * element) {
-            char *to = c + (i * ld + j) * element;
-            if (i + mr <= rows && j + nr <= columns)
-                kernel->run(depth, a_panel, b, to, ld, accumulate);
-            else
-                oxi_gemm_edge(p, depth, a_panel, b, to, ld, rows - i < mr ? rows - i : mr,
-                              columns - j < nr ? columns - j : nr, accumulate, edge);
+    char *to = t->sums + (i * t->ld + j) * p->type.element;
+    int64_t rows = oxi_least(t->rows - i, kernel->mr), columns = oxi_least(t->columns - j, kernel->nr);
+    if (rows == kernel->mr && columns == kernel->nr) kernel->run(depth, a, b, to, t->ld, accumulate, next);
+    else oxi_gemm_edge(p, depth, a, b, to, t->ld, rows, columns, accumulate, t->lane + p->edge_at, next);
+}
+
+/* The tile times `depth` steps from k on, a panel of B at a time: it stays in the first cache. a, b: the panels of the
+ * first row and column; b NULL if tiles pack it. */
+static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth, const char *a,
+                            const char *b) {
+    int64_t mr = p->a.width, nr = p->b.width, a_bytes = depth * mr * p->type.element;
+    int64_t b_bytes = depth * nr * p->type.element, calls = (nr * p->type.element + 63) / 64;
+    char *own = t->lane + p->b_at;
+    for (int64_t j = 0; j < t->columns; j += nr) {
+        const char *a_panel = a, *b_panel = b ? b + j / nr * b_bytes : own;
+        if (!b) oxi_gemm_pack(p, &p->b, t->n + j, oxi_least(t->columns - j, nr), k, depth, own, t->lane);
+        for (int64_t i = 0, call = 0; i < t->rows; i += mr, call++, a_panel += a_bytes) {
+            /* the first calls fetch the next panel of b, 64 bytes a step, the others the next of a */
+            const char *next = b && j > 0 && call < calls ? b_panel + b_bytes + 64 * depth * call : a_panel + a_bytes;
+            oxi_gemm_micro_tile(p, t, depth, a_panel, b_panel, i, j, k > 0, next);
+        }
+    }
+}
+
+/* The same for a kernel that wants copies: a panel of A at a time. */
+static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
+                                      const char *a, const char *b) {
+    int64_t mr = p->a.width, nr = p->b.width, element = p->type.element, group = OXI_GEMM_STAGE_LINES / nr * nr;
+    char *own = t->lane + p->b_at, *copies = t->lane + p->copies_at;
+    for (int64_t j = 0; !b && j < t->columns; j += group)
+        oxi_gemm_pack(p, &p->b, t->n + j, oxi_least(t->columns - j, group), k, depth, own + j * depth * element, t->lane);
+    if (!b) b = own;
+    for (int64_t i = 0; i < t->rows; i += mr, a += depth * mr * element) {
+        p->type.copies(depth, a, copies);
+        for (int64_t j = 0; j < t->columns; j += nr) {
+            const char *b_panel = b + j * depth * element;
+            oxi_gemm_micro_tile(p, t, depth, copies, b_panel, i, j, k > 0, b_panel + depth * nr * element);
         }
     }
 }
@@ -29948,32 +31423,33 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, int64_t depth, const char *a
 /* Task: one tile of the block, all of the block's k. */
 static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     const oxi_gemm_plan *p = (const oxi_gemm_plan *)arg;
-    int64_t down = (p->rows + p->tile_m - 1) / p->tile_m;
+    int64_t down = oxi_parts(p->rows, p->tile_m), element = p->type.element;
     int64_t i = index % down * p->tile_m, j = index / down * p->tile_n;
-    int64_t rows = p->rows - i < p->tile_m ? p->rows - i : p->tile_m;
-    int64_t columns = p->columns - j < p->tile_n ? p->columns - j : p->tile_n;
-    int64_t a_lines = (p->rows + p->a.width - 1) / p->a.width * p->a.width;
-    int64_t b_lines = (p->columns + p->b.width - 1) / p->b.width * p->b.width;
-    char *stage = p->scratch + (size_t)lane * p->lane_bytes, *edge = stage + OXI_GEMM_STAGE;
-    char *sums = edge + (size_t)p->type.kernel->mr * (size_t)p->type.kernel->nr * (size_t)p->type.element;
-    int64_t ld = p->tile_n;
-    if (p->direct) {
-        sums = oxi_gemm_c(p->g, p->m0 + i, p->n0 + j);
-        ld = p->g->c_row;
-    } else if (p->partial) {
-        sums = p->partial + (i * p->block_n + j) * p->type.element;
-        ld = p->block_n;
-    }
-    if (p->k == 0)
-        for (int64_t r = 0; r < rows; r++)
-            memset(sums + r * ld * p->type.element, 0, (size_t)columns * (size_t)p->type.element);
+    int64_t a_lines = oxi_round_up(p->rows, p->a.width), b_lines = oxi_round_up(p->columns, p->b.width);
+    oxi_gemm_tile t;
+    t.m = p->m0 + i;
+    t.n = p->n0 + j;
+    t.rows = oxi_least(p->rows - i, p->tile_m);
+    t.columns = oxi_least(p->columns - j, p->tile_n);
+    t.lane = p->scratch + (size_t)lane * p->lane_bytes;
+    t.sums = p->direct ? oxi_gemm_c(p->g, t.m, t.n)
+           : p->partial ? p->partial + (i * p->block_n + j) * element : t.lane + p->sums_at;
+    t.ld = p->direct ? p->g->c_row : p->partial ? p->block_n : p->tile_n;
+    for (int64_t r = 0; p->k == 0 && r < t.rows; r++)
+        memset(t.sums + r * t.ld * element, 0, (size_t)(t.columns * element));
     for (int64_t at = 0; at < p->ks; at += p->depth) {
-        int64_t depth = p->ks - at < p->depth ? p->ks - at : p->depth;
-        const char *a = p->a.packed + (at * a_lines + depth * i) * p->type.element;
-        const char *b = p->b.packed + (at * b_lines + depth * j) * p->type.element;
-        oxi_gemm_panels(p, depth, a, b, sums, ld, rows, columns, p->k0 + at > 0, edge);
+        int64_t depth = oxi_least(p->ks - at, p->depth);
+        const char *a = p->a.packed + (at * a_lines + depth * i) * element;
+        const char *b = p->own_b ? NULL : p->b.packed + (at * b_lines + depth * j) * element;
+        if (p->own_a) {
+            oxi_gemm_pack(p, &p->a, t.m, t.rows, p->k0 + at, depth, t.lane + p->a_at, t.lane);
+            a = t.lane + p->a_at;
+        }
+        if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
+        else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }
-    if (p->k0 + p->ks == p->k) oxi_gemm_finish(p, sums, ld, p->m0 + i, p->n0 + j, rows, columns, stage);
+    if (p->k0 + p->ks == p->k)
+        oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
 }
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------------- */
@@ -29994,47 +31470,46 @@ static int64_t oxi_cache_bytes(void) {
 #endif
 }
 
-static int64_t oxi_round_up(int64_t x, int64_t unit) {
-    return (x + unit - 1) / unit * unit;
-}
-
-static int64_t oxi_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-/* Sides of tiles: a chunk of A's and B's lines takes a quarter of the cache each; smaller when there are many lanes. */
+/* Tiles: a chunk of A's and of B's lines takes a quarter of the cache each. Where the sums of all columns fit into half
+ * of it, tiles span them all, and A need not be packed by one thread for another. Smaller when there are many lanes. */
 static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
-    int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->block_m, n = p->block_n;
-    int64_t side = oxi_cache_bytes() / 4 / (p->depth > 0 ? p->depth * p->type.element : 1);
-    side = oxi_least(side, OXI_GEMM_TILE);
+    int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
+    int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
+    int64_t side = oxi_least(cache / 4 / (p->depth > 0 ? p->depth : 1), OXI_GEMM_TILE);
     p->tile_m = oxi_round_up(oxi_least(side, m), mr);
     p->tile_n = oxi_round_up(oxi_least(side, n), nr);
-    int64_t lanes = oxi_lanes(INT32_MAX);
-    while (lanes > 1 &&
-           oxi_round_up(m, p->tile_m) / p->tile_m * (oxi_round_up(n, p->tile_n) / p->tile_n) < 4 * lanes) {
-        if (p->tile_m <= 4 * mr && p->tile_n <= 2 * nr) break;
-        if (p->tile_m > p->tile_n || p->tile_n <= 2 * nr)
-            p->tile_m = oxi_round_up(p->tile_m / 2, mr);
-        else
-            p->tile_n = oxi_round_up(p->tile_n / 2, nr);
+    if (n > p->tile_n && m > p->tile_m && cache / 2 / n >= 8 * mr) {
+        p->tile_m = oxi_least(p->tile_m, cache / 2 / n / mr * mr);
+        p->tile_n = oxi_round_up(n, nr);
     }
+    while (lanes > 1 && oxi_parts(m, p->tile_m) * oxi_parts(n, p->tile_n) < 4 * lanes) {
+        bool lower = p->tile_m > 4 * mr, narrower = p->tile_n > 2 * nr;
+        if (!lower && !narrower) break;
+        if (lower && (m >= n || !narrower)) p->tile_m = oxi_round_up(p->tile_m / 2, mr);
+        else p->tile_n = oxi_round_up(p->tile_n / 2, nr);
+    }
+    p->own_a = n <= p->tile_n;
+    p->own_b = m <= p->tile_m;
 }
 
-/* Blocks: all of k if the panels of all lines fit into OXI_GEMM_PACKED, else as much k as then fits, else fewer lines. */
+/* Blocks: all of k if the panels that threads share fit into OXI_GEMM_PACKED, else as much k as then fits, else fewer
+ * lines. Sums that C cannot hold between two parts of k take memory too. */
 static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
-    int64_t room = OXI_GEMM_PACKED / p->type.element;
-    int64_t lines = 8192; /* at least: fewer would pack operands again too often */
+    int64_t room = OXI_GEMM_PACKED / p->type.element, lines = (p->own_a ? 0 : m) + (p->own_b ? 0 : n);
+    p->block_m = m;
+    p->block_n = n;
     p->block_k = p->k;
-    if (m > lines || n > lines || (m + n) * p->k > room) {
-        if (m + n < lines) lines = m + n;
-        p->block_k = oxi_least(p->k, oxi_round_up(room / lines, p->depth));
-        if (p->block_k > 0) lines = room / p->block_k;
-    } else
-        lines = m + n;
-    if (!p->direct && p->block_k < p->k) lines = oxi_least(lines, 4096); /* their sums take another 16 MiB */
-    p->block_n = oxi_least(n, lines - oxi_least(m, lines / 2));
-    p->block_m = oxi_least(m, lines - oxi_least(n, lines / 2));
+    if (lines <= 8192 && lines * p->k <= room) return;
+    p->block_k = oxi_least(p->k, oxi_round_up(room / oxi_least(lines, 8192), p->depth));
+    lines = room / p->block_k;
+    if (!p->direct && p->block_k < p->k) lines = oxi_least(lines, 4096);
+    if (!p->own_b) p->block_n = oxi_least(n, p->own_a ? lines : lines - oxi_least(m, lines / 2));
+    if (!p->own_a) p->block_m = oxi_least(m, p->own_b ? lines : lines - oxi_least(n, lines / 2));
+    if (!p->direct && p->block_k < p->k) {
+        p->block_m = oxi_least(p->block_m, 4096);
+        p->block_n = oxi_least(p->block_n, 4096);
+    }
     if (p->block_n < n) p->block_n = oxi_round_up(p->block_n, nr);
     if (p->block_m < m) p->block_m = oxi_round_up(p->block_m, mr);
 }
@@ -30053,14 +31528,17 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->dtype = OX_F64;
         type->element = 8;
         type->k_each = 1;
-        type->kernel = &kernels->gemm_f64;
+        type->kernel = &kernels->spread_f64;
+        type->copies = kernels->copies_f64;
     } else {
         type->lane = OXI_LANE_F32;
         type->dtype = OX_F32;
         type->element = 4;
         type->k_each = 1;
-        type->kernel = &kernels->gemm_f32;
+        type->kernel = &kernels->spread_f32;
+        type->copies = kernels->copies_f32;
     }
+    type->lanes = kernels->vector_bytes / type->element;
     type->pack_across = type->element == 8 ? oxi_pack_across_f64 : kernels->pack_across;
     type->pack_along = type->element == 8 ? oxi_pack_along_f64 : kernels->pack_along;
     return OX_OK;
@@ -30089,69 +31567,79 @@ static void oxi_gemm_region(oxi_gemm_plan *p, int64_t count, oxi_lane_task task,
         for (int64_t i = 0; i < count; i++) task(p, i, 0);
 }
 
+/* Packs what the threads share of one block and part of k, then computes its tiles. */
+static void oxi_gemm_block(oxi_gemm_plan *p, bool have_b, bool alone) {
+    int64_t chunks = p->ks > 0 ? oxi_parts(p->ks, p->depth) : 0;
+    int64_t a_group = OXI_GEMM_STAGE_LINES / p->a.width * p->a.width;
+    int64_t b_group = OXI_GEMM_STAGE_LINES / p->b.width * p->b.width;
+    int64_t b_tasks = p->own_b || have_b ? 0 : chunks * oxi_parts(p->columns, b_group);
+    p->a_tasks = p->own_a ? 0 : chunks * oxi_parts(p->rows, a_group);
+    oxi_gemm_region(p, p->a_tasks + b_tasks, oxi_gemm_pack_task, alone);
+    oxi_gemm_region(p, oxi_parts(p->rows, p->tile_m) * oxi_parts(p->columns, p->tile_n), oxi_gemm_tile_task, alone);
+}
+
 static void oxi_gemm_blocks(oxi_gemm_plan *p, bool alone) {
     const oxi_gemm *g = p->g;
-    int64_t b_n0 = -1, b_k0 = -1; /* the block of B that is packed */
+    int64_t packed_n0 = -1, packed_k0 = -1; /* the block of B that is packed */
     for (p->n0 = 0; p->n0 < g->n; p->n0 += p->block_n)
         for (p->m0 = 0; p->m0 < g->m; p->m0 += p->block_m) {
+            p->rows = oxi_least(p->block_m, g->m - p->m0);
+            p->columns = oxi_least(p->block_n, g->n - p->n0);
             p->k0 = 0;
             do {
-                p->rows = oxi_least(p->block_m, g->m - p->m0);
-                p->columns = oxi_least(p->block_n, g->n - p->n0);
                 p->ks = oxi_least(p->block_k, p->k - p->k0);
-                int64_t chunks = p->ks > 0 ? (p->ks + p->depth - 1) / p->depth : 0;
-                int64_t a_groups = oxi_round_up(p->rows, OXI_GEMM_STAGE_LINES / p->a.width * p->a.width);
-                int64_t b_groups = oxi_round_up(p->columns, OXI_GEMM_STAGE_LINES / p->b.width * p->b.width);
-                a_groups /= OXI_GEMM_STAGE_LINES / p->a.width * p->a.width;
-                b_groups /= OXI_GEMM_STAGE_LINES / p->b.width * p->b.width;
-                bool have_b = b_n0 == p->n0 && b_k0 == p->k0;
-                p->a_tasks = chunks * a_groups;
-                oxi_gemm_region(p, p->a_tasks + (have_b ? 0 : chunks * b_groups), oxi_gemm_pack_task, alone);
-                b_n0 = p->n0;
-                b_k0 = p->k0;
-                int64_t tiles = oxi_round_up(p->rows, p->tile_m) / p->tile_m *
-                                (oxi_round_up(p->columns, p->tile_n) / p->tile_n);
-                oxi_gemm_region(p, tiles, oxi_gemm_tile_task, alone);
+                oxi_gemm_block(p, packed_n0 == p->n0 && packed_k0 == p->k0, alone);
+                packed_n0 = p->n0;
+                packed_k0 = p->k0;
                 p->k0 += p->ks;
             } while (p->k0 < p->k);
         }
 }
 
+/* Where things lie in the memory of the plan; its size. */
+static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes, int64_t lanes) {
+    size_t element = (size_t)p->type.element, mr = (size_t)p->a.width, nr = (size_t)p->b.width;
+    size_t depth = (size_t)p->depth, shared_k = (size_t)p->block_k;
+    bool parts = p->block_k < p->k;
+    *a_bytes = p->own_a ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_m, p->a.width) * shared_k * element);
+    *b_bytes = p->own_b ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_n, p->b.width) * shared_k * element);
+    p->edge_at = OXI_GEMM_STAGE;
+    p->copies_at = p->edge_at + oxi_align_up(mr * nr * element);
+    p->a_at = p->copies_at + (p->type.copies ? oxi_align_up(mr * (size_t)p->type.lanes * depth * element) : 0);
+    p->b_at = p->a_at + (p->own_a ? oxi_align_up((size_t)p->tile_m * depth * element) : 0);
+    p->sums_at = p->b_at + (p->own_b ? oxi_align_up((p->type.copies ? (size_t)p->tile_n : nr) * depth * element) : 0);
+    p->lane_bytes = p->sums_at;
+    if (!p->direct && !parts) p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->tile_n * element);
+    size_t partial = p->direct || !parts ? 0 : (size_t)p->block_m * (size_t)p->block_n * element;
+    return *a_bytes + *b_bytes + (size_t)lanes * p->lane_bytes + partial;
+}
+
 /* The general way: packed panels. */
 static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     oxi_gemm_plan p;
+    size_t a_bytes, b_bytes;
     memset(&p, 0, sizeof p);
     p.g = g;
     p.kernels = oxi_cpu_kernels();
     ox_status status = oxi_gemm_type_of(g, p.kernels, &p.type);
     if (status != OX_OK) return status;
     oxi_gemm_sides(&p);
-    p.k = (g->k + p.type.k_each - 1) / p.type.k_each;
+    p.k = oxi_parts(g->k, p.type.k_each);
     p.direct = g->c_dtype == (p.type.k_each == 2 ? OX_I32 : p.type.dtype) && g->c_col == 1 && !g->addend;
     p.depth = OXI_GEMM_DEPTH; /* equal chunks, unless blocks of weights must stay whole */
-    if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0) {
-        int64_t chunks = (p.k + OXI_GEMM_DEPTH - 1) / OXI_GEMM_DEPTH;
-        p.depth = (p.k + chunks - 1) / chunks;
-    }
-    oxi_gemm_size_blocks(&p);
+    if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0)
+        p.depth = oxi_parts(p.k, oxi_parts(p.k, OXI_GEMM_DEPTH));
     oxi_gemm_size_tiles(&p);
+    oxi_gemm_size_blocks(&p);
     bool alone = (double)g->m * (double)g->n * (double)g->k < 1e6 / 2;
-    int64_t element = p.type.element, lanes = alone ? 1 : oxi_lanes(INT32_MAX);
-    size_t a_bytes = (size_t)(oxi_round_up(p.block_m, p.a.width) * p.block_k * element);
-    size_t b_bytes = (size_t)(oxi_round_up(p.block_n, p.b.width) * p.block_k * element);
-    size_t sums_bytes = p.direct || p.block_k < p.k ? 0 : (size_t)(p.tile_m * p.tile_n * element);
-    size_t partial_bytes = p.direct || p.block_k >= p.k ? 0 : (size_t)(p.block_m * p.block_n * element);
-    p.lane_bytes = OXI_GEMM_STAGE + (size_t)(p.a.width * p.b.width * element) + sums_bytes;
-    p.lane_bytes = (size_t)oxi_round_up((int64_t)p.lane_bytes, OXI_ALIGN);
-    a_bytes = (size_t)oxi_round_up((int64_t)a_bytes, OXI_ALIGN);
-    b_bytes = (size_t)oxi_round_up((int64_t)b_bytes, OXI_ALIGN);
-    size_t bytes = a_bytes + b_bytes + partial_bytes + (size_t)lanes * p.lane_bytes;
+    int64_t lanes = alone ? 1 : oxi_lanes(INT32_MAX);
+    size_t bytes = oxi_gemm_place(&p, &a_bytes, &b_bytes, lanes);
     char *memory = (char *)oxi_alloc(bytes);
     if (!memory) return OX_ERR_NOMEM;
     p.a.packed = memory;
     p.b.packed = memory + a_bytes;
     p.scratch = p.b.packed + b_bytes;
-    p.partial = partial_bytes ? p.scratch + (size_t)lanes * p.lane_bytes : NULL;
+    if (!p.direct && p.block_k < p.k) p.partial = p.scratch + (size_t)lanes * p.lane_bytes;
     oxi_gemm_blocks(&p, alone);
     oxi_free(memory, bytes);
     return OX_OK;
@@ -30313,26 +31801,35 @@ OXI_UNUSED static ox_status oxi_expand_blocks(ox_dtype dtype, int64_t n, const v
 typedef struct oxi_block_rows {
     const oxi_gemm *g; /* b is w: b_col its row stride, b_row 1 */
     const oxi_kernels *kernels;
-    const oxi_q8 *q8; /* [m][k / 32], or NULL: */
-    const float *x;   /* [m][k], w is expanded */
+    bool exact;        /* w is expanded, otherwise x is quantised */
+    float *x;          /* [m][k] */
+    int8_t *q;         /* [m][k] */
+    float *scale, *sum; /* [m][k / 32] */
     int64_t task_rows;
-    char *scratch; /* of each lane: sums [m][task_rows], stage [task_rows], a row if expanded */
+    char *scratch;     /* of each lane: sums [m][task_rows], stage [task_rows], a row if expanded */
     size_t lane_bytes;
 } oxi_block_rows;
+
+static float oxi_block_dot(const oxi_block_rows *r, int64_t m, const char *row, const float *expanded) {
+    const oxi_gemm *g = r->g;
+    if (r->exact) return r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
+    oxi_q8 x;
+    x.q = r->q + m * g->k;
+    x.scale = r->scale + m * (g->k / 32);
+    x.sum = r->sum + m * (g->k / 32);
+    return r->kernels->dot_block[g->b_dtype](g->k, row, x);
+}
 
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
     const oxi_gemm *g = r->g;
-    int64_t first = index * r->task_rows, rows = g->n - first < r->task_rows ? g->n - first : r->task_rows;
-    float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes),
-          *stage = sums + g->m * r->task_rows;
+    int64_t first = index * r->task_rows, rows = oxi_least(g->n - first, r->task_rows);
+    float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes), *stage = sums + g->m * r->task_rows;
     float *expanded = stage + r->task_rows;
     for (int64_t i = 0; i < rows; i++) {
         const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (first + i) * g->b_col);
-        if (!r->q8) r->kernels->expand[g->b_dtype](g->k, row, expanded);
-        for (int64_t m = 0; m < g->m; m++)
-            sums[m * rows + i] = r->q8 ? r->kernels->dot_block[g->b_dtype](g->k, row, r->q8 + m * (g->k / 32))
-                                       : r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
+        if (r->exact) r->kernels->expand[g->b_dtype](g->k, row, expanded);
+        for (int64_t m = 0; m < g->m; m++) sums[m * rows + i] = oxi_block_dot(r, m, row, expanded);
     }
     for (int64_t m = 0; m < g->m; m++) {
         if (!oxi_gemm_is_plain(g))
@@ -30341,32 +31838,39 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     }
 }
 
+static void oxi_block_rows_prepare(const oxi_block_rows *r) {
+    const oxi_gemm *g = r->g;
+    int64_t element = ox_dtype_of(g->a_dtype)->block_bytes, groups = g->k / 32;
+    for (int64_t m = 0; m < g->m; m++) {
+        float *x = r->x + m * g->k;
+        const char *from = (const char *)g->a + m * g->a_row * element;
+        r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
+        if (!r->exact)
+            r->kernels->quantize_activation(g->k, x, r->q + m * g->k, r->scale + m * groups, r->sum + m * groups);
+    }
+}
+
 static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     oxi_block_rows r;
     memset(&r, 0, sizeof r);
     r.g = g;
     r.kernels = oxi_cpu_kernels();
-    int64_t row_bytes = (int64_t)oxi_byte_offset(g->b_dtype, g->k);
-    r.task_rows = oxi_least(g->n, 4 + OXI_THIN_BYTES / (row_bytes > 0 ? row_bytes : 1));
-    int64_t tasks = (g->n + r.task_rows - 1) / r.task_rows, blocks = g->k / 32;
-    size_t x_bytes = (size_t)oxi_round_up(g->m * g->k * (int64_t)sizeof(float), OXI_ALIGN);
-    size_t q8_bytes = exact ? 0 : (size_t)oxi_round_up(g->m * blocks * (int64_t)sizeof(oxi_q8), OXI_ALIGN);
-    int64_t lane_floats = (g->m + 1) * r.task_rows + (exact ? g->k : 0);
-    r.lane_bytes = (size_t)oxi_round_up(lane_floats * (int64_t)sizeof(float), OXI_ALIGN);
-    size_t bytes = x_bytes + q8_bytes + (size_t)oxi_lanes(tasks) * r.lane_bytes;
+    r.exact = exact;
+    size_t row_bytes = oxi_byte_offset(g->b_dtype, g->k), cells = (size_t)(g->m * g->k), f32 = sizeof(float);
+    r.task_rows = oxi_least(g->n, 4 + OXI_THIN_BYTES / (int64_t)row_bytes);
+    int64_t tasks = oxi_parts(g->n, r.task_rows);
+    size_t x_bytes = oxi_align_up(cells * f32), q_bytes = exact ? 0 : oxi_align_up(cells);
+    size_t group_bytes = exact ? 0 : oxi_align_up(cells / 32 * f32);
+    r.lane_bytes = oxi_align_up((size_t)((g->m + 1) * r.task_rows + (exact ? g->k : 0)) * f32);
+    size_t bytes = x_bytes + q_bytes + 2 * group_bytes + (size_t)oxi_lanes(tasks) * r.lane_bytes;
     char *memory = (char *)oxi_alloc(bytes);
     if (!memory) return OX_ERR_NOMEM;
-    float *x = (float *)(void *)memory;
-    oxi_q8 *q8 = (oxi_q8 *)(void *)(memory + x_bytes);
-    int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
-    for (int64_t m = 0; m < g->m; m++) {
-        const char *from = (const char *)g->a + m * g->a_row * element;
-        r.kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x + m * g->k);
-        if (!exact) r.kernels->quantize_activation(g->k, x + m * g->k, q8 + m * blocks);
-    }
-    r.x = x;
-    r.q8 = exact ? NULL : q8;
-    r.scratch = memory + x_bytes + q8_bytes;
+    r.x = (float *)(void *)memory;
+    r.q = (int8_t *)memory + x_bytes;
+    r.scale = (float *)(void *)(memory + x_bytes + q_bytes);
+    r.sum = (float *)(void *)(memory + x_bytes + q_bytes + group_bytes);
+    r.scratch = memory + x_bytes + q_bytes + 2 * group_bytes;
+    oxi_block_rows_prepare(&r);
     oxi_parallel_for(tasks, oxi_block_rows_task, &r);
     oxi_free(memory, bytes);
     return OX_OK;
@@ -31129,7 +32633,7 @@ static void oxi_attention_panel(const oxi_attention *job, const oxi_attention_ti
     if (first >= end) return;
     for (int64_t i = first / mr * mr; i < end; i += mr)
         kernels->gemm_f32.run(job->depth, tile->k + i * job->depth, tile->q + panel * nr * job->depth,
-                              tile->scores + i * nr, nr, false);
+                              tile->scores + i * nr, nr, false, tile->k + i * job->depth);
     float *scores = tile->scores + first * nr, *out = tile->out + panel * nr * job->value_lines;
     oxi_attention_cap(job, (end - first) * nr, scores);
     if (oxi_attention_is_masked(job, row, rows, key + first, key + end))
@@ -31143,7 +32647,7 @@ static void oxi_attention_panel(const oxi_attention *job, const oxi_attention_ti
     if (moved) kernels->attention_rescale(job->value_lines, tile->rescale, out);
     for (int64_t i = 0; i < job->value_lines; i += mr)
         kernels->gemm_f32.run(end - first, tile->v + i * job->tile_keys + first * mr, scores, out + i * nr,
-                              nr, true);
+                              nr, true, scores);
 }
 
 /* Task: a tile of rows against a chunk of keys. */

@@ -1,0 +1,204 @@
+/* bench_matmul.c - matrix products: GFLOP/s by dtype, size and threads, beside the peak of this tier in the same run.
+ * Also what transposed and sliced operands cost, and matrix-vector products in GB/s. BENCH_LONG=1 adds n = 4096.
+ * Writes build/bench_matmul.json ($BUILD/bench_matmul.json). */
+#include "oxtorch.h"
+#include "bench.h"
+
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+#include <immintrin.h>
+#define BENCH_X86 1
+#endif
+
+/* ---- the peak: multiply-adds that only wait for each other's units ---------------------------------------------- */
+
+#define EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+#define MAKE_PEAK(name, attribute, vector, set1, add, mul, fma, first) \
+    attribute static double name(long steps) {                         \
+        vector scale = set1(0.5f), offset = set1(0.25f);               \
+        EACH(START)                                                    \
+        for (long i = 0; i < steps; i++) {                             \
+            EACH(fma)                                                  \
+            KEEP(scale, offset);                                       \
+        }                                                              \
+        vector total = offset;                                         \
+        EACH(TOTAL_##add)                                              \
+        return (double)first(total);                                   \
+    }
+
+#ifdef BENCH_X86
+#define KEEP(a, b) __asm__ volatile("" : "+v"(a), "+v"(b))
+#define START(i)                       \
+    __typeof__(scale) sum##i = offset; \
+    KEEP(sum##i, scale);
+#define SSE_STEP(i)                                         \
+    sum##i = _mm_add_ps(sum##i, _mm_mul_ps(scale, offset)); \
+    KEEP(scale, sum##i);
+#define AVX_STEP(i)                                               \
+    sum##i = _mm256_add_ps(sum##i, _mm256_mul_ps(scale, offset)); \
+    KEEP(scale, sum##i);
+#define FMA_STEP(i) sum##i = _mm256_fmadd_ps(scale, offset, sum##i);
+#define AVX512_STEP(i) sum##i = _mm512_fmadd_ps(scale, offset, sum##i);
+#define TOTAL__mm_add_ps(i) total = _mm_add_ps(total, sum##i);
+#define TOTAL__mm256_add_ps(i) total = _mm256_add_ps(total, sum##i);
+#define TOTAL__mm512_add_ps(i) total = _mm512_add_ps(total, sum##i);
+MAKE_PEAK(peak_sse2, , __m128, _mm_set1_ps, _mm_add_ps, _mm_mul_ps, SSE_STEP, _mm_cvtss_f32)
+MAKE_PEAK(peak_avx, __attribute__((target("avx"))), __m256, _mm256_set1_ps, _mm256_add_ps, _mm256_mul_ps,
+          AVX_STEP, _mm256_cvtss_f32)
+MAKE_PEAK(peak_avx2, __attribute__((target("avx2,fma"))), __m256, _mm256_set1_ps, _mm256_add_ps,
+          _mm256_mul_ps, FMA_STEP, _mm256_cvtss_f32)
+MAKE_PEAK(peak_avx512, __attribute__((target("avx512f"))), __m512, _mm512_set1_ps, _mm512_add_ps,
+          _mm512_mul_ps, AVX512_STEP, _mm512_cvtss_f32)
+#endif
+
+typedef struct peak {
+    const char *isa;
+    double (*run)(long steps);
+    int lanes;
+} peak;
+
+static const peak peaks[] = {
+#ifdef BENCH_X86
+    {"sse2", peak_sse2, 4}, {"avx", peak_avx, 8}, {"avx2", peak_avx2, 8}, {"avx512", peak_avx512, 16},
+#endif
+    {NULL, NULL, 0},
+};
+
+static volatile double sink;
+
+/* f32 GFLOP/s of one thread on this tier; 0 where there is no loop for it. */
+static double peak_gflops(void) {
+    for (const peak *p = peaks; p->isa; p++) {
+        if (strcmp(p->isa, ox_isa()) != 0) continue;
+        double best = 1e9;
+        for (int i = 0; i < 20; i++) {
+            double start = bench_now();
+            sink = p->run(50000);
+            double took = bench_now() - start;
+            if (took < best) best = took;
+        }
+        return 50000.0 * 12 * 2 * p->lanes / best * 1e-9;
+    }
+    return 0;
+}
+
+/* ---- products -------------------------------------------------------------------------------------------------------- */
+
+enum { PLAIN, TRANSPOSED, SLICED };
+
+static ox_tensor *operand(int64_t rows, int64_t columns, ox_dtype dtype, int layout) {
+    if (layout == TRANSPOSED) return ox_t(operand(columns, rows, dtype, PLAIN));
+    if (layout == SLICED) return ox_slice(operand(rows, 2 * columns, dtype, PLAIN), 1, 0, 2 * columns, 2);
+    return dtype == OX_I8 ? ox_randint(-128, 128, OX_SHAPE(rows, columns), dtype)
+                          : ox_rand(OX_SHAPE(rows, columns), dtype);
+}
+
+/* The best time of several products, in seconds. */
+static double product_seconds(ox_tensor *a, ox_tensor *b, double budget) {
+    double best = 1e9, spent = 0;
+    for (int i = 0; i < 3 || (spent < budget && i < 200); i++) {
+        double start = bench_now();
+        ox_release(ox_matmul(a, b));
+        double took = bench_now() - start;
+        spent += took;
+        if (took < best) best = took;
+    }
+    return best;
+}
+
+static double gflops(int64_t m, int64_t n, int64_t k, ox_dtype dtype, int a_layout, int b_layout,
+                     double budget) {
+    double took = 1e9;
+    OX_SCOPE {
+        took = product_seconds(operand(m, k, dtype, a_layout), operand(k, n, dtype, b_layout), budget);
+    }
+    return 2e-9 * (double)m * (double)n * (double)k / took;
+}
+
+static void bench_sizes(FILE *json, bool longer) {
+    static const ox_dtype dtypes[] = {OX_F32, OX_BF16, OX_F16, OX_F64, OX_I8};
+    printf("%-8s %6s %12s %12s %12s %12s %12s\n", "threads", "n", "f32", "bf16", "f16", "f64", "i8");
+    int all = ox_threads();
+    for (int threads = 1; threads <= all; threads = threads < all && 2 * threads > all ? all : 2 * threads) {
+        ox_set_threads(threads);
+        for (int64_t n = 64; n <= (longer ? 4096 : 2048); n *= 2) {
+            double peak = peak_gflops() * threads;
+            printf("%-8d %6lld", threads, (long long)n);
+            for (int d = 0; d < 5; d++) {
+                if (n == 4096 && dtypes[d] == OX_F64) continue;
+                double rate = gflops(n, n, n, dtypes[d], PLAIN, PLAIN, 0.1);
+                double of_peak = peak > 0 ? rate / (dtypes[d] == OX_F64 ? peak / 2 : peak) : 0;
+                printf(" %7.1f %3.0f%%", rate, of_peak * 100);
+                fprintf(json,
+                        "  {\"threads\": %d, \"n\": %lld, \"dtype\": \"%s\", \"gflops\": %.1f, \"peak\": "
+                        "%.1f},\n",
+                        threads, (long long)n, ox_dtype_name(dtypes[d]), rate,
+                        dtypes[d] == OX_F64 ? peak / 2 : peak);
+            }
+            printf("\n");
+        }
+    }
+    ox_set_threads(0);
+}
+
+typedef struct product {
+    ox_tensor *a, *b;
+} product;
+
+static void run_product(void *arg) {
+    const product *p = (const product *)arg;
+    ox_release(ox_matmul(p->a, p->b));
+}
+
+static void bench_layouts(FILE *json) {
+    static const char *const names[] = {"plain", "transposed", "sliced by 2"};
+    const int64_t n = 1024;
+    printf("\nlayouts, f32, n = 1024: speed beside plain x plain, in turn\n%-14s", "a \\ b");
+    for (int b = 0; b < 3; b++) printf(" %12s", names[b]);
+    for (int i = 0; i < 9; i++) {
+        double plain_seconds, seconds;
+        if (i % 3 == 0) printf("\n%-14s", names[i / 3]);
+        OX_SCOPE {
+            product plain = {operand(n, n, OX_F32, PLAIN), operand(n, n, OX_F32, PLAIN)};
+            product p = {operand(n, n, OX_F32, i / 3), operand(n, n, OX_F32, i % 3)};
+            bench_in_turn(run_product, &plain, run_product, &p, 15, &plain_seconds, &seconds);
+        }
+        printf(" %12.2f", plain_seconds / seconds);
+        fprintf(json, "  {\"a\": \"%s\", \"b\": \"%s\", \"ratio\": %.3f},\n", names[i / 3], names[i % 3],
+                plain_seconds / seconds);
+    }
+    printf("\n");
+}
+
+static void bench_thin(FILE *json) {
+    static const ox_dtype dtypes[] = {OX_F32, OX_BF16, OX_F16};
+    printf("\nthin: [m,4096] x [4096,4096]^T, weights read at GB/s\n%-8s %10s %10s %10s\n", "m", "f32",
+           "bf16", "f16");
+    for (int64_t m = 1; m <= 64; m *= 4) {
+        printf("%-8lld", (long long)m);
+        for (int d = 0; d < 3; d++) {
+            double rate = gflops(m, 4096, 4096, dtypes[d], PLAIN, TRANSPOSED, 0.1);
+            double bytes = rate / (2 * (double)m) * ox_dtype_of(dtypes[d])->block_bytes;
+            printf(" %10.1f", bytes);
+            fprintf(json, "  {\"m\": %lld, \"dtype\": \"%s\", \"gbytes\": %.1f, \"gflops\": %.1f},\n",
+                    (long long)m, ox_dtype_name(dtypes[d]), bytes, rate);
+        }
+        printf("\n");
+    }
+}
+
+int main(void) {
+    const char *folder = getenv("BUILD"), *longer = getenv("BENCH_LONG");
+    char path[512];
+    snprintf(path, sizeof path, "%s/bench_matmul.json", folder ? folder : "build");
+    FILE *json = fopen(path, "w");
+    if (!json) json = tmpfile();
+    if (!json) return 1;
+    printf("tier %s, peak of one thread %.1f GFLOP/s f32\n", ox_isa(), peak_gflops());
+    fprintf(json, "{\"isa\": \"%s\", \"results\": [\n", ox_isa());
+    bench_sizes(json, longer && longer[0] == '1');
+    bench_layouts(json);
+    bench_thin(json);
+    fprintf(json, "  {\"end\": true}\n]}\n");
+    fclose(json);
+    return ox_error() != OX_OK;
+}
