@@ -143,6 +143,20 @@ OXI_INLINE vd vd_fnma(vd a, vd b, vd c) { return _mm256_sub_pd(c, _mm256_mul_pd(
 OXI_INLINE vd vd_from_vi_lo(vi a) { return _mm256_cvtepi32_pd(a.lo); }
 OXI_INLINE vd vd_from_vi_hi(vi a) { return _mm256_cvtepi32_pd(a.hi); }
 
-#include "cpu/simd/half.inc"
+/* ---- 16-bit floats: integer work, which has four lanes here as on sse2 ---- */
+OXI_INLINE vf vf_load_f16(const uint16_t *p) {
+    __m256 low = _mm256_castps128_ps256(oxi_sse2_vf_load_f16(p));
+    return _mm256_insertf128_ps(low, oxi_sse2_vf_load_f16(p + 4), 1);
+}
+OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
+    oxi_sse2_vf_store_f16(p, _mm256_castps256_ps128(a));
+    oxi_sse2_vf_store_f16(p + 4, _mm256_extractf128_ps(a, 1));
+}
+OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
+OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+    oxi_sse2_vf_store_bf16(p, _mm256_castps256_ps128(a));
+    oxi_sse2_vf_store_bf16(p + 4, _mm256_extractf128_ps(a, 1));
+}
+
 #include "cpu/simd/derived.inc"
 #endif

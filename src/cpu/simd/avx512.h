@@ -187,5 +187,6 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
 
+#include "cpu/simd/bf16.inc"
 #include "cpu/simd/derived.inc"
 #endif

@@ -148,5 +148,6 @@ OXI_INLINE vl vl_or(vl a, vl b) { return a | b; }
 #define oxi_c_vl_srl(a, count) ((int64_t)((uint64_t)(a) >> (count)))
 
 #include "cpu/simd/half.inc"
+#include "cpu/simd/bf16.inc"
 #include "cpu/simd/derived.inc"
 #endif

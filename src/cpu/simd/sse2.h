@@ -226,5 +226,6 @@ OXI_INLINE vl vl_sll(vl a, int count) { return _mm_slli_epi64(a, count); }
 OXI_INLINE vl vl_srl(vl a, int count) { return _mm_srli_epi64(a, count); }
 
 #include "cpu/simd/half.inc"
+#include "cpu/simd/bf16.inc"
 #include "cpu/simd/derived.inc"
 #endif
