@@ -8900,6 +8900,14 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     half = vi_select(vi_cmpgt(size, vi_set1((143 << 23) - 1)), large, half);
     vi_store_16(p, vi_or(half, sign));
 }
+/* >>cpu/simd/bf16.inc */
+/* bf16 by integer arithmetic. Included by simd/<isa>.h. */
+OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
+OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+    vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
+    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
+    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
+}
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
@@ -8913,12 +8921,6 @@ OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
 OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
-OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
-OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
-    vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
-    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
-    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
-}
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
     unsigned bits = vmd_bits(m);
     for (int i = 0; i < VD; i++) p[i] = (uint8_t)(bits >> i & 1);
@@ -11606,6 +11608,14 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     half = vi_select(vi_cmpgt(size, vi_set1((143 << 23) - 1)), large, half);
     vi_store_16(p, vi_or(half, sign));
 }
+/* >>cpu/simd/bf16.inc */
+/* bf16 by integer arithmetic. Included by simd/<isa>.h. */
+OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
+OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+    vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
+    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
+    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
+}
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
@@ -11619,12 +11629,6 @@ OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
 OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
-OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
-OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
-    vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
-    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
-    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
-}
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
     unsigned bits = vmd_bits(m);
     for (int i = 0; i < VD; i++) p[i] = (uint8_t)(bits >> i & 1);
@@ -14312,33 +14316,21 @@ OXI_INLINE vd vd_fnma(vd a, vd b, vd c) { return _mm256_sub_pd(c, _mm256_mul_pd(
 OXI_INLINE vd vd_from_vi_lo(vi a) { return _mm256_cvtepi32_pd(a.lo); }
 OXI_INLINE vd vd_from_vi_hi(vi a) { return _mm256_cvtepi32_pd(a.hi); }
 
-/* >>cpu/simd/half.inc */
-/* f16 by integer arithmetic, for tiers without instructions for it. Included by simd/<isa>.h. f16:
- * exponent bias 15 -> 127 is an addition to the exponent field; subnormals are normalised by a
- * subtraction. */
+/* ---- 16-bit floats: integer work, which has four lanes here as on sse2 ---- */
 OXI_INLINE vf vf_load_f16(const uint16_t *p) {
-    vi half = vi_load_u16(p), magnitude = vi_sll(vi_and(half, vi_set1(0x7fff)), 13);
-    vi sign = vi_sll(vi_and(half, vi_set1(0x8000)), 16), subnormal_bias = vi_set1(113 << 23);
-    vm special = vi_cmpgt(magnitude, vi_set1((31 << 23) - 1)),
-       subnormal = vi_cmpgt(vi_set1(1 << 23), magnitude);
-    vi normal = vi_add(magnitude, vi_select(special, vi_set1((255 - 31) << 23), vi_set1((127 - 15) << 23)));
-    vf small = vf_sub(vi_as_vf(vi_add(magnitude, subnormal_bias)), vi_as_vf(subnormal_bias));
-    return vi_as_vf(vi_or(sign, vf_as_vi(vf_select(subnormal, small, vi_as_vf(normal)))));
+    __m256 low = _mm256_castps128_ps256(oxi_sse2_vf_load_f16(p));
+    return _mm256_insertf128_ps(low, oxi_sse2_vf_load_f16(p + 4), 1);
 }
-/* Normal results: rounding is adding just under half of the last place, and one more if it is odd.
- * Subnormal results: 0.5 has its last place at 2^-24, the smallest f16, so adding it rounds to the right
- * place. */
 OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
-    vi bits = vf_as_vi(a), sign = vi_srl(vi_and(bits, vi_set1((int32_t)0x80000000u)), 16);
-    vi size = vi_and(bits, vi_set1(0x7fffffff));
-    vi odd = vi_and(vi_srl(size, 13), vi_set1(1));
-    vi normal = vi_srl(vi_add(vi_add(size, odd), vi_set1(0xfff - ((127 - 15) << 23))), 13);
-    vi small = vi_sub(vf_as_vi(vf_add(vi_as_vf(size), vf_set1(0.5f))), vf_as_vi(vf_set1(0.5f)));
-    vi large = vi_select(vi_cmpgt(size, vi_set1(255 << 23)), vi_set1(0x7e00), vi_set1(0x7c00));
-    vi half = vi_select(vi_cmpgt(vi_set1(113 << 23), size), small, normal);
-    half = vi_select(vi_cmpgt(size, vi_set1((143 << 23) - 1)), large, half);
-    vi_store_16(p, vi_or(half, sign));
+    oxi_sse2_vf_store_f16(p, _mm256_castps256_ps128(a));
+    oxi_sse2_vf_store_f16(p + 4, _mm256_extractf128_ps(a, 1));
 }
+OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
+OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+    oxi_sse2_vf_store_bf16(p, _mm256_castps256_ps128(a));
+    oxi_sse2_vf_store_bf16(p + 4, _mm256_extractf128_ps(a, 1));
+}
+
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
@@ -14352,12 +14344,6 @@ OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
 OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
-OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
-OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
-    vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
-    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
-    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
-}
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
     unsigned bits = vmd_bits(m);
     for (int i = 0; i < VD; i++) p[i] = (uint8_t)(bits >> i & 1);
@@ -16991,6 +16977,14 @@ OXI_INLINE vd vd_fnma(vd a, vd b, vd c) { return _mm256_fnmadd_pd(a, b, c); }
 OXI_INLINE vd vd_from_vi_lo(vi a) { return _mm256_cvtepi32_pd(_mm256_castsi256_si128(a)); }
 OXI_INLINE vd vd_from_vi_hi(vi a) { return _mm256_cvtepi32_pd(_mm256_extracti128_si256(a, 1)); }
 
+/* >>cpu/simd/bf16.inc */
+/* bf16 by integer arithmetic. Included by simd/<isa>.h. */
+OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
+OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+    vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
+    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
+    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
+}
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
@@ -17004,12 +16998,6 @@ OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
 OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
-OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
-OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
-    vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
-    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
-    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
-}
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
     unsigned bits = vmd_bits(m);
     for (int i = 0; i < VD; i++) p[i] = (uint8_t)(bits >> i & 1);
@@ -19636,6 +19624,14 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
 
+/* >>cpu/simd/bf16.inc */
+/* bf16 by integer arithmetic. Included by simd/<isa>.h. */
+OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
+OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+    vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
+    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
+    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
+}
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
@@ -19649,12 +19645,6 @@ OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
 OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
-OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
-OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
-    vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
-    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
-    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
-}
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
     unsigned bits = vmd_bits(m);
     for (int i = 0; i < VD; i++) p[i] = (uint8_t)(bits >> i & 1);
@@ -22276,6 +22266,14 @@ OXI_INLINE vl vl_or(vl a, vl b) { return vorrq_s64(a, b); }
 OXI_INLINE vf vf_load_f16(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
 OXI_INLINE void vf_store_f16(uint16_t *p, vf a) { vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(a))); }
 
+/* >>cpu/simd/bf16.inc */
+/* bf16 by integer arithmetic. Included by simd/<isa>.h. */
+OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
+OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
+    vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
+    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
+    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
+}
 /* >>cpu/simd/derived.inc */
 /* The part of the vocabulary that every tier builds in the same way from its own. Included by each
  * simd/<isa>.h. */
@@ -22289,12 +22287,6 @@ OXI_INLINE vd vd_neg(vd a) { return vd_xor(vd_set1(-0.0), a); }
 OXI_INLINE vd vd_copysign(vd a, vd sign) { return vd_or(vd_abs(a), vd_and(vd_set1(-0.0), sign)); }
 OXI_INLINE vmd vd_gt(vd a, vd b) { return vd_lt(b, a); }
 OXI_INLINE vmd vd_ge(vd a, vd b) { return vd_le(b, a); }
-OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
-OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
-    vi bits = vf_as_vi(a), odd = vi_and(vi_srl(bits, 16), vi_set1(1));
-    vi rounded = vi_add(vi_add(bits, odd), vi_set1(0x7fff)), quiet = vi_or(bits, vi_set1(0x400000));
-    vi_store_16(p, vi_srl(vi_select(vf_unord(a, a), quiet, rounded), 16));
-}
 OXI_INLINE void vmd_store_bool(uint8_t *p, vmd m) {
     unsigned bits = vmd_bits(m);
     for (int i = 0; i < VD; i++) p[i] = (uint8_t)(bits >> i & 1);
