@@ -26,6 +26,13 @@ static void mark_called(const char *name) {
 
 static ox_statistics before;
 
+/* Whether an error speaks of ox_<name>, not of a function inside it; "_" at its end may be missing. */
+static bool is_named(const char *name, const char *text) {
+    size_t length = strlen(name) - 3;
+    if (name[length + 2] == '_') length--;
+    return strncmp(name + 3, text, length) == 0 && text[length + (text[length] == '_')] == ':';
+}
+
 static void check_call(const char *name, const char *text, bool gave_error_value, ox_status want,
                        bool any_status) {
     ox_status status = ox_error();
@@ -35,6 +42,8 @@ static void check_call(const char *name, const char *text, bool gave_error_value
     CHECK_MSG(any_status ? status != OX_OK : status == want, "%s records status %d: %s", text, (int)status,
               ox_error_text());
     CHECK_MSG(status == OX_OK || strlen(ox_error_text()) > 8, "%s: '%s' says too little", text,
+              ox_error_text());
+    CHECK_MSG(status == OX_OK || is_named(name, ox_error_text()), "%s: '%s' names another function", text,
               ox_error_text());
     CHECK_MSG(after.tensors == before.tensors && after.storages == before.storages &&
                   after.bytes_in_use == before.bytes_in_use,
@@ -513,6 +522,67 @@ static void check_nonsense_products(void) {
             !ox_scaled_dot_product_attention(x4, k4, k4, &attention));
 }
 
+/* ---- functions that work through others: errors are told in their own name ---------------------------- */
+
+static void check_names_of_composed(void) {
+    OX_SCOPE {
+        const ox_shape wide = OX_SHAPE((int64_t)(SIZE_MAX / 8)),
+                       huge = OX_SHAPE((int64_t)1 << 40, (int64_t)1 << 40);
+        const float number = 1;
+        const int64_t integer = 1;
+        float floats[512];
+        ox_tensor *one = ox_ones(OX_SHAPE(1), OX_U8), *x = ox_ones(OX_SHAPE(2, 3), OX_F32);
+        ox_tensor *long_row = ox_expand(one, wide), *column = ox_unsqueeze(long_row, 1);
+        ox_tensor *i = ox_ones(OX_SHAPE(2, 3), OX_I32), *mask = ox_ones(OX_SHAPE(4), OX_BOOL);
+        ox_tensor *q = ox_empty(OX_SHAPE(2, 64), OX_Q8_0), *sealed = ox_empty(OX_SHAPE(2, 256), OX_IQ2_XXS);
+        ox_tensor *list[2] = {q, q}, *parts[8], *none = ox_zeros(OX_SHAPE(0), OX_I64);
+        ox_tensor *shared = ox_expand(one, OX_SHAPE(4)), *turned = ox_t(q);
+        REFUSES(zeros, OX_ERR_SHAPE, !ox_zeros(huge, OX_F32));
+        REFUSES(ones, OX_ERR_DTYPE, !ox_ones(OX_SHAPE(32), OX_Q8_0));
+        REFUSES(full, OX_ERR_ARG, !ox_full(OX_SHAPE(2), 300, OX_U8));
+        REFUSES(full_like, OX_ERR_ARG, !ox_full_like(i, 1e20));
+        REFUSES(zeros_like, OX_ERR_DTYPE, !ox_zeros_like(q));
+        REFUSES(ones_like, OX_ERR_DTYPE, !ox_ones_like(q));
+        REFUSES(empty, OX_ERR_SHAPE, !ox_empty(huge, OX_F32));
+        REFUSES(rand, OX_ERR_DTYPE, !ox_rand(OX_SHAPE(2), OX_I32));
+        REFUSES(randn, OX_ERR_SHAPE, !ox_randn(huge, OX_F32));
+        REFUSES(from_data, OX_ERR_SHAPE, !ox_from_data(&number, huge, OX_F32));
+        REFUSES(from_floats, OX_ERR_SHAPE, !ox_from_floats(&number, huge, OX_F32));
+        REFUSES(from_ints, OX_ERR_UNSUPPORTED, !ox_from_ints(&integer, OX_SHAPE(0), OX_Q8_0));
+        REFUSES(fill_, OX_ERR_ARG, !ox_fill_(i, 1e20));
+        REFUSES(zero_, OX_ERR_ARG, !ox_zero_(shared));
+        REFUSES(uniform_, OX_ERR_DTYPE, !ox_uniform_(i, 0, 1));
+        REFUSES(narrow, OX_ERR_DTYPE, !ox_narrow(q, 1, 0, 16));
+        REFUSES(chunk, OX_ERR_DTYPE, ox_chunk(q, 64, 1, parts, 8) == -1);
+        REFUSES(unbind, OX_ERR_DTYPE, ox_unbind(q, 1, parts, 8) == -1);
+        REFUSES(flatten, OX_ERR_SHAPE, !ox_flatten(turned, 0, -1));
+        REFUSES(expand_as, OX_ERR_SHAPE, !ox_expand_as(x, mask));
+        REFUSES(cast, OX_ERR_SHAPE, !ox_cast(long_row, OX_F32));
+        REFUSES(cast, OX_ERR_UNSUPPORTED, !ox_cast(x, OX_Q8_0));
+        REFUSES(to_floats, OX_ERR_UNSUPPORTED, ox_to_floats(sealed, floats, 512) != OX_OK);
+        REFUSES(allclose, OX_ERR_SHAPE, !ox_allclose(x, mask, 0, 0, false));
+        REFUSES(stack, OX_ERR_DTYPE, !ox_stack(list, 2, 2));
+        REFUSES(repeat, OX_ERR_SHAPE, !ox_repeat(x, OX_SHAPE((int64_t)1 << 60, 1)));
+        REFUSES(tile, OX_ERR_SHAPE, !ox_tile(x, OX_SHAPE((int64_t)1 << 60)));
+        REFUSES(take_along_dim, OX_ERR_DTYPE, !ox_take_along_dim(x, x, 1));
+        REFUSES(masked_select, OX_ERR_SHAPE, !ox_masked_select(x, mask));
+        REFUSES(one_hot, OX_ERR_SHAPE, !ox_one_hot(none, -1));
+        REFUSES(add, OX_ERR_SHAPE, !ox_add(long_row, column));
+        REFUSES(add_, OX_ERR_SHAPE, !ox_add_(x, mask));
+        REFUSES(add_number, OX_ERR_SHAPE, !ox_add_number(long_row, 1));
+        REFUSES(add_scaled, OX_ERR_SHAPE, !ox_add_scaled(x, mask, 2));
+        REFUSES(pow_number, OX_ERR_DTYPE, !ox_pow_number(q, 2));
+        REFUSES(masked_fill, OX_ERR_SHAPE, !ox_masked_fill(x, mask, 1));
+        REFUSES(masked_fill_, OX_ERR_SHAPE, !ox_masked_fill_(x, mask, 1));
+        REFUSES(max, OX_ERR_SHAPE, !ox_max(none, 0, false).values);
+        REFUSES(argsort, OX_ERR_DIM, !ox_argsort(x, 2, false));
+        REFUSES(linear_act, OX_ERR_DTYPE, !ox_linear_act(x, i, x, "relu"));
+        REFUSES(outer, OX_ERR_SHAPE, !ox_outer(long_row, long_row));
+        list[0] = list[1] = long_row;
+        REFUSES(einsum, OX_ERR_SHAPE, !ox_einsum("i,j->ij", list, 2));
+    }
+}
+
 /* ---- the rule of the first error --------------------------------------------------------------------- */
 
 static int logged;
@@ -681,6 +751,7 @@ int main(void) {
     OX_SCOPE {
         check_nonsense_products();
     }
+    check_names_of_composed();
     check_sticky();
     check_threads();
     check_parallel_error();

@@ -74,6 +74,41 @@ OXI_UNUSED static void oxi_log(ox_log_level level, const char *format, ...) {
     oxi_log_text(level, text);
 }
 
+/* ---- in whose name ------------------------------------------------------------------------------------- */
+
+static OXI_THREAD_LOCAL const char *oxi_speaker;
+
+OXI_UNUSED static bool oxi_speak(const char *name) {
+    if (oxi_speaker) return false;
+    oxi_speaker = name;
+    return true;
+}
+
+OXI_UNUSED static void oxi_speak_end(bool speaks) {
+    if (speaks) oxi_speaker = NULL;
+}
+
+/* Puts the speaker in the place of the name that text[OXI_ERROR_ROOM] begins with, or before a text without
+ * one. The "_" of a function that works in place stays. */
+static void oxi_tell_as_speaker(char *text) {
+    if (!oxi_speaker) return;
+    size_t name = strlen(oxi_speaker), word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    bool named = word > 0 && text[word] == ':' && text[word + 1] == ' ';
+    bool in_place = named && text[word - 1] == '_';
+    if (named && word - in_place == name - (oxi_speaker[name - 1] == '_') &&
+        strncmp(text, oxi_speaker, word - in_place) == 0)
+        return;
+    const char *rest = named ? text + word + 2 : text;
+    char told[OXI_ERROR_ROOM];
+    int lead = snprintf(told, sizeof told, "%s%s: ", oxi_speaker,
+                        in_place && oxi_speaker[name - 1] != '_' ? "_" : "");
+    size_t start = lead > 0 && lead < OXI_ERROR_ROOM ? (size_t)lead : 0, length = strlen(rest);
+    if (length > sizeof told - 1 - start) length = sizeof told - 1 - start;
+    memcpy(told + start, rest, length);
+    told[start + length] = 0;
+    memcpy(text, told, start + length + 1);
+}
+
 OXI_UNUSED static ox_status oxi_fail(ox_status status, const char *format, ...) {
     oxi_error *error = &oxi_thread_error;
     bool first = error->status == OX_OK;
@@ -83,6 +118,7 @@ OXI_UNUSED static ox_status oxi_fail(ox_status status, const char *format, ...) 
     va_start(args, format);
     oxi_format_text(text, sizeof text, format, args);
     va_end(args);
+    oxi_tell_as_speaker(text);
     if (first) {
         error->status = status;
         memcpy(error->text, text, sizeof text);
@@ -97,7 +133,10 @@ OXI_UNUSED static void oxi_error_move(oxi_error *to) {
     ox_error_clear();
 }
 
-/* Makes `from` the calling thread's error if it is the first. Not logged again. */
+/* Makes `from`, of a thread that works for this one, the calling thread's error if it is the first. Not
+ * logged again. */
 OXI_UNUSED static void oxi_error_adopt(const oxi_error *from) {
-    if (from->status != OX_OK && oxi_thread_error.status == OX_OK) oxi_thread_error = *from;
+    if (from->status == OX_OK || oxi_thread_error.status != OX_OK) return;
+    oxi_thread_error = *from;
+    oxi_tell_as_speaker(oxi_thread_error.text);
 }

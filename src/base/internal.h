@@ -15,6 +15,11 @@ static ox_status oxi_fail(ox_status status, const char *format, ...) OXI_PRINTF(
 /* The same, for functions that return a tensor: always NULL. */
 #define OXI_FAIL_NULL(...) ((void)oxi_fail(__VA_ARGS__), (ox_tensor *)NULL)
 static void oxi_log(ox_log_level level, const char *format, ...) OXI_PRINTF(2, 3);
+/* Until the end, errors of this thread are told in the name of the function that the caller named, through
+ * whatever functions it works: "slice: .." within narrow becomes "narrow: ..". The outermost name holds;
+ * oxi_speak says whether it is this one, oxi_speak_end takes that answer. */
+static bool oxi_speak(const char *name);
+static void oxi_speak_end(bool speaks);
 
 /* ---- checked sizes: false when the result does not fit ------------------------------------------------- */
 

@@ -214,6 +214,7 @@ static ox_status oxi_apply(oxi_call *call) {
     ox_tensor meta[OXI_MAX_OUT];
     ox_device *device = NULL;
     call->out_count = row->out_count;
+    bool speaks = oxi_speak(call->attr.name ? call->attr.name : row->name);
     ox_status status = oxi_check_operands(call, row);
     if (status == OX_OK) status = oxi_find_device(call, row, &device);
     if (status == OX_OK) status = row->rule(call, meta);
@@ -224,6 +225,7 @@ static ox_status oxi_apply(oxi_call *call) {
                      ? oxi_run_detached(device, call, &meta[0])
                      : oxi_run(device, call);
     if (status != OX_OK) oxi_drop_results(call, made);
+    oxi_speak_end(speaks);
     return status;
 }
 
@@ -242,31 +244,51 @@ static ox_tensor *oxi_apply_list(oxi_op op, const oxi_attrs *attr, ox_tensor *co
 }
 
 /* NULL gives NULL. It comes from an earlier failure, whose error stands; if there is none, this is the error. */
-static bool oxi_any_null(oxi_op op, ox_tensor *const *in, int count) {
+static bool oxi_any_null(const char *name, ox_tensor *const *in, int count) {
     for (int i = 0; i < count; i++) {
         if (in[i]) continue;
-        if (ox_error() == OX_OK)
-            (void)oxi_fail(OX_ERR_ARG, "%s: operand %d is NULL", oxi_op_row_of(op)->name, i + 1);
+        if (ox_error() == OX_OK) (void)oxi_fail(OX_ERR_ARG, "%s: operand %d is NULL", name, i + 1);
         return true;
     }
     return false;
 }
 
+static const char *oxi_called_name(oxi_op op, const oxi_attrs *attr) {
+    return attr && attr->name ? attr->name : oxi_op_row_of(op)->name;
+}
+
 static ox_tensor *oxi_apply_1(oxi_op op, const oxi_attrs *attr, ox_tensor *a) {
-    return oxi_any_null(op, &a, 1) ? NULL : oxi_apply_list(op, attr, &a, 1, NULL);
+    return oxi_any_null(oxi_called_name(op, attr), &a, 1) ? NULL : oxi_apply_list(op, attr, &a, 1, NULL);
 }
 
 static ox_tensor *oxi_apply_2(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b) {
     ox_tensor *in[2] = {a, b};
-    return oxi_any_null(op, in, 2) ? NULL : oxi_apply_list(op, attr, in, 2, NULL);
+    return oxi_any_null(oxi_called_name(op, attr), in, 2) ? NULL : oxi_apply_list(op, attr, in, 2, NULL);
 }
 
 static ox_tensor *oxi_apply_3(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b, ox_tensor *c) {
     ox_tensor *in[3] = {a, b, c};
-    return oxi_any_null(op, in, 3) ? NULL : oxi_apply_list(op, attr, in, 3, NULL);
+    return oxi_any_null(oxi_called_name(op, attr), in, 3) ? NULL : oxi_apply_list(op, attr, in, 3, NULL);
 }
 
 /* The same, written into the first operand. */
 static ox_tensor *oxi_apply_in_place(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count) {
-    return oxi_any_null(op, in, count) ? NULL : oxi_apply_list(op, attr, in, count, in[0]);
+    return oxi_any_null(oxi_called_name(op, attr), in, count) ? NULL
+                                                              : oxi_apply_list(op, attr, in, count, in[0]);
+}
+
+/* ---- functions that work through others ---------------------------------------------------------------- */
+
+static oxi_work oxi_work_begin(const char *name) {
+    oxi_work work;
+    work.speaks = oxi_speak(name);
+    work.scope = ox_scope_begin();
+    return work;
+}
+
+static ox_tensor *oxi_work_end(oxi_work *work, ox_tensor *result) {
+    ox_keep(result);
+    ox_scope_end(&work->scope);
+    oxi_speak_end(work->speaks);
+    return result;
 }

@@ -45,6 +45,7 @@ typedef struct oxi_attrs {
     int mode;
     ox_dtype dtype;
     bool keepdim;
+    const char *name;     /* the function that was called, for messages; NULL = the row's name */
 } oxi_attrs;
 
 typedef struct oxi_call {
@@ -74,12 +75,21 @@ static ox_tensor *oxi_apply_2(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox
 static ox_tensor *oxi_apply_3(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b, ox_tensor *c);
 
 /* Operands that must be there: true (and an error recorded, if none was) when one is NULL. */
-static bool oxi_any_null(oxi_op op, ox_tensor *const *in, int count);
+static bool oxi_any_null(const char *name, ox_tensor *const *in, int count);
 /* Any number of operands; out = NULL or the tensor to write into. */
 static ox_tensor *oxi_apply_list(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count,
                                  ox_tensor *out);
 /* Written into in[0]. */
 static ox_tensor *oxi_apply_in_place(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count);
+
+/* What a function that works through other functions opens around them: a scope for what they make, and its
+ * name for what they say. The end keeps the result. */
+typedef struct oxi_work {
+    ox_scope scope;
+    bool speaks;
+} oxi_work;
+static oxi_work oxi_work_begin(const char *name);
+static ox_tensor *oxi_work_end(oxi_work *work, ox_tensor *result);
 
 /* The dtype in which a call computes: operands promoted (numbers and 0-dim tensors by category), then
  * integers made f32 where the rule is map_float. Set by the rules; executors read it. */

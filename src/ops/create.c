@@ -5,10 +5,8 @@ static ox_tensor *oxi_fill_call(oxi_op op, ox_shape shape, ox_dtype dtype, ox_de
     attr->shape = shape;
     attr->dtype = dtype;
     if (device == ox_cpu()) return oxi_apply_list(op, attr, NULL, 0, NULL);
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *result = ox_keep(ox_to(oxi_apply_list(op, attr, NULL, 0, NULL), device));
-    ox_scope_end(&scope);
-    return result;
+    oxi_work work = oxi_work_begin(attr->name ? attr->name : oxi_op_row_of(op)->name);
+    return oxi_work_end(&work, ox_to(oxi_apply_list(op, attr, NULL, 0, NULL), device));
 }
 
 static oxi_attrs oxi_fill_attrs(double f0, double f1) {
@@ -21,36 +19,51 @@ static ox_dtype oxi_default_dtype(ox_dtype dtype, ox_dtype otherwise) {
     return dtype == OX_DTYPE_NONE ? otherwise : dtype;
 }
 
+static ox_tensor *oxi_named_new(const char *name, ox_device *device, ox_dtype dtype, const ox_shape *shape) {
+    bool speaks = oxi_speak(name);
+    ox_tensor *result = oxi_tensor_new(device, dtype, shape->ndim, shape->dim);
+    oxi_speak_end(speaks);
+    return result;
+}
+
 OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype) {
     if (shape.ndim < 0)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "empty: a shape of more than %d dims", OX_MAX_DIMS);
-    return oxi_tensor_new(ox_cpu(), oxi_default_dtype(dtype, OX_F32), shape.ndim, shape.dim);
+    return oxi_named_new("empty", ox_cpu(), oxi_default_dtype(dtype, OX_F32), &shape);
 }
 
-OX_API ox_tensor *ox_full(ox_shape shape, double value, ox_dtype dtype) {
+static ox_tensor *oxi_full(const char *name, ox_shape shape, double value, ox_dtype dtype,
+                           ox_device *device) {
     oxi_attrs attr = oxi_fill_attrs(value, 0);
-    return oxi_fill_call(OXI_OP_fill, shape, oxi_default_dtype(dtype, OX_F32), ox_cpu(), &attr);
+    attr.name = name;
+    return oxi_fill_call(OXI_OP_fill, shape, dtype, device, &attr);
+}
+OX_API ox_tensor *ox_full(ox_shape shape, double value, ox_dtype dtype) {
+    return oxi_full("full", shape, value, oxi_default_dtype(dtype, OX_F32), ox_cpu());
 }
 OX_API ox_tensor *ox_zeros(ox_shape shape, ox_dtype dtype) {
-    return ox_full(shape, 0, dtype);
+    return oxi_full("zeros", shape, 0, oxi_default_dtype(dtype, OX_F32), ox_cpu());
 }
 OX_API ox_tensor *ox_ones(ox_shape shape, ox_dtype dtype) {
-    return ox_full(shape, 1, dtype);
+    return oxi_full("ones", shape, 1, oxi_default_dtype(dtype, OX_F32), ox_cpu());
 }
 
+static ox_tensor *oxi_full_like(const char *name, const ox_tensor *t, double value) {
+    return oxi_null_model(name, t) ? NULL : oxi_full(name, ox_shape_of(t), value, t->dtype, ox_device_of(t));
+}
 OX_API ox_tensor *ox_full_like(const ox_tensor *t, double value) {
-    if (oxi_null_model("full_like", t)) return NULL;
-    oxi_attrs attr = oxi_fill_attrs(value, 0);
-    return oxi_fill_call(OXI_OP_fill, ox_shape_of(t), t->dtype, ox_device_of(t), &attr);
+    return oxi_full_like("full_like", t, value);
 }
 OX_API ox_tensor *ox_zeros_like(const ox_tensor *t) {
-    return ox_full_like(t, 0);
+    return oxi_full_like("zeros_like", t, 0);
 }
 OX_API ox_tensor *ox_ones_like(const ox_tensor *t) {
-    return ox_full_like(t, 1);
+    return oxi_full_like("ones_like", t, 1);
 }
 OX_API ox_tensor *ox_empty_like(const ox_tensor *t) {
-    return oxi_null_model("empty_like", t) ? NULL : oxi_tensor_new(ox_device_of(t), t->dtype, t->ndim, t->shape);
+    if (oxi_null_model("empty_like", t)) return NULL;
+    ox_shape shape = ox_shape_of(t);
+    return oxi_named_new("empty_like", ox_device_of(t), t->dtype, &shape);
 }
 
 OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype) {
@@ -91,7 +104,7 @@ OX_API ox_tensor *ox_integer(int64_t value) {
 
 /* ---- from the caller's memory ------------------------------------------------------------------------------------- */
 
-OX_API ox_tensor *ox_from_data(const void *data, ox_shape shape, ox_dtype dtype) {
+static ox_tensor *oxi_copied(const void *data, ox_shape shape, ox_dtype dtype) {
     ox_tensor *t = ox_empty(shape, dtype);
     if (!t) return NULL;
     size_t bytes = ox_nbytes(t);
@@ -103,22 +116,28 @@ OX_API ox_tensor *ox_from_data(const void *data, ox_shape shape, ox_dtype dtype)
     return t;
 }
 
-static ox_tensor *oxi_from_converted(const void *data, ox_shape shape, ox_dtype from, ox_dtype dtype) {
-    ox_dtype to = oxi_default_dtype(dtype, from);
-    if (to == from) return ox_from_data(data, shape, from);
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *result = ox_keep(ox_cast(ox_from_data(data, shape, from), to));
-    ox_scope_end(&scope);
+OX_API ox_tensor *ox_from_data(const void *data, ox_shape shape, ox_dtype dtype) {
+    bool speaks = oxi_speak("from_data");
+    ox_tensor *result = oxi_copied(data, shape, dtype);
+    oxi_speak_end(speaks);
     return result;
 }
+
+static ox_tensor *oxi_from_converted(const char *name, const void *data, ox_shape shape, ox_dtype from,
+                                     ox_dtype dtype) {
+    ox_dtype to = oxi_default_dtype(dtype, from);
+    oxi_work work = oxi_work_begin(name);
+    ox_tensor *same = oxi_copied(data, shape, from);
+    return oxi_work_end(&work, to == from ? same : ox_cast(same, to));
+}
 OX_API ox_tensor *ox_from_floats(const float *data, ox_shape shape, ox_dtype dtype) {
-    return oxi_from_converted(data, shape, OX_F32, dtype);
+    return oxi_from_converted("from_floats", data, shape, OX_F32, dtype);
 }
 OX_API ox_tensor *ox_from_doubles(const double *data, ox_shape shape, ox_dtype dtype) {
-    return oxi_from_converted(data, shape, OX_F64, dtype);
+    return oxi_from_converted("from_doubles", data, shape, OX_F64, dtype);
 }
 OX_API ox_tensor *ox_from_ints(const int64_t *data, ox_shape shape, ox_dtype dtype) {
-    return oxi_from_converted(data, shape, OX_I64, dtype);
+    return oxi_from_converted("from_ints", data, shape, OX_I64, dtype);
 }
 
 OX_API ox_tensor *ox_from_blob(void *data, ox_shape shape, const int64_t *strides, ox_dtype dtype,

@@ -1,13 +1,14 @@
 /* Copies, dtypes, devices, and numbers to and from the host. */
 
-static ox_tensor *oxi_copy_call(ox_tensor *x, ox_dtype dtype) {
+static ox_tensor *oxi_copy_call(const char *name, ox_tensor *x, ox_dtype dtype) {
     oxi_attrs attr = oxi_no_attrs();
+    attr.name = name;
     attr.dtype = dtype;
     return oxi_apply_1(OXI_OP_copy, &attr, x);
 }
 
 OX_API ox_tensor *ox_clone(ox_tensor *x) {
-    return oxi_copy_call(x, OX_DTYPE_NONE);
+    return oxi_copy_call("clone", x, OX_DTYPE_NONE);
 }
 
 /* t itself as a result: one more reference, owned by the scope like any result's. */
@@ -18,8 +19,8 @@ static ox_tensor *oxi_same_again(ox_tensor *t) {
 }
 
 OX_API ox_tensor *ox_contiguous(ox_tensor *x) {
-    if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
-    return ox_is_contiguous(x) ? oxi_same_again(x) : ox_clone(x);
+    if (oxi_any_null("contiguous", &x, 1)) return NULL;
+    return ox_is_contiguous(x) ? oxi_same_again(x) : oxi_copy_call("contiguous", x, OX_DTYPE_NONE);
 }
 
 static ox_tensor *oxi_contiguous(ox_tensor *t) {
@@ -31,30 +32,31 @@ static ox_tensor *oxi_contiguous(ox_tensor *t) {
 }
 
 OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype) {
-    if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
+    if (oxi_any_null("cast", &x, 1)) return NULL;
     if (ox_dtype_of(dtype)->cls == OX_CLASS_NONE)
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "cast: dtype %d does not exist", (int)dtype);
-    return dtype == x->dtype ? oxi_same_again(x) : oxi_copy_call(x, dtype);
+    return dtype == x->dtype ? oxi_same_again(x) : oxi_copy_call("cast", x, dtype);
 }
 
 OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source) {
     ox_tensor *in[2] = {x, source};
-    if (oxi_any_null(OXI_OP_copy, in, 2)) return NULL;
-    if (ox_device_of(x) == ox_device_of(source)) return oxi_apply_list(OXI_OP_copy, NULL, &source, 1, x);
+    if (oxi_any_null("copy_", in, 2)) return NULL;
+    oxi_attrs attr = oxi_no_attrs();
+    attr.name = "copy_";
+    if (ox_device_of(x) == ox_device_of(source)) return oxi_apply_list(OXI_OP_copy, &attr, &source, 1, x);
+    bool speaks = oxi_speak("copy_");
     ox_scope scope = ox_scope_begin();
     ox_tensor *near = ox_to(source, ox_device_of(x));
-    ox_tensor *result = near ? oxi_apply_list(OXI_OP_copy, NULL, &near, 1, x) : NULL;
+    ox_tensor *result = near ? oxi_apply_list(OXI_OP_copy, &attr, &near, 1, x) : NULL;
     ox_scope_end(&scope);
+    oxi_speak_end(speaks);
     return result;
 }
 
 /* ---- devices --------------------------------------------------------------------------------------------------------- */
 
 /* Bytes go through host memory; a strided source is made contiguous on its own device first. */
-OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device) {
-    if (oxi_any_null(OXI_OP_copy, &t, 1)) return NULL;
-    if (!device) return OXI_FAIL_NULL(OX_ERR_DEVICE, "to: no device");
-    if (ox_device_of(t) == device) return oxi_same_again(t);
+static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device) {
     ox_tensor *from = oxi_contiguous(t);
     if (!from) return NULL;
     ox_device *source = ox_device_of(from);
@@ -80,11 +82,22 @@ OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device) {
     return NULL;
 }
 
+OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device) {
+    if (oxi_any_null("to", &t, 1)) return NULL;
+    if (!device) return OXI_FAIL_NULL(OX_ERR_DEVICE, "to: no device");
+    if (ox_device_of(t) == device) return oxi_same_again(t);
+    bool speaks = oxi_speak("to");
+    ox_tensor *result = oxi_moved(t, device);
+    oxi_speak_end(speaks);
+    return result;
+}
+
 /* ---- numbers out -------------------------------------------------------------------------------------------------------- */
 
 /* t as contiguous numbers of `dtype` copied to out. */
-static ox_status oxi_export(ox_tensor *t, ox_dtype dtype, void *out, size_t bytes) {
+static ox_status oxi_export(const char *name, ox_tensor *t, ox_dtype dtype, void *out, size_t bytes) {
     ox_status status = OX_OK;
+    bool speaks = oxi_speak(name);
     ox_scope scope = ox_scope_begin();
     ox_tensor *plain = ox_cast(t, dtype);
     plain = plain ? ox_contiguous(plain) : NULL;
@@ -98,51 +111,53 @@ static ox_status oxi_export(ox_tensor *t, ox_dtype dtype, void *out, size_t byte
     else if (bytes > 0)
         memcpy(out, oxi_ptr(plain), bytes);
     ox_scope_end(&scope);
+    oxi_speak_end(speaks);
     return status;
 }
 
-static ox_status oxi_export_numbers(ox_tensor *t, ox_dtype dtype, void *out, int64_t count, size_t each) {
-    if (!t) return oxi_any_null(OXI_OP_copy, &t, 1) ? ox_error() : OX_OK;
+static ox_status oxi_export_numbers(const char *name, ox_tensor *t, ox_dtype dtype, void *out, int64_t count,
+                                    size_t each) {
+    if (oxi_any_null(name, &t, 1)) return ox_error();
     if (count != ox_numel(t))
-        return oxi_fail(OX_ERR_SHAPE, "to_data: room for %lld numbers, %s has %lld", (long long)count,
+        return oxi_fail(OX_ERR_SHAPE, "%s: room for %lld numbers, %s has %lld", name, (long long)count,
                         oxi_tensor_text(t), (long long)ox_numel(t));
-    if (!out && count > 0) return oxi_fail(OX_ERR_ARG, "to_data: no memory for %s", oxi_tensor_text(t));
-    return oxi_export(t, dtype, out, (size_t)count * each);
+    if (!out && count > 0) return oxi_fail(OX_ERR_ARG, "%s: no memory for %s", name, oxi_tensor_text(t));
+    return oxi_export(name, t, dtype, out, (size_t)count * each);
 }
 
 OX_API ox_status ox_to_data(ox_tensor *t, void *out, size_t bytes) {
-    if (!t) return oxi_any_null(OXI_OP_copy, &t, 1) ? ox_error() : OX_OK;
+    if (oxi_any_null("to_data", &t, 1)) return ox_error();
     if (!out && bytes > 0) return oxi_fail(OX_ERR_ARG, "to_data: no memory for %s", oxi_tensor_text(t));
-    return oxi_export(t, t->dtype, out, bytes);
+    return oxi_export("to_data", t, t->dtype, out, bytes);
 }
 OX_API ox_status ox_to_floats(ox_tensor *t, float *out, int64_t count) {
-    return oxi_export_numbers(t, OX_F32, out, count, sizeof *out);
+    return oxi_export_numbers("to_floats", t, OX_F32, out, count, sizeof *out);
 }
 OX_API ox_status ox_to_doubles(ox_tensor *t, double *out, int64_t count) {
-    return oxi_export_numbers(t, OX_F64, out, count, sizeof *out);
+    return oxi_export_numbers("to_doubles", t, OX_F64, out, count, sizeof *out);
 }
 OX_API ox_status ox_to_ints(ox_tensor *t, int64_t *out, int64_t count) {
-    return oxi_export_numbers(t, OX_I64, out, count, sizeof *out);
+    return oxi_export_numbers("to_ints", t, OX_I64, out, count, sizeof *out);
 }
 
-/* One element, or an error in item's own name. */
-static bool oxi_is_item(ox_tensor *t) {
-    if (oxi_any_null(OXI_OP_copy, &t, 1)) return false;
+/* One element, or an error. */
+static bool oxi_is_item(const char *name, ox_tensor *t) {
+    if (oxi_any_null(name, &t, 1)) return false;
     if (ox_numel(t) == 1) return true;
-    (void)oxi_fail(OX_ERR_SHAPE, "item: %s has %lld elements, not one", oxi_tensor_text(t),
+    (void)oxi_fail(OX_ERR_SHAPE, "%s: %s has %lld elements, not one", name, oxi_tensor_text(t),
                    (long long)ox_numel(t));
     return false;
 }
 
 OX_API double ox_item(ox_tensor *t) {
     double value = 0;
-    if (!oxi_is_item(t)) return 0;
-    return ox_to_doubles(t, &value, 1) == OX_OK ? value : 0;
+    if (!oxi_is_item("item", t)) return 0;
+    return oxi_export("item", t, OX_F64, &value, sizeof value) == OX_OK ? value : 0;
 }
 OX_API int64_t ox_item_int(ox_tensor *t) {
     int64_t value = 0;
-    if (!oxi_is_item(t)) return 0;
-    return ox_to_ints(t, &value, 1) == OX_OK ? value : 0;
+    if (!oxi_is_item("item_int", t)) return 0;
+    return oxi_export("item_int", t, OX_I64, &value, sizeof value) == OX_OK ? value : 0;
 }
 
 /* ---- comparing whole tensors ------------------------------------------------------------------------------------------------ */
@@ -155,7 +170,7 @@ OX_API bool ox_equal(ox_tensor *a, ox_tensor *b) {
     if (!a || !b || a->dtype != b->dtype || a->ndim != b->ndim) return false;
     for (int d = 0; d < a->ndim; d++)
         if (a->shape[d] != b->shape[d]) return false;
-    ox_scope scope = ox_scope_begin();
+    oxi_work work = oxi_work_begin("equal");
     bool same;
     if (oxi_is_block(a->dtype)) {
         ox_tensor *pa = ox_contiguous(ox_to(a, ox_cpu())), *pb = ox_contiguous(ox_to(b, ox_cpu()));
@@ -163,20 +178,20 @@ OX_API bool ox_equal(ox_tensor *a, ox_tensor *b) {
     } else {
         same = oxi_truth(ox_all(ox_eq(a, b), OX_ALL_DIMS, false));
     }
-    ox_scope_end(&scope);
+    (void)oxi_work_end(&work, NULL);
     return same;
 }
 
 OX_API bool ox_allclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan) {
     ox_tensor *in[2] = {a, b};
-    if (oxi_any_null(OXI_OP_eq, in, 2)) return false;
-    ox_scope scope = ox_scope_begin();
+    if (oxi_any_null("allclose", in, 2)) return false;
+    oxi_work work = oxi_work_begin("allclose");
     ox_tensor *x = ox_cast(a, OX_F64), *y = ox_cast(b, OX_F64);
     ox_tensor *bound = ox_add_number(ox_mul_number(ox_abs(y), rtol), atol);
     ox_tensor *near = ox_logical_and(ox_le(ox_abs(ox_sub(x, y)), bound), ox_isfinite(y));
     ox_tensor *close = ox_logical_or(near, ox_eq(x, y));
     if (equal_nan) close = ox_logical_or(close, ox_logical_and(ox_isnan(x), ox_isnan(y)));
     bool all = oxi_truth(ox_all(close, OX_ALL_DIMS, false));
-    ox_scope_end(&scope);
+    (void)oxi_work_end(&work, NULL);
     return all;
 }

@@ -286,15 +286,14 @@ static ox_tensor *oxi_einsum_run(const char *equation, ox_tensor *const *list, i
 OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count) {
     if (!equation || count < 1 || !list)
         return OXI_FAIL_NULL(OX_ERR_ARG, "einsum: no equation or no operands");
-    if (oxi_any_null(OXI_OP_matmul, list, count)) return NULL;
+    if (oxi_any_null("einsum", list, count)) return NULL;
     size_t bytes;
     if (!oxi_mul_size((size_t)count, sizeof(oxi_einsum_term), &bytes))
         return OXI_FAIL_NULL(OX_ERR_ARG, "einsum: %d operands", count);
     oxi_einsum_term *terms = (oxi_einsum_term *)oxi_alloc(bytes);
     if (!terms) return NULL;
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *result = ox_keep(oxi_einsum_run(equation, list, count, terms));
-    ox_scope_end(&scope);
+    oxi_work work = oxi_work_begin("einsum");
+    ox_tensor *result = oxi_work_end(&work, oxi_einsum_run(equation, list, count, terms));
     oxi_free(terms, bytes);
     return result;
 }

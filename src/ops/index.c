@@ -3,14 +3,14 @@
 OX_API ox_tensor *ox_cat(ox_tensor *const *list, int count, int dim) {
     oxi_attrs attr = oxi_no_attrs();
     if (count < 1 || !list) return OXI_FAIL_NULL(OX_ERR_ARG, "cat: %d tensors", count);
-    if (oxi_any_null(OXI_OP_cat, list, count)) return NULL;
+    if (oxi_any_null("cat", list, count)) return NULL;
     attr.dim = oxi_wrap_dim("cat", dim, list[0]->ndim);
     return attr.dim < 0 ? NULL : oxi_apply_list(OXI_OP_cat, &attr, list, count, NULL);
 }
 
 OX_API ox_tensor *ox_stack(ox_tensor *const *list, int count, int dim) {
     if (count < 1 || !list) return OXI_FAIL_NULL(OX_ERR_ARG, "stack: %d tensors", count);
-    if (oxi_any_null(OXI_OP_cat, list, count)) return NULL;
+    if (oxi_any_null("stack", list, count)) return NULL;
     int at = oxi_wrap_dim("stack", dim, list[0]->ndim + 1);
     if (at < 0) return NULL;
     for (int i = 1; i < count; i++) {
@@ -23,18 +23,16 @@ OX_API ox_tensor *ox_stack(ox_tensor *const *list, int count, int dim) {
     size_t bytes = (size_t)count * sizeof *list;
     ox_tensor **parts = (ox_tensor **)oxi_alloc(bytes), *result = NULL;
     if (!parts) return NULL;
-    ox_scope scope = ox_scope_begin();
+    oxi_work work = oxi_work_begin("stack");
     bool made = true;
     for (int i = 0; i < count && made; i++) made = (parts[i] = ox_unsqueeze(list[i], at)) != NULL;
-    if (made) result = ox_keep(ox_cat(parts, count, at));
-    ox_scope_end(&scope);
+    result = oxi_work_end(&work, made ? ox_cat(parts, count, at) : NULL);
     oxi_free(parts, bytes);
     return result;
 }
 
 /* x [a,b] repeated: a view [ta,a,tb,b] with stride 0 along the t dims, copied. */
-OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times) {
-    if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
+static ox_tensor *oxi_repeated(ox_tensor *x, ox_shape times) {
     if (times.ndim < x->ndim || times.ndim > OX_MAX_DIMS)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "repeat: %d counts for %s", times.ndim, oxi_tensor_text(x));
     int64_t shape[OX_MAX_DIMS];
@@ -68,8 +66,16 @@ OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times) {
     return NULL;
 }
 
+OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times) {
+    if (oxi_any_null("repeat", &x, 1)) return NULL;
+    bool speaks = oxi_speak("repeat");
+    ox_tensor *result = oxi_repeated(x, times);
+    oxi_speak_end(speaks);
+    return result;
+}
+
 OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times) {
-    if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
+    if (oxi_any_null("tile", &x, 1)) return NULL;
     ox_shape full = times;
     if (times.ndim > OX_MAX_DIMS) return OXI_FAIL_NULL(OX_ERR_SHAPE, "tile: more than %d dims", OX_MAX_DIMS);
     if (times.ndim >= 0 && times.ndim < x->ndim) {
@@ -77,18 +83,19 @@ OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times) {
         for (int d = 0; d < x->ndim; d++)
             full.dim[d] = d < x->ndim - times.ndim ? 1 : times.dim[d - (x->ndim - times.ndim)];
     }
-    return ox_repeat(x, full);
+    bool speaks = oxi_speak("tile");
+    ox_tensor *result = oxi_repeated(x, full);
+    oxi_speak_end(speaks);
+    return result;
 }
 
 OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
-    if (oxi_any_null(OXI_OP_roll, &x, 1)) return NULL;
+    if (oxi_any_null("roll", &x, 1)) return NULL;
     oxi_attrs attr = oxi_no_attrs();
     if (dims.ndim == 0 && shifts.ndim == 1 && x->ndim != 1) {
-        ox_scope scope = ox_scope_begin();
+        oxi_work work = oxi_work_begin("roll");
         ox_tensor *flat = ox_reshape(x, OX_SHAPE(-1));
-        ox_tensor *result = flat ? ox_keep(ox_view(ox_roll(flat, shifts, OX_DIMS(0)), ox_shape_of(x))) : NULL;
-        ox_scope_end(&scope);
-        return result;
+        return oxi_work_end(&work, ox_view(ox_roll(flat, shifts, OX_DIMS(0)), ox_shape_of(x)));
     }
     if (dims.ndim == 0 && shifts.ndim == 1) dims = OX_DIMS(0);
     if (dims.ndim < 0 || dims.ndim > OX_MAX_DIMS || shifts.ndim != dims.ndim)
@@ -108,7 +115,7 @@ OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
 /* ---- along one dim, by an index tensor --------------------------------------------------------------------------------- */
 
 static ox_tensor *oxi_indexed(oxi_op op, ox_tensor *const *in, int count, int dim, double f0, bool in_place) {
-    if (oxi_any_null(op, in, count)) return NULL;
+    if (oxi_any_null(oxi_op_row_of(op)->name, in, count)) return NULL;
     oxi_attrs attr = oxi_numbers(f0, 0, 0);
     attr.dim = oxi_wrap_dim(oxi_op_row_of(op)->name, dim, in[0]->ndim);
     return attr.dim < 0 ? NULL : oxi_apply_list(op, &attr, in, count, in_place ? in[0] : NULL);
@@ -157,17 +164,15 @@ static ox_tensor *oxi_expand_beside(ox_tensor *a, const ox_tensor *like, int dim
 
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
     ox_tensor *in[2] = {x, index};
-    if (oxi_any_null(OXI_OP_gather, in, 2)) return NULL;
+    if (oxi_any_null("take_along_dim", in, 2)) return NULL;
     int at = oxi_wrap_dim("take_along_dim", dim, x->ndim);
     if (at < 0) return NULL;
     if (x->ndim != index->ndim)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "take_along_dim: %s by %s", oxi_tensor_text(x),
                              oxi_tensor_text(index));
-    ox_scope scope = ox_scope_begin();
+    oxi_work work = oxi_work_begin("take_along_dim");
     ox_tensor *wide = oxi_expand_beside(x, index, at), *places = oxi_expand_beside(index, x, at);
-    ox_tensor *result = wide && places ? ox_keep(ox_gather(wide, at, places)) : NULL;
-    ox_scope_end(&scope);
-    return result;
+    return oxi_work_end(&work, ox_gather(wide, at, places));
 }
 
 OX_API ox_tensor *ox_embedding(ox_tensor *table, ox_tensor *ids) {
@@ -186,7 +191,7 @@ static int64_t oxi_count_true(ox_tensor *x) {
 OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask) {
     ox_tensor *in[2] = {x, mask};
     oxi_attrs attr = oxi_no_attrs();
-    if (oxi_any_null(OXI_OP_masked_select, in, 2)) return NULL;
+    if (oxi_any_null("masked_select", in, 2)) return NULL;
     if (mask->dtype != OX_BOOL)
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "masked_select: the mask is %s, not bool", oxi_tensor_text(mask));
     oxi_call pair;
@@ -196,35 +201,42 @@ OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask) {
     pair.in = in;
     pair.in_count = 2;
     if (oxi_broadcast(&pair, &common, x->dtype) != OX_OK) return NULL;
-    ox_scope scope = ox_scope_begin();
+    oxi_work work = oxi_work_begin("masked_select");
     ox_tensor *wide[2] = {ox_expand(x, ox_shape_of(&common)), ox_expand(mask, ox_shape_of(&common))};
     attr.i[0] = wide[1] ? oxi_count_true(wide[1]) : -1;
-    ox_tensor *result =
-        attr.i[0] < 0 ? NULL : ox_keep(oxi_apply_2(OXI_OP_masked_select, &attr, wide[0], wide[1]));
-    ox_scope_end(&scope);
-    return result;
+    return oxi_work_end(&work,
+                        attr.i[0] < 0 ? NULL : oxi_apply_2(OXI_OP_masked_select, &attr, wide[0], wide[1]));
 }
 
 OX_API ox_tensor *ox_nonzero(ox_tensor *x) {
     oxi_attrs attr = oxi_no_attrs();
-    if (oxi_any_null(OXI_OP_nonzero, &x, 1)) return NULL;
+    if (oxi_any_null("nonzero", &x, 1)) return NULL;
+    oxi_work work = oxi_work_begin("nonzero");
     attr.i[0] = oxi_count_true(x);
-    return attr.i[0] < 0 ? NULL : oxi_apply_1(OXI_OP_nonzero, &attr, x);
+    return oxi_work_end(&work, attr.i[0] < 0 ? NULL : oxi_apply_1(OXI_OP_nonzero, &attr, x));
+}
+
+/* The largest id + 1, for classes -1. */
+static bool oxi_count_classes(ox_tensor *ids, int64_t *count) {
+    if (ox_numel(ids) == 0) {
+        (void)oxi_fail(OX_ERR_SHAPE, "one_hot: %s has no ids to count the classes by", oxi_tensor_text(ids));
+        return false;
+    }
+    ox_tensor *largest = ox_amax(ids, OX_ALL_DIMS, false);
+    if (!largest) return false;
+    int64_t most = ox_item_int(largest);
+    if (oxi_add_i64(most, 1, count)) return true;
+    (void)oxi_fail(OX_ERR_ARG, "one_hot: id %lld is too large", (long long)most);
+    return false;
 }
 
 OX_API ox_tensor *ox_one_hot(ox_tensor *ids, int64_t classes) {
+    if (oxi_any_null("one_hot", &ids, 1)) return NULL;
     oxi_attrs attr = oxi_no_attrs();
-    if (oxi_any_null(OXI_OP_one_hot, &ids, 1)) return NULL;
     attr.i[0] = classes;
-    if (classes == -1) {
-        ox_tensor *largest = ox_amax(ids, OX_ALL_DIMS, false);
-        int64_t most = largest ? ox_item_int(largest) : 0;
-        ox_release(largest);
-        if (!largest) return NULL;
-        if (!oxi_add_i64(most, 1, &attr.i[0]))
-            return OXI_FAIL_NULL(OX_ERR_ARG, "one_hot: id %lld is too large", (long long)most);
-    }
-    return oxi_apply_1(OXI_OP_one_hot, &attr, ids);
+    oxi_work work = oxi_work_begin("one_hot");
+    bool counted = classes != -1 || oxi_count_classes(ids, &attr.i[0]);
+    return oxi_work_end(&work, counted ? oxi_apply_1(OXI_OP_one_hot, &attr, ids) : NULL);
 }
 
 /* ---- triangles ---------------------------------------------------------------------------------------------------------------- */

@@ -85,84 +85,82 @@ OX_API ox_tensor *ox_nan_to_num_(ox_tensor *x, double nan, double positive, doub
 /* ---- two operands --------------------------------------------------------------------------------------------------- */
 
 /* Integer ops whose second operand has forbidden values are refused before anything is written. */
-static bool oxi_check_integer_operand(oxi_op op, ox_tensor *a, ox_tensor *b) {
+static bool oxi_check_integer_operand(const char *name, oxi_op op, ox_tensor *a, ox_tensor *b) {
     bool divides =
         op == OXI_OP_floor_divide || op == OXI_OP_trunc_divide || op == OXI_OP_remainder || op == OXI_OP_fmod;
     if (!a || !b || (!divides && op != OXI_OP_pow)) return true;
     if (oxi_is_float(a->dtype) || oxi_is_float(b->dtype)) return true;
     if (!divides && !oxi_is_int(b->dtype)) return true;
-    ox_scope scope = ox_scope_begin();
+    oxi_work work = oxi_work_begin(name);
     ox_tensor *bad = divides ? ox_eq(b, ox_integer(0)) : ox_lt(b, ox_integer(0));
     ox_tensor *any = bad ? ox_any(bad, OX_ALL_DIMS, false) : NULL;
     double found = 0;
     bool looked = any && ox_to_doubles(any, &found, 1) == OX_OK;
-    ox_scope_end(&scope);
+    (void)oxi_work_end(&work, NULL);
     if (found != 0)
         (void)oxi_fail(OX_ERR_ARG,
-                       divides ? "%s: integer division by zero" : "%s: integers to negative powers",
-                       oxi_op_row_of(op)->name);
+                       divides ? "%s: integer division by zero" : "%s: integers to negative powers", name);
     return looked && found == 0;
 }
 
-static ox_tensor *oxi_map_2(oxi_op op, ox_tensor *a, ox_tensor *b, bool in_place, double scale) {
+static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor *b, bool in_place,
+                            double scale) {
     ox_tensor *in[2] = {a, b};
     oxi_attrs attr = oxi_numbers(scale, 0, 0);
-    if (oxi_any_null(op, in, 2) || !oxi_check_integer_operand(op, a, b)) return NULL;
+    attr.name = name;
+    if (oxi_any_null(name, in, 2) || !oxi_check_integer_operand(name, op, a, b)) return NULL;
     return oxi_apply_list(op, &attr, in, 2, in_place ? a : NULL);
 }
 
 #define OXI_X(name)                                              \
     OX_API ox_tensor *ox_##name(ox_tensor *a, ox_tensor *b) {    \
-        return oxi_map_2(OXI_OP_##name, a, b, false, 1);         \
+        return oxi_map_2(#name, OXI_OP_##name, a, b, false, 1);  \
     }                                                            \
     OX_API ox_tensor *ox_##name##_(ox_tensor *a, ox_tensor *b) { \
-        return oxi_map_2(OXI_OP_##name, a, b, true, 1);          \
+        return oxi_map_2(#name, OXI_OP_##name, a, b, true, 1);   \
     }
 OX_INPLACE_2(OXI_X)
 #undef OXI_X
 
 OX_API ox_tensor *ox_add_scaled(ox_tensor *a, ox_tensor *b, double scale) {
-    return oxi_map_2(OXI_OP_add, a, b, false, scale);
+    return oxi_map_2("add_scaled", OXI_OP_add, a, b, false, scale);
 }
 OX_API ox_tensor *ox_add_scaled_(ox_tensor *a, ox_tensor *b, double scale) {
-    return oxi_map_2(OXI_OP_add, a, b, true, scale);
+    return oxi_map_2("add_scaled_", OXI_OP_add, a, b, true, scale);
 }
 
 /* A number made for one call goes when the call is done. */
-static ox_tensor *oxi_map_number(oxi_op op, ox_tensor *a, double number) {
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *result = ox_keep(oxi_map_2(op, a, a ? ox_number(number) : NULL, false, 1));
-    ox_scope_end(&scope);
-    return result;
+static ox_tensor *oxi_map_number(const char *name, oxi_op op, ox_tensor *a, double number) {
+    if (oxi_any_null(name, &a, 1)) return NULL;
+    oxi_work work = oxi_work_begin(name);
+    return oxi_work_end(&work, oxi_map_2(name, op, a, ox_number(number), false, 1));
 }
 OX_API ox_tensor *ox_add_number(ox_tensor *a, double number) {
-    return oxi_map_number(OXI_OP_add, a, number);
+    return oxi_map_number("add_number", OXI_OP_add, a, number);
 }
 OX_API ox_tensor *ox_sub_number(ox_tensor *a, double number) {
-    return oxi_map_number(OXI_OP_sub, a, number);
+    return oxi_map_number("sub_number", OXI_OP_sub, a, number);
 }
 OX_API ox_tensor *ox_mul_number(ox_tensor *a, double number) {
-    return oxi_map_number(OXI_OP_mul, a, number);
+    return oxi_map_number("mul_number", OXI_OP_mul, a, number);
 }
 OX_API ox_tensor *ox_div_number(ox_tensor *a, double number) {
-    return oxi_map_number(OXI_OP_div, a, number);
+    return oxi_map_number("div_number", OXI_OP_div, a, number);
 }
 OX_API ox_tensor *ox_pow_number(ox_tensor *a, double number) {
-    return oxi_map_number(OXI_OP_pow, a, number);
+    return oxi_map_number("pow_number", OXI_OP_pow, a, number);
 }
 
 OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
-    if (oxi_any_null(OXI_OP_sigmoid, &x, 1)) return NULL;
+    if (oxi_any_null("glu", &x, 1)) return NULL;
     int d = oxi_wrap_dim("glu", dim, x->ndim);
     if (d < 0) return NULL;
     if (x->ndim == 0 || x->shape[d] % 2)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "glu: dim %d of %s does not split in halves", d,
                              oxi_tensor_text(x));
     int64_t half = x->shape[d] / 2;
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *result = ox_keep(ox_mul(ox_narrow(x, d, 0, half), ox_sigmoid(ox_narrow(x, d, half, half))));
-    ox_scope_end(&scope);
-    return result;
+    oxi_work work = oxi_work_begin("glu");
+    return oxi_work_end(&work, ox_mul(ox_narrow(x, d, 0, half), ox_sigmoid(ox_narrow(x, d, half, half))));
 }
 
 /* ---- three operands --------------------------------------------------------------------------------------------------- */
@@ -197,18 +195,15 @@ OX_API ox_tensor *ox_addcdiv_(ox_tensor *t, ox_tensor *a, ox_tensor *b, double v
 /* The fill value takes the tensor's dtype, as in torch. */
 static ox_tensor *oxi_masked_fill(ox_tensor *x, ox_tensor *mask, double value, bool in_place) {
     ox_tensor *in[2] = {x, mask};
-    if (oxi_any_null(OXI_OP_where, in, 2)) return NULL;
+    if (oxi_any_null("masked_fill", in, 2)) return NULL;
     if (!oxi_is_float(x->dtype) && x->dtype != OX_C64 && value != trunc(value))
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "masked_fill: %g does not fit %s", value, oxi_tensor_text(x));
-    ox_scope scope = ox_scope_begin();
+    oxi_work work = oxi_work_begin("masked_fill");
     ox_tensor *fill = ox_full(OX_NO_DIMS, value, x->dtype);
     fill = fill && ox_device_of(x) != ox_cpu() ? ox_to(fill, ox_device_of(x)) : fill;
     ox_tensor *where[3] = {mask, fill, x};
-    ox_tensor *result = oxi_any_null(OXI_OP_where, where, 3)
-                            ? NULL
-                            : oxi_apply_list(OXI_OP_where, NULL, where, 3, in_place ? x : NULL);
-    if (!in_place) ox_keep(result);
-    ox_scope_end(&scope);
+    ox_tensor *result = fill ? oxi_apply_list(OXI_OP_where, NULL, where, 3, in_place ? x : NULL) : NULL;
+    (void)oxi_work_end(&work, in_place ? NULL : result);
     return result;
 }
 OX_API ox_tensor *ox_masked_fill(ox_tensor *x, ox_tensor *mask, double value) {

@@ -4,15 +4,17 @@ OX_API ox_tensor *ox_matmul(ox_tensor *a, ox_tensor *b) {
     return oxi_apply_2(OXI_OP_matmul, NULL, a, b);
 }
 
-static ox_tensor *oxi_call_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias, oxi_activation activation) {
+static ox_tensor *oxi_call_linear(const char *name, ox_tensor *x, ox_tensor *w, ox_tensor *bias,
+                                  oxi_activation activation) {
     ox_tensor *in[3] = {x, w, bias};
     oxi_attrs attr = oxi_no_attrs();
+    attr.name = name;
     attr.mode = (int)activation;
-    return oxi_any_null(OXI_OP_linear, in, 2) ? NULL : oxi_apply_list(OXI_OP_linear, &attr, in, 3, NULL);
+    return oxi_any_null(name, in, 2) ? NULL : oxi_apply_list(OXI_OP_linear, &attr, in, 3, NULL);
 }
 
 OX_API ox_tensor *ox_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias) {
-    return oxi_call_linear(x, w, bias, OXI_ACT_NONE);
+    return oxi_call_linear("linear", x, w, bias, OXI_ACT_NONE);
 }
 
 OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char *activation) {
@@ -25,9 +27,10 @@ OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, con
         {"tanh", OXI_ACT_TANH},
     };
     for (size_t i = 0; activation && i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, activation) == 0) return oxi_call_linear(x, w, bias, known[i].activation);
-    if (!activation) return OXI_FAIL_NULL(OX_ERR_ARG, "linear: no activation given");
-    return OXI_FAIL_NULL(OX_ERR_ARG, "linear: no activation named '%s'", activation);
+        if (strcmp(known[i].name, activation) == 0)
+            return oxi_call_linear("linear_act", x, w, bias, known[i].activation);
+    if (!activation) return OXI_FAIL_NULL(OX_ERR_ARG, "linear_act: no activation given");
+    return OXI_FAIL_NULL(OX_ERR_ARG, "linear_act: no activation named '%s'", activation);
 }
 
 OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha) {
@@ -37,7 +40,7 @@ OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta
 
 static bool oxi_check_vectors(const char *op, ox_tensor *a, ox_tensor *b) {
     ox_tensor *in[2] = {a, b};
-    if (oxi_any_null(OXI_OP_matmul, in, 2)) return false;
+    if (oxi_any_null(op, in, 2)) return false;
     if (a->ndim == 1 && b->ndim == 1) return true;
     (void)oxi_fail(OX_ERR_SHAPE, "%s: operands must be 1-d: %s x %s", op, oxi_tensor_text(a),
                    oxi_tensor_text(b));
@@ -46,12 +49,12 @@ static bool oxi_check_vectors(const char *op, ox_tensor *a, ox_tensor *b) {
 
 OX_API ox_tensor *ox_outer(ox_tensor *a, ox_tensor *b) {
     if (!oxi_check_vectors("outer", a, b)) return NULL;
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *result = ox_keep(ox_mul(ox_unsqueeze(a, 1), b));
-    ox_scope_end(&scope);
-    return result;
+    oxi_work work = oxi_work_begin("outer");
+    return oxi_work_end(&work, ox_mul(ox_unsqueeze(a, 1), b));
 }
 
 OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b) {
-    return oxi_check_vectors("dot", a, b) ? ox_matmul(a, b) : NULL;
+    oxi_attrs attr = oxi_no_attrs();
+    attr.name = "dot";
+    return oxi_check_vectors("dot", a, b) ? oxi_apply_2(OXI_OP_matmul, &attr, a, b) : NULL;
 }

@@ -22,11 +22,13 @@ static ox_tensor *oxi_random_fill(oxi_op op, ox_shape shape, ox_dtype dtype, oxi
 
 OX_API ox_tensor *ox_rand(ox_shape shape, ox_dtype dtype) {
     oxi_attrs attr = oxi_numbers(0, 1, 0);
+    attr.name = "rand";
     return oxi_random_fill(OXI_OP_uniform, shape, oxi_default_dtype(dtype, OX_F32), &attr);
 }
 
 OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype) {
     oxi_attrs attr = oxi_numbers(0, 1, 0);
+    attr.name = "randn";
     return oxi_random_fill(OXI_OP_normal, shape, oxi_default_dtype(dtype, OX_F32), &attr);
 }
 
@@ -45,8 +47,9 @@ OX_API ox_tensor *ox_randperm(int64_t n, ox_dtype dtype) {
 }
 
 /* Fills x itself: a FILL call whose result is given. */
-static ox_tensor *oxi_fill_in_place(oxi_op op, ox_tensor *x, oxi_attrs *attr) {
-    if (oxi_any_null(op, &x, 1)) return NULL;
+static ox_tensor *oxi_fill_in_place(const char *name, oxi_op op, ox_tensor *x, oxi_attrs *attr) {
+    if (oxi_any_null(name, &x, 1)) return NULL;
+    attr->name = name;
     attr->shape = ox_shape_of(x);
     attr->dtype = x->dtype;
     return oxi_apply_list(op, attr, NULL, 0, x);
@@ -56,22 +59,23 @@ OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high) {
     oxi_attrs attr = oxi_numbers(low, high, 0);
     if (!(low <= high)) return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: from %g to %g", low, high);
     oxi_random_attrs(&attr);
-    return oxi_fill_in_place(OXI_OP_uniform, x, &attr);
+    return oxi_fill_in_place("uniform_", OXI_OP_uniform, x, &attr);
 }
 
 OX_API ox_tensor *ox_normal_(ox_tensor *x, double mean, double deviation) {
     oxi_attrs attr = oxi_numbers(mean, deviation, 0);
     oxi_random_attrs(&attr);
     if (deviation < 0) return OXI_FAIL_NULL(OX_ERR_ARG, "normal_: deviation %g", deviation);
-    return oxi_fill_in_place(OXI_OP_normal, x, &attr);
+    return oxi_fill_in_place("normal_", OXI_OP_normal, x, &attr);
 }
 
 OX_API ox_tensor *ox_fill_(ox_tensor *x, double value) {
     oxi_attrs attr = oxi_fill_attrs(value, 0);
-    return oxi_fill_in_place(OXI_OP_fill, x, &attr);
+    return oxi_fill_in_place("fill_", OXI_OP_fill, x, &attr);
 }
 OX_API ox_tensor *ox_zero_(ox_tensor *x) {
-    return ox_fill_(x, 0);
+    oxi_attrs attr = oxi_fill_attrs(0, 0);
+    return oxi_fill_in_place("zero_", OXI_OP_fill, x, &attr);
 }
 
 OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities) {
@@ -89,16 +93,12 @@ OX_API ox_tensor *ox_multinomial(ox_tensor *weights, int64_t samples, bool repla
 }
 
 OX_API ox_tensor *ox_dropout(ox_tensor *x, double p, bool training) {
-    if (oxi_any_null(OXI_OP_bernoulli, &x, 1)) return NULL;
+    if (oxi_any_null("dropout", &x, 1)) return NULL;
     if (!(p >= 0 && p <= 1)) return OXI_FAIL_NULL(OX_ERR_ARG, "dropout: probability %g", p);
     if (!oxi_is_float(x->dtype))
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "dropout: not defined for %s", oxi_tensor_text(x));
-    if (!training || p == 0) return ox_clone(x);
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *kept = ox_bernoulli(ox_full_like(x, 1 - p));
-    ox_tensor *result = ox_mul(x, kept);
-    if (p < 1) result = ox_mul_number(result, 1 / (1 - p));
-    ox_keep(result);
-    ox_scope_end(&scope);
-    return result;
+    oxi_work work = oxi_work_begin("dropout");
+    if (!training || p == 0) return oxi_work_end(&work, ox_clone(x));
+    ox_tensor *result = ox_mul(x, ox_bernoulli(ox_full_like(x, 1 - p)));
+    return oxi_work_end(&work, p < 1 ? ox_mul_number(result, 1 / (1 - p)) : result);
 }

@@ -2,7 +2,9 @@
 
 static ox_tensor *oxi_call_reduce(oxi_op op, ox_tensor *x, ox_shape dims, bool keepdim, double f0) {
     oxi_attrs attr = oxi_numbers(f0, 0, 0);
-    if (oxi_any_null(op, &x, 1) || !oxi_dim_set(oxi_op_row_of(op)->name, x, &dims, &attr.dims)) return NULL;
+    if (oxi_any_null(oxi_op_row_of(op)->name, &x, 1) ||
+        !oxi_dim_set(oxi_op_row_of(op)->name, x, &dims, &attr.dims))
+        return NULL;
     if (dims.ndim == 0) attr.dims = (1u << x->ndim) - 1;
     attr.keepdim = keepdim;
     return oxi_apply_1(op, &attr, x);
@@ -57,10 +59,11 @@ OX_API ox_tensor *ox_argmin(ox_tensor *x, int dim, bool keepdim) {
 
 /* ---- ops along one dim --------------------------------------------------------------------------------------------- */
 
-static bool oxi_one_dim(oxi_op op, ox_tensor *x, int dim, oxi_attrs *attr) {
+static bool oxi_one_dim(const char *name, ox_tensor *x, int dim, oxi_attrs *attr) {
     *attr = oxi_no_attrs();
-    if (oxi_any_null(op, &x, 1)) return false;
-    attr->dim = oxi_wrap_dim(oxi_op_row_of(op)->name, dim, x->ndim);
+    attr->name = name;
+    if (oxi_any_null(name, &x, 1)) return false;
+    attr->dim = oxi_wrap_dim(name, dim, x->ndim);
     return attr->dim >= 0;
 }
 
@@ -83,36 +86,39 @@ static ox_pair oxi_no_pair(void) {
     return pair;
 }
 
-static ox_pair oxi_extreme(oxi_op op, ox_tensor *x, int dim, bool keepdim) {
+static ox_pair oxi_extreme(const char *name, oxi_op op, ox_tensor *x, int dim, bool keepdim) {
     oxi_attrs attr;
-    if (!oxi_one_dim(op, x, dim, &attr)) return oxi_no_pair();
+    if (!oxi_one_dim(name, x, dim, &attr)) return oxi_no_pair();
     attr.dims = x->ndim ? 1u << attr.dim : 0;
     attr.keepdim = keepdim;
     return oxi_apply_pair(op, &attr, x);
 }
 OX_API ox_pair ox_max(ox_tensor *x, int dim, bool keepdim) {
-    return oxi_extreme(OXI_OP_max_dim, x, dim, keepdim);
+    return oxi_extreme("max", OXI_OP_max_dim, x, dim, keepdim);
 }
 OX_API ox_pair ox_min(ox_tensor *x, int dim, bool keepdim) {
-    return oxi_extreme(OXI_OP_min_dim, x, dim, keepdim);
+    return oxi_extreme("min", OXI_OP_min_dim, x, dim, keepdim);
 }
 
-OX_API ox_pair ox_sort(ox_tensor *x, int dim, bool descending) {
+static ox_pair oxi_sorted(const char *name, ox_tensor *x, int dim, bool descending) {
     oxi_attrs attr;
-    if (!oxi_one_dim(OXI_OP_sort, x, dim, &attr)) return oxi_no_pair();
+    if (!oxi_one_dim(name, x, dim, &attr)) return oxi_no_pair();
     attr.mode = descending;
     return oxi_apply_pair(OXI_OP_sort, &attr, x);
 }
+OX_API ox_pair ox_sort(ox_tensor *x, int dim, bool descending) {
+    return oxi_sorted("sort", x, dim, descending);
+}
 
 OX_API ox_tensor *ox_argsort(ox_tensor *x, int dim, bool descending) {
-    ox_pair sorted = ox_sort(x, dim, descending);
+    ox_pair sorted = oxi_sorted("argsort", x, dim, descending);
     ox_release(sorted.values);
     return sorted.indices;
 }
 
 OX_API ox_pair ox_topk(ox_tensor *x, int64_t k, int dim, bool largest) {
     oxi_attrs attr;
-    if (!oxi_one_dim(OXI_OP_topk, x, dim, &attr)) return oxi_no_pair();
+    if (!oxi_one_dim("topk", x, dim, &attr)) return oxi_no_pair();
     attr.i[0] = k;
     attr.mode = largest;
     return oxi_apply_pair(OXI_OP_topk, &attr, x);
@@ -120,7 +126,7 @@ OX_API ox_pair ox_topk(ox_tensor *x, int64_t k, int dim, bool largest) {
 
 static ox_tensor *oxi_along(oxi_op op, ox_tensor *x, int dim, bool in_place) {
     oxi_attrs attr;
-    if (!oxi_one_dim(op, x, dim, &attr)) return NULL;
+    if (!oxi_one_dim(oxi_op_row_of(op)->name, x, dim, &attr)) return NULL;
     return in_place ? oxi_apply_in_place(op, &attr, &x, 1) : oxi_apply_1(op, &attr, x);
 }
 OX_API ox_tensor *ox_cumsum(ox_tensor *x, int dim) {

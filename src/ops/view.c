@@ -7,33 +7,45 @@ static oxi_attrs oxi_no_attrs(void) {
 }
 
 /* x with its dims as given in order[]. */
-static ox_tensor *oxi_permuted(ox_tensor *x, const int *order) {
+static ox_tensor *oxi_permuted(const char *name, ox_tensor *x, const int *order) {
     oxi_attrs attr = oxi_no_attrs();
+    attr.name = name;
     attr.shape.ndim = x->ndim;
     for (int d = 0; d < x->ndim; d++) attr.shape.dim[d] = order[d];
     return oxi_apply_1(OXI_OP_permute, &attr, x);
 }
 
-OX_API ox_tensor *ox_transpose(ox_tensor *x, int dim0, int dim1) {
-    if (oxi_any_null(OXI_OP_permute, &x, 1)) return NULL;
-    int a = oxi_wrap_dim("transpose", dim0, x->ndim), b = oxi_wrap_dim("transpose", dim1, x->ndim);
+static ox_tensor *oxi_transposed(const char *name, ox_tensor *x, int dim0, int dim1) {
+    if (oxi_any_null(name, &x, 1)) return NULL;
+    int a = oxi_wrap_dim(name, dim0, x->ndim), b = oxi_wrap_dim(name, dim1, x->ndim);
     int order[OX_MAX_DIMS];
     if (a < 0 || b < 0) return NULL;
     for (int d = 0; d < OX_MAX_DIMS; d++) order[d] = d;
     order[a] = b;
     order[b] = a;
-    return oxi_permuted(x, order);
+    return oxi_permuted(name, x, order);
+}
+OX_API ox_tensor *ox_transpose(ox_tensor *x, int dim0, int dim1) {
+    return oxi_transposed("transpose", x, dim0, dim1);
+}
+
+static ox_tensor *oxi_viewed(const char *name, ox_tensor *x, const ox_shape *shape) {
+    oxi_attrs attr = oxi_no_attrs();
+    attr.name = name;
+    attr.shape = *shape;
+    return oxi_apply_1(OXI_OP_view, &attr, x);
 }
 
 OX_API ox_tensor *ox_t(ox_tensor *x) {
-    if (oxi_any_null(OXI_OP_permute, &x, 1)) return NULL;
+    if (oxi_any_null("t", &x, 1)) return NULL;
     if (x->ndim > 2)
         return OXI_FAIL_NULL(OX_ERR_DIM, "t: %s has more than 2 dims; use transpose", oxi_tensor_text(x));
-    return x->ndim == 2 ? ox_transpose(x, 0, 1) : ox_view(x, ox_shape_of(x));
+    ox_shape same = ox_shape_of(x);
+    return x->ndim == 2 ? oxi_transposed("t", x, 0, 1) : oxi_viewed("t", x, &same);
 }
 
 OX_API ox_tensor *ox_permute(ox_tensor *x, ox_shape dims) {
-    if (oxi_any_null(OXI_OP_permute, &x, 1)) return NULL;
+    if (oxi_any_null("permute", &x, 1)) return NULL;
     if (dims.ndim != x->ndim)
         return OXI_FAIL_NULL(OX_ERR_DIM, "permute: %d dims for %s", dims.ndim, oxi_tensor_text(x));
     int order[OX_MAX_DIMS];
@@ -46,11 +58,11 @@ OX_API ox_tensor *ox_permute(ox_tensor *x, ox_shape dims) {
         if (seen >> order[i] & 1) return OXI_FAIL_NULL(OX_ERR_DIM, "permute: dim %d twice", order[i]);
         seen |= 1u << order[i];
     }
-    return oxi_permuted(x, order);
+    return oxi_permuted("permute", x, order);
 }
 
 OX_API ox_tensor *ox_movedim(ox_tensor *x, int source, int destination) {
-    if (oxi_any_null(OXI_OP_permute, &x, 1)) return NULL;
+    if (oxi_any_null("movedim", &x, 1)) return NULL;
     int from = oxi_wrap_dim("movedim", source, x->ndim), to = oxi_wrap_dim("movedim", destination, x->ndim);
     if (from < 0 || to < 0) return NULL;
     int order[OX_MAX_DIMS], next = 0;
@@ -58,7 +70,7 @@ OX_API ox_tensor *ox_movedim(ox_tensor *x, int source, int destination) {
         if (next == from) next++;
         order[d] = d == to ? from : next++;
     }
-    return oxi_permuted(x, order);
+    return oxi_permuted("movedim", x, order);
 }
 
 /* ---- other shapes over the same elements ------------------------------------------------------------------------------ */
@@ -89,29 +101,24 @@ static bool oxi_resolve_shape(const char *op, const ox_tensor *x, ox_shape *shap
     return fits;
 }
 
-static ox_tensor *oxi_viewed(ox_tensor *x, const ox_shape *shape) {
-    oxi_attrs attr = oxi_no_attrs();
-    attr.shape = *shape;
-    return oxi_apply_1(OXI_OP_view, &attr, x);
-}
-
 OX_API ox_tensor *ox_view(ox_tensor *x, ox_shape shape) {
-    if (oxi_any_null(OXI_OP_view, &x, 1) || !oxi_resolve_shape("view", x, &shape)) return NULL;
-    return oxi_viewed(x, &shape);
+    if (oxi_any_null("view", &x, 1) || !oxi_resolve_shape("view", x, &shape)) return NULL;
+    return oxi_viewed("view", x, &shape);
 }
 
-OX_API ox_tensor *ox_reshape(ox_tensor *x, ox_shape shape) {
+static ox_tensor *oxi_reshaped(const char *name, ox_tensor *x, ox_shape shape) {
     int64_t stride[OX_MAX_DIMS];
-    if (oxi_any_null(OXI_OP_view, &x, 1) || !oxi_resolve_shape("reshape", x, &shape)) return NULL;
-    if (oxi_view_strides(x, shape.ndim, shape.dim, stride)) return oxi_viewed(x, &shape);
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *copy = ox_clone(x), *result = copy ? ox_keep(oxi_viewed(copy, &shape)) : NULL;
-    ox_scope_end(&scope);
-    return result;
+    if (oxi_any_null(name, &x, 1) || !oxi_resolve_shape(name, x, &shape)) return NULL;
+    if (oxi_view_strides(x, shape.ndim, shape.dim, stride)) return oxi_viewed(name, x, &shape);
+    oxi_work work = oxi_work_begin(name);
+    return oxi_work_end(&work, oxi_viewed(name, ox_clone(x), &shape));
+}
+OX_API ox_tensor *ox_reshape(ox_tensor *x, ox_shape shape) {
+    return oxi_reshaped("reshape", x, shape);
 }
 
 OX_API ox_tensor *ox_flatten(ox_tensor *x, int first_dim, int last_dim) {
-    if (oxi_any_null(OXI_OP_view, &x, 1)) return NULL;
+    if (oxi_any_null("flatten", &x, 1)) return NULL;
     int first = oxi_wrap_dim("flatten", first_dim, x->ndim),
         last = oxi_wrap_dim("flatten", last_dim, x->ndim);
     if (first < 0 || last < 0) return NULL;
@@ -127,11 +134,11 @@ OX_API ox_tensor *ox_flatten(ox_tensor *x, int first_dim, int last_dim) {
         if (d == last) shape.dim[shape.ndim++] = merged;
     }
     if (x->ndim == 0) shape.dim[shape.ndim++] = 1;
-    return ox_reshape(x, shape);
+    return oxi_reshaped("flatten", x, shape);
 }
 
 OX_API ox_tensor *ox_unflatten(ox_tensor *x, int dim, ox_shape sizes) {
-    if (oxi_any_null(OXI_OP_view, &x, 1)) return NULL;
+    if (oxi_any_null("unflatten", &x, 1)) return NULL;
     int at = oxi_wrap_dim("unflatten", dim, x->ndim);
     if (at < 0) return NULL;
     if (x->ndim == 0 || sizes.ndim < 1 || x->ndim - 1 + sizes.ndim > OX_MAX_DIMS)
@@ -148,41 +155,43 @@ OX_API ox_tensor *ox_unflatten(ox_tensor *x, int dim, ox_shape sizes) {
         }
         for (int s = 0; s < sizes.ndim; s++) shape.dim[shape.ndim++] = sizes.dim[s];
     }
-    return oxi_viewed(x, &shape);
+    return oxi_viewed("unflatten", x, &shape);
 }
 
 OX_API ox_tensor *ox_squeeze(ox_tensor *x, int dim) {
-    if (oxi_any_null(OXI_OP_view, &x, 1)) return NULL;
+    if (oxi_any_null("squeeze", &x, 1)) return NULL;
     int at = oxi_wrap_dim("squeeze", dim, x->ndim);
     if (at < 0) return NULL;
     ox_shape shape = ox_shape_from(0, NULL);
     for (int d = 0; d < x->ndim; d++)
         if (d != at || x->shape[d] != 1) shape.dim[shape.ndim++] = x->shape[d];
-    return oxi_viewed(x, &shape);
+    return oxi_viewed("squeeze", x, &shape);
 }
 
 OX_API ox_tensor *ox_squeeze_all(ox_tensor *x) {
-    if (oxi_any_null(OXI_OP_view, &x, 1)) return NULL;
+    if (oxi_any_null("squeeze_all", &x, 1)) return NULL;
     ox_shape shape = ox_shape_from(0, NULL);
     for (int d = 0; d < x->ndim; d++)
         if (x->shape[d] != 1) shape.dim[shape.ndim++] = x->shape[d];
-    return oxi_viewed(x, &shape);
+    return oxi_viewed("squeeze_all", x, &shape);
 }
 
 OX_API ox_tensor *ox_unsqueeze(ox_tensor *x, int dim) {
-    if (oxi_any_null(OXI_OP_view, &x, 1)) return NULL;
+    if (oxi_any_null("unsqueeze", &x, 1)) return NULL;
     int at = oxi_wrap_dim("unsqueeze", dim, x->ndim + 1);
     if (at < 0) return NULL;
     if (x->ndim == OX_MAX_DIMS) return OXI_FAIL_NULL(OX_ERR_SHAPE, "unsqueeze: %d dims already", OX_MAX_DIMS);
     ox_shape shape = ox_shape_from(0, NULL);
     for (int d = 0; d <= x->ndim; d++) shape.dim[shape.ndim++] = d == at ? 1 : x->shape[d < at ? d : d - 1];
-    return oxi_viewed(x, &shape);
+    return oxi_viewed("unsqueeze", x, &shape);
 }
 
 /* ---- parts ---------------------------------------------------------------------------------------------------------------- */
 
-static ox_tensor *oxi_sliced(ox_tensor *x, int dim, int64_t start, int64_t length, int64_t step) {
+static ox_tensor *oxi_sliced(const char *name, ox_tensor *x, int dim, int64_t start, int64_t length,
+                             int64_t step) {
     oxi_attrs attr = oxi_no_attrs();
+    attr.name = name;
     attr.dim = dim;
     attr.i[0] = start;
     attr.i[1] = length;
@@ -198,18 +207,18 @@ static int oxi_own_dim(const char *op, const ox_tensor *x, int dim) {
 }
 
 OX_API ox_tensor *ox_narrow(ox_tensor *x, int dim, int64_t start, int64_t length) {
-    if (oxi_any_null(OXI_OP_slice, &x, 1)) return NULL;
+    if (oxi_any_null("narrow", &x, 1)) return NULL;
     int at = oxi_own_dim("narrow", x, dim);
     if (at < 0) return NULL;
     int64_t size = x->shape[at], from = start < 0 ? start + size : start;
     if (from < 0 || from > size || length < 0 || length > size - from)
         return OXI_FAIL_NULL(OX_ERR_INDEX, "narrow: %lld elements from %lld along dim %d of %s",
                              (long long)length, (long long)start, at, oxi_tensor_text(x));
-    return oxi_sliced(x, at, from, length, 1);
+    return oxi_sliced("narrow", x, at, from, length, 1);
 }
 
 OX_API ox_tensor *ox_slice(ox_tensor *x, int dim, int64_t start, int64_t end, int64_t step) {
-    if (oxi_any_null(OXI_OP_slice, &x, 1)) return NULL;
+    if (oxi_any_null("slice", &x, 1)) return NULL;
     int at = oxi_own_dim("slice", x, dim);
     if (at < 0) return NULL;
     if (step == 0 || step == INT64_MIN) return OXI_FAIL_NULL(OX_ERR_ARG, "slice: step %lld", (long long)step);
@@ -219,13 +228,14 @@ OX_API ox_tensor *ox_slice(ox_tensor *x, int dim, int64_t start, int64_t end, in
     from = from < low ? low : from > high ? high : from;
     to = to < low ? low : to > high ? high : to;
     int64_t span = step > 0 ? to - from : from - to, stride = step > 0 ? step : -step;
-    return oxi_sliced(x, at, from, span > 0 ? (span - 1) / stride + 1 : 0, step);
+    return oxi_sliced("slice", x, at, from, span > 0 ? (span - 1) / stride + 1 : 0, step);
 }
 
-OX_API ox_tensor *ox_select(ox_tensor *x, int dim, int64_t index) {
-    if (oxi_any_null(OXI_OP_select, &x, 1)) return NULL;
+static ox_tensor *oxi_selected(const char *name, ox_tensor *x, int dim, int64_t index) {
+    if (oxi_any_null(name, &x, 1)) return NULL;
     oxi_attrs attr = oxi_no_attrs();
-    attr.dim = oxi_own_dim("select", x, dim);
+    attr.name = name;
+    attr.dim = oxi_own_dim(name, x, dim);
     if (attr.dim < 0) return NULL;
     int64_t size = x->shape[attr.dim];
     attr.i[0] = index < 0 ? index + size : index;
@@ -234,13 +244,20 @@ OX_API ox_tensor *ox_select(ox_tensor *x, int dim, int64_t index) {
                              attr.dim, oxi_tensor_text(x));
     return oxi_apply_1(OXI_OP_select, &attr, x);
 }
+OX_API ox_tensor *ox_select(ox_tensor *x, int dim, int64_t index) {
+    return oxi_selected("select", x, dim, index);
+}
 
-OX_API ox_tensor *ox_expand(ox_tensor *x, ox_shape shape) {
-    if (oxi_any_null(OXI_OP_expand, &x, 1)) return NULL;
-    if (shape.ndim < 0) return OXI_FAIL_NULL(OX_ERR_SHAPE, "expand: more than %d dims", OX_MAX_DIMS);
+static ox_tensor *oxi_expanded(const char *name, ox_tensor *x, ox_shape shape) {
+    if (oxi_any_null(name, &x, 1)) return NULL;
+    if (shape.ndim < 0) return OXI_FAIL_NULL(OX_ERR_SHAPE, "%s: more than %d dims", name, OX_MAX_DIMS);
     oxi_attrs attr = oxi_no_attrs();
+    attr.name = name;
     attr.shape = shape;
     return oxi_apply_1(OXI_OP_expand, &attr, x);
+}
+OX_API ox_tensor *ox_expand(ox_tensor *x, ox_shape shape) {
+    return oxi_expanded("expand", x, shape);
 }
 /* The tensor that a result is to be like: true (and an error recorded, if none was) when it is NULL. */
 static bool oxi_null_model(const char *op, const ox_tensor *t) {
@@ -249,7 +266,7 @@ static bool oxi_null_model(const char *op, const ox_tensor *t) {
 }
 
 OX_API ox_tensor *ox_expand_as(ox_tensor *x, const ox_tensor *like) {
-    return oxi_null_model("expand_as", like) ? NULL : ox_expand(x, ox_shape_of(like));
+    return oxi_null_model("expand_as", like) ? NULL : oxi_expanded("expand_as", x, ox_shape_of(like));
 }
 
 /* A list of dims as a bit set; false and an error if one is out of range or there twice. */
@@ -274,13 +291,13 @@ static bool oxi_dim_set(const char *op, const ox_tensor *x, const ox_shape *dims
 }
 
 OX_API ox_tensor *ox_flip(ox_tensor *x, ox_shape dims) {
-    if (oxi_any_null(OXI_OP_flip, &x, 1)) return NULL;
+    if (oxi_any_null("flip", &x, 1)) return NULL;
     oxi_attrs attr = oxi_no_attrs();
     return oxi_dim_set("flip", x, &dims, &attr.dims) ? oxi_apply_1(OXI_OP_flip, &attr, x) : NULL;
 }
 
 OX_API ox_tensor *ox_diagonal(ox_tensor *x, int64_t offset, int dim1, int dim2) {
-    if (oxi_any_null(OXI_OP_diagonal, &x, 1)) return NULL;
+    if (oxi_any_null("diagonal", &x, 1)) return NULL;
     oxi_attrs attr = oxi_no_attrs();
     attr.i[0] = offset;
     attr.dim = oxi_own_dim("diagonal", x, dim1);
@@ -298,7 +315,7 @@ OX_API ox_tensor *ox_as_strided(ox_tensor *x, ox_shape shape, ox_shape strides, 
 }
 
 OX_API ox_tensor *ox_unfold(ox_tensor *x, int dim, int64_t size, int64_t step) {
-    if (oxi_any_null(OXI_OP_unfold, &x, 1)) return NULL;
+    if (oxi_any_null("unfold", &x, 1)) return NULL;
     oxi_attrs attr = oxi_no_attrs();
     attr.dim = oxi_wrap_dim("unfold", dim, x->ndim);
     attr.i[0] = size;
@@ -320,21 +337,15 @@ OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype) {
 
 /* ---- lists of views --------------------------------------------------------------------------------------------------------- */
 
-OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, int64_t room) {
-    if (oxi_any_null(OXI_OP_slice, &x, 1)) return -1;
-    int at = oxi_own_dim("split", x, dim);
-    if (at < 0) return -1;
+/* Parts of `size` along dim `at` of x. */
+static int64_t oxi_split(const char *name, ox_tensor *x, int64_t size, int at, ox_tensor **out,
+                         int64_t room) {
     int64_t length = x->shape[at];
-    if (size < 0 || (size == 0 && length > 0)) {
-        (void)oxi_fail(OX_ERR_ARG, "split: parts of %lld along dim %d of %s", (long long)size, at,
-                       oxi_tensor_text(x));
-        return -1;
-    }
     if (!out) room = 0; /* only counts */
     int64_t count = length == 0 ? 1 : (length - 1) / size + 1;
     for (int64_t i = 0; i < count && i < room; i++) {
         int64_t start = i * size, left = length - start;
-        out[i] = oxi_sliced(x, at, start, left < size ? left : size, 1);
+        out[i] = oxi_sliced(name, x, at, start, left < size ? left : size, 1);
         if (!out[i]) {
             while (i-- > 0) {
                 ox_release(out[i]);
@@ -346,8 +357,20 @@ OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, in
     return count;
 }
 
+OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, int64_t room) {
+    if (oxi_any_null("split", &x, 1)) return -1;
+    int at = oxi_own_dim("split", x, dim);
+    if (at < 0) return -1;
+    if (size < 0 || (size == 0 && x->shape[at] > 0)) {
+        (void)oxi_fail(OX_ERR_ARG, "split: parts of %lld along dim %d of %s", (long long)size, at,
+                       oxi_tensor_text(x));
+        return -1;
+    }
+    return oxi_split("split", x, size, at, out, room);
+}
+
 OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, int64_t room) {
-    if (oxi_any_null(OXI_OP_slice, &x, 1)) return -1;
+    if (oxi_any_null("chunk", &x, 1)) return -1;
     int at = oxi_own_dim("chunk", x, dim);
     if (at < 0) return -1;
     if (chunks < 1) {
@@ -355,16 +378,16 @@ OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, 
         return -1;
     }
     int64_t length = x->shape[at];
-    return ox_split(x, length == 0 ? 0 : (length - 1) / chunks + 1, dim, out, room);
+    return oxi_split("chunk", x, length == 0 ? 0 : (length - 1) / chunks + 1, at, out, room);
 }
 
 OX_API int64_t ox_unbind(ox_tensor *x, int dim, ox_tensor **out, int64_t room) {
-    if (oxi_any_null(OXI_OP_select, &x, 1)) return -1;
+    if (oxi_any_null("unbind", &x, 1)) return -1;
     int at = oxi_own_dim("unbind", x, dim);
     if (at < 0) return -1;
     if (!out) room = 0;
     for (int64_t i = 0; i < x->shape[at] && i < room; i++) {
-        out[i] = ox_select(x, at, i);
+        out[i] = oxi_selected("unbind", x, at, i);
         if (!out[i]) {
             while (i-- > 0) {
                 ox_release(out[i]);
