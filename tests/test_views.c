@@ -343,6 +343,9 @@ static void check_refusals(void) {
     REFUSES(!ox_view(ox_transpose(x, 0, 2), OX_SHAPE(120)), OX_ERR_SHAPE);
     REFUSES(!ox_flatten(x, 2, 1), OX_ERR_DIM);
     REFUSES(!ox_flatten(x, 0, 3), OX_ERR_DIM);
+    CHECK(!ox_unflatten(x, 1, OX_SHAPE(2, 3)));
+    CHECK_MSG(strcmp(ox_error_text(), "unflatten: dim 1 of f32[4,5,6] into [2,3]") == 0, "%s",
+              ox_error_text());
     REFUSES(!ox_unflatten(x, 1, OX_SHAPE(2, 3)), OX_ERR_SHAPE);
     REFUSES(!ox_unflatten(x, 3, OX_SHAPE(2, 3)), OX_ERR_DIM);
     REFUSES(!ox_unflatten(x, 1, OX_SHAPE(5, 1, 1, 1, 1, 1, 1)), OX_ERR_SHAPE);

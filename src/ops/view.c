@@ -75,10 +75,10 @@ OX_API ox_tensor *ox_movedim(ox_tensor *x, int source, int destination) {
 
 /* ---- other shapes over the same elements ------------------------------------------------------------------------------ */
 
-/* Works out a -1 in shape and checks that the elements are as many. */
-static bool oxi_resolve_shape(const char *op, const ox_tensor *x, ox_shape *shape) {
+/* Works out a -1 in shape and checks that its elements are `total`. */
+static bool oxi_fit_shape(int64_t total, ox_shape *shape) {
     int unknown = -1;
-    int64_t known = 1, total = ox_numel(x);
+    int64_t known = 1;
     bool fits = shape->ndim >= 0 && shape->ndim <= OX_MAX_DIMS;
     for (int d = 0; fits && d < shape->ndim; d++) {
         if (shape->dim[d] == -1 && unknown < 0) {
@@ -93,12 +93,17 @@ static bool oxi_resolve_shape(const char *op, const ox_tensor *x, ox_shape *shap
     } else {
         fits = fits && known == total;
     }
+    return fits;
+}
+
+static bool oxi_resolve_shape(const char *op, const ox_tensor *x, ox_shape *shape) {
+    if (oxi_fit_shape(ox_numel(x), shape)) return true;
     if (shape->ndim < 0 || shape->ndim > OX_MAX_DIMS)
         (void)oxi_fail(OX_ERR_SHAPE, "%s: more than %d dims", op, OX_MAX_DIMS);
-    else if (!fits)
+    else
         (void)oxi_fail(OX_ERR_SHAPE, "%s: %s to %s", op, oxi_tensor_text(x),
                        oxi_shape_text(shape->ndim, shape->dim));
-    return fits;
+    return false;
 }
 
 OX_API ox_tensor *ox_view(ox_tensor *x, ox_shape shape) {
@@ -145,9 +150,9 @@ OX_API ox_tensor *ox_unflatten(ox_tensor *x, int dim, ox_shape sizes) {
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "unflatten: dim %d of %s into %d", dim, oxi_tensor_text(x),
                              sizes.ndim);
     ox_shape shape = ox_shape_from(0, NULL);
-    ox_tensor part; /* the dim alone, so that its -1 is worked out on its own */
-    oxi_meta(&part, OX_U8, 1, &x->shape[at]);
-    if (!oxi_resolve_shape("unflatten", &part, &sizes)) return NULL;
+    if (!oxi_fit_shape(x->shape[at], &sizes)) /* the dim alone, so that its -1 is worked out on its own */
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "unflatten: dim %d of %s into %s", dim, oxi_tensor_text(x),
+                             oxi_shape_text(sizes.ndim, sizes.dim));
     for (int d = 0; d < x->ndim; d++) {
         if (d != at) {
             shape.dim[shape.ndim++] = x->shape[d];
