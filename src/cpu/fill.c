@@ -327,7 +327,7 @@ static void oxi_fill_element(const oxi_attrs *attr, ox_dtype dtype, void *elemen
 }
 
 static ox_status oxi_fill_eye(const oxi_call *call) {
-    ox_tensor diagonal = *call->out[0];
+    ox_tensor diagonal = oxi_borrowed(call->out[0]);
     oxi_attrs one = call->attr;
     unsigned char element[8];
     memset(element, 0, sizeof element);

@@ -79,7 +79,7 @@ static ox_status oxi_check_dim_indices(const char *op, const ox_tensor *index, c
 
 /* A header with at least one dim: a single number is a row of one. */
 static ox_tensor oxi_at_least_1d(const ox_tensor *t) {
-    ox_tensor row = *t;
+    ox_tensor row = oxi_borrowed(t);
     if (row.ndim == 0) {
         row.ndim = 1;
         row.shape[0] = 1;
@@ -423,7 +423,7 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
     if (status != OX_OK) return status;
     if (!oxi_is_block(table->dtype)) { /* the rows of dim 0, ids standing still along the last dim */
         int64_t index_stride[OX_MAX_DIMS] = {0};
-        ox_tensor rows = *out;
+        ox_tensor rows = oxi_borrowed(out);
         for (int d = 0; d < ids->ndim; d++) index_stride[d] = ids->stride[d];
         oxi_index_job job;
         memset(&job, 0, sizeof job);
@@ -479,7 +479,7 @@ static void oxi_one_hot_piece(void *arg, const oxi_walk *w, const oxi_cursor *c,
 
 static ox_status oxi_one_hot_run(const oxi_call *call) {
     const ox_tensor *out = call->out[0];
-    ox_tensor ids = *call->in[0];
+    ox_tensor ids = oxi_borrowed(call->in[0]);
     oxi_one_hot job;
     int64_t zero = 0;
     job.class_step = out->stride[out->ndim - 1];
@@ -684,7 +684,7 @@ static ox_status oxi_triangle_run(const oxi_call *call) {
 /* ---- cat, roll ----------------------------------------------------------------------------------------- */
 
 static ox_status oxi_cat_run(const oxi_call *call) {
-    ox_tensor part = *call->out[0];
+    ox_tensor part = oxi_borrowed(call->out[0]);
     int dim = call->attr.dim;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *in = call->in[i];
@@ -702,14 +702,14 @@ static ox_status oxi_cat_run(const oxi_call *call) {
 static ox_status oxi_roll_dims(const ox_tensor *from, const ox_tensor *to, const int64_t *shift, int dim) {
     while (dim < from->ndim && shift[dim] == 0) dim++;
     if (dim == from->ndim) return oxi_cpu_copy_strided(from, to);
-    ox_tensor from_part = *from, to_part = *to;
+    ox_tensor from_part = oxi_borrowed(from), to_part = oxi_borrowed(to);
     int64_t size = from->shape[dim], by = shift[dim];
     from_part.shape[dim] = to_part.shape[dim] = size - by;
     to_part.offset += by * to->stride[dim];
     ox_status status = oxi_roll_dims(&from_part, &to_part, shift, dim + 1);
     if (status != OX_OK) return status;
-    from_part = *from;
-    to_part = *to;
+    from_part = oxi_borrowed(from);
+    to_part = oxi_borrowed(to);
     from_part.shape[dim] = to_part.shape[dim] = by;
     from_part.offset += (size - by) * from->stride[dim];
     return oxi_roll_dims(&from_part, &to_part, shift, dim + 1);

@@ -677,13 +677,7 @@ OXI_RULE(attention) {
 /* ---- views -------------------------------------------------------------------------------------------------------------------------- */
 
 static void oxi_view_of(const ox_tensor *x, ox_tensor *out) {
-    /* Field by field: another thread may be counting references in x. */
-    memset(out, 0, sizeof *out);
-    out->dtype = x->dtype;
-    out->ndim = x->ndim;
-    out->offset = x->offset;
-    memcpy(out->shape, x->shape, sizeof out->shape);
-    memcpy(out->stride, x->stride, sizeof out->stride);
+    *out = oxi_borrowed(x);
 }
 
 /* A block type's last dim must stay last and whole. */

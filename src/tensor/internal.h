@@ -49,6 +49,8 @@ static ox_tensor *oxi_tensor_new(ox_device *device, ox_dtype dtype, int ndim, co
 static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta);
 /* Fills shape and contiguous strides of a header that only describes (no storage). */
 static void oxi_meta(ox_tensor *meta, ox_dtype dtype, int ndim, const int64_t *shape);
+/* A header over the elements of t, to be changed at will; it holds no reference and lives no longer than t. */
+static ox_tensor oxi_borrowed(const ox_tensor *t);
 
 /* Checks a shape: dims >= 0, at most OX_MAX_DIMS, numel and bytes fit. `op` starts the message. */
 static ox_status oxi_check_shape(const char *op, ox_dtype dtype, int ndim, const int64_t *shape,

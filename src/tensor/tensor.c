@@ -78,6 +78,19 @@ static void oxi_meta(ox_tensor *meta, ox_dtype dtype, int ndim, const int64_t *s
     }
 }
 
+/* Field by field: another thread may be counting references in t. */
+static ox_tensor oxi_borrowed(const ox_tensor *t) {
+    ox_tensor header;
+    memset(&header, 0, sizeof header);
+    header.dtype = t->dtype;
+    header.ndim = t->ndim;
+    header.offset = t->offset;
+    header.storage = t->storage;
+    memcpy(header.shape, t->shape, sizeof header.shape);
+    memcpy(header.stride, t->stride, sizeof header.stride);
+    return header;
+}
+
 /* ---- text of shapes, for messages ------------------------------------------------------------------------------ */
 
 /* A message may name four tensors: four buffers take turns. */
