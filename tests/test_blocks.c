@@ -263,6 +263,10 @@ static void test_special(void) {
         CHECK(!ox_linear(ox_ones(OX_SHAPE(1, 256), OX_F32), w, NULL) && ox_error() == OX_ERR_UNSUPPORTED);
         CHECK_MSG(strstr(ox_error_text(), "iq2_xxs cannot be expanded yet") != NULL, "%s", ox_error_text());
         ox_error_clear();
+        CHECK(!ox_embedding(w, ox_zeros(OX_SHAPE(2), OX_I64)) && ox_error() == OX_ERR_UNSUPPORTED);
+        CHECK_MSG(strcmp(ox_error_text(), "embedding: iq2_xxs cannot be expanded yet") == 0, "%s",
+                  ox_error_text());
+        ox_error_clear();
     }
 }
 

@@ -397,6 +397,8 @@ static int64_t oxi_index_row_grain(int64_t columns) {
 
 /* ---- embedding, one_hot -------------------------------------------------------------------------------- */
 
+static ox_status oxi_check_expandable(ox_dtype dtype); /* blocks.c */
+
 typedef struct oxi_embedding {
     const ox_tensor *table, *out;
     oxi_store_kernel store;
@@ -441,6 +443,8 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
         oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, oxi_gather_piece, &job);
         return OX_OK;
     }
+    status = oxi_check_expandable(table->dtype);
+    if (status != OX_OK) return status;
     const ox_dtype_info *info = ox_dtype_of(table->dtype);
     oxi_embedding job;
     job.table = table;
