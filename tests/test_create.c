@@ -91,7 +91,70 @@ static void check_arange(double start, double end, double step, ox_dtype dtype, 
     ox_error_clear();
 }
 
+/* torch 2.14: whole ends, numbers between them truncated toward zero. */
+static void check_integer_linspace(void) {
+    static const struct {
+        double start, end;
+        int steps, want[7];
+    } cases[] = {
+        {0, 10, 4, {0, 3, 6, 10}},
+        {-5, 5, 4, {-5, -1, 1, 5}},
+        {2.7, -7.9, 3, {2, -2, -7}},
+        {-7.9, -5, 7, {-7, -6, -6, -6, -5, -5, -5}},
+        {74.4, -68.99, 5, {74, 38, 3, -32, -68}},
+        {116.9, -82.4, 7, {116, 83, 50, 17, -16, -49, -82}},
+        {127.5, -0.5, 3, {127, 63, 0}},
+        {-128, 127, 2, {-128, 127}},
+        {5.9, 100, 1, {5}},
+    };
+    static const struct {
+        ox_dtype dtype;
+        double end;
+        bool fits;
+    } ends[] = {
+        {OX_U8, 255.9, true},
+        {OX_U8, 256, false},
+        {OX_U8, -0.0, true},
+        {OX_U8, -0.5, false},
+        {OX_U16, -1, false},
+        {OX_U16, 65536, false},
+        {OX_U32, -1, false},
+        {OX_U64, -1, false},
+        {OX_I8, 128, false},
+        {OX_I8, -128.5, false},
+        {OX_I32, 2147483647.5, true},
+        {OX_I32, 2147483648.0, false},
+        {OX_I64, 9.3e18, false},
+        {OX_I64, (double)NAN, false},
+        {OX_F16, 65504, true},
+        {OX_F16, 65519, false},
+        {OX_BF16, 3.4e38, false},
+        {OX_F32, 1e39, false},
+        {OX_F32, (double)INFINITY, true},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (int d = OX_U8; d <= OX_I64; d++)
+            OX_SCOPE {
+                bool negative = cases[c].start < 0 || cases[c].end < 0;
+                if (!is_signed_int((ox_dtype)d) && negative) continue;
+                ox_tensor *t = ox_linspace(cases[c].start, cases[c].end, cases[c].steps, (ox_dtype)d);
+                for (int i = 0; i < cases[c].steps; i++)
+                    CHECK_MSG(t && at(t, i) == cases[c].want[i], "linspace(%g, %g, %d, %s): %d",
+                              cases[c].start, cases[c].end, cases[c].steps, ox_dtype_name((ox_dtype)d), i);
+            }
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++)
+        for (int first = 0; first < 2; first++)
+            OX_SCOPE {
+                double end = ends[e].end;
+                ox_tensor *t = ox_linspace(first ? end : 0, first ? 0 : end, 3, ends[e].dtype);
+                CHECK_MSG((t != NULL) == ends[e].fits && ox_error() == (t ? OX_OK : OX_ERR_ARG),
+                          "linspace to %g in %s: %s", end, ox_dtype_name(ends[e].dtype), ox_error_text());
+                ox_error_clear();
+            }
+}
+
 static void check_ranges(void) {
+    check_integer_linspace();
     for (int d = OX_U8; d <= PLAIN_DTYPES; d++) {
         ox_dtype dtype = (ox_dtype)d;
         if (dtype == OX_C64) continue;

@@ -77,9 +77,14 @@ static bool oxi_make_arange(const oxi_fill_job *job, int64_t first, int64_t n, v
     return true;
 }
 
-/* From both ends to the middle, so that the ends are exact and the steps symmetric: torch.linspace. */
+/* From both ends to the middle, so that the ends are exact and the steps symmetric: torch.linspace. Integers
+ * get whole ends, and numbers between them truncated. */
 static bool oxi_make_linspace(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
     double start = job->call->attr.f[0], end = job->call->attr.f[1], *out = (double *)values;
+    if (oxi_is_int(job->out->dtype)) {
+        start = trunc(start);
+        end = trunc(end);
+    }
     double step = job->count > 1 ? (end - start) / (double)(job->count - 1) : 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t e = first + i;

@@ -58,18 +58,6 @@ OX_API ox_tensor *ox_softplus(ox_tensor *x, double beta, double threshold) {
     return oxi_map_numbers(OXI_OP_softplus, x, false, beta, threshold, 0);
 }
 
-/* The largest finite number of a float dtype. */
-static double oxi_dtype_max(ox_dtype dtype) {
-    switch (dtype) {
-    case OX_F16: return 65504.0;
-    case OX_BF16: return 3.3895313892515355e38;
-    case OX_F64: return DBL_MAX;
-    case OX_F8_E4M3: return 448.0;
-    case OX_F8_E5M2: return 57344.0;
-    default: return FLT_MAX;
-    }
-}
-
 static ox_tensor *oxi_nan_to_num(ox_tensor *x, bool in_place, double nan, double positive, double negative) {
     double most = x ? oxi_dtype_max(x->dtype) : 0;
     return oxi_map_numbers(OXI_OP_nan_to_num, x, in_place, nan, positive > most ? most : positive,

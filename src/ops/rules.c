@@ -187,6 +187,27 @@ static bool oxi_fits_integer(ox_dtype dtype, double value) {
     return whole < top && (is_unsigned ? whole > -top : whole >= -top);
 }
 
+/* The largest finite number of a float dtype. */
+static double oxi_dtype_max(ox_dtype dtype) {
+    switch (dtype) {
+    case OX_F16: return 65504.0;
+    case OX_BF16: return 3.3895313892515355e38;
+    case OX_F64: return DBL_MAX;
+    case OX_F8_E4M3: return 448.0;
+    case OX_F8_E5M2: return 57344.0;
+    default: return FLT_MAX;
+    }
+}
+
+/* Whether an end of linspace is a number of this dtype: -0.5 is none of an unsigned one, as in torch. */
+static bool oxi_fits_linspace(ox_dtype dtype, double value) {
+    if (!oxi_is_int(dtype)) return !isfinite(value) || fabs(value) <= oxi_dtype_max(dtype);
+    int bits = 8 * ox_dtype_of(dtype)->block_bytes;
+    bool is_unsigned = dtype == OX_U8 || oxi_is_wide_unsigned(dtype);
+    double top = ldexp(1.0, is_unsigned ? bits : bits - 1);
+    return value < top && value >= (is_unsigned ? 0 : -top);
+}
+
 OXI_RULE(fill) {
     const ox_shape *shape = &call->attr.shape;
     ox_dtype dtype = call->attr.dtype;
@@ -198,6 +219,10 @@ OXI_RULE(fill) {
         return oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", oxi_op_name(call), ox_dtype_name(dtype));
     if (call->op == OXI_OP_fill && oxi_is_int(dtype) && !oxi_fits_integer(dtype, call->attr.f[0]))
         return oxi_fail(OX_ERR_ARG, "fill: %g does not fit %s", call->attr.f[0], ox_dtype_name(dtype));
+    for (int i = 0; i < 2 && call->op == OXI_OP_linspace; i++)
+        if (!oxi_fits_linspace(dtype, call->attr.f[i]))
+            return oxi_fail(OX_ERR_ARG, "linspace: %g does not fit %s", call->attr.f[i],
+                            ox_dtype_name(dtype));
     oxi_meta(out, dtype, shape->ndim, shape->dim);
     return OX_OK;
 }
