@@ -522,6 +522,36 @@ static void check_nonsense_products(void) {
             !ox_scaled_dot_product_attention(x4, k4, k4, &attention));
 }
 
+/* ---- numbers that torch refuses too ------------------------------------------------------------------ */
+
+static void check_refused_numbers(void) {
+    OX_SCOPE {
+        ox_tensor *x = ox_ones(OX_SHAPE(3), OX_F32), *i = ox_ones(OX_SHAPE(3), OX_I32);
+        ox_tensor *mask = ox_ones(OX_SHAPE(3), OX_BOOL), *none = ox_zeros(OX_SHAPE(0, 3), OX_F32);
+        REFUSES(celu, OX_ERR_ARG, !ox_celu(x, 0));
+        REFUSES(celu_, OX_ERR_ARG, !ox_celu_(x, -0.0));
+        REFUSES(hardtanh, OX_ERR_ARG, !ox_hardtanh(x, 1, -1));
+        REFUSES(hardtanh_, OX_ERR_ARG, !ox_hardtanh_(i, 1, -1));
+        REFUSES(threshold, OX_ERR_ARG, !ox_threshold(i, 0, 1e12));
+        REFUSES(clamp, OX_ERR_DTYPE, !ox_clamp(i, 0.5, 2));
+        REFUSES(clamp, OX_ERR_DTYPE, !ox_clamp_(i, 0, 1.5));
+        REFUSES(masked_fill, OX_ERR_DTYPE, !ox_masked_fill(i, mask, 0.5));
+        REFUSES(masked_fill, OX_ERR_DTYPE, !ox_masked_fill(mask, mask, 0.5));
+        REFUSES(masked_fill_, OX_ERR_ARG, !ox_masked_fill_(i, mask, 1e12));
+        CHECK(ox_item(ox_select(ox_hardtanh(x, 2, 2), 0, 0)) == 2);
+        CHECK(ox_item(ox_select(ox_clamp(x, 3, 2), 0, 0)) == 2);
+        static const double without_identity[] = {(double)INFINITY, -(double)INFINITY, -1, -0.5};
+        static const double with_identity[] = {0, 0.5, 1, 2, 3};
+        for (int p = 0; p < 4; p++) {
+            REFUSES(norm, OX_ERR_SHAPE, !ox_norm(none, without_identity[p], OX_DIMS(0), false));
+            REFUSES(norm, OX_ERR_SHAPE, !ox_norm(none, without_identity[p], OX_ALL_DIMS, false));
+            CHECK(ox_numel(ox_norm(none, without_identity[p], OX_DIMS(1), true)) == 0);
+        }
+        for (int p = 0; p < 5; p++) CHECK(ox_item(ox_norm(none, with_identity[p], OX_ALL_DIMS, false)) == 0);
+        CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    }
+}
+
 /* ---- functions that work through others: errors are told in their own name ---------------------------- */
 
 static void check_names_of_composed(void) {
@@ -751,6 +781,7 @@ int main(void) {
     OX_SCOPE {
         check_nonsense_products();
     }
+    check_refused_numbers();
     check_names_of_composed();
     check_sticky();
     check_threads();

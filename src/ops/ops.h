@@ -58,19 +58,24 @@ OX_API ox_tensor *ox_isnan(ox_tensor *x);
 OX_API ox_tensor *ox_isinf(ox_tensor *x);
 OX_API ox_tensor *ox_isfinite(ox_tensor *x);
 OX_API ox_tensor *ox_logical_not(ox_tensor *x);
-OX_API ox_tensor *ox_clamp(ox_tensor *x, double low, double high);      /* -INFINITY, INFINITY for none */
+/* -INFINITY, INFINITY for none. Bounds of integers are whole numbers, OX_ERR_DTYPE otherwise: torch.clamp
+ * gives floats then, for which cast x first. */
+OX_API ox_tensor *ox_clamp(ox_tensor *x, double low, double high);
 /* NaN -> nan, infinities -> positive, negative; torch's defaults are 0, the dtype's max and min (pass
  * INFINITY). */
 OX_API ox_tensor *ox_nan_to_num(ox_tensor *x, double nan, double positive, double negative);
 
-/* ---- activations (floats; relu, relu6, hardtanh, threshold integers too) ------------------------------------
+/* ---- activations (floats; relu, relu6, hardtanh, threshold integers too) ----------------------------------
  * relu max(x,0)                      relu6 min(max(x,0),6)            leaky_relu x<0 ? slope x : x
  * elu x<0 ? alpha(e^x-1) : x         celu max(0,x)+min(0,alpha(e^(x/alpha)-1))           selu
  * gelu x/2 (1+erf(x/sqrt2))          gelu_tanh x/2 (1+tanh(sqrt(2/pi)(x+0.044715x^3)))
  * silu x sigmoid(x)                  mish x tanh(softplus(x))         softsign x/(1+|x|)
  * softplus log(1+e^(beta x))/beta, x above threshold/beta             logsigmoid log(sigmoid(x))
  * hardtanh clamp                     hardsigmoid min(max(x+3,0),6)/6  hardswish x hardsigmoid(x)
- * threshold x>threshold ? x : value  glu a sigmoid(b), x = [a b] along dim */
+ * threshold x>threshold ? x : value  glu a sigmoid(b), x = [a b] along dim
+ * numbers   for integers they are truncated, as in torch
+ * errors    OX_ERR_ARG celu with alpha 0, hardtanh with low above high, threshold with a value that does not
+ *           fit the integer type */
 OX_API ox_tensor *ox_relu(ox_tensor *x);
 OX_API ox_tensor *ox_relu6(ox_tensor *x);
 OX_API ox_tensor *ox_leaky_relu(ox_tensor *x, double slope);
@@ -132,6 +137,8 @@ OX_API ox_tensor *ox_where(ox_tensor *condition, ox_tensor *a, ox_tensor *b);   
 OX_API ox_tensor *ox_lerp(ox_tensor *a, ox_tensor *b, ox_tensor *weight);       /* a + weight (b - a) */
 OX_API ox_tensor *ox_addcmul(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value);   /* t + value a b */
 OX_API ox_tensor *ox_addcdiv(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value);   /* t + value a / b */
+/* The value takes x's dtype: for integers and bool it must be a whole number (OX_ERR_DTYPE; torch truncates)
+ * that fits as in ox_full (OX_ERR_ARG). mask: bool */
 OX_API ox_tensor *ox_masked_fill(ox_tensor *x, ox_tensor *mask, double value);
 /* With a number as second operand: category float, so i32 + 1.5 is f32. For integers use ox_add(x,
  * ox_integer(n)). */
@@ -192,9 +199,12 @@ OX_API ox_tensor *ox_normal_(ox_tensor *x, double mean, double deviation);
 /* ---- copies and dtypes --------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_clone(ox_tensor *x);                               /* always a copy, contiguous */
 OX_API ox_tensor *ox_contiguous(ox_tensor *x);                          /* x itself if it is contiguous */
-/* Converts: to nearest even; float to integer truncates; out of range as torch on x86-64 (saturating for
- * f8, wrapping for integers); x itself if it has the dtype. Block types expand to floats; f32 to block
- * types: OX_ERR_UNSUPPORTED. */
+/* Converts: to nearest even; x itself if it has the dtype. Beyond the range f8_e4m3 gets +-448, other floats
+ * infinity. Floats to integers truncate; where the result does not fit (or is NaN) i32 and i64 get their
+ * smallest number, 8 and 16 bits the low bits of that i32, u32 the low bits of the i64, and u64 wraps above
+ * -2^63 and gets 2^63 otherwise. torch on x86-64 does the same, but for corners of u32 and u64; its u32
+ * differs between short and long tensors. Integers to narrower ones keep the low bits. Block types expand to
+ * floats; to block types: OX_ERR_UNSUPPORTED. */
 OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype);
 
 /* ---- reductions -------------------------------------------------------------------------------------------
@@ -215,7 +225,7 @@ OX_API ox_tensor *ox_any(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_var(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
 OX_API ox_tensor *ox_std(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
 OX_API ox_tensor *ox_logsumexp(ox_tensor *x, ox_shape dims, bool keepdim);
-/* p may be +-INFINITY, 0 */
+/* p may be +-INFINITY, 0; OX_ERR_SHAPE where p is below 0 or INFINITY and there are no elements */
 OX_API ox_tensor *ox_norm(ox_tensor *x, double p, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_count_nonzero(ox_tensor *x, ox_shape dims);
 /* One dim; OX_NO_DIM = over all elements, as an index into the flattened tensor. */

@@ -112,12 +112,26 @@ static ox_status oxi_check_whole_numbers(const oxi_call *call, ox_dtype dtype) {
     return OX_OK;
 }
 
+static bool oxi_fits_integer(ox_dtype dtype, double value);
+
+/* Numbers of activations that torch refuses. */
+static ox_status oxi_check_activation(const oxi_call *call, ox_dtype dtype) {
+    const double *f = call->attr.f;
+    if (call->op == OXI_OP_celu && f[0] == 0) return oxi_fail(OX_ERR_ARG, "celu: alpha is 0");
+    if (call->op == OXI_OP_hardtanh && f[0] > f[1])
+        return oxi_fail(OX_ERR_ARG, "hardtanh: low %g is above high %g", f[0], f[1]);
+    if (call->op == OXI_OP_threshold && oxi_is_int(dtype) && !oxi_fits_integer(dtype, f[1]))
+        return oxi_fail(OX_ERR_ARG, "threshold: %g does not fit %s", f[1], ox_dtype_name(dtype));
+    return OX_OK;
+}
+
 static ox_status oxi_rule_map(const oxi_call *call, ox_tensor *out, bool to_bool) {
     ox_dtype dtype;
     ox_status status = oxi_promoted(call, &dtype);
     if (status == OX_OK && !(oxi_class_bit(dtype) & oxi_op_row_of(call->op)->accepts))
         status = oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", oxi_op_name(call), ox_dtype_name(dtype));
     if (status == OX_OK) status = oxi_check_whole_numbers(call, dtype);
+    if (status == OX_OK) status = oxi_check_activation(call, dtype);
     return status == OX_OK ? oxi_broadcast(call, out, to_bool ? OX_BOOL : dtype) : status;
 }
 
@@ -280,6 +294,9 @@ OXI_RULE(reduce_same) {
 }
 
 OXI_RULE(reduce_float) {
+    bool has_identity = call->op != OXI_OP_norm || (call->attr.f[0] >= 0 && !isinf(call->attr.f[0]));
+    ox_status status = has_identity ? OX_OK : oxi_check_not_empty(call);
+    if (status != OX_OK) return status;
     return oxi_reduced(call, out, oxi_compute_dtype(call));
 }
 OXI_RULE(reduce_bool) {
