@@ -7,6 +7,11 @@
 #include "file_walk.h"
 #include "gguf_make.h"
 
+#if defined(__unix__)
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
 /* ---- made by numpy 2.4: np.savez(a=arange(2, float32), b=int64(7)); np.savez_compressed(x=arange(24, int16)
  * as [4,6], y=zeros(300)) ------------------------------------------------------------------------------- */
 
@@ -187,6 +192,27 @@ static void test_failed_write(void) {
     ox_error_clear();
     ox_release(t);
     ox_release(bad);
+}
+
+/* The folder is flushed as well: one that may not be read, and the current one, which a bare name is in. */
+static void test_folders(void) {
+#if defined(__unix__)
+    char folder[600], path[700], before[1024];
+    ox_tensor *t = ox_ones(OX_SHAPE(4), OX_F32);
+    snprintf(folder, sizeof folder, "%s", scratch_path("dark"));
+    snprintf(path, sizeof path, "%s/x.npy", folder);
+    CHECK(mkdir(folder, 0300) == 0);
+    CHECK_MSG(ox_save_npy(path, t) == OX_OK && file_exists(path), "%s", ox_error_text());
+    if (getcwd(before, sizeof before) && chdir(folder) == 0) {
+        CHECK_MSG(ox_save_npy("bare.npy", t) == OX_OK && file_exists("bare.npy"), "%s", ox_error_text());
+        remove("bare.npy");
+        CHECK(chdir(before) == 0);
+    }
+    remove(path);
+    CHECK(rmdir(folder) == 0); /* no temporary file is left */
+    ox_error_clear();
+    ox_release(t);
+#endif
 }
 
 /* ---- headers ----------------------------------------------------------------------------------------- */
@@ -518,6 +544,7 @@ int main(void) {
     test_every_dtype();
     test_written_bytes();
     test_failed_write();
+    test_folders();
     test_headers();
     test_orders();
     test_numpy_archives();

@@ -146,8 +146,11 @@ static ox_status oxi_list_folder(const char *path, oxi_folder_fn visit, void *us
 static FILE *oxi_create_file(const char *path);
 static void oxi_remove_file(const char *path);
 static bool oxi_rename_file(const char *from, const char *to);       /* replaces `to` */
-/* Closes the stream when its bytes are on the disk. These four leave the cause of a failure in errno. */
+/* Closes the stream when its bytes are on the disk. */
 static bool oxi_close_synced(FILE *stream, const char *path);
+/* Puts the names in a folder on the disk, where the system can. These five leave the cause of a failure in
+ * errno. */
+static bool oxi_sync_folder(const char *path);
 static long long oxi_process_id(void);
 static size_t oxi_folder_length(const char *path);
 static bool oxi_ends_with(const char *text, const char *ending);

@@ -1,6 +1,6 @@
 /* Writing files whole or not at all: to a temporary name beside the target, flushed to the disk, then
- * renamed. The first failure sticks, so writers need one check at the end. Called by the writers of every
- * format. */
+ * renamed, and the folder flushed. The first failure sticks, so writers need one check at the end. Called by
+ * the writers of every format. */
 
 static void oxi_output_drop(oxi_output *output) {
     if (output->stream) fclose(output->stream);
@@ -83,6 +83,9 @@ static ox_status oxi_output_finish(oxi_output *output) {
 static ox_status oxi_output_rename(oxi_output *output) {
     ox_status status = output->status;
     if (status == OX_OK && oxi_rename_file(output->temporary, output->path)) {
+        output->temporary[oxi_folder_length(output->temporary)] = 0;
+        if (!oxi_sync_folder(output->temporary[0] ? output->temporary : "."))
+            status = oxi_output_failed(output, "flushed to the disk");
         oxi_free(output->temporary, output->temporary_bytes);
         output->temporary = NULL;
     } else if (status == OX_OK) {

@@ -33,8 +33,7 @@ static FILE *oxi_create_file(const char *path) { return fopen(path, "wb"); }
 static void oxi_remove_file(const char *path) { (void)remove(path); }
 static bool oxi_rename_file(const char *from, const char *to) { return rename(from, to) == 0; }
 
-static bool oxi_close_synced(FILE *stream, const char *path) {
-    if (fclose(stream) != 0) return false;
+static bool oxi_sync_path(const char *path) {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return false;
     /* A file system that cannot flush says EINVAL; everything else is a real failure. */
@@ -44,6 +43,13 @@ static bool oxi_close_synced(FILE *stream, const char *path) {
     errno = cause;
     return done;
 }
+
+static bool oxi_close_synced(FILE *stream, const char *path) {
+    return fclose(stream) == 0 && oxi_sync_path(path);
+}
+
+/* One may write in a folder that one may not read: then there is no way to flush it. */
+static bool oxi_sync_folder(const char *path) { return oxi_sync_path(path) || errno == EACCES; }
 
 static long long oxi_process_id(void) { return (long long)getpid(); }
 
@@ -119,6 +125,8 @@ static bool oxi_close_synced(FILE *stream, const char *path) {
     return (fclose(stream) == 0) && done;
 }
 
+static bool oxi_sync_folder(const char *path) { return (void)path, true; }
+
 static long long oxi_process_id(void) { return (long long)GetCurrentProcessId(); }
 
 #else
@@ -133,6 +141,7 @@ static FILE *oxi_create_file(const char *path) { return fopen(path, "wb"); }
 static void oxi_remove_file(const char *path) { (void)remove(path); }
 static bool oxi_rename_file(const char *from, const char *to) { return rename(from, to) == 0; }
 static bool oxi_close_synced(FILE *stream, const char *path) { return (void)path, fclose(stream) == 0; }
+static bool oxi_sync_folder(const char *path) { return (void)path, true; }
 static long long oxi_process_id(void) { return 0; }
 
 #endif
