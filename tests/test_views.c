@@ -472,6 +472,15 @@ static void check_blocks(void) {
     CHECK(ox_view(q, OX_SHAPE(12, 32)) && ox_select(q, 1, 2) && ox_unsqueeze(q, 0));
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     ox_error_clear();
+    ox_tensor *turned = ox_transpose(q, 1, 2), *columns = ox_t(ox_empty(OX_SHAPE(32, 64), OX_Q4_0));
+    CHECK(ox_data(ox_narrow(turned, 1, 32, 32)) == (void *)(bytes + 18));
+    CHECK(ox_data(ox_flip(turned, OX_DIMS(2))) == (void *)(bytes + 72) && ox_movedim(q, 2, 0));
+    CHECK(ox_unflatten(q, 2, OX_SHAPE(2, 32)) && ox_flatten(q, 1, 2) && ox_slice(q, 1, OX_END, OX_END, -2));
+    REFUSES(!ox_flip(turned, OX_DIMS(1)), OX_ERR_DTYPE);
+    REFUSES(!ox_select(turned, 1, 0), OX_ERR_DTYPE);
+    REFUSES(!ox_narrow(turned, 1, 1, 32), OX_ERR_DTYPE);
+    CHECK(ox_view(columns, OX_SHAPE(2, 32, 32)) != NULL);
+    REFUSES(!ox_view(columns, OX_SHAPE(4, 16, 32)), OX_ERR_DTYPE);
     REFUSES(!ox_select(q, 2, 0), OX_ERR_DTYPE);
     REFUSES(!ox_narrow(q, 2, 16, 32), OX_ERR_DTYPE);
     REFUSES(!ox_narrow(q, 2, 0, 16), OX_ERR_DTYPE);

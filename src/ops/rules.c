@@ -722,10 +722,10 @@ static void oxi_view_of(const ox_tensor *x, ox_tensor *out) {
     *out = oxi_borrowed(x);
 }
 
-/* A block type's last dim must stay last and whole. */
-static ox_status oxi_check_block_view(const oxi_call *call, bool keeps_rows) {
-    if (keeps_rows || !oxi_is_block(call->in[0]->dtype)) return OX_OK;
-    return oxi_fail(OX_ERR_DTYPE, "%s: %s can be viewed by whole rows only", oxi_op_name(call),
+/* The packed dim of a block type, the one with stride 1, may be cut between blocks only. */
+static ox_status oxi_check_block_view(const oxi_call *call, bool keeps_blocks) {
+    if (keeps_blocks || !oxi_is_block(call->in[0]->dtype)) return OX_OK;
+    return oxi_fail(OX_ERR_DTYPE, "%s: %s can be viewed by whole blocks only", oxi_op_name(call),
                     oxi_tensor_text(call->in[0]));
 }
 
@@ -776,13 +776,15 @@ OXI_RULE(view) {
     oxi_view_of(x, out);
     out->ndim = shape->ndim;
     memcpy(out->shape, shape->dim, sizeof out->shape);
-    bool rows = shape->ndim > 0 && x->ndim > 0 &&
-                shape->dim[shape->ndim - 1] % ox_dtype_of(x->dtype)->block_elements == 0;
-    ox_status status = oxi_check_block_view(call, rows);
+    int64_t block = ox_dtype_of(x->dtype)->block_elements;
+    bool whole = shape->ndim > 0 && x->ndim > 0 && shape->dim[shape->ndim - 1] % block == 0;
+    ox_status status = oxi_check_block_view(call, whole);
     if (status == OX_OK && !oxi_view_strides(x, shape->ndim, shape->dim, out->stride))
         status = oxi_fail(OX_ERR_SHAPE, "view: the strides of %s do not allow %s; use reshape",
                           oxi_tensor_text(x), oxi_shape_text(shape->ndim, shape->dim));
-    return status;
+    for (int d = 0; d < shape->ndim && whole; d++)
+        whole = (out->stride[d] == 1 ? out->shape[d] : out->stride[d]) % block == 0;
+    return status == OX_OK ? oxi_check_block_view(call, whole || ox_numel(x) == 0) : status;
 }
 
 OXI_RULE(slice) {
@@ -833,14 +835,14 @@ OXI_RULE(expand) {
 OXI_RULE(flip) {
     const ox_tensor *x = call->in[0];
     oxi_view_of(x, out);
-    bool rows = true;
+    bool whole = true;
     for (int d = 0; d < x->ndim; d++) {
         if (!(call->attr.dims >> d & 1)) continue;
         if (x->shape[d] > 0) out->offset += (x->shape[d] - 1) * x->stride[d];
         out->stride[d] = -x->stride[d];
-        rows = rows && d < x->ndim - 1;
+        whole = whole && x->stride[d] != 1;
     }
-    return oxi_check_block_view(call, rows);
+    return oxi_check_block_view(call, whole);
 }
 
 OXI_RULE(diagonal) {

@@ -1,6 +1,9 @@
 /* Views: other shapes, strides and offsets over the same storage; nothing is copied.
  * dims     negative ones count from the end
- * errors   OX_ERR_DIM, OX_ERR_SHAPE; block types may be viewed by whole rows only (OX_ERR_DTYPE)
+ * errors   OX_ERR_DIM, OX_ERR_SHAPE; OX_ERR_DTYPE
+ * blocks   tensors of block types may be viewed by whole blocks: the packed dim may be moved, and be cut,
+ *          split and merged between blocks; the other dims as always. OX_ERR_DTYPE otherwise, and from
+ *          diagonal, as_strided, unfold and view_dtype
  * source   the torch functions of the same names; slice takes steps < 0 too, unlike torch */
 #ifndef OX_OPS_VIEW_H
 #define OX_OPS_VIEW_H
