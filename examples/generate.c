@@ -5,6 +5,8 @@
  * build   cc -O2 examples/generate.c -I. -o generate -lm -lpthread
  * run     ./generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] [--top-k K] [--top-p P] [--min-p P]
  *                    [--seed S] [--threads N] [--ctx N]
+ * refuses --temp abc => generate: --temp wants a number (abc)
+ * refuses -n 0.5 => generate: -n wants a whole number >= 0 (0.5)
  * needs   a model: GGUF of the architecture "llama" with a SentencePiece tokenizer
  *
  * The prompt and its continuation, and nothing else, go to standard output; the rest goes to standard error:
@@ -18,6 +20,7 @@
 #define OX_IMPLEMENTATION
 #include "oxtorch_llm.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +29,7 @@ typedef struct options {
     const char *model, *prompt;
     ox_generate_desc generate;
     ox_llm_context_desc context;
-    int threads;
+    int64_t seed, threads;
 } options;
 
 static bool print_piece(void *user, const char *bytes, int64_t length, int32_t token) {
@@ -36,36 +39,49 @@ static bool print_piece(void *user, const char *bytes, int64_t length, int32_t t
     return fflush(stdout) == 0; /* nobody reads any more: stop */
 }
 
-/* Takes one option with its value; 0 if there is no such option or the value is no number. */
-static int take_option(options *o, const char *name, const char *value) {
+static bool read_whole(const char *text, long long most, long long *out) {
     char *end = NULL;
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    return end != text && !*end && errno == 0 && *out >= 0 && *out <= most;
+}
+
+static bool read_real(const char *text, double *out) {
+    char *end = NULL;
+    *out = strtod(text, &end);
+    return end != text && !*end && *out > -1e9 && *out < 1e9;
+}
+
+/* Takes one option with its value. NULL, or what is wrong with the two. */
+static const char *take_option(options *o, const char *name, const char *value) {
+    struct {
+        const char *name;
+        double *real;
+        int64_t *whole;
+    } known[] = {
+        {"-n", NULL, &o->generate.steps},
+        {"--temp", &o->generate.sampling.temperature, NULL},
+        {"--top-k", NULL, &o->generate.sampling.top_k},
+        {"--top-p", &o->generate.sampling.top_p, NULL},
+        {"--min-p", &o->generate.sampling.min_p, NULL},
+        {"--seed", NULL, &o->seed},
+        {"--threads", NULL, &o->threads},
+        {"--ctx", NULL, &o->context.capacity},
+    };
     if (strcmp(name, "-p") == 0) {
         o->prompt = value;
-        return 1;
+        return value ? NULL : "wants a text";
     }
-    if (strcmp(name, "--seed") == 0) {
-        o->generate.sampling.seed = strtoull(value, &end, 10);
-        return end != value && !*end;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(name, known[i].name) != 0) continue;
+        if (known[i].real) return value && read_real(value, known[i].real) ? NULL : "wants a number";
+        long long whole = 0;
+        if (!value || !read_whole(value, known[i].whole == &o->threads ? INT32_MAX : INT64_MAX, &whole))
+            return "wants a whole number >= 0";
+        *known[i].whole = whole;
+        return NULL;
     }
-    const double number = strtod(value, &end);
-    if (end == value || *end || !(number > -2e9 && number < 2e9)) return 0;
-    if (strcmp(name, "-n") == 0)
-        o->generate.steps = (int64_t)number;
-    else if (strcmp(name, "--temp") == 0)
-        o->generate.sampling.temperature = number;
-    else if (strcmp(name, "--top-k") == 0)
-        o->generate.sampling.top_k = (int64_t)number;
-    else if (strcmp(name, "--top-p") == 0)
-        o->generate.sampling.top_p = number;
-    else if (strcmp(name, "--min-p") == 0)
-        o->generate.sampling.min_p = number;
-    else if (strcmp(name, "--threads") == 0)
-        o->threads = (int)number;
-    else if (strcmp(name, "--ctx") == 0)
-        o->context.capacity = (int64_t)number;
-    else
-        return 0;
-    return 1;
+    return "is no option";
 }
 
 static int read_options(int count, char **words, options *o) {
@@ -76,13 +92,16 @@ static int read_options(int count, char **words, options *o) {
     for (int i = 1; i < count; i++) {
         if (words[i][0] != '-' && !o->model) {
             o->model = words[i];
-        } else if (i + 1 == count || !take_option(o, words[i], words[i + 1])) {
-            fprintf(stderr, "generate: bad option %s\n", words[i]);
-            return 0;
-        } else {
-            i++;
+            continue;
         }
+        const char *value = i + 1 < count ? words[i + 1] : NULL, *wrong = take_option(o, words[i], value);
+        if (wrong) {
+            fprintf(stderr, "generate: %s %s (%s)\n", words[i], wrong, value ? value : "nothing follows");
+            return 0;
+        }
+        i++;
     }
+    o->generate.sampling.seed = (uint64_t)o->seed;
     return o->model != NULL;
 }
 
@@ -110,7 +129,7 @@ int main(int count, char **words) {
                         "[--min-p P] [--seed S] [--threads N] [--ctx N]\n");
         return 2;
     }
-    if (o.threads > 0) ox_set_threads(o.threads);
+    if (o.threads > 0) ox_set_threads((int)o.threads);
     ox_generate_result result;
     memset(&result, 0, sizeof result);
     ox_llm *model = ox_llm_open(o.model, NULL);

@@ -2,7 +2,8 @@
 # examples.sh - runs the examples and compares what they print with what their head comment says.
 # The head of an example may hold a line ` * needs ...` (it wants a file or an argument: it is only built), and
 # a line ` * prints` or ` * output`, after which every line of the comment is expected, less its ` * ` and its
-# common indent. In an expected line `...` stands for any text; a line of it alone, for any number of lines.
+# common indent. A line ` * refuses ARGUMENTS => TEXT` is a call that must fail with TEXT as its first line on
+# standard error. In an expected line `...` stands for any text; a line of it alone, for any number of lines.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 BUILD=${BUILD:-build}
@@ -57,12 +58,29 @@ compare() {
               exit bad }' "$2"
 }
 
+# refusals SOURCE PROGRAM: exit code 0 if each call that the head says is refused is refused in these words
+refusals() {
+    sed -n '1,40s/^ \* *refuses \(.*\)$/\1/p' "$1" > "$2.refusals"
+    while IFS= read -r line; do
+        if "$2" ${line%% => *} > /dev/null 2> "$2.errors" < /dev/null; then
+            echo "  accepts ${line%% => *}"
+            return 1
+        fi
+        said=$(head -n 1 "$2.errors" | tr -d '\r')
+        [ "$said" = "${line#* => }" ] || { echo "  says \"$said\", not \"${line#* => }\""; return 1; }
+    done < "$2.refusals"
+}
+
 for source in examples/*.c; do
     [ -f "$source" ] || continue
     name=$(basename "$source" .c)
     program=$out/$name
     if [ ! -x "$program" ]; then
         fail "$source did not build"
+        continue
+    fi
+    if ! refusals "$source" "$program"; then
+        fail "$source: refuses in other words than its head says"
         continue
     fi
     if head -n 40 "$source" | grep -q '^ \* *needs '; then
