@@ -1,6 +1,6 @@
-/* bench_matmul.c - matrix products: GFLOP/s by dtype, size and threads, beside the peak of this tier in the same run.
- * Also what transposed and sliced operands cost, and matrix-vector products in GB/s. BENCH_LONG=1 adds n = 4096.
- * Writes build/bench_matmul.json ($BUILD/bench_matmul.json). */
+/* bench_matmul.c - matrix products: GFLOP/s by dtype, size and threads, beside the peak of this tier in the
+ * same run. Also what transposed and sliced operands cost, and matrix-vector products in GB/s. BENCH_LONG=1
+ * adds n = 4096. Writes build/bench_matmul.json ($BUILD/bench_matmul.json). */
 #include "oxtorch.h"
 #include "bench.h"
 
@@ -9,7 +9,7 @@
 #define BENCH_X86 1
 #endif
 
-/* ---- the peak: multiply-adds that only wait for each other's units ---------------------------------------------- */
+/* ---- the peak: multiply-adds that only wait for each other's units ------------------------------------- */
 
 #define EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #define MAKE_PEAK(name, attribute, vector, set1, add, mul, fma, first) \
@@ -81,7 +81,7 @@ static double peak_gflops(void) {
     return 0;
 }
 
-/* ---- products -------------------------------------------------------------------------------------------------------- */
+/* ---- products ------------------------------------------------------------------------------------------ */
 
 enum { PLAIN, TRANSPOSED, SLICED };
 

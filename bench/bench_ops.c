@@ -1,6 +1,7 @@
 /* Memory-bound ops over ten million f32, as fractions of the copy bandwidth that the same run measures.
- * A copy reads and writes every byte, and so does relu; add reads two and writes one, sum reads one. Each op takes
- * turns with the copy. The copy is the library's own (all threads); memcpy on one thread stands beside it. */
+ * A copy reads and writes every byte, and so does relu; add reads two and writes one, sum reads one. Each op
+ * takes turns with the copy. The copy is the library's own (all threads); memcpy on one thread stands beside
+ * it. */
 #include "oxtorch.h"
 #include "bench.h"
 

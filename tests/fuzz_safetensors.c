@@ -1,4 +1,5 @@
-/* fuzz_safetensors.c - opens any bytes as a file, starting from safetensors and indexes of shards: nothing crashes, hangs, reads too far or leaks. */
+/* fuzz_safetensors.c - opens any bytes as a file, starting from safetensors and indexes of shards: nothing
+ * crashes, hangs, reads too far or leaks. */
 #define _GNU_SOURCE 1
 #define FILE_FUZZ
 #include "oxtorch.h"

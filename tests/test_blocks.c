@@ -1,5 +1,5 @@
-/* test_blocks.c - block types: exact expansion against gguf-py and a scalar reading of the layouts; products with them.
- * OX_TIERS OX_QEMU: each tier has kernels of its own.
+/* test_blocks.c - block types: exact expansion against gguf-py and a scalar reading of the layouts; products
+ * with them. OX_TIERS OX_QEMU: each tier has kernels of its own.
  * Fused products quantise activations: their error stays within half a step of each group of 32. */
 #include <math.h>
 #include <stdint.h>
@@ -10,10 +10,10 @@
 
 #include "check.h"
 
-/* ---- blocks of random bytes ------------------------------------------------------------------------------------- */
+/* ---- blocks of random bytes ---------------------------------------------------------------------------- */
 
-/* scale_at: where a block's f16 scales are, -1 = none. hash: of the f32 bits that gguf-py's quants.py (gguf 0.17) gives for
- * 1024 numbers made by random_blocks: FNV-1a over 32-bit words. */
+/* scale_at: where a block's f16 scales are, -1 = none. hash: of the f32 bits that gguf-py's quants.py (gguf
+ * 0.17) gives for 1024 numbers made by random_blocks: FNV-1a over 32-bit words. */
 typedef struct block_case {
     ox_dtype dtype;
     int scale_at[2];
@@ -32,8 +32,8 @@ static const block_case cases[] = {
 };
 enum { CASES = (int)(sizeof cases / sizeof cases[0]) };
 
-/* The bytes of [rows, k] numbers, to be freed; scales are moderate f16 numbers. The first 1024 numbers of seed = GGUF id are the
- * ones that were hashed. */
+/* The bytes of [rows, k] numbers, to be freed; scales are moderate f16 numbers. The first 1024 numbers of
+ * seed = GGUF id are the ones that were hashed. */
 static uint8_t *random_blocks(const block_case *c, int64_t rows, int64_t k, uint32_t seed) {
     const ox_dtype_info *info = ox_dtype_of(c->dtype);
     int64_t blocks = rows * k / info->block_elements, bytes = info->block_bytes;
@@ -64,7 +64,7 @@ static ox_tensor *random_weights(const block_case *c, int64_t rows, int64_t k, u
                         NULL);
 }
 
-/* ---- a reading of the layouts, one number at a time -------------------------------------------------------------------- */
+/* ---- a reading of the layouts, one number at a time ---------------------------------------------------- */
 
 static float half_at(const uint8_t *p) {
     int h = p[0] | p[1] << 8, exponent = h >> 10 & 31, mantissa = h & 1023;
@@ -150,14 +150,15 @@ static void test_scales(void) {
     }
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------------ */
+/* ---- products ------------------------------------------------------------------------------------------ */
 
 static ox_tensor *random_activations(ox_shape shape, uint32_t seed) {
     ox_manual_seed(seed);
     return ox_randn(shape, OX_F32);
 }
 
-/* y [m,n] against x [m,k] and expanded w [n,k]. quantised: activations may be off by half a step of their group of 32. */
+/* y [m,n] against x [m,k] and expanded w [n,k]. quantised: activations may be off by half a step of their
+ * group of 32. */
 static void check_rows(const char *what, ox_dtype dtype, ox_tensor *y, ox_tensor *x, ox_tensor *w,
                        ox_tensor *bias, bool quantised) {
     int64_t k = w->shape[1], n = w->shape[0], m = ox_numel(x) / k;

@@ -143,7 +143,7 @@ static void test_room(void) {
     ox_release(t);
 }
 
-/* ---- a device whose memory the CPU cannot read as it lies ------------------------------------------------ */
+/* ---- a device whose memory the CPU cannot read as it lies ---------------------------------------------- */
 
 typedef struct far_state {
     const char *memory;

@@ -18,8 +18,8 @@ typedef struct ox_allocator {
  * errors   OX_ERR_ARG while tensors are alive: memory must go back to where it came from */
 OX_API ox_status ox_set_allocator(const ox_allocator *allocator);
 
-/* ox_set_arena - use only the `bytes` bytes at `memory` (borrowed, for embedded programs): nothing is asked of the
- * system, a full arena is OX_ERR_NOMEM. NULL restores the system's allocator.
+/* ox_set_arena - use only the `bytes` bytes at `memory` (borrowed, for embedded programs): nothing is asked
+ * of the system, a full arena is OX_ERR_NOMEM. NULL restores the system's allocator.
  * errors   OX_ERR_ARG while tensors are alive */
 OX_API ox_status ox_set_arena(void *memory, size_t bytes);
 

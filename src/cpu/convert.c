@@ -1,11 +1,11 @@
-/* Conversions between the plain dtypes and the lanes that maps compute in: a plain loop for every pair, at any stride.
- * oxi_kernels' load and store; the vector tiers replace the pairs that models live on (kernels/convert.inc).
- * Entered into the table by cpu/tiers.c. */
+/* Conversions between the plain dtypes and the lanes that maps compute in: a plain loop for every pair, at
+ * any stride. oxi_kernels' load and store; the vector tiers replace the pairs that models live on
+ * (kernels/convert.inc). Entered into the table by cpu/tiers.c. */
 
 /* ---- one number ---------------------------------------------------------------------------------------- */
 
-/* Float to integer as x86-64 does it, which is what torch shows there: toward zero, and the smallest integer for
- * what does not fit. Types below 32 bits keep the low bits of the 32-bit result. */
+/* Float to integer as x86-64 does it, which is what torch shows there: toward zero, and the smallest integer
+ * for what does not fit. Types below 32 bits keep the low bits of the 32-bit result. */
 static int64_t oxi_f64_to_i64(double x) {
     return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
 }
@@ -19,8 +19,8 @@ static uint64_t oxi_f64_to_u64(double x) {
     return (uint64_t)oxi_f64_to_i64(x);
 }
 
-/* f64 to a float whose last bit is set when the value is not exact: rounding that once more to a narrower type gives
- * what one rounding from f64 would (round to odd; Boldo & Melquiond 2008). */
+/* f64 to a float whose last bit is set when the value is not exact: rounding that once more to a narrower
+ * type gives what one rounding from f64 would (round to odd; Boldo & Melquiond 2008). */
 static float oxi_f64_to_odd_f32(double x) {
     float f = (float)x;
     if (!(f - f == 0) || (double)f == x) {
@@ -41,8 +41,8 @@ static float oxi_i64_to_odd_f32(int64_t i) {
     return i < 0 ? -oxi_u64_to_odd_f32(0 - (uint64_t)i) : oxi_u64_to_odd_f32((uint64_t)i);
 }
 
-/* Every plain real dtype: its C type, its value as a number, and its encoding of a lane's number x of each kind:
- * from a float, a double, an int64_t, a uint64_t. */
+/* Every plain real dtype: its C type, its value as a number, and its encoding of a lane's number x of each
+ * kind: from a float, a double, an int64_t, a uint64_t. */
 #define OXI_REAL_DTYPES(X)                                                                                \
     X(OX_BOOL, uint8_t, (s != 0), x != 0, x != 0, x != 0, x != 0)                                         \
     X(OX_U8, uint8_t, s, (uint8_t)oxi_f64_to_i32(x), (uint8_t)oxi_f64_to_i32(x), (uint8_t)x, (uint8_t)x)  \
@@ -74,7 +74,7 @@ static float oxi_i64_to_odd_f32(int64_t i) {
 #define OXI_AS_U64(dtype, value) \
     (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_u64((double)(value)) : (uint64_t)(value))
 
-/* ---- runs ------------------------------------------------------------------------------------------------ */
+/* ---- runs ---------------------------------------------------------------------------------------------- */
 
 #define OXI_LOAD_LOOP(dtype, type, lane, lane_type, statement)                                        \
     static void oxi_load_##dtype##_##lane(int64_t n, const void *source, int64_t stride, void *out) { \

@@ -322,8 +322,8 @@ static void oxi_scatter_task(void *arg, int64_t index, int lane) {
         oxi_scatter_piece(job, &w, &c);
 }
 
-/* The largest dim but `dim`, in parts of at least OXI_INDEX_GRAIN elements; side by side they are 1 KiB wide, or
- * less if that would make fewer than four. */
+/* The largest dim but `dim`, in parts of at least OXI_INDEX_GRAIN elements; side by side they are 1 KiB wide,
+ * or less if that would make fewer than four. */
 static void oxi_scatter_split(oxi_index_job *job, int dim) {
     const oxi_walk *w = &job->walk;
     int64_t total = 1, most;

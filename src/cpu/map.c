@@ -1,6 +1,7 @@
 /* The executor of elementwise ops: any number of dims, any strides, any mix of dtypes.
- * A piece of a run is brought into the lane type (float, double, int64 ...) tile by tile in L1, the tier's kernel runs on
- * contiguous lanes, and the result is stored; operands that already are contiguous lanes are used where they lie. */
+ * A piece of a run is brought into the lane type (float, double, int64 ...) tile by tile in L1, the tier's
+ * kernel runs on contiguous lanes, and the result is stored; operands that already are contiguous lanes are
+ * used where they lie. */
 
 #define OXI_MAP_TILE 512
 

@@ -1,6 +1,6 @@
 /* matmul, linear and addmm calls as raw products: derives sizes and strides, walks the leading dims.
- * Leading dims that lie one behind the other are joined with the rows; small matrices of a batch are shared out to the threads.
- * Called by the CPU device; shapes and dtypes were checked by ops/rules.c. */
+ * Leading dims that lie one behind the other are joined with the rows; small matrices of a batch are shared
+ * out to the threads. Called by the CPU device; shapes and dtypes were checked by ops/rules.c. */
 
 /* A product for each position of the leading dims. g: the first of them. */
 typedef struct oxi_product {
@@ -15,7 +15,7 @@ static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
     return elements / info->block_elements * info->block_bytes;
 }
 
-/* ---- integers: in 64 bits, wrapped to the result's dtype when stored ----------------------------------------------------- */
+/* ---- integers: in 64 bits, wrapped to the result's dtype when stored ----------------------------------- */
 
 enum { OXI_INT_ROWS = 8, OXI_INT_COLUMNS = 512 };
 
@@ -91,7 +91,7 @@ static ox_status oxi_int_run(const oxi_gemm *g) {
     return OX_OK;
 }
 
-/* ---- leading dims --------------------------------------------------------------------------------------------------------- */
+/* ---- leading dims -------------------------------------------------------------------------------------- */
 
 static ox_status oxi_product_one(const oxi_gemm *g) {
     bool ints = oxi_is_int(g->c_dtype), narrow = g->a_dtype == OX_I8 && g->b_dtype == OX_I8;
@@ -123,7 +123,8 @@ static void oxi_product_task(void *arg, int64_t index, int lane) {
     if (status != OX_OK) oxi_atomic_store(&p->failed, (int64_t)status);
 }
 
-/* Joins the last leading dim with the rows where b is the same for all of it and rows of a and c go on evenly. */
+/* Joins the last leading dim with the rows where b is the same for all of it and rows of a and c go on
+ * evenly. */
 static void oxi_product_join(oxi_product *p) {
     oxi_gemm *g = &p->g;
     while (p->ndim > 0) {
@@ -158,7 +159,7 @@ static ox_status oxi_product_run(oxi_product *p) {
     return OX_OK;
 }
 
-/* ---- the calls ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the calls ----------------------------------------------------------------------------------------- */
 
 static void oxi_product_start(oxi_product *p, const ox_tensor *a, const ox_tensor *b, const ox_tensor *c) {
     memset(p, 0, sizeof *p);
@@ -171,7 +172,8 @@ static void oxi_product_start(oxi_product *p, const ox_tensor *a, const ox_tenso
     p->g.alpha = 1;
 }
 
-/* The stride of leading dim d of `ndim`, counted from the last one, of an operand with `own` leading dims; 0 if broadcast. */
+/* The stride of leading dim d of `ndim`, counted from the last one, of an operand with `own` leading dims; 0
+ * if broadcast. */
 static int64_t oxi_leading_stride(const ox_tensor *t, int own, int ndim, int d) {
     int at = d - (ndim - own);
     return at < 0 || t->shape[at] == 1 ? 0 : t->stride[at];

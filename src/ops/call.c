@@ -29,10 +29,10 @@ static const oxi_op_row *oxi_op_row_of(oxi_op op) {
     return &oxi_op_rows[op];
 }
 
-/* ---- checks ------------------------------------------------------------------------------------------------------ */
+/* ---- checks -------------------------------------------------------------------------------------------- */
 
-/* Operands that the row's `accepts` speaks of one by one: all of a product, the first one of the others. Of an
- * elementwise op it is the promoted dtype, which the rule checks. */
+/* Operands that the row's `accepts` speaks of one by one: all of a product, the first one of the others. Of
+ * an elementwise op it is the promoted dtype, which the rule checks. */
 static bool oxi_accepts_operand(const oxi_op_row *row, int index) {
     if (row->family == OXI_FAMILY_MAP) return false;
     if (row->family == OXI_FAMILY_PRODUCT || row->in_count < 0) return true;
@@ -64,7 +64,7 @@ static ox_status oxi_find_device(const oxi_call *call, const oxi_op_row *row, ox
     return OX_OK;
 }
 
-/* ---- overlap ------------------------------------------------------------------------------------------------------ */
+/* ---- overlap ------------------------------------------------------------------------------------------- */
 
 /* First and last element a tensor reaches, as element offsets in its storage. */
 static void oxi_reach(const ox_tensor *t, int64_t *first, int64_t *last) {
@@ -98,7 +98,8 @@ static bool oxi_overlaps(const ox_tensor *t, const ox_tensor *out) {
     return t_first < o_end && o_first < t_end;
 }
 
-/* An elementwise op may read and write the same element; anything else needs its operands unchanged to the end. */
+/* An elementwise op may read and write the same element; anything else needs its operands unchanged to the
+ * end. */
 static bool oxi_needs_detached_result(const oxi_call *call, const oxi_op_row *row, const ox_tensor *meta) {
     const ox_tensor *out = call->out[0];
     bool elementwise = row->family == OXI_FAMILY_MAP || row->family == OXI_FAMILY_COPY ||
@@ -114,7 +115,7 @@ static bool oxi_needs_detached_result(const oxi_call *call, const oxi_op_row *ro
     return false;
 }
 
-/* ---- results ------------------------------------------------------------------------------------------------------ */
+/* ---- results ------------------------------------------------------------------------------------------- */
 
 static ox_status oxi_check_given_result(const oxi_call *call, const oxi_op_row *row, const ox_tensor *meta) {
     const ox_tensor *out = call->out[0];
@@ -137,7 +138,7 @@ static ox_status oxi_check_given_result(const oxi_call *call, const oxi_op_row *
     return OX_OK;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------------------------------------- */
 
 static void oxi_drop_results(oxi_call *call, const bool *made) {
     for (int i = 0; i < call->out_count; i++) {
@@ -229,7 +230,7 @@ static ox_status oxi_apply(oxi_call *call) {
     return status;
 }
 
-/* ---- the common shapes of a call -------------------------------------------------------------------------------------- */
+/* ---- the common shapes of a call ----------------------------------------------------------------------- */
 
 static ox_tensor *oxi_apply_list(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count,
                                  ox_tensor *out) {
@@ -243,7 +244,8 @@ static ox_tensor *oxi_apply_list(oxi_op op, const oxi_attrs *attr, ox_tensor *co
     return oxi_apply(&call) == OX_OK ? call.out[0] : NULL;
 }
 
-/* NULL gives NULL. It comes from an earlier failure, whose error stands; if there is none, this is the error. */
+/* NULL gives NULL. It comes from an earlier failure, whose error stands; if there is none, this is the
+ * error. */
 static bool oxi_any_null(const char *name, ox_tensor *const *in, int count) {
     for (int i = 0; i < count; i++) {
         if (in[i]) continue;

@@ -102,7 +102,7 @@ OX_API ox_tensor *ox_integer(int64_t value) {
     return oxi_make_number(OX_I64, &value, sizeof value);
 }
 
-/* ---- from the caller's memory ------------------------------------------------------------------------------------- */
+/* ---- from the caller's memory -------------------------------------------------------------------------- */
 
 static ox_tensor *oxi_copied(const void *data, ox_shape shape, ox_dtype dtype) {
     ox_tensor *t = ox_empty(shape, dtype);

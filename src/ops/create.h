@@ -15,7 +15,7 @@ OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtyp
 /* Both ends are in; OX_ERR_ARG if one does not fit the dtype (a negative one an unsigned type). Numbers are
  * made in f64 from the end that is nearer, then rounded to floats; integers get whole ends and truncate what
  * lies between. torch makes floats in their own type, and fuses products and sums where the processor can:
- * its last bits differ from one machine to another, and so do its integers where the exact number is whole. */
+ * its last bits differ from one machine to another, and so do its integers at whole numbers. */
 OX_API ox_tensor *ox_linspace(double start, double end, int64_t steps, ox_dtype dtype);
 OX_API ox_tensor *ox_eye(int64_t rows, int64_t columns, ox_dtype dtype);
 OX_API ox_tensor *ox_number(double value);                     /* 0-dim, category float: x + 1.5 */

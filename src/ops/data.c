@@ -53,7 +53,7 @@ OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source) {
     return result;
 }
 
-/* ---- devices --------------------------------------------------------------------------------------------------------- */
+/* ---- devices ------------------------------------------------------------------------------------------- */
 
 /* Bytes go through host memory; a strided source is made contiguous on its own device first. */
 static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device) {
@@ -92,7 +92,7 @@ OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device) {
     return result;
 }
 
-/* ---- numbers out -------------------------------------------------------------------------------------------------------- */
+/* ---- numbers out --------------------------------------------------------------------------------------- */
 
 /* t as contiguous numbers of `dtype` copied to out. */
 static ox_status oxi_export(const char *name, ox_tensor *t, ox_dtype dtype, void *out, size_t bytes) {
@@ -160,7 +160,7 @@ OX_API int64_t ox_item_int(ox_tensor *t) {
     return oxi_export("item_int", t, OX_I64, &value, sizeof value) == OX_OK ? value : 0;
 }
 
-/* ---- comparing whole tensors ------------------------------------------------------------------------------------------------ */
+/* ---- comparing whole tensors --------------------------------------------------------------------------- */
 
 static bool oxi_truth(ox_tensor *all) {
     return all && ox_item(all) != 0;

@@ -1,6 +1,7 @@
 /* ox_einsum: sums of products by index letters.
- * Each operand becomes a tensor with one dim a label (repeated labels: the diagonal; "...": labels of its own). Operands are
- * contracted from left to right: labels that occur nowhere else are summed away, then one batched matmul joins the pair.
+ * Each operand becomes a tensor with one dim a label (repeated labels: the diagonal; "...": labels of its
+ * own). Operands are contracted from left to right: labels that occur nowhere else are summed away, then one
+ * batched matmul joins the pair.
  * source: torch.einsum */
 
 #define OXI_MAX_LABELS 64 /* 52 letters, then the dims of "..." */
@@ -22,7 +23,8 @@ static int oxi_letter_label(char c) {
     return c >= 'a' && c <= 'z' ? c - 'a' : c >= 'A' && c <= 'Z' ? 26 + c - 'A' : -1;
 }
 
-/* One term's labels from its text up to `end`; dots become labels 52.. counted from the right. false: syntax. */
+/* One term's labels from its text up to `end`; dots become labels 52.. counted from the right. false:
+ * syntax. */
 static bool oxi_einsum_labels(const char *text, const char *end, int ellipsis_dims, int *label, int *count) {
     bool dots = false;
     *count = 0;
@@ -199,7 +201,7 @@ static bool oxi_einsum_contract(const oxi_einsum *e, oxi_einsum_term *a, const o
     return a->t != NULL;
 }
 
-/* ---- reading the equation ----------------------------------------------------------------------------------------- */
+/* ---- reading the equation ------------------------------------------------------------------------------ */
 
 static ox_tensor *oxi_einsum_refuse(const char *equation) {
     return OXI_FAIL_NULL(OX_ERR_ARG, "einsum: '%s' does not fit its operands", equation);
@@ -228,7 +230,8 @@ static const char *oxi_einsum_read(oxi_einsum *e, const char *text, ox_tensor *c
     return text;
 }
 
-/* Labels of the result: as written after "->", or letters that occur once, in order, after the dims of "...". */
+/* Labels of the result: as written after "->", or letters that occur once, in order, after the dims of
+ * "...". */
 static bool oxi_einsum_result(oxi_einsum *e, const char *text, const char *left_start, const char *left_end) {
     if (text[0] == '-')
         return oxi_einsum_labels(text + 2, text + strlen(text), e->ellipsis, e->out, &e->out_count);

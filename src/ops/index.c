@@ -112,7 +112,7 @@ OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
     return oxi_apply_1(OXI_OP_roll, &attr, x);
 }
 
-/* ---- along one dim, by an index tensor --------------------------------------------------------------------------------- */
+/* ---- along one dim, by an index tensor ----------------------------------------------------------------- */
 
 static ox_tensor *oxi_indexed(oxi_op op, ox_tensor *const *in, int count, int dim, double f0, bool in_place) {
     if (oxi_any_null(oxi_op_row_of(op)->name, in, count)) return NULL;
@@ -179,7 +179,7 @@ OX_API ox_tensor *ox_embedding(ox_tensor *table, ox_tensor *ids) {
     return oxi_apply_2(OXI_OP_embedding, NULL, table, ids);
 }
 
-/* ---- results whose size depends on the numbers: counted first ------------------------------------------------------------- */
+/* ---- results whose size depends on the numbers: counted first ------------------------------------------ */
 
 static int64_t oxi_count_true(ox_tensor *x) {
     ox_tensor *count = ox_count_nonzero(x, OX_ALL_DIMS);
@@ -239,7 +239,7 @@ OX_API ox_tensor *ox_one_hot(ox_tensor *ids, int64_t classes) {
     return oxi_work_end(&work, counted ? oxi_apply_1(OXI_OP_one_hot, &attr, ids) : NULL);
 }
 
-/* ---- triangles ---------------------------------------------------------------------------------------------------------------- */
+/* ---- triangles ----------------------------------------------------------------------------------------- */
 
 static ox_tensor *oxi_call_triangle(oxi_op op, ox_tensor *x, int64_t diagonal, bool in_place) {
     oxi_attrs attr = oxi_no_attrs();

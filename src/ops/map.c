@@ -1,7 +1,7 @@
 /* The public elementwise functions: each fills a call and hands it over.
  * Names and arity come from the same lists as the declarations in ops.h. */
 
-/* ---- one operand, no attributes -------------------------------------------------------------------------------- */
+/* ---- one operand, no attributes ------------------------------------------------------------------------ */
 
 #define OXI_UNARY_LIST(X) OX_INPLACE_1(X) X(isnan) X(isinf) X(isfinite)
 #define OXI_X(name)                                 \
@@ -17,7 +17,7 @@ OXI_UNARY_LIST(OXI_X)
 OX_INPLACE_1(OXI_X)
 #undef OXI_X
 
-/* ---- one operand and up to three numbers ------------------------------------------------------------------------- */
+/* ---- one operand and up to three numbers --------------------------------------------------------------- */
 
 static oxi_attrs oxi_numbers(double f0, double f1, double f2) {
     oxi_attrs attr;
@@ -70,7 +70,7 @@ OX_API ox_tensor *ox_nan_to_num_(ox_tensor *x, double nan, double positive, doub
     return oxi_nan_to_num(x, true, nan, positive, negative);
 }
 
-/* ---- two operands --------------------------------------------------------------------------------------------------- */
+/* ---- two operands -------------------------------------------------------------------------------------- */
 
 /* Integer ops whose second operand has forbidden values are refused before anything is written. */
 static bool oxi_check_integer_operand(const char *name, oxi_op op, ox_tensor *a, ox_tensor *b) {
@@ -151,7 +151,7 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
     return oxi_work_end(&work, ox_mul(ox_narrow(x, d, 0, half), ox_sigmoid(ox_narrow(x, d, half, half))));
 }
 
-/* ---- three operands --------------------------------------------------------------------------------------------------- */
+/* ---- three operands ------------------------------------------------------------------------------------ */
 
 static ox_tensor *oxi_map_3(oxi_op op, ox_tensor *a, ox_tensor *b, ox_tensor *c, bool in_place, double f0) {
     ox_tensor *in[3] = {a, b, c};

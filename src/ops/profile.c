@@ -1,5 +1,6 @@
 /* The profiler: times every call while it is on, then prints a table per op or a Chrome trace.
- * Records grow in one block; when memory runs out the rest of the run is not recorded, and the table says so. */
+ * Records grow in one block; when memory runs out the rest of the run is not recorded, and the table says
+ * so. */
 
 typedef struct oxi_profile_record {
     oxi_op op;
@@ -84,7 +85,7 @@ static void oxi_profile_add(const oxi_call *call, double start, double end) {
     oxi_lock_give(&oxi_profile_lock);
 }
 
-/* ---- the table -------------------------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------------------------------------- */
 
 /* snprintf into what is left of a buffer; returns the length of the text, 0 on failure. */
 static int oxi_text_append(size_t room, char *out, const char *format, ...) OXI_PRINTF(3, 4);
@@ -146,7 +147,8 @@ OX_API size_t ox_profile_table(char *out, size_t room) {
                                         line->flops / seconds * 1e-9, line->bytes / seconds * 1e-9);
     }
     if (lost)
-        used += (size_t)oxi_text_append(OXI_ROOM, "(%llu calls more, not recorded: out of memory)\n", (unsigned long long)lost);
+        used += (size_t)oxi_text_append(OXI_ROOM, "(%llu calls more, not recorded: out of memory)\n",
+                                        (unsigned long long)lost);
 #undef OXI_ROOM
     return used;
 }

@@ -1,6 +1,6 @@
 /* The public random functions, the seed and the counter.
- * Each call takes the next counter value, so the numbers depend on the seed and on how many random calls came before,
- * not on threads, strides or device. */
+ * Each call takes the next counter value, so the numbers depend on the seed and on how many random calls came
+ * before, not on threads, strides or device. */
 
 static int64_t oxi_random_seed = 0;
 static int64_t oxi_random_counter = 0;

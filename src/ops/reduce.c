@@ -57,7 +57,7 @@ OX_API ox_tensor *ox_argmin(ox_tensor *x, int dim, bool keepdim) {
     return oxi_arg_reduce(OXI_OP_argmin, x, dim, keepdim);
 }
 
-/* ---- ops along one dim --------------------------------------------------------------------------------------------- */
+/* ---- ops along one dim --------------------------------------------------------------------------------- */
 
 static bool oxi_one_dim(const char *name, ox_tensor *x, int dim, oxi_attrs *attr) {
     *attr = oxi_no_attrs();

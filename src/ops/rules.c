@@ -13,7 +13,7 @@ static unsigned oxi_class_bit(ox_dtype dtype) {
     return bits[ox_dtype_of(dtype)->cls];
 }
 
-/* ---- promotion: torch.result_type ------------------------------------------------------------------------------------ */
+/* ---- promotion: torch.result_type ---------------------------------------------------------------------- */
 
 /* One dtype of the stronger group (more dims) with one of a weaker group, which counts by category only. */
 static ox_dtype oxi_combine_groups(ox_dtype strong, ox_dtype weak) {
@@ -75,7 +75,7 @@ static ox_status oxi_promoted(const oxi_call *call, ox_dtype *out) {
     return OX_OK;
 }
 
-/* ---- elementwise -------------------------------------------------------------------------------------------------------- */
+/* ---- elementwise --------------------------------------------------------------------------------------- */
 
 static ox_status oxi_broadcast(const oxi_call *call, ox_tensor *out, ox_dtype dtype) {
     int64_t shape[OX_MAX_DIMS];
@@ -192,8 +192,8 @@ OXI_RULE(copy) {
     return oxi_check_shape("copy", dtype, out->ndim, out->shape, NULL);
 }
 
-/* Whether the whole part of a number is one of this integer type; unsigned types take negative ones too, which
- * wrap, as in torch.full. */
+/* Whether the whole part of a number is one of this integer type; unsigned types take negative ones too,
+ * which wrap, as in torch.full. */
 static bool oxi_fits_integer(ox_dtype dtype, double value) {
     int bits = 8 * ox_dtype_of(dtype)->block_bytes;
     bool is_unsigned = dtype == OX_U8 || oxi_is_wide_unsigned(dtype);
@@ -256,7 +256,7 @@ OXI_RULE(multinomial) {
     return OX_OK;
 }
 
-/* ---- reductions ---------------------------------------------------------------------------------------------------------- */
+/* ---- reductions ---------------------------------------------------------------------------------------- */
 
 static ox_status oxi_reduced(const oxi_call *call, ox_tensor *out, ox_dtype dtype) {
     const ox_tensor *x = call->in[0];
@@ -343,7 +343,7 @@ OXI_RULE(topk) {
     return OX_OK;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 OXI_RULE(row) {
     oxi_meta(out, call->in[0]->dtype, call->in[0]->ndim, call->in[0]->shape);
@@ -385,7 +385,7 @@ OXI_RULE(group_norm) {
     return oxi_rule_row(call, out);
 }
 
-/* ---- index ------------------------------------------------------------------------------------------------------------------- */
+/* ---- index --------------------------------------------------------------------------------------------- */
 
 static ox_status oxi_check_index(const oxi_call *call, const ox_tensor *index) {
     if (index->dtype == OX_I64 || index->dtype == OX_I32) return OX_OK;
@@ -538,7 +538,7 @@ OXI_RULE(cat) {
     return OX_OK;
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------------------ */
+/* ---- products ------------------------------------------------------------------------------------------ */
 
 /* Weights may differ from x in dtype: floats and blocks are read as they are. */
 static ox_status oxi_product_dtype(const oxi_call *call, const ox_tensor *x, const ox_tensor *w,
@@ -655,7 +655,7 @@ OXI_RULE(addmm) {
     return OX_OK;
 }
 
-/* ---- transformers ----------------------------------------------------------------------------------------------------------------- */
+/* ---- transformers -------------------------------------------------------------------------------------- */
 
 OXI_RULE(rope) {
     const ox_tensor *x = call->in[0], *positions = call->in[1], *factors = call->in[2];
@@ -716,7 +716,7 @@ OXI_RULE(attention) {
     return OX_OK;
 }
 
-/* ---- views -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- views --------------------------------------------------------------------------------------------- */
 
 static void oxi_view_of(const ox_tensor *x, ox_tensor *out) {
     *out = oxi_borrowed(x);

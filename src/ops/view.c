@@ -73,7 +73,7 @@ OX_API ox_tensor *ox_movedim(ox_tensor *x, int source, int destination) {
     return oxi_permuted("movedim", x, order);
 }
 
-/* ---- other shapes over the same elements ------------------------------------------------------------------------------ */
+/* ---- other shapes over the same elements --------------------------------------------------------------- */
 
 /* Works out a -1 in shape and checks that its elements are `total`. */
 static bool oxi_fit_shape(int64_t total, ox_shape *shape) {
@@ -191,7 +191,7 @@ OX_API ox_tensor *ox_unsqueeze(ox_tensor *x, int dim) {
     return oxi_viewed("unsqueeze", x, &shape);
 }
 
-/* ---- parts ---------------------------------------------------------------------------------------------------------------- */
+/* ---- parts --------------------------------------------------------------------------------------------- */
 
 static ox_tensor *oxi_sliced(const char *name, ox_tensor *x, int dim, int64_t start, int64_t length,
                              int64_t step) {
@@ -340,7 +340,7 @@ OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype) {
     return oxi_apply_1(OXI_OP_view_dtype, &attr, x);
 }
 
-/* ---- lists of views --------------------------------------------------------------------------------------------------------- */
+/* ---- lists of views ------------------------------------------------------------------------------------ */
 
 /* Parts of `size` along dim `at` of x. */
 static int64_t oxi_split(const char *name, ox_tensor *x, int64_t size, int at, ox_tensor **out,

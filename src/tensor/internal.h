@@ -49,7 +49,7 @@ static ox_tensor *oxi_tensor_new(ox_device *device, ox_dtype dtype, int ndim, co
 static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta);
 /* Fills shape and contiguous strides of a header that only describes (no storage). */
 static void oxi_meta(ox_tensor *meta, ox_dtype dtype, int ndim, const int64_t *shape);
-/* A header over the elements of t, to be changed at will; it holds no reference and lives no longer than t. */
+/* A header over the elements of t, to be changed at will; it holds no reference. */
 static ox_tensor oxi_borrowed(const ox_tensor *t);
 
 /* Checks a shape: dims >= 0, at most OX_MAX_DIMS, numel and bytes fit. `op` starts the message. */
@@ -82,7 +82,7 @@ static float oxi_bf16_to_f32(uint16_t h);
 static uint16_t oxi_f32_to_bf16(float f);
 static float oxi_f16_to_f32(uint16_t h);
 static float oxi_f8_e4m3_to_f32(uint8_t b);                   /* fn: no infinity, NaN 0x7f */
-static uint8_t oxi_f32_to_f8_e4m3(float f);                   /* overflow and infinity to +-448, as torch 2.14 */
+static uint8_t oxi_f32_to_f8_e4m3(float f);    /* overflow and infinity to +-448, as torch 2.14 */
 static float oxi_f8_e5m2_to_f32(uint8_t b);
 static uint8_t oxi_f32_to_f8_e5m2(float f);                   /* overflow to infinity */
 /* The number at `element` (any alignment), of a plain dtype; c64: its real part. Floats to i64 truncate. */

@@ -1,8 +1,8 @@
 /* Tensor headers, shapes, references and scopes.
- * Headers come from type-stable slabs: a freed one keeps its count of 0, so a late ox_release is seen and counted.
- * Every result of every op passes through oxi_tensor_over. */
+ * Headers come from type-stable slabs: a freed one keeps its count of 0, so a late ox_release is seen and
+ * counted. Every result of every op passes through oxi_tensor_over. */
 
-/* ---- shapes ---------------------------------------------------------------------------------------------------- */
+/* ---- shapes -------------------------------------------------------------------------------------------- */
 
 OX_API ox_shape ox_make_shape(int ndim, int64_t d0, int64_t d1, int64_t d2, int64_t d3, int64_t d4,
                               int64_t d5, int64_t d6, int64_t d7) {
@@ -91,7 +91,7 @@ static ox_tensor oxi_borrowed(const ox_tensor *t) {
     return header;
 }
 
-/* ---- text of shapes, for messages ------------------------------------------------------------------------------ */
+/* ---- text of shapes, for messages ---------------------------------------------------------------------- */
 
 /* A message may name four tensors: four buffers take turns. */
 static char *oxi_text_buffer(void) {
@@ -116,7 +116,7 @@ static const char *oxi_tensor_text(const ox_tensor *t) {
     return t ? oxi_dims_text(ox_dtype_name(t->dtype), t->ndim, t->shape) : "NULL";
 }
 
-/* ---- headers --------------------------------------------------------------------------------------------------- */
+/* ---- headers ------------------------------------------------------------------------------------------- */
 
 #define OXI_SLAB_HEADERS 64
 typedef struct oxi_slab {
@@ -181,7 +181,7 @@ static void oxi_header_give(ox_tensor *t) {
     oxi_lock_give(&oxi_header_lock);
 }
 
-/* ---- scopes ---------------------------------------------------------------------------------------------------- */
+/* ---- scopes -------------------------------------------------------------------------------------------- */
 
 #define OXI_MAX_SCOPES 256
 typedef struct oxi_scope {
@@ -266,7 +266,7 @@ OX_API void ox_release(ox_tensor *t) {
     oxi_header_give(t);
 }
 
-/* ---- making ---------------------------------------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------------------------------------- */
 
 static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
     ox_tensor *t = oxi_header_take();
@@ -301,7 +301,7 @@ static ox_tensor *oxi_tensor_new(ox_device *device, ox_dtype dtype, int ndim, co
     return t;
 }
 
-/* ---- facts ----------------------------------------------------------------------------------------------------- */
+/* ---- facts --------------------------------------------------------------------------------------------- */
 
 OX_API int64_t ox_numel(const ox_tensor *t) {
     int64_t count = t ? 1 : 0;
