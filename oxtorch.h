@@ -92,9 +92,11 @@
  */
 #if defined(__GNUC__) || defined(__clang__)
 #define OXI_UNUSED __attribute__((unused))
+#define OXI_NOINLINE __attribute__((noinline))
 #define OXI_PRINTF(format_index, first_arg) __attribute__((format(printf, format_index, first_arg)))
 #else
 #define OXI_UNUSED
+#define OXI_NOINLINE
 #define OXI_PRINTF(format_index, first_arg)
 #endif
 
@@ -2567,14 +2569,17 @@ OXI_UNUSED static void oxi_philox(uint64_t key, uint64_t counter_hi, uint64_t co
     out[3] = c3;
 }
 
-/* Everything but kernels and executors is control code: at -O2 it would take a third of the compile time, and
- * nobody would see the difference. */
+/* What is between these lines is control code: at -O2 gcc would spend half of its time on it, and nobody would see
+ * the difference. Loops over elements are in kernels. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#define OXI_LIGHT_OPTIMIZATION 1
-#pragma GCC push_options
-#pragma GCC optimize("O1")
+#define OXI_LIGHT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O1\")")
+#define OXI_LIGHT_END _Pragma("GCC pop_options")
+#else
+#define OXI_LIGHT_BEGIN
+#define OXI_LIGHT_END
 #endif
 
+OXI_LIGHT_BEGIN
 /* >>tensor/internal.h */
 /* What the rooms above use of tensor/: storages, devices, making tensors from parts, walking strides.
  * A tensor header comes from type-stable memory, so a late ox_release is counted, not a crash. */
@@ -7426,9 +7431,7 @@ OX_API bool ox_allclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bo
     return all;
 }
 
-#ifdef OXI_LIGHT_OPTIMIZATION
-#pragma GCC pop_options
-#endif
+OXI_LIGHT_END
 
 /* >>cpu/kernels.h */
 /* The table of kernels of one processor tier. Kernels are written once (cpu/kernels/<x>.inc) against the
@@ -7470,6 +7473,19 @@ typedef struct oxi_gemm_kernel {
  * source[k * stride + line]; along: neighbours are neighbouring k, source[line * stride + k]. */
 typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                 void *panels, int64_t panel_stride);
+
+/* Numbers of a block type as they are computed, number = scale * code - least: code [n], scale and least [n / 16]. */
+typedef struct oxi_codes {
+    int8_t *code;
+    float *scale, *least;
+} oxi_codes;
+
+/* Tables of the block types of four bits without steps: iq4_nl and iq4_xs, and e2m1, doubled (its scales are halved). */
+static const int8_t oxi_table_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+static const int8_t oxi_table_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+OXI_UNUSED static void oxi_look_up_32(const int8_t *table, int8_t *code) {
+    for (int i = 0; i < 32; i++) code[i] = table[code[i]];
+}
 
 /* A row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]; sum = scale times the group's q added up. */
 typedef struct oxi_q8 {
@@ -7527,12 +7543,14 @@ typedef struct oxi_kernels {
                                            int64_t step, float *scores);
     void (*attention_mix[OX_DTYPE_COUNT])(int64_t keys, int64_t depth, const float *weights, const void *v,
                                           int64_t step, float *out);
-    /* block types: expands `n` elements (a multiple of the block) exactly */
-    void (*expand[OX_DTYPE_COUNT])(int64_t n, const void *blocks, float *out);
+    /* block types: n elements (a multiple of the block) as codes, and codes as numbers */
+    void (*unpack[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_codes codes);
+    void (*expand_codes)(int64_t n, oxi_codes codes, float *out);
     /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / 32]; then rows of blocks
      * against them */
     void (*quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum);
-    float (*dot_block[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_q8 x);
+    float (*dot_block[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_q8 x); /* NULL: through dot_codes */
+    float (*dot_codes)(int64_t n, oxi_codes codes, oxi_q8 x);
 } oxi_kernels;
 
 /* The tier in use: the best this processor has, or the one OX_ISA names if it has that. */
@@ -7554,10 +7572,10 @@ static ox_status oxi_cpu_product(const oxi_call *call);
 static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rope.c */
 static ox_status oxi_cpu_attention(const oxi_call *call);  /* cpu/attention.c */
 
-/* Expands n elements of a block type (whole blocks) to floats; OX_ERR_UNSUPPORTED by name where there is no
- * kernel. */
-/* cpu/blocks.c */
-static ox_status oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out);
+/* cpu/blocks.c: whether a block type can be expanded, OX_ERR_UNSUPPORTED by name if not; and n elements of one that can
+ * (whole blocks) as floats. */
+static ox_status oxi_check_expandable(ox_dtype dtype);
+static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out);
 
 /* C = A B (or beta-accumulated) over raw strided memory: the core below matmul, linear, addmm and
  * attention's callers. a[m,k] at a + (m*a_row + k*a_col) elements, likewise b[k,n], c[m,n]. dtypes of a and
@@ -7704,6 +7722,7 @@ static const oxi_cpu *oxi_cpu_info(void) {
     }
     return &cpu;
 }
+OXI_LIGHT_BEGIN
 /* >>cpu/convert.c */
 /* Conversions between the plain dtypes and the lanes that maps compute in: a plain loop for every pair, at any stride.
  * oxi_kernels' load and store; the vector tiers replace the pairs that models live on (kernels/convert.inc).
@@ -8347,6 +8366,7 @@ static void oxi_fill_scalar_map(oxi_kernels *k) {
 
 #undef OXI_DEFINE_MAP_1
 #undef OXI_DEFINE_MAP_2
+OXI_LIGHT_END
 /* >>cpu/tiers.c */
 /* The tiers: stamps every kernel template once per instruction set and makes the one table that is used.
  * Each tier's functions carry their own target attribute, so a plain build holds all of them.
@@ -8507,6 +8527,7 @@ static void oxi_fill_scalar_map(oxi_kernels *k) {
 #define OXI_INLINE static inline
 #endif
 #define OXI_KERNEL static OXI_UNUSED OXI_ISA(TARGET)
+#define OXI_SHARED static OXI_NOINLINE OXI_UNUSED OXI_ISA(TARGET)
 
 /* types */
 #define vf OXI_ISA(vf)
@@ -8718,10 +8739,8 @@ static void oxi_fill_scalar_map(oxi_kernels *k) {
 
 /* Where a vector tier stands behind it, the c tier is there to be compared with: gcc need not spend its
  * time on it. */
-#if defined(OXI_LIGHT_OPTIMIZATION) && (defined(OXI_BUILD_SSE2) || defined(OXI_BUILD_NEON))
-#define OXI_LIGHT_C_TIER 1
-#pragma GCC push_options
-#pragma GCC optimize("O1")
+#if defined(OXI_BUILD_SSE2) || defined(OXI_BUILD_NEON)
+OXI_LIGHT_BEGIN
 #endif
 /* >>cpu/simd/c.h */
 /* The c tier's vocabulary: one lane, plain C, any processor and byte order.
@@ -8951,10 +8970,12 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 #endif
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
+OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
  * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
- * made for these ranges. Used by the kernels of the tier that is being stamped; the names are in
+ * made for these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
+ * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being stamped; the names are in
  * simd/begin.inc. */
 
 /* ---- e^x --------------------------------------------------------------------------------------------------
@@ -9062,7 +9083,7 @@ OXI_INLINE vf vf_log2(vf x) {
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
-OXI_INLINE vf vf_log1p(vf x) {
+OXI_SHARED vf vf_log1p(vf x) {
     vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
     tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
@@ -9206,7 +9227,7 @@ OXI_INLINE vd vd_minus_turns(vd x, vd n) {
     return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
                    vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
 }
-OXI_INLINE vf vf_reduce_turns(vf x, vi *quarter) {
+OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
     *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
@@ -9270,12 +9291,12 @@ OXI_INLINE vd vd_expm1_poly(vd r) {
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
-OXI_INLINE vd vd_exp(vd x) {
+OXI_SHARED vd vd_exp(vd x) {
     vl n;
     vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
-OXI_INLINE vd vd_expm1(vd x) {
+OXI_SHARED vd vd_expm1(vd x) {
     vl n;
     vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
@@ -9283,7 +9304,7 @@ OXI_INLINE vd vd_expm1(vd x) {
 }
 
 /* log x = e ln 2 + log(1 + f), 1 + f in [sqrt(1/2), sqrt 2); log(1 + f) = 2 atanh(s), s = f / (2 + f). */
-OXI_INLINE vd vd_log(vd x) {
+OXI_SHARED vd vd_log(vd x) {
     const int64_t one_bits = 0x3ff0000000000000, root_half_bits = 0x3fe6a09e667f3bcd;
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
@@ -9302,7 +9323,7 @@ OXI_INLINE vd vd_log(vd x) {
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
-OXI_INLINE vd vd_log1p(vd x) {
+OXI_SHARED vd vd_log1p(vd x) {
     vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
     vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
@@ -9341,7 +9362,7 @@ OXI_INLINE vd vd_asin_poly(vd root, vd z) {
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
-OXI_INLINE vd vd_asin_part(vd x, vmd *outer) {
+OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
     vd size = vd_abs(x), half = vd_set1(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
@@ -9359,7 +9380,7 @@ OXI_INLINE vd vd_acos(vd x) {
     vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
-OXI_INLINE vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
+OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
     vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
     p = vd_fma(p, z, vd_set1(0.010914688628394916));
     p = vd_fma(p, z, vd_set1(-0.031178006661976711));
@@ -9458,7 +9479,7 @@ OXI_INLINE vd vd_hypot(vd a, vd b) {
 
 /* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64;
  * larger ones and an infinite b go through the C library. */
-OXI_INLINE vd vd_fmod(vd a, vd b) {
+OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
@@ -9502,7 +9523,7 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
 }
 /* >>cpu/kernels/map.inc */
@@ -9791,6 +9812,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS
 
 #endif
+OXI_LIGHT_END
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred elements.
@@ -10477,7 +10499,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* ---- 32 bytes -------------------------------------------------------------------------------------------------
  * vb: 32 bytes; vs: f32 sums of products, several lanes. vs_add: sums += scale * codes * q, vs_add_halves: the first and the
- * last 16 bytes have a scale each. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
+ * last 16 bytes have a scale each. Shifts carry bits from byte to byte: a mask follows. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -10489,6 +10511,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_right OXI_ISA(vb_right)
 #define vb_left OXI_ISA(vb_left)
 #define vb_nibbles OXI_ISA(vb_nibbles)
+#define vb_look_up OXI_ISA(vb_look_up)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
 #define vs_add OXI_ISA(vs_add)
@@ -10509,6 +10532,10 @@ OXI_INLINE vb vb_left(vb a, int count) { return _mm256_slli_epi16(a, count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -10563,6 +10590,17 @@ OXI_INLINE vb vb_left(vb a, int count) {
 OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+#if VF == 8
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
+#else
+    int8_t byte[32];
+    vb_store(byte, nibbles);
+    oxi_look_up_32(table, byte);
+    return vb_load(byte);
+#endif
 }
 OXI_INLINE vs vs_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -10634,6 +10672,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
+}
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
 /* Four i32 sums of 16 products. extra: by the dot product instruction. */
@@ -10667,57 +10709,74 @@ OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small
 
 #else
 
-typedef struct vb { uint8_t byte[32]; } vb;
+typedef struct vb { uint64_t word[4]; } vb;
 typedef float vs;
 OXI_INLINE vb vb_load(const void *p) {
     vb r;
-    memcpy(r.byte, p, 32);
+    memcpy(r.word, p, 32);
     return r;
 }
-OXI_INLINE void vb_store(void *p, vb a) { memcpy(p, a.byte, 32); }
-OXI_INLINE vb vb_set1(int a) {
+OXI_INLINE void vb_store(void *p, vb a) { memcpy(p, a.word, 32); }
+OXI_INLINE vb OXI_ISA(vb_four)(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
     vb r;
-    memset(r.byte, a, 32);
+    r.word[0] = a;
+    r.word[1] = b;
+    r.word[2] = c;
+    r.word[3] = d;
     return r;
 }
-#define OXI_BYTES(name, parameters, expression) \
-OXI_INLINE vb name parameters { \
-    vb r; \
-    for (int i = 0; i < 32; i++) r.byte[i] = (uint8_t)(expression); \
-    return r; \
+OXI_INLINE vb vb_set1(int a) {
+    uint64_t word = (uint8_t)a * UINT64_C(0x0101010101010101);
+    return OXI_ISA(vb_four)(word, word, word, word);
 }
-OXI_BYTES(vb_and, (vb a, vb b), a.byte[i] & b.byte[i])
-OXI_BYTES(vb_or, (vb a, vb b), a.byte[i] | b.byte[i])
-OXI_BYTES(vb_sub, (vb a, vb b), a.byte[i] - b.byte[i])
-OXI_BYTES(vb_right, (vb a, int count), a.byte[i] >> count)
-OXI_BYTES(vb_left, (vb a, int count), a.byte[i] << count)
-OXI_BYTES(vb_nibbles, (const void *p), ((const uint8_t *)p)[i % 16] >> i / 16 * 4 & 15)
-#undef OXI_BYTES
+#define OXI_WORDS(name, parameters, expression) \
+    OXI_INLINE vb name parameters { \
+        vb r; \
+        for (int i = 0; i < 4; i++) r.word[i] = (expression); \
+        return r; \
+    }
+#define OXI_HIGH_BITS UINT64_C(0x8080808080808080)
+OXI_WORDS(vb_and, (vb a, vb b), a.word[i] & b.word[i])
+OXI_WORDS(vb_or, (vb a, vb b), a.word[i] | b.word[i])
+OXI_WORDS(vb_sub, (vb a, vb b), ((a.word[i] | OXI_HIGH_BITS) - (b.word[i] & ~OXI_HIGH_BITS))
+                                    ^ ((a.word[i] ^ ~b.word[i]) & OXI_HIGH_BITS))
+OXI_WORDS(vb_right, (vb a, int count), a.word[i] >> count)
+OXI_WORDS(vb_left, (vb a, int count), a.word[i] << count)
+#undef OXI_WORDS
+#undef OXI_HIGH_BITS
+OXI_INLINE vb vb_nibbles(const void *p) {
+    uint64_t word[2], low = UINT64_C(0x0f0f0f0f0f0f0f0f);
+    memcpy(word, p, 16);
+    return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    oxi_look_up_32(table, (int8_t *)nibbles.word);
+    return nibbles;
+}
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
+OXI_INLINE int32_t OXI_ISA(vs_products)(const int8_t *code, const int8_t *q) {
+    int32_t sum = 0;
+    for (int i = 0; i < 16; i++) sum += code[i] * q[i];
+    return sum;
+}
 OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
-    int32_t sum[2] = {0, 0};
+    const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    for (int i = 0; i < 32; i++) sum[i / 16] += (int8_t)codes.byte[i] * q[i];
-    return sums + (float)sum[0] * scale[0] + (float)sum[1] * scale[1];
+    sums += (float)OXI_ISA(vs_products)(code, q) * scale[0];
+    return sums + (float)OXI_ISA(vs_products)(code + 16, q + 16) * scale[1];
 }
 OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    int32_t sum = 0;
+    const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    for (int i = 0; i < 32; i++) sum += (int8_t)codes.byte[i] * q[i];
-    return sums + (float)sum * scale;
+    return sums + (float)(OXI_ISA(vs_products)(code, q) + OXI_ISA(vs_products)(code + 16, q + 16)) * scale;
 }
 #endif
 
 /* ---- unpacking ----------------------------------------------------------------------------------------------------
- * One block into codes; scale and least of each 16 codes. */
-
-typedef struct OXI_ISA(codes) {
-    int8_t code[256];
-    float scale[16], least[16];
-} OXI_ISA(codes);
+ * One block into codes, and the scale and least number of each 16 codes. */
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
@@ -10755,11 +10814,11 @@ OXI_INLINE vf OXI_ISA(rounded)(vf a) {
 #endif
 }
 
-/* groups of 16 from `first` on share a scale and a least number. */
-OXI_INLINE void OXI_ISA(set_scale)(OXI_ISA(codes) *c, int first, int groups, float scale, float least) {
+/* Groups of 16 codes share a scale and a least number. */
+OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float scale, float least) {
     for (int i = first; i < first + groups; i++) {
-        c->scale[i] = scale;
-        c->least[i] = least;
+        c.scale[i] = scale;
+        c.least[i] = least;
     }
 }
 
@@ -10778,94 +10837,82 @@ OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
     return vb_load(eight);
 }
 
-OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
+OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q4_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_nibbles(p + 4));
+OXI_INLINE void OXI_ISA(unpack_q4_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_nibbles(p + 4));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), -OXI_ISA(half)(p + 2));
 }
-OXI_INLINE void OXI_ISA(unpack_q5_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_sub(vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), vb_set1(16)));
+OXI_INLINE void OXI_ISA(unpack_q5_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_sub(vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), vb_set1(16)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q5_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)));
+OXI_INLINE void OXI_ISA(unpack_q5_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), -OXI_ISA(half)(p + 2));
 }
-OXI_INLINE void OXI_ISA(unpack_q8_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_load(p + 2));
+OXI_INLINE void OXI_ISA(unpack_q8_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_load(p + 2));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q8_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_load(p + 4));
+OXI_INLINE void OXI_ISA(unpack_q8_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_load(p + 4));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
     uint32_t bits = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
     float scale;
     memcpy(&scale, &bits, 4);
-    memcpy(c->code, p + 4, 256);
+    memcpy(c.code, p + 4, 256);
     OXI_ISA(set_scale)(c, 0, 16, scale, 0);
 }
 
-/* Codes through a table of 16. */
-OXI_INLINE void OXI_ISA(look_up)(const uint8_t *p, const int8_t *table, int8_t *code, int half) {
-    for (int i = 0; i < half; i++) {
-        code[i] = table[p[i] & 15];
-        code[half + i] = table[p[i] >> 4];
-    }
-}
-OXI_INLINE const int8_t *OXI_ISA(table_iq4)(void) {
-    static const int8_t table[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-    return table;
-}
-/* e2m1, doubled; the scales are halved for it. */
-OXI_INLINE const int8_t *OXI_ISA(table_e2m1)(void) {
-    static const int8_t table[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-    return table;
-}
-OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, OXI_ISA(codes) *c) {
-    OXI_ISA(look_up)(p + 2, OXI_ISA(table_iq4)(), c->code, 16);
+OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p);
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        OXI_ISA(look_up)(p + 8 + 16 * i, OXI_ISA(table_iq4)(), c->code + 32 * i, 16);
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i)));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
     uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23;     /* 2^(e - 128) */
     float scale;
     memcpy(&scale, &bits, 4);
-    OXI_ISA(look_up)(p + 1, OXI_ISA(table_e2m1)(), c->code, 16);
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
     OXI_ISA(set_scale)(c, 0, 2, scale, 0);
 }
-/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. */
-OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, OXI_ISA(codes) *c) {
+/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two groups in
+ * their low nibbles, and the second halves in their high ones. */
+OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
+    for (int i = 0; i < 2; i++) {
+        int8_t code[32];
+        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i)));
+        for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
+    }
     for (int i = 0; i < 4; i++) {
         int exponent = p[i] >> 3 & 15, mantissa = p[i] & 7;
         float scale = exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
-        if (p[i] == 0x7f) scale = 0;
-        OXI_ISA(look_up)(p + 4 + 8 * i, OXI_ISA(table_e2m1)(), c->code + 16 * i, 8);
-        OXI_ISA(set_scale)(c, i, 1, scale, 0);
+        OXI_ISA(set_scale)(c, i, 1, p[i] == 0x7f ? 0 : scale, 0);
     }
 }
 
-OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 80), dmin = OXI_ISA(half)(p + 82);
     for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        for (int j = 0; j < 4; j++) vb_store(c->code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
+        for (int j = 0; j < 4; j++) vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 108);
     const uint8_t *s = p + 96;
     for (int i = 0; i < 16; i++) {
@@ -10877,12 +10924,12 @@ OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, OXI_ISA(codes) *c) {
         vb q = vb_load(p + 32 + 32 * i);
         for (int j = 0; j < 4; j++) {
             vb low = vb_and(vb_right(q, 2 * j), vb_set1(3)), bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
-            vb_store(c->code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
+            vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
         }
     }
 }
 /* The 6-bit scales and minima of q4_k and q5_k: eight each in 12 bytes. */
-OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p), dmin = OXI_ISA(half)(p + 2);
     const uint8_t *s = p + 4;
     for (int i = 0; i < 8; i++) {
@@ -10891,30 +10938,30 @@ OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, OXI_ISA(codes) *c) {
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)scale, dmin * (float)least);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q4_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q4_k)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        vb_store(c->code + 64 * i, vb_and(q, vb_set1(15)));
-        vb_store(c->code + 64 * i + 32, vb_and(vb_right(q, 4), vb_set1(15)));
+        vb_store(c.code + 64 * i, vb_and(q, vb_set1(15)));
+        vb_store(c.code + 64 * i + 32, vb_and(vb_right(q, 4), vb_set1(15)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, oxi_codes c) {
     vb high = vb_load(p + 16);
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 48 + 32 * i);
         vb first = vb_and(vb_right(high, 2 * i), vb_set1(1)), second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
-        vb_store(c->code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
-        vb_store(c->code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
+        vb_store(c.code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
+        vb_store(c.code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 208);
     for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(int8_t)p[192 + i], 0);
     for (int i = 0; i < 2; i++) {
         vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
-        int8_t *code = c->code + 128 * i;
+        int8_t *code = c.code + 128 * i;
         vb nibble = vb_set1(15), two = vb_set1(3), offset = vb_set1(32);
         vb_store(code, vb_sub(vb_or(vb_and(low, nibble), vb_left(vb_and(high, two), 4)), offset));
         vb_store(code + 32, vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
@@ -10924,59 +10971,57 @@ OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, OXI_ISA(codes) *c) {
         vb_store(code + 96, vb_sub(vb_or(second, vb_left(vb_and(vb_right(high, 6), two), 4)), offset));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 32 * i);
         for (int j = 0; j < 4; j++)
-            vb_store(c->code + 128 * i + 32 * j, vb_sub(vb_and(vb_right(q, 2 * j), vb_set1(3)), vb_set1(1)));
+            vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_and(vb_right(q, 2 * j), vb_set1(3)), vb_set1(1)));
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
 /* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is digit k. */
-OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
     static const uint8_t power[5] = {1, 3, 9, 27, 81};
     for (int i = 0; i < 256; i++) {
         int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
         int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c->code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
 
-/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code ---------------------
- * The second list has products of its own below. */
+/* The types. The second list has products of its own below. */
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) \
-    X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) X(mxfp4, OX_MXFP4, 0, 0, 0) \
-    X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
-#define OXI_EACH_BLOCK_TYPE(X) \
-    OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q4_0, OX_Q4_0, 0, 0, 0) X(q4_1, OX_Q4_1, 0, 1, 1) X(q5_0, OX_Q5_0, 0, 0, 0) X(q5_1, OX_Q5_1, 0, 1, 1) \
-    X(q8_0, OX_Q8_0, 0, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) X(q6_k, OX_Q6_K, 1, 0, 0)
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) \
+    X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0)
+#define OXI_EACH_COMMON_BLOCK_TYPE(X) \
+    X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
+    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 
-/* One block's codes as floats. */
-OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, float *out) {
-    for (int i = 0; i < elements; i += 16) {
-        vf scale = vf_set1(c->scale[i / 16]), least = vf_set1(c->least[i / 16]);
-        for (int j = i; j < i + 16; j += VF) {
-            vf product = OXI_ISA(rounded)(vf_mul(scale, vi_to_vf(vi_load_i8(c->code + j))));
-            vf_store(out + j, vf_sub(product, least));
+#define OXI_X(name, dtype) \
+OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi_codes c) { \
+    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= elements, p += bytes) { \
+        OXI_ISA(unpack_##name)(p, c); \
+        c.code += elements; \
+        c.scale += elements / 16; \
+        c.least += elements / 16; \
+    } \
+}
+OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
+OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
+    for (int64_t i = 0; i < n; i += 16) {
+        vf scale = vf_set1(c.scale[i / 16]), least = vf_set1(c.least[i / 16]);
+        for (int j = 0; j < 16; j += VF) {
+            vf product = OXI_ISA(rounded)(vf_mul(scale, vi_to_vf(vi_load_i8(c.code + i + j))));
+            vf_store(out + i + j, vf_sub(product, least));
         }
     }
 }
-
-#define OXI_X(name, dtype, halves, has_least, small) \
-OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, out += elements) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        OXI_ISA(expand_codes)(&c, elements, out); \
-    } \
-}
-OXI_EACH_BLOCK_TYPE(OXI_X)
-#undef OXI_X
 
 /* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
 
@@ -10988,40 +11033,30 @@ OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
     return x;
 }
 
-/* One block's codes against as many activations. */
-OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, oxi_q8 x, bool halves, bool has_least,
-                                 bool small, int extra) {
-    for (int i = 0; i < elements / 32; i++) {
-        vb codes = vb_load(c->code + 32 * i);
-        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
+/* Unpacked codes against as many activations. */
+OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    for (int64_t i = 0; i < n / 32; i++) {
+        const float *scale = c.scale + 2 * i, *least = c.least + 2 * i;
         float s = x.scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = halves ? vs_add_halves(sums, codes, x.q + 32 * i, two, small, extra)
-                      : vs_add(sums, codes, x.q + 32 * i, two[0], small, extra);
-        if (!has_least) continue;
+        sums = vs_add_halves(sums, vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra);
+        if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
         sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
     }
-    return sums;
+    return vs_sum(sums);
+}
+OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+    return OXI_ISA(dot_any_codes)(n, c, x, 0);
+}
+OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+    return OXI_ISA(dot_any_codes)(n, c, x, 1);
 }
 
-#define OXI_X(name, dtype, halves, has_least, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    vs sums = vs_zero(); \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, x = OXI_ISA(q8_from)(x, elements)) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
-    } \
-    return vs_sum(sums); \
-}
-OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-#undef OXI_X
-
+#if VF > 1 /* the c tier takes the way of the other types for these too */
 /* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
  * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
 #define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
@@ -11124,15 +11159,17 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 }
 #undef OXI_EIGHT
 
-#define OXI_X(name, dtype, halves, has_least, small) \
+#define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
 } \
 OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
 }
-OXI_EACH_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+
+#endif
 
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
@@ -11169,16 +11206,22 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *
 
 static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     bool extra = OXI_BLOCK_EXTRA;
-#define OXI_X(name, dtype, halves, has_least, small) \
-    k->expand[dtype] = OXI_ISA(expand_##name); \
-    k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
-    OXI_EACH_BLOCK_TYPE(OXI_X)
+#define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
+    OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+#if VF > 1
+#define OXI_X(name, dtype) k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
+    k->expand_codes = OXI_ISA(expand_codes);
+    k->dot_codes = extra ? OXI_ISA(dot_extra_codes) : OXI_ISA(dot_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 }
 
 #undef OXI_BLOCK_EXTRA
-#undef OXI_EACH_BLOCK_TYPE
+#undef OXI_EACH_COMMON_BLOCK_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
@@ -11191,6 +11234,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_right
 #undef vb_left
 #undef vb_nibbles
+#undef vb_look_up
 #undef vs_zero
 #undef vs_sum
 #undef vs_add
@@ -11348,8 +11392,8 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_blocks)(k);
     OXI_ISA(fill_attention)(k);
 }
-#ifdef OXI_LIGHT_C_TIER
-#pragma GCC pop_options
+#if defined(OXI_BUILD_SSE2) || defined(OXI_BUILD_NEON)
+OXI_LIGHT_END
 #endif
 
 #ifdef OXI_BUILD_SSE2
@@ -11659,10 +11703,12 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 #endif
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
+OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
  * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
- * made for these ranges. Used by the kernels of the tier that is being stamped; the names are in
+ * made for these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
+ * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being stamped; the names are in
  * simd/begin.inc. */
 
 /* ---- e^x --------------------------------------------------------------------------------------------------
@@ -11770,7 +11816,7 @@ OXI_INLINE vf vf_log2(vf x) {
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
-OXI_INLINE vf vf_log1p(vf x) {
+OXI_SHARED vf vf_log1p(vf x) {
     vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
     tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
@@ -11914,7 +11960,7 @@ OXI_INLINE vd vd_minus_turns(vd x, vd n) {
     return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
                    vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
 }
-OXI_INLINE vf vf_reduce_turns(vf x, vi *quarter) {
+OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
     *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
@@ -11978,12 +12024,12 @@ OXI_INLINE vd vd_expm1_poly(vd r) {
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
-OXI_INLINE vd vd_exp(vd x) {
+OXI_SHARED vd vd_exp(vd x) {
     vl n;
     vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
-OXI_INLINE vd vd_expm1(vd x) {
+OXI_SHARED vd vd_expm1(vd x) {
     vl n;
     vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
@@ -11991,7 +12037,7 @@ OXI_INLINE vd vd_expm1(vd x) {
 }
 
 /* log x = e ln 2 + log(1 + f), 1 + f in [sqrt(1/2), sqrt 2); log(1 + f) = 2 atanh(s), s = f / (2 + f). */
-OXI_INLINE vd vd_log(vd x) {
+OXI_SHARED vd vd_log(vd x) {
     const int64_t one_bits = 0x3ff0000000000000, root_half_bits = 0x3fe6a09e667f3bcd;
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
@@ -12010,7 +12056,7 @@ OXI_INLINE vd vd_log(vd x) {
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
-OXI_INLINE vd vd_log1p(vd x) {
+OXI_SHARED vd vd_log1p(vd x) {
     vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
     vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
@@ -12049,7 +12095,7 @@ OXI_INLINE vd vd_asin_poly(vd root, vd z) {
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
-OXI_INLINE vd vd_asin_part(vd x, vmd *outer) {
+OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
     vd size = vd_abs(x), half = vd_set1(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
@@ -12067,7 +12113,7 @@ OXI_INLINE vd vd_acos(vd x) {
     vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
-OXI_INLINE vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
+OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
     vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
     p = vd_fma(p, z, vd_set1(0.010914688628394916));
     p = vd_fma(p, z, vd_set1(-0.031178006661976711));
@@ -12166,7 +12212,7 @@ OXI_INLINE vd vd_hypot(vd a, vd b) {
 
 /* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64;
  * larger ones and an infinite b go through the C library. */
-OXI_INLINE vd vd_fmod(vd a, vd b) {
+OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
@@ -12210,7 +12256,7 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
 }
 /* >>cpu/kernels/map.inc */
@@ -12499,6 +12545,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS
 
 #endif
+OXI_LIGHT_END
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred elements.
@@ -13185,7 +13232,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* ---- 32 bytes -------------------------------------------------------------------------------------------------
  * vb: 32 bytes; vs: f32 sums of products, several lanes. vs_add: sums += scale * codes * q, vs_add_halves: the first and the
- * last 16 bytes have a scale each. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
+ * last 16 bytes have a scale each. Shifts carry bits from byte to byte: a mask follows. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -13197,6 +13244,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_right OXI_ISA(vb_right)
 #define vb_left OXI_ISA(vb_left)
 #define vb_nibbles OXI_ISA(vb_nibbles)
+#define vb_look_up OXI_ISA(vb_look_up)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
 #define vs_add OXI_ISA(vs_add)
@@ -13217,6 +13265,10 @@ OXI_INLINE vb vb_left(vb a, int count) { return _mm256_slli_epi16(a, count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -13271,6 +13323,17 @@ OXI_INLINE vb vb_left(vb a, int count) {
 OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+#if VF == 8
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
+#else
+    int8_t byte[32];
+    vb_store(byte, nibbles);
+    oxi_look_up_32(table, byte);
+    return vb_load(byte);
+#endif
 }
 OXI_INLINE vs vs_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -13342,6 +13405,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
+}
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
 /* Four i32 sums of 16 products. extra: by the dot product instruction. */
@@ -13375,57 +13442,74 @@ OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small
 
 #else
 
-typedef struct vb { uint8_t byte[32]; } vb;
+typedef struct vb { uint64_t word[4]; } vb;
 typedef float vs;
 OXI_INLINE vb vb_load(const void *p) {
     vb r;
-    memcpy(r.byte, p, 32);
+    memcpy(r.word, p, 32);
     return r;
 }
-OXI_INLINE void vb_store(void *p, vb a) { memcpy(p, a.byte, 32); }
-OXI_INLINE vb vb_set1(int a) {
+OXI_INLINE void vb_store(void *p, vb a) { memcpy(p, a.word, 32); }
+OXI_INLINE vb OXI_ISA(vb_four)(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
     vb r;
-    memset(r.byte, a, 32);
+    r.word[0] = a;
+    r.word[1] = b;
+    r.word[2] = c;
+    r.word[3] = d;
     return r;
 }
-#define OXI_BYTES(name, parameters, expression) \
-OXI_INLINE vb name parameters { \
-    vb r; \
-    for (int i = 0; i < 32; i++) r.byte[i] = (uint8_t)(expression); \
-    return r; \
+OXI_INLINE vb vb_set1(int a) {
+    uint64_t word = (uint8_t)a * UINT64_C(0x0101010101010101);
+    return OXI_ISA(vb_four)(word, word, word, word);
 }
-OXI_BYTES(vb_and, (vb a, vb b), a.byte[i] & b.byte[i])
-OXI_BYTES(vb_or, (vb a, vb b), a.byte[i] | b.byte[i])
-OXI_BYTES(vb_sub, (vb a, vb b), a.byte[i] - b.byte[i])
-OXI_BYTES(vb_right, (vb a, int count), a.byte[i] >> count)
-OXI_BYTES(vb_left, (vb a, int count), a.byte[i] << count)
-OXI_BYTES(vb_nibbles, (const void *p), ((const uint8_t *)p)[i % 16] >> i / 16 * 4 & 15)
-#undef OXI_BYTES
+#define OXI_WORDS(name, parameters, expression) \
+    OXI_INLINE vb name parameters { \
+        vb r; \
+        for (int i = 0; i < 4; i++) r.word[i] = (expression); \
+        return r; \
+    }
+#define OXI_HIGH_BITS UINT64_C(0x8080808080808080)
+OXI_WORDS(vb_and, (vb a, vb b), a.word[i] & b.word[i])
+OXI_WORDS(vb_or, (vb a, vb b), a.word[i] | b.word[i])
+OXI_WORDS(vb_sub, (vb a, vb b), ((a.word[i] | OXI_HIGH_BITS) - (b.word[i] & ~OXI_HIGH_BITS))
+                                    ^ ((a.word[i] ^ ~b.word[i]) & OXI_HIGH_BITS))
+OXI_WORDS(vb_right, (vb a, int count), a.word[i] >> count)
+OXI_WORDS(vb_left, (vb a, int count), a.word[i] << count)
+#undef OXI_WORDS
+#undef OXI_HIGH_BITS
+OXI_INLINE vb vb_nibbles(const void *p) {
+    uint64_t word[2], low = UINT64_C(0x0f0f0f0f0f0f0f0f);
+    memcpy(word, p, 16);
+    return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    oxi_look_up_32(table, (int8_t *)nibbles.word);
+    return nibbles;
+}
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
+OXI_INLINE int32_t OXI_ISA(vs_products)(const int8_t *code, const int8_t *q) {
+    int32_t sum = 0;
+    for (int i = 0; i < 16; i++) sum += code[i] * q[i];
+    return sum;
+}
 OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
-    int32_t sum[2] = {0, 0};
+    const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    for (int i = 0; i < 32; i++) sum[i / 16] += (int8_t)codes.byte[i] * q[i];
-    return sums + (float)sum[0] * scale[0] + (float)sum[1] * scale[1];
+    sums += (float)OXI_ISA(vs_products)(code, q) * scale[0];
+    return sums + (float)OXI_ISA(vs_products)(code + 16, q + 16) * scale[1];
 }
 OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    int32_t sum = 0;
+    const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    for (int i = 0; i < 32; i++) sum += (int8_t)codes.byte[i] * q[i];
-    return sums + (float)sum * scale;
+    return sums + (float)(OXI_ISA(vs_products)(code, q) + OXI_ISA(vs_products)(code + 16, q + 16)) * scale;
 }
 #endif
 
 /* ---- unpacking ----------------------------------------------------------------------------------------------------
- * One block into codes; scale and least of each 16 codes. */
-
-typedef struct OXI_ISA(codes) {
-    int8_t code[256];
-    float scale[16], least[16];
-} OXI_ISA(codes);
+ * One block into codes, and the scale and least number of each 16 codes. */
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
@@ -13463,11 +13547,11 @@ OXI_INLINE vf OXI_ISA(rounded)(vf a) {
 #endif
 }
 
-/* groups of 16 from `first` on share a scale and a least number. */
-OXI_INLINE void OXI_ISA(set_scale)(OXI_ISA(codes) *c, int first, int groups, float scale, float least) {
+/* Groups of 16 codes share a scale and a least number. */
+OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float scale, float least) {
     for (int i = first; i < first + groups; i++) {
-        c->scale[i] = scale;
-        c->least[i] = least;
+        c.scale[i] = scale;
+        c.least[i] = least;
     }
 }
 
@@ -13486,94 +13570,82 @@ OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
     return vb_load(eight);
 }
 
-OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
+OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q4_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_nibbles(p + 4));
+OXI_INLINE void OXI_ISA(unpack_q4_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_nibbles(p + 4));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), -OXI_ISA(half)(p + 2));
 }
-OXI_INLINE void OXI_ISA(unpack_q5_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_sub(vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), vb_set1(16)));
+OXI_INLINE void OXI_ISA(unpack_q5_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_sub(vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), vb_set1(16)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q5_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)));
+OXI_INLINE void OXI_ISA(unpack_q5_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), -OXI_ISA(half)(p + 2));
 }
-OXI_INLINE void OXI_ISA(unpack_q8_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_load(p + 2));
+OXI_INLINE void OXI_ISA(unpack_q8_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_load(p + 2));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q8_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_load(p + 4));
+OXI_INLINE void OXI_ISA(unpack_q8_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_load(p + 4));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
     uint32_t bits = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
     float scale;
     memcpy(&scale, &bits, 4);
-    memcpy(c->code, p + 4, 256);
+    memcpy(c.code, p + 4, 256);
     OXI_ISA(set_scale)(c, 0, 16, scale, 0);
 }
 
-/* Codes through a table of 16. */
-OXI_INLINE void OXI_ISA(look_up)(const uint8_t *p, const int8_t *table, int8_t *code, int half) {
-    for (int i = 0; i < half; i++) {
-        code[i] = table[p[i] & 15];
-        code[half + i] = table[p[i] >> 4];
-    }
-}
-OXI_INLINE const int8_t *OXI_ISA(table_iq4)(void) {
-    static const int8_t table[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-    return table;
-}
-/* e2m1, doubled; the scales are halved for it. */
-OXI_INLINE const int8_t *OXI_ISA(table_e2m1)(void) {
-    static const int8_t table[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-    return table;
-}
-OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, OXI_ISA(codes) *c) {
-    OXI_ISA(look_up)(p + 2, OXI_ISA(table_iq4)(), c->code, 16);
+OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p);
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        OXI_ISA(look_up)(p + 8 + 16 * i, OXI_ISA(table_iq4)(), c->code + 32 * i, 16);
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i)));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
     uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23;     /* 2^(e - 128) */
     float scale;
     memcpy(&scale, &bits, 4);
-    OXI_ISA(look_up)(p + 1, OXI_ISA(table_e2m1)(), c->code, 16);
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
     OXI_ISA(set_scale)(c, 0, 2, scale, 0);
 }
-/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. */
-OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, OXI_ISA(codes) *c) {
+/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two groups in
+ * their low nibbles, and the second halves in their high ones. */
+OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
+    for (int i = 0; i < 2; i++) {
+        int8_t code[32];
+        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i)));
+        for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
+    }
     for (int i = 0; i < 4; i++) {
         int exponent = p[i] >> 3 & 15, mantissa = p[i] & 7;
         float scale = exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
-        if (p[i] == 0x7f) scale = 0;
-        OXI_ISA(look_up)(p + 4 + 8 * i, OXI_ISA(table_e2m1)(), c->code + 16 * i, 8);
-        OXI_ISA(set_scale)(c, i, 1, scale, 0);
+        OXI_ISA(set_scale)(c, i, 1, p[i] == 0x7f ? 0 : scale, 0);
     }
 }
 
-OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 80), dmin = OXI_ISA(half)(p + 82);
     for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        for (int j = 0; j < 4; j++) vb_store(c->code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
+        for (int j = 0; j < 4; j++) vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 108);
     const uint8_t *s = p + 96;
     for (int i = 0; i < 16; i++) {
@@ -13585,12 +13657,12 @@ OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, OXI_ISA(codes) *c) {
         vb q = vb_load(p + 32 + 32 * i);
         for (int j = 0; j < 4; j++) {
             vb low = vb_and(vb_right(q, 2 * j), vb_set1(3)), bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
-            vb_store(c->code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
+            vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
         }
     }
 }
 /* The 6-bit scales and minima of q4_k and q5_k: eight each in 12 bytes. */
-OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p), dmin = OXI_ISA(half)(p + 2);
     const uint8_t *s = p + 4;
     for (int i = 0; i < 8; i++) {
@@ -13599,30 +13671,30 @@ OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, OXI_ISA(codes) *c) {
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)scale, dmin * (float)least);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q4_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q4_k)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        vb_store(c->code + 64 * i, vb_and(q, vb_set1(15)));
-        vb_store(c->code + 64 * i + 32, vb_and(vb_right(q, 4), vb_set1(15)));
+        vb_store(c.code + 64 * i, vb_and(q, vb_set1(15)));
+        vb_store(c.code + 64 * i + 32, vb_and(vb_right(q, 4), vb_set1(15)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, oxi_codes c) {
     vb high = vb_load(p + 16);
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 48 + 32 * i);
         vb first = vb_and(vb_right(high, 2 * i), vb_set1(1)), second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
-        vb_store(c->code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
-        vb_store(c->code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
+        vb_store(c.code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
+        vb_store(c.code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 208);
     for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(int8_t)p[192 + i], 0);
     for (int i = 0; i < 2; i++) {
         vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
-        int8_t *code = c->code + 128 * i;
+        int8_t *code = c.code + 128 * i;
         vb nibble = vb_set1(15), two = vb_set1(3), offset = vb_set1(32);
         vb_store(code, vb_sub(vb_or(vb_and(low, nibble), vb_left(vb_and(high, two), 4)), offset));
         vb_store(code + 32, vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
@@ -13632,59 +13704,57 @@ OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, OXI_ISA(codes) *c) {
         vb_store(code + 96, vb_sub(vb_or(second, vb_left(vb_and(vb_right(high, 6), two), 4)), offset));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 32 * i);
         for (int j = 0; j < 4; j++)
-            vb_store(c->code + 128 * i + 32 * j, vb_sub(vb_and(vb_right(q, 2 * j), vb_set1(3)), vb_set1(1)));
+            vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_and(vb_right(q, 2 * j), vb_set1(3)), vb_set1(1)));
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
 /* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is digit k. */
-OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
     static const uint8_t power[5] = {1, 3, 9, 27, 81};
     for (int i = 0; i < 256; i++) {
         int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
         int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c->code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
 
-/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code ---------------------
- * The second list has products of its own below. */
+/* The types. The second list has products of its own below. */
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) \
-    X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) X(mxfp4, OX_MXFP4, 0, 0, 0) \
-    X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
-#define OXI_EACH_BLOCK_TYPE(X) \
-    OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q4_0, OX_Q4_0, 0, 0, 0) X(q4_1, OX_Q4_1, 0, 1, 1) X(q5_0, OX_Q5_0, 0, 0, 0) X(q5_1, OX_Q5_1, 0, 1, 1) \
-    X(q8_0, OX_Q8_0, 0, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) X(q6_k, OX_Q6_K, 1, 0, 0)
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) \
+    X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0)
+#define OXI_EACH_COMMON_BLOCK_TYPE(X) \
+    X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
+    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 
-/* One block's codes as floats. */
-OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, float *out) {
-    for (int i = 0; i < elements; i += 16) {
-        vf scale = vf_set1(c->scale[i / 16]), least = vf_set1(c->least[i / 16]);
-        for (int j = i; j < i + 16; j += VF) {
-            vf product = OXI_ISA(rounded)(vf_mul(scale, vi_to_vf(vi_load_i8(c->code + j))));
-            vf_store(out + j, vf_sub(product, least));
+#define OXI_X(name, dtype) \
+OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi_codes c) { \
+    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= elements, p += bytes) { \
+        OXI_ISA(unpack_##name)(p, c); \
+        c.code += elements; \
+        c.scale += elements / 16; \
+        c.least += elements / 16; \
+    } \
+}
+OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
+OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
+    for (int64_t i = 0; i < n; i += 16) {
+        vf scale = vf_set1(c.scale[i / 16]), least = vf_set1(c.least[i / 16]);
+        for (int j = 0; j < 16; j += VF) {
+            vf product = OXI_ISA(rounded)(vf_mul(scale, vi_to_vf(vi_load_i8(c.code + i + j))));
+            vf_store(out + i + j, vf_sub(product, least));
         }
     }
 }
-
-#define OXI_X(name, dtype, halves, has_least, small) \
-OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, out += elements) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        OXI_ISA(expand_codes)(&c, elements, out); \
-    } \
-}
-OXI_EACH_BLOCK_TYPE(OXI_X)
-#undef OXI_X
 
 /* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
 
@@ -13696,40 +13766,30 @@ OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
     return x;
 }
 
-/* One block's codes against as many activations. */
-OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, oxi_q8 x, bool halves, bool has_least,
-                                 bool small, int extra) {
-    for (int i = 0; i < elements / 32; i++) {
-        vb codes = vb_load(c->code + 32 * i);
-        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
+/* Unpacked codes against as many activations. */
+OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    for (int64_t i = 0; i < n / 32; i++) {
+        const float *scale = c.scale + 2 * i, *least = c.least + 2 * i;
         float s = x.scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = halves ? vs_add_halves(sums, codes, x.q + 32 * i, two, small, extra)
-                      : vs_add(sums, codes, x.q + 32 * i, two[0], small, extra);
-        if (!has_least) continue;
+        sums = vs_add_halves(sums, vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra);
+        if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
         sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
     }
-    return sums;
+    return vs_sum(sums);
+}
+OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+    return OXI_ISA(dot_any_codes)(n, c, x, 0);
+}
+OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+    return OXI_ISA(dot_any_codes)(n, c, x, 1);
 }
 
-#define OXI_X(name, dtype, halves, has_least, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    vs sums = vs_zero(); \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, x = OXI_ISA(q8_from)(x, elements)) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
-    } \
-    return vs_sum(sums); \
-}
-OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-#undef OXI_X
-
+#if VF > 1 /* the c tier takes the way of the other types for these too */
 /* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
  * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
 #define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
@@ -13832,15 +13892,17 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 }
 #undef OXI_EIGHT
 
-#define OXI_X(name, dtype, halves, has_least, small) \
+#define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
 } \
 OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
 }
-OXI_EACH_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+
+#endif
 
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
@@ -13877,16 +13939,22 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *
 
 static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     bool extra = OXI_BLOCK_EXTRA;
-#define OXI_X(name, dtype, halves, has_least, small) \
-    k->expand[dtype] = OXI_ISA(expand_##name); \
-    k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
-    OXI_EACH_BLOCK_TYPE(OXI_X)
+#define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
+    OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+#if VF > 1
+#define OXI_X(name, dtype) k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
+    k->expand_codes = OXI_ISA(expand_codes);
+    k->dot_codes = extra ? OXI_ISA(dot_extra_codes) : OXI_ISA(dot_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 }
 
 #undef OXI_BLOCK_EXTRA
-#undef OXI_EACH_BLOCK_TYPE
+#undef OXI_EACH_COMMON_BLOCK_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
@@ -13899,6 +13967,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_right
 #undef vb_left
 #undef vb_nibbles
+#undef vb_look_up
 #undef vs_zero
 #undef vs_sum
 #undef vs_add
@@ -14121,7 +14190,6 @@ OXI_INLINE vm vf_le(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
 OXI_INLINE vm vf_eq(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 OXI_INLINE vm vf_ne(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
 OXI_INLINE vm vf_unord(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_UNORD_Q); }
-OXI_INLINE vf vf_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
 OXI_INLINE float vf_hsum(vf a) {
     __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
     b = _mm_add_ps(b, _mm_movehl_ps(b, b));
@@ -14181,7 +14249,6 @@ OXI_INLINE vmd vd_le(vd a, vd b) { return _mm256_cmp_pd(a, b, _CMP_LE_OQ); }
 OXI_INLINE vmd vd_eq(vd a, vd b) { return _mm256_cmp_pd(a, b, _CMP_EQ_OQ); }
 OXI_INLINE vmd vd_ne(vd a, vd b) { return _mm256_cmp_pd(a, b, _CMP_NEQ_UQ); }
 OXI_INLINE vmd vd_unord(vd a, vd b) { return _mm256_cmp_pd(a, b, _CMP_UNORD_Q); }
-OXI_INLINE vd vd_select(vmd m, vd a, vd b) { return _mm256_blendv_pd(b, a, m); }
 OXI_INLINE double vd_hsum(vd a) {
     __m128d b = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
     return _mm_cvtsd_f64(_mm_add_sd(b, _mm_unpackhi_pd(b, b)));
@@ -14211,6 +14278,10 @@ OXI_INLINE vl vd_as_vl(vd a) {
                              _mm_castpd_si128(_mm256_extractf128_pd(a, 1)));
 }
 OXI_INLINE vd vl_as_vd(vl a) { return _mm256_castsi256_pd(oxi_avx_join(a.lo, a.hi)); }
+
+/* By bits, not by blendv: gcc makes that a comparison of integers, which AVX has not, and then eight branches. */
+OXI_INLINE vf vf_select(vm m, vf a, vf b) { return vf_or(vf_and(m, a), vf_andnot(m, b)); }
+OXI_INLINE vd vd_select(vmd m, vd a, vd b) { return vd_or(vd_and(m, a), vd_andnot(m, b)); }
 
 /* ---- i32 ---- */
 OXI_INLINE __m128i oxi_avx_load_half(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
@@ -14374,10 +14445,12 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 #endif
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
+OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
  * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
- * made for these ranges. Used by the kernels of the tier that is being stamped; the names are in
+ * made for these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
+ * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being stamped; the names are in
  * simd/begin.inc. */
 
 /* ---- e^x --------------------------------------------------------------------------------------------------
@@ -14485,7 +14558,7 @@ OXI_INLINE vf vf_log2(vf x) {
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
-OXI_INLINE vf vf_log1p(vf x) {
+OXI_SHARED vf vf_log1p(vf x) {
     vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
     tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
@@ -14629,7 +14702,7 @@ OXI_INLINE vd vd_minus_turns(vd x, vd n) {
     return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
                    vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
 }
-OXI_INLINE vf vf_reduce_turns(vf x, vi *quarter) {
+OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
     *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
@@ -14693,12 +14766,12 @@ OXI_INLINE vd vd_expm1_poly(vd r) {
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
-OXI_INLINE vd vd_exp(vd x) {
+OXI_SHARED vd vd_exp(vd x) {
     vl n;
     vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
-OXI_INLINE vd vd_expm1(vd x) {
+OXI_SHARED vd vd_expm1(vd x) {
     vl n;
     vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
@@ -14706,7 +14779,7 @@ OXI_INLINE vd vd_expm1(vd x) {
 }
 
 /* log x = e ln 2 + log(1 + f), 1 + f in [sqrt(1/2), sqrt 2); log(1 + f) = 2 atanh(s), s = f / (2 + f). */
-OXI_INLINE vd vd_log(vd x) {
+OXI_SHARED vd vd_log(vd x) {
     const int64_t one_bits = 0x3ff0000000000000, root_half_bits = 0x3fe6a09e667f3bcd;
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
@@ -14725,7 +14798,7 @@ OXI_INLINE vd vd_log(vd x) {
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
-OXI_INLINE vd vd_log1p(vd x) {
+OXI_SHARED vd vd_log1p(vd x) {
     vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
     vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
@@ -14764,7 +14837,7 @@ OXI_INLINE vd vd_asin_poly(vd root, vd z) {
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
-OXI_INLINE vd vd_asin_part(vd x, vmd *outer) {
+OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
     vd size = vd_abs(x), half = vd_set1(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
@@ -14782,7 +14855,7 @@ OXI_INLINE vd vd_acos(vd x) {
     vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
-OXI_INLINE vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
+OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
     vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
     p = vd_fma(p, z, vd_set1(0.010914688628394916));
     p = vd_fma(p, z, vd_set1(-0.031178006661976711));
@@ -14881,7 +14954,7 @@ OXI_INLINE vd vd_hypot(vd a, vd b) {
 
 /* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64;
  * larger ones and an infinite b go through the C library. */
-OXI_INLINE vd vd_fmod(vd a, vd b) {
+OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
@@ -14925,7 +14998,7 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
 }
 /* >>cpu/kernels/map.inc */
@@ -15214,6 +15287,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS
 
 #endif
+OXI_LIGHT_END
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred elements.
@@ -15900,7 +15974,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* ---- 32 bytes -------------------------------------------------------------------------------------------------
  * vb: 32 bytes; vs: f32 sums of products, several lanes. vs_add: sums += scale * codes * q, vs_add_halves: the first and the
- * last 16 bytes have a scale each. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
+ * last 16 bytes have a scale each. Shifts carry bits from byte to byte: a mask follows. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -15912,6 +15986,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_right OXI_ISA(vb_right)
 #define vb_left OXI_ISA(vb_left)
 #define vb_nibbles OXI_ISA(vb_nibbles)
+#define vb_look_up OXI_ISA(vb_look_up)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
 #define vs_add OXI_ISA(vs_add)
@@ -15932,6 +16007,10 @@ OXI_INLINE vb vb_left(vb a, int count) { return _mm256_slli_epi16(a, count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -15986,6 +16065,17 @@ OXI_INLINE vb vb_left(vb a, int count) {
 OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+#if VF == 8
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
+#else
+    int8_t byte[32];
+    vb_store(byte, nibbles);
+    oxi_look_up_32(table, byte);
+    return vb_load(byte);
+#endif
 }
 OXI_INLINE vs vs_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -16057,6 +16147,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
+}
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
 /* Four i32 sums of 16 products. extra: by the dot product instruction. */
@@ -16090,57 +16184,74 @@ OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small
 
 #else
 
-typedef struct vb { uint8_t byte[32]; } vb;
+typedef struct vb { uint64_t word[4]; } vb;
 typedef float vs;
 OXI_INLINE vb vb_load(const void *p) {
     vb r;
-    memcpy(r.byte, p, 32);
+    memcpy(r.word, p, 32);
     return r;
 }
-OXI_INLINE void vb_store(void *p, vb a) { memcpy(p, a.byte, 32); }
-OXI_INLINE vb vb_set1(int a) {
+OXI_INLINE void vb_store(void *p, vb a) { memcpy(p, a.word, 32); }
+OXI_INLINE vb OXI_ISA(vb_four)(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
     vb r;
-    memset(r.byte, a, 32);
+    r.word[0] = a;
+    r.word[1] = b;
+    r.word[2] = c;
+    r.word[3] = d;
     return r;
 }
-#define OXI_BYTES(name, parameters, expression) \
-OXI_INLINE vb name parameters { \
-    vb r; \
-    for (int i = 0; i < 32; i++) r.byte[i] = (uint8_t)(expression); \
-    return r; \
+OXI_INLINE vb vb_set1(int a) {
+    uint64_t word = (uint8_t)a * UINT64_C(0x0101010101010101);
+    return OXI_ISA(vb_four)(word, word, word, word);
 }
-OXI_BYTES(vb_and, (vb a, vb b), a.byte[i] & b.byte[i])
-OXI_BYTES(vb_or, (vb a, vb b), a.byte[i] | b.byte[i])
-OXI_BYTES(vb_sub, (vb a, vb b), a.byte[i] - b.byte[i])
-OXI_BYTES(vb_right, (vb a, int count), a.byte[i] >> count)
-OXI_BYTES(vb_left, (vb a, int count), a.byte[i] << count)
-OXI_BYTES(vb_nibbles, (const void *p), ((const uint8_t *)p)[i % 16] >> i / 16 * 4 & 15)
-#undef OXI_BYTES
+#define OXI_WORDS(name, parameters, expression) \
+    OXI_INLINE vb name parameters { \
+        vb r; \
+        for (int i = 0; i < 4; i++) r.word[i] = (expression); \
+        return r; \
+    }
+#define OXI_HIGH_BITS UINT64_C(0x8080808080808080)
+OXI_WORDS(vb_and, (vb a, vb b), a.word[i] & b.word[i])
+OXI_WORDS(vb_or, (vb a, vb b), a.word[i] | b.word[i])
+OXI_WORDS(vb_sub, (vb a, vb b), ((a.word[i] | OXI_HIGH_BITS) - (b.word[i] & ~OXI_HIGH_BITS))
+                                    ^ ((a.word[i] ^ ~b.word[i]) & OXI_HIGH_BITS))
+OXI_WORDS(vb_right, (vb a, int count), a.word[i] >> count)
+OXI_WORDS(vb_left, (vb a, int count), a.word[i] << count)
+#undef OXI_WORDS
+#undef OXI_HIGH_BITS
+OXI_INLINE vb vb_nibbles(const void *p) {
+    uint64_t word[2], low = UINT64_C(0x0f0f0f0f0f0f0f0f);
+    memcpy(word, p, 16);
+    return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    oxi_look_up_32(table, (int8_t *)nibbles.word);
+    return nibbles;
+}
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
+OXI_INLINE int32_t OXI_ISA(vs_products)(const int8_t *code, const int8_t *q) {
+    int32_t sum = 0;
+    for (int i = 0; i < 16; i++) sum += code[i] * q[i];
+    return sum;
+}
 OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
-    int32_t sum[2] = {0, 0};
+    const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    for (int i = 0; i < 32; i++) sum[i / 16] += (int8_t)codes.byte[i] * q[i];
-    return sums + (float)sum[0] * scale[0] + (float)sum[1] * scale[1];
+    sums += (float)OXI_ISA(vs_products)(code, q) * scale[0];
+    return sums + (float)OXI_ISA(vs_products)(code + 16, q + 16) * scale[1];
 }
 OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    int32_t sum = 0;
+    const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    for (int i = 0; i < 32; i++) sum += (int8_t)codes.byte[i] * q[i];
-    return sums + (float)sum * scale;
+    return sums + (float)(OXI_ISA(vs_products)(code, q) + OXI_ISA(vs_products)(code + 16, q + 16)) * scale;
 }
 #endif
 
 /* ---- unpacking ----------------------------------------------------------------------------------------------------
- * One block into codes; scale and least of each 16 codes. */
-
-typedef struct OXI_ISA(codes) {
-    int8_t code[256];
-    float scale[16], least[16];
-} OXI_ISA(codes);
+ * One block into codes, and the scale and least number of each 16 codes. */
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
@@ -16178,11 +16289,11 @@ OXI_INLINE vf OXI_ISA(rounded)(vf a) {
 #endif
 }
 
-/* groups of 16 from `first` on share a scale and a least number. */
-OXI_INLINE void OXI_ISA(set_scale)(OXI_ISA(codes) *c, int first, int groups, float scale, float least) {
+/* Groups of 16 codes share a scale and a least number. */
+OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float scale, float least) {
     for (int i = first; i < first + groups; i++) {
-        c->scale[i] = scale;
-        c->least[i] = least;
+        c.scale[i] = scale;
+        c.least[i] = least;
     }
 }
 
@@ -16201,94 +16312,82 @@ OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
     return vb_load(eight);
 }
 
-OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
+OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q4_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_nibbles(p + 4));
+OXI_INLINE void OXI_ISA(unpack_q4_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_nibbles(p + 4));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), -OXI_ISA(half)(p + 2));
 }
-OXI_INLINE void OXI_ISA(unpack_q5_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_sub(vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), vb_set1(16)));
+OXI_INLINE void OXI_ISA(unpack_q5_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_sub(vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), vb_set1(16)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q5_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)));
+OXI_INLINE void OXI_ISA(unpack_q5_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), -OXI_ISA(half)(p + 2));
 }
-OXI_INLINE void OXI_ISA(unpack_q8_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_load(p + 2));
+OXI_INLINE void OXI_ISA(unpack_q8_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_load(p + 2));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q8_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_load(p + 4));
+OXI_INLINE void OXI_ISA(unpack_q8_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_load(p + 4));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
     uint32_t bits = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
     float scale;
     memcpy(&scale, &bits, 4);
-    memcpy(c->code, p + 4, 256);
+    memcpy(c.code, p + 4, 256);
     OXI_ISA(set_scale)(c, 0, 16, scale, 0);
 }
 
-/* Codes through a table of 16. */
-OXI_INLINE void OXI_ISA(look_up)(const uint8_t *p, const int8_t *table, int8_t *code, int half) {
-    for (int i = 0; i < half; i++) {
-        code[i] = table[p[i] & 15];
-        code[half + i] = table[p[i] >> 4];
-    }
-}
-OXI_INLINE const int8_t *OXI_ISA(table_iq4)(void) {
-    static const int8_t table[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-    return table;
-}
-/* e2m1, doubled; the scales are halved for it. */
-OXI_INLINE const int8_t *OXI_ISA(table_e2m1)(void) {
-    static const int8_t table[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-    return table;
-}
-OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, OXI_ISA(codes) *c) {
-    OXI_ISA(look_up)(p + 2, OXI_ISA(table_iq4)(), c->code, 16);
+OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p);
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        OXI_ISA(look_up)(p + 8 + 16 * i, OXI_ISA(table_iq4)(), c->code + 32 * i, 16);
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i)));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
     uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23;     /* 2^(e - 128) */
     float scale;
     memcpy(&scale, &bits, 4);
-    OXI_ISA(look_up)(p + 1, OXI_ISA(table_e2m1)(), c->code, 16);
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
     OXI_ISA(set_scale)(c, 0, 2, scale, 0);
 }
-/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. */
-OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, OXI_ISA(codes) *c) {
+/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two groups in
+ * their low nibbles, and the second halves in their high ones. */
+OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
+    for (int i = 0; i < 2; i++) {
+        int8_t code[32];
+        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i)));
+        for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
+    }
     for (int i = 0; i < 4; i++) {
         int exponent = p[i] >> 3 & 15, mantissa = p[i] & 7;
         float scale = exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
-        if (p[i] == 0x7f) scale = 0;
-        OXI_ISA(look_up)(p + 4 + 8 * i, OXI_ISA(table_e2m1)(), c->code + 16 * i, 8);
-        OXI_ISA(set_scale)(c, i, 1, scale, 0);
+        OXI_ISA(set_scale)(c, i, 1, p[i] == 0x7f ? 0 : scale, 0);
     }
 }
 
-OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 80), dmin = OXI_ISA(half)(p + 82);
     for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        for (int j = 0; j < 4; j++) vb_store(c->code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
+        for (int j = 0; j < 4; j++) vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 108);
     const uint8_t *s = p + 96;
     for (int i = 0; i < 16; i++) {
@@ -16300,12 +16399,12 @@ OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, OXI_ISA(codes) *c) {
         vb q = vb_load(p + 32 + 32 * i);
         for (int j = 0; j < 4; j++) {
             vb low = vb_and(vb_right(q, 2 * j), vb_set1(3)), bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
-            vb_store(c->code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
+            vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
         }
     }
 }
 /* The 6-bit scales and minima of q4_k and q5_k: eight each in 12 bytes. */
-OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p), dmin = OXI_ISA(half)(p + 2);
     const uint8_t *s = p + 4;
     for (int i = 0; i < 8; i++) {
@@ -16314,30 +16413,30 @@ OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, OXI_ISA(codes) *c) {
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)scale, dmin * (float)least);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q4_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q4_k)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        vb_store(c->code + 64 * i, vb_and(q, vb_set1(15)));
-        vb_store(c->code + 64 * i + 32, vb_and(vb_right(q, 4), vb_set1(15)));
+        vb_store(c.code + 64 * i, vb_and(q, vb_set1(15)));
+        vb_store(c.code + 64 * i + 32, vb_and(vb_right(q, 4), vb_set1(15)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, oxi_codes c) {
     vb high = vb_load(p + 16);
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 48 + 32 * i);
         vb first = vb_and(vb_right(high, 2 * i), vb_set1(1)), second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
-        vb_store(c->code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
-        vb_store(c->code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
+        vb_store(c.code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
+        vb_store(c.code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 208);
     for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(int8_t)p[192 + i], 0);
     for (int i = 0; i < 2; i++) {
         vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
-        int8_t *code = c->code + 128 * i;
+        int8_t *code = c.code + 128 * i;
         vb nibble = vb_set1(15), two = vb_set1(3), offset = vb_set1(32);
         vb_store(code, vb_sub(vb_or(vb_and(low, nibble), vb_left(vb_and(high, two), 4)), offset));
         vb_store(code + 32, vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
@@ -16347,59 +16446,57 @@ OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, OXI_ISA(codes) *c) {
         vb_store(code + 96, vb_sub(vb_or(second, vb_left(vb_and(vb_right(high, 6), two), 4)), offset));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 32 * i);
         for (int j = 0; j < 4; j++)
-            vb_store(c->code + 128 * i + 32 * j, vb_sub(vb_and(vb_right(q, 2 * j), vb_set1(3)), vb_set1(1)));
+            vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_and(vb_right(q, 2 * j), vb_set1(3)), vb_set1(1)));
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
 /* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is digit k. */
-OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
     static const uint8_t power[5] = {1, 3, 9, 27, 81};
     for (int i = 0; i < 256; i++) {
         int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
         int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c->code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
 
-/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code ---------------------
- * The second list has products of its own below. */
+/* The types. The second list has products of its own below. */
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) \
-    X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) X(mxfp4, OX_MXFP4, 0, 0, 0) \
-    X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
-#define OXI_EACH_BLOCK_TYPE(X) \
-    OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q4_0, OX_Q4_0, 0, 0, 0) X(q4_1, OX_Q4_1, 0, 1, 1) X(q5_0, OX_Q5_0, 0, 0, 0) X(q5_1, OX_Q5_1, 0, 1, 1) \
-    X(q8_0, OX_Q8_0, 0, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) X(q6_k, OX_Q6_K, 1, 0, 0)
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) \
+    X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0)
+#define OXI_EACH_COMMON_BLOCK_TYPE(X) \
+    X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
+    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 
-/* One block's codes as floats. */
-OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, float *out) {
-    for (int i = 0; i < elements; i += 16) {
-        vf scale = vf_set1(c->scale[i / 16]), least = vf_set1(c->least[i / 16]);
-        for (int j = i; j < i + 16; j += VF) {
-            vf product = OXI_ISA(rounded)(vf_mul(scale, vi_to_vf(vi_load_i8(c->code + j))));
-            vf_store(out + j, vf_sub(product, least));
+#define OXI_X(name, dtype) \
+OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi_codes c) { \
+    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= elements, p += bytes) { \
+        OXI_ISA(unpack_##name)(p, c); \
+        c.code += elements; \
+        c.scale += elements / 16; \
+        c.least += elements / 16; \
+    } \
+}
+OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
+OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
+    for (int64_t i = 0; i < n; i += 16) {
+        vf scale = vf_set1(c.scale[i / 16]), least = vf_set1(c.least[i / 16]);
+        for (int j = 0; j < 16; j += VF) {
+            vf product = OXI_ISA(rounded)(vf_mul(scale, vi_to_vf(vi_load_i8(c.code + i + j))));
+            vf_store(out + i + j, vf_sub(product, least));
         }
     }
 }
-
-#define OXI_X(name, dtype, halves, has_least, small) \
-OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, out += elements) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        OXI_ISA(expand_codes)(&c, elements, out); \
-    } \
-}
-OXI_EACH_BLOCK_TYPE(OXI_X)
-#undef OXI_X
 
 /* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
 
@@ -16411,40 +16508,30 @@ OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
     return x;
 }
 
-/* One block's codes against as many activations. */
-OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, oxi_q8 x, bool halves, bool has_least,
-                                 bool small, int extra) {
-    for (int i = 0; i < elements / 32; i++) {
-        vb codes = vb_load(c->code + 32 * i);
-        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
+/* Unpacked codes against as many activations. */
+OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    for (int64_t i = 0; i < n / 32; i++) {
+        const float *scale = c.scale + 2 * i, *least = c.least + 2 * i;
         float s = x.scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = halves ? vs_add_halves(sums, codes, x.q + 32 * i, two, small, extra)
-                      : vs_add(sums, codes, x.q + 32 * i, two[0], small, extra);
-        if (!has_least) continue;
+        sums = vs_add_halves(sums, vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra);
+        if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
         sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
     }
-    return sums;
+    return vs_sum(sums);
+}
+OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+    return OXI_ISA(dot_any_codes)(n, c, x, 0);
+}
+OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+    return OXI_ISA(dot_any_codes)(n, c, x, 1);
 }
 
-#define OXI_X(name, dtype, halves, has_least, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    vs sums = vs_zero(); \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, x = OXI_ISA(q8_from)(x, elements)) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
-    } \
-    return vs_sum(sums); \
-}
-OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-#undef OXI_X
-
+#if VF > 1 /* the c tier takes the way of the other types for these too */
 /* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
  * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
 #define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
@@ -16547,15 +16634,17 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 }
 #undef OXI_EIGHT
 
-#define OXI_X(name, dtype, halves, has_least, small) \
+#define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
 } \
 OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
 }
-OXI_EACH_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+
+#endif
 
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
@@ -16592,16 +16681,22 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *
 
 static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     bool extra = OXI_BLOCK_EXTRA;
-#define OXI_X(name, dtype, halves, has_least, small) \
-    k->expand[dtype] = OXI_ISA(expand_##name); \
-    k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
-    OXI_EACH_BLOCK_TYPE(OXI_X)
+#define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
+    OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+#if VF > 1
+#define OXI_X(name, dtype) k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
+    k->expand_codes = OXI_ISA(expand_codes);
+    k->dot_codes = extra ? OXI_ISA(dot_extra_codes) : OXI_ISA(dot_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 }
 
 #undef OXI_BLOCK_EXTRA
-#undef OXI_EACH_BLOCK_TYPE
+#undef OXI_EACH_COMMON_BLOCK_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
@@ -16614,6 +16709,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_right
 #undef vb_left
 #undef vb_nibbles
+#undef vb_look_up
 #undef vs_zero
 #undef vs_sum
 #undef vs_add
@@ -16835,7 +16931,6 @@ OXI_INLINE vm vf_le(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
 OXI_INLINE vm vf_eq(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 OXI_INLINE vm vf_ne(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
 OXI_INLINE vm vf_unord(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_UNORD_Q); }
-OXI_INLINE vf vf_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
 OXI_INLINE float vf_hsum(vf a) {
     __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
     b = _mm_add_ps(b, _mm_movehl_ps(b, b));
@@ -16895,7 +16990,6 @@ OXI_INLINE vmd vd_le(vd a, vd b) { return _mm256_cmp_pd(a, b, _CMP_LE_OQ); }
 OXI_INLINE vmd vd_eq(vd a, vd b) { return _mm256_cmp_pd(a, b, _CMP_EQ_OQ); }
 OXI_INLINE vmd vd_ne(vd a, vd b) { return _mm256_cmp_pd(a, b, _CMP_NEQ_UQ); }
 OXI_INLINE vmd vd_unord(vd a, vd b) { return _mm256_cmp_pd(a, b, _CMP_UNORD_Q); }
-OXI_INLINE vd vd_select(vmd m, vd a, vd b) { return _mm256_blendv_pd(b, a, m); }
 OXI_INLINE double vd_hsum(vd a) {
     __m128d b = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
     return _mm_cvtsd_f64(_mm_add_sd(b, _mm_unpackhi_pd(b, b)));
@@ -16913,6 +17007,9 @@ OXI_INLINE vi vf_as_vi(vf a) { return _mm256_castps_si256(a); }
 OXI_INLINE vf vi_as_vf(vi a) { return _mm256_castsi256_ps(a); }
 OXI_INLINE vl vd_as_vl(vd a) { return _mm256_castpd_si256(a); }
 OXI_INLINE vd vl_as_vd(vl a) { return _mm256_castsi256_pd(a); }
+
+OXI_INLINE vf vf_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
+OXI_INLINE vd vd_select(vmd m, vd a, vd b) { return _mm256_blendv_pd(b, a, m); }
 
 /* ---- i32 ---- */
 OXI_INLINE __m128i oxi_avx2_load_half(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
@@ -17028,10 +17125,12 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 #endif
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
+OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
  * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
- * made for these ranges. Used by the kernels of the tier that is being stamped; the names are in
+ * made for these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
+ * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being stamped; the names are in
  * simd/begin.inc. */
 
 /* ---- e^x --------------------------------------------------------------------------------------------------
@@ -17139,7 +17238,7 @@ OXI_INLINE vf vf_log2(vf x) {
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
-OXI_INLINE vf vf_log1p(vf x) {
+OXI_SHARED vf vf_log1p(vf x) {
     vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
     tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
@@ -17283,7 +17382,7 @@ OXI_INLINE vd vd_minus_turns(vd x, vd n) {
     return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
                    vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
 }
-OXI_INLINE vf vf_reduce_turns(vf x, vi *quarter) {
+OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
     *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
@@ -17347,12 +17446,12 @@ OXI_INLINE vd vd_expm1_poly(vd r) {
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
-OXI_INLINE vd vd_exp(vd x) {
+OXI_SHARED vd vd_exp(vd x) {
     vl n;
     vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
-OXI_INLINE vd vd_expm1(vd x) {
+OXI_SHARED vd vd_expm1(vd x) {
     vl n;
     vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
@@ -17360,7 +17459,7 @@ OXI_INLINE vd vd_expm1(vd x) {
 }
 
 /* log x = e ln 2 + log(1 + f), 1 + f in [sqrt(1/2), sqrt 2); log(1 + f) = 2 atanh(s), s = f / (2 + f). */
-OXI_INLINE vd vd_log(vd x) {
+OXI_SHARED vd vd_log(vd x) {
     const int64_t one_bits = 0x3ff0000000000000, root_half_bits = 0x3fe6a09e667f3bcd;
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
@@ -17379,7 +17478,7 @@ OXI_INLINE vd vd_log(vd x) {
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
-OXI_INLINE vd vd_log1p(vd x) {
+OXI_SHARED vd vd_log1p(vd x) {
     vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
     vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
@@ -17418,7 +17517,7 @@ OXI_INLINE vd vd_asin_poly(vd root, vd z) {
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
-OXI_INLINE vd vd_asin_part(vd x, vmd *outer) {
+OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
     vd size = vd_abs(x), half = vd_set1(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
@@ -17436,7 +17535,7 @@ OXI_INLINE vd vd_acos(vd x) {
     vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
-OXI_INLINE vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
+OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
     vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
     p = vd_fma(p, z, vd_set1(0.010914688628394916));
     p = vd_fma(p, z, vd_set1(-0.031178006661976711));
@@ -17535,7 +17634,7 @@ OXI_INLINE vd vd_hypot(vd a, vd b) {
 
 /* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64;
  * larger ones and an infinite b go through the C library. */
-OXI_INLINE vd vd_fmod(vd a, vd b) {
+OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
@@ -17579,7 +17678,7 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
 }
 /* >>cpu/kernels/map.inc */
@@ -17868,6 +17967,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS
 
 #endif
+OXI_LIGHT_END
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred elements.
@@ -18554,7 +18654,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* ---- 32 bytes -------------------------------------------------------------------------------------------------
  * vb: 32 bytes; vs: f32 sums of products, several lanes. vs_add: sums += scale * codes * q, vs_add_halves: the first and the
- * last 16 bytes have a scale each. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
+ * last 16 bytes have a scale each. Shifts carry bits from byte to byte: a mask follows. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -18566,6 +18666,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_right OXI_ISA(vb_right)
 #define vb_left OXI_ISA(vb_left)
 #define vb_nibbles OXI_ISA(vb_nibbles)
+#define vb_look_up OXI_ISA(vb_look_up)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
 #define vs_add OXI_ISA(vs_add)
@@ -18586,6 +18687,10 @@ OXI_INLINE vb vb_left(vb a, int count) { return _mm256_slli_epi16(a, count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -18640,6 +18745,17 @@ OXI_INLINE vb vb_left(vb a, int count) {
 OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+#if VF == 8
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
+#else
+    int8_t byte[32];
+    vb_store(byte, nibbles);
+    oxi_look_up_32(table, byte);
+    return vb_load(byte);
+#endif
 }
 OXI_INLINE vs vs_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -18711,6 +18827,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
+}
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
 /* Four i32 sums of 16 products. extra: by the dot product instruction. */
@@ -18744,57 +18864,74 @@ OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small
 
 #else
 
-typedef struct vb { uint8_t byte[32]; } vb;
+typedef struct vb { uint64_t word[4]; } vb;
 typedef float vs;
 OXI_INLINE vb vb_load(const void *p) {
     vb r;
-    memcpy(r.byte, p, 32);
+    memcpy(r.word, p, 32);
     return r;
 }
-OXI_INLINE void vb_store(void *p, vb a) { memcpy(p, a.byte, 32); }
-OXI_INLINE vb vb_set1(int a) {
+OXI_INLINE void vb_store(void *p, vb a) { memcpy(p, a.word, 32); }
+OXI_INLINE vb OXI_ISA(vb_four)(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
     vb r;
-    memset(r.byte, a, 32);
+    r.word[0] = a;
+    r.word[1] = b;
+    r.word[2] = c;
+    r.word[3] = d;
     return r;
 }
-#define OXI_BYTES(name, parameters, expression) \
-OXI_INLINE vb name parameters { \
-    vb r; \
-    for (int i = 0; i < 32; i++) r.byte[i] = (uint8_t)(expression); \
-    return r; \
+OXI_INLINE vb vb_set1(int a) {
+    uint64_t word = (uint8_t)a * UINT64_C(0x0101010101010101);
+    return OXI_ISA(vb_four)(word, word, word, word);
 }
-OXI_BYTES(vb_and, (vb a, vb b), a.byte[i] & b.byte[i])
-OXI_BYTES(vb_or, (vb a, vb b), a.byte[i] | b.byte[i])
-OXI_BYTES(vb_sub, (vb a, vb b), a.byte[i] - b.byte[i])
-OXI_BYTES(vb_right, (vb a, int count), a.byte[i] >> count)
-OXI_BYTES(vb_left, (vb a, int count), a.byte[i] << count)
-OXI_BYTES(vb_nibbles, (const void *p), ((const uint8_t *)p)[i % 16] >> i / 16 * 4 & 15)
-#undef OXI_BYTES
+#define OXI_WORDS(name, parameters, expression) \
+    OXI_INLINE vb name parameters { \
+        vb r; \
+        for (int i = 0; i < 4; i++) r.word[i] = (expression); \
+        return r; \
+    }
+#define OXI_HIGH_BITS UINT64_C(0x8080808080808080)
+OXI_WORDS(vb_and, (vb a, vb b), a.word[i] & b.word[i])
+OXI_WORDS(vb_or, (vb a, vb b), a.word[i] | b.word[i])
+OXI_WORDS(vb_sub, (vb a, vb b), ((a.word[i] | OXI_HIGH_BITS) - (b.word[i] & ~OXI_HIGH_BITS))
+                                    ^ ((a.word[i] ^ ~b.word[i]) & OXI_HIGH_BITS))
+OXI_WORDS(vb_right, (vb a, int count), a.word[i] >> count)
+OXI_WORDS(vb_left, (vb a, int count), a.word[i] << count)
+#undef OXI_WORDS
+#undef OXI_HIGH_BITS
+OXI_INLINE vb vb_nibbles(const void *p) {
+    uint64_t word[2], low = UINT64_C(0x0f0f0f0f0f0f0f0f);
+    memcpy(word, p, 16);
+    return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    oxi_look_up_32(table, (int8_t *)nibbles.word);
+    return nibbles;
+}
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
+OXI_INLINE int32_t OXI_ISA(vs_products)(const int8_t *code, const int8_t *q) {
+    int32_t sum = 0;
+    for (int i = 0; i < 16; i++) sum += code[i] * q[i];
+    return sum;
+}
 OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
-    int32_t sum[2] = {0, 0};
+    const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    for (int i = 0; i < 32; i++) sum[i / 16] += (int8_t)codes.byte[i] * q[i];
-    return sums + (float)sum[0] * scale[0] + (float)sum[1] * scale[1];
+    sums += (float)OXI_ISA(vs_products)(code, q) * scale[0];
+    return sums + (float)OXI_ISA(vs_products)(code + 16, q + 16) * scale[1];
 }
 OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    int32_t sum = 0;
+    const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    for (int i = 0; i < 32; i++) sum += (int8_t)codes.byte[i] * q[i];
-    return sums + (float)sum * scale;
+    return sums + (float)(OXI_ISA(vs_products)(code, q) + OXI_ISA(vs_products)(code + 16, q + 16)) * scale;
 }
 #endif
 
 /* ---- unpacking ----------------------------------------------------------------------------------------------------
- * One block into codes; scale and least of each 16 codes. */
-
-typedef struct OXI_ISA(codes) {
-    int8_t code[256];
-    float scale[16], least[16];
-} OXI_ISA(codes);
+ * One block into codes, and the scale and least number of each 16 codes. */
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
@@ -18832,11 +18969,11 @@ OXI_INLINE vf OXI_ISA(rounded)(vf a) {
 #endif
 }
 
-/* groups of 16 from `first` on share a scale and a least number. */
-OXI_INLINE void OXI_ISA(set_scale)(OXI_ISA(codes) *c, int first, int groups, float scale, float least) {
+/* Groups of 16 codes share a scale and a least number. */
+OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float scale, float least) {
     for (int i = first; i < first + groups; i++) {
-        c->scale[i] = scale;
-        c->least[i] = least;
+        c.scale[i] = scale;
+        c.least[i] = least;
     }
 }
 
@@ -18855,94 +18992,82 @@ OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
     return vb_load(eight);
 }
 
-OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
+OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q4_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_nibbles(p + 4));
+OXI_INLINE void OXI_ISA(unpack_q4_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_nibbles(p + 4));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), -OXI_ISA(half)(p + 2));
 }
-OXI_INLINE void OXI_ISA(unpack_q5_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_sub(vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), vb_set1(16)));
+OXI_INLINE void OXI_ISA(unpack_q5_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_sub(vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), vb_set1(16)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q5_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)));
+OXI_INLINE void OXI_ISA(unpack_q5_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), -OXI_ISA(half)(p + 2));
 }
-OXI_INLINE void OXI_ISA(unpack_q8_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_load(p + 2));
+OXI_INLINE void OXI_ISA(unpack_q8_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_load(p + 2));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q8_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_load(p + 4));
+OXI_INLINE void OXI_ISA(unpack_q8_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_load(p + 4));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
     uint32_t bits = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
     float scale;
     memcpy(&scale, &bits, 4);
-    memcpy(c->code, p + 4, 256);
+    memcpy(c.code, p + 4, 256);
     OXI_ISA(set_scale)(c, 0, 16, scale, 0);
 }
 
-/* Codes through a table of 16. */
-OXI_INLINE void OXI_ISA(look_up)(const uint8_t *p, const int8_t *table, int8_t *code, int half) {
-    for (int i = 0; i < half; i++) {
-        code[i] = table[p[i] & 15];
-        code[half + i] = table[p[i] >> 4];
-    }
-}
-OXI_INLINE const int8_t *OXI_ISA(table_iq4)(void) {
-    static const int8_t table[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-    return table;
-}
-/* e2m1, doubled; the scales are halved for it. */
-OXI_INLINE const int8_t *OXI_ISA(table_e2m1)(void) {
-    static const int8_t table[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-    return table;
-}
-OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, OXI_ISA(codes) *c) {
-    OXI_ISA(look_up)(p + 2, OXI_ISA(table_iq4)(), c->code, 16);
+OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p);
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        OXI_ISA(look_up)(p + 8 + 16 * i, OXI_ISA(table_iq4)(), c->code + 32 * i, 16);
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i)));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
     uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23;     /* 2^(e - 128) */
     float scale;
     memcpy(&scale, &bits, 4);
-    OXI_ISA(look_up)(p + 1, OXI_ISA(table_e2m1)(), c->code, 16);
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
     OXI_ISA(set_scale)(c, 0, 2, scale, 0);
 }
-/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. */
-OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, OXI_ISA(codes) *c) {
+/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two groups in
+ * their low nibbles, and the second halves in their high ones. */
+OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
+    for (int i = 0; i < 2; i++) {
+        int8_t code[32];
+        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i)));
+        for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
+    }
     for (int i = 0; i < 4; i++) {
         int exponent = p[i] >> 3 & 15, mantissa = p[i] & 7;
         float scale = exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
-        if (p[i] == 0x7f) scale = 0;
-        OXI_ISA(look_up)(p + 4 + 8 * i, OXI_ISA(table_e2m1)(), c->code + 16 * i, 8);
-        OXI_ISA(set_scale)(c, i, 1, scale, 0);
+        OXI_ISA(set_scale)(c, i, 1, p[i] == 0x7f ? 0 : scale, 0);
     }
 }
 
-OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 80), dmin = OXI_ISA(half)(p + 82);
     for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        for (int j = 0; j < 4; j++) vb_store(c->code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
+        for (int j = 0; j < 4; j++) vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 108);
     const uint8_t *s = p + 96;
     for (int i = 0; i < 16; i++) {
@@ -18954,12 +19079,12 @@ OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, OXI_ISA(codes) *c) {
         vb q = vb_load(p + 32 + 32 * i);
         for (int j = 0; j < 4; j++) {
             vb low = vb_and(vb_right(q, 2 * j), vb_set1(3)), bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
-            vb_store(c->code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
+            vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
         }
     }
 }
 /* The 6-bit scales and minima of q4_k and q5_k: eight each in 12 bytes. */
-OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p), dmin = OXI_ISA(half)(p + 2);
     const uint8_t *s = p + 4;
     for (int i = 0; i < 8; i++) {
@@ -18968,30 +19093,30 @@ OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, OXI_ISA(codes) *c) {
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)scale, dmin * (float)least);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q4_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q4_k)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        vb_store(c->code + 64 * i, vb_and(q, vb_set1(15)));
-        vb_store(c->code + 64 * i + 32, vb_and(vb_right(q, 4), vb_set1(15)));
+        vb_store(c.code + 64 * i, vb_and(q, vb_set1(15)));
+        vb_store(c.code + 64 * i + 32, vb_and(vb_right(q, 4), vb_set1(15)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, oxi_codes c) {
     vb high = vb_load(p + 16);
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 48 + 32 * i);
         vb first = vb_and(vb_right(high, 2 * i), vb_set1(1)), second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
-        vb_store(c->code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
-        vb_store(c->code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
+        vb_store(c.code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
+        vb_store(c.code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 208);
     for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(int8_t)p[192 + i], 0);
     for (int i = 0; i < 2; i++) {
         vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
-        int8_t *code = c->code + 128 * i;
+        int8_t *code = c.code + 128 * i;
         vb nibble = vb_set1(15), two = vb_set1(3), offset = vb_set1(32);
         vb_store(code, vb_sub(vb_or(vb_and(low, nibble), vb_left(vb_and(high, two), 4)), offset));
         vb_store(code + 32, vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
@@ -19001,59 +19126,57 @@ OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, OXI_ISA(codes) *c) {
         vb_store(code + 96, vb_sub(vb_or(second, vb_left(vb_and(vb_right(high, 6), two), 4)), offset));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 32 * i);
         for (int j = 0; j < 4; j++)
-            vb_store(c->code + 128 * i + 32 * j, vb_sub(vb_and(vb_right(q, 2 * j), vb_set1(3)), vb_set1(1)));
+            vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_and(vb_right(q, 2 * j), vb_set1(3)), vb_set1(1)));
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
 /* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is digit k. */
-OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
     static const uint8_t power[5] = {1, 3, 9, 27, 81};
     for (int i = 0; i < 256; i++) {
         int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
         int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c->code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
 
-/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code ---------------------
- * The second list has products of its own below. */
+/* The types. The second list has products of its own below. */
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) \
-    X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) X(mxfp4, OX_MXFP4, 0, 0, 0) \
-    X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
-#define OXI_EACH_BLOCK_TYPE(X) \
-    OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q4_0, OX_Q4_0, 0, 0, 0) X(q4_1, OX_Q4_1, 0, 1, 1) X(q5_0, OX_Q5_0, 0, 0, 0) X(q5_1, OX_Q5_1, 0, 1, 1) \
-    X(q8_0, OX_Q8_0, 0, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) X(q6_k, OX_Q6_K, 1, 0, 0)
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) \
+    X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0)
+#define OXI_EACH_COMMON_BLOCK_TYPE(X) \
+    X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
+    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 
-/* One block's codes as floats. */
-OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, float *out) {
-    for (int i = 0; i < elements; i += 16) {
-        vf scale = vf_set1(c->scale[i / 16]), least = vf_set1(c->least[i / 16]);
-        for (int j = i; j < i + 16; j += VF) {
-            vf product = OXI_ISA(rounded)(vf_mul(scale, vi_to_vf(vi_load_i8(c->code + j))));
-            vf_store(out + j, vf_sub(product, least));
+#define OXI_X(name, dtype) \
+OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi_codes c) { \
+    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= elements, p += bytes) { \
+        OXI_ISA(unpack_##name)(p, c); \
+        c.code += elements; \
+        c.scale += elements / 16; \
+        c.least += elements / 16; \
+    } \
+}
+OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
+OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
+    for (int64_t i = 0; i < n; i += 16) {
+        vf scale = vf_set1(c.scale[i / 16]), least = vf_set1(c.least[i / 16]);
+        for (int j = 0; j < 16; j += VF) {
+            vf product = OXI_ISA(rounded)(vf_mul(scale, vi_to_vf(vi_load_i8(c.code + i + j))));
+            vf_store(out + i + j, vf_sub(product, least));
         }
     }
 }
-
-#define OXI_X(name, dtype, halves, has_least, small) \
-OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, out += elements) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        OXI_ISA(expand_codes)(&c, elements, out); \
-    } \
-}
-OXI_EACH_BLOCK_TYPE(OXI_X)
-#undef OXI_X
 
 /* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
 
@@ -19065,40 +19188,30 @@ OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
     return x;
 }
 
-/* One block's codes against as many activations. */
-OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, oxi_q8 x, bool halves, bool has_least,
-                                 bool small, int extra) {
-    for (int i = 0; i < elements / 32; i++) {
-        vb codes = vb_load(c->code + 32 * i);
-        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
+/* Unpacked codes against as many activations. */
+OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    for (int64_t i = 0; i < n / 32; i++) {
+        const float *scale = c.scale + 2 * i, *least = c.least + 2 * i;
         float s = x.scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = halves ? vs_add_halves(sums, codes, x.q + 32 * i, two, small, extra)
-                      : vs_add(sums, codes, x.q + 32 * i, two[0], small, extra);
-        if (!has_least) continue;
+        sums = vs_add_halves(sums, vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra);
+        if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
         sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
     }
-    return sums;
+    return vs_sum(sums);
+}
+OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+    return OXI_ISA(dot_any_codes)(n, c, x, 0);
+}
+OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+    return OXI_ISA(dot_any_codes)(n, c, x, 1);
 }
 
-#define OXI_X(name, dtype, halves, has_least, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    vs sums = vs_zero(); \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, x = OXI_ISA(q8_from)(x, elements)) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
-    } \
-    return vs_sum(sums); \
-}
-OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-#undef OXI_X
-
+#if VF > 1 /* the c tier takes the way of the other types for these too */
 /* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
  * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
 #define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
@@ -19201,15 +19314,17 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 }
 #undef OXI_EIGHT
 
-#define OXI_X(name, dtype, halves, has_least, small) \
+#define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
 } \
 OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
 }
-OXI_EACH_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+
+#endif
 
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
@@ -19246,16 +19361,22 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *
 
 static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     bool extra = OXI_BLOCK_EXTRA;
-#define OXI_X(name, dtype, halves, has_least, small) \
-    k->expand[dtype] = OXI_ISA(expand_##name); \
-    k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
-    OXI_EACH_BLOCK_TYPE(OXI_X)
+#define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
+    OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+#if VF > 1
+#define OXI_X(name, dtype) k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
+    k->expand_codes = OXI_ISA(expand_codes);
+    k->dot_codes = extra ? OXI_ISA(dot_extra_codes) : OXI_ISA(dot_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 }
 
 #undef OXI_BLOCK_EXTRA
-#undef OXI_EACH_BLOCK_TYPE
+#undef OXI_EACH_COMMON_BLOCK_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
@@ -19268,6 +19389,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_right
 #undef vb_left
 #undef vb_nibbles
+#undef vb_look_up
 #undef vs_zero
 #undef vs_sum
 #undef vs_add
@@ -19675,10 +19797,12 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 #endif
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
+OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
  * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
- * made for these ranges. Used by the kernels of the tier that is being stamped; the names are in
+ * made for these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
+ * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being stamped; the names are in
  * simd/begin.inc. */
 
 /* ---- e^x --------------------------------------------------------------------------------------------------
@@ -19786,7 +19910,7 @@ OXI_INLINE vf vf_log2(vf x) {
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
-OXI_INLINE vf vf_log1p(vf x) {
+OXI_SHARED vf vf_log1p(vf x) {
     vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
     tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
@@ -19930,7 +20054,7 @@ OXI_INLINE vd vd_minus_turns(vd x, vd n) {
     return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
                    vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
 }
-OXI_INLINE vf vf_reduce_turns(vf x, vi *quarter) {
+OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
     *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
@@ -19994,12 +20118,12 @@ OXI_INLINE vd vd_expm1_poly(vd r) {
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
-OXI_INLINE vd vd_exp(vd x) {
+OXI_SHARED vd vd_exp(vd x) {
     vl n;
     vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
-OXI_INLINE vd vd_expm1(vd x) {
+OXI_SHARED vd vd_expm1(vd x) {
     vl n;
     vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
@@ -20007,7 +20131,7 @@ OXI_INLINE vd vd_expm1(vd x) {
 }
 
 /* log x = e ln 2 + log(1 + f), 1 + f in [sqrt(1/2), sqrt 2); log(1 + f) = 2 atanh(s), s = f / (2 + f). */
-OXI_INLINE vd vd_log(vd x) {
+OXI_SHARED vd vd_log(vd x) {
     const int64_t one_bits = 0x3ff0000000000000, root_half_bits = 0x3fe6a09e667f3bcd;
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
@@ -20026,7 +20150,7 @@ OXI_INLINE vd vd_log(vd x) {
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
-OXI_INLINE vd vd_log1p(vd x) {
+OXI_SHARED vd vd_log1p(vd x) {
     vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
     vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
@@ -20065,7 +20189,7 @@ OXI_INLINE vd vd_asin_poly(vd root, vd z) {
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
-OXI_INLINE vd vd_asin_part(vd x, vmd *outer) {
+OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
     vd size = vd_abs(x), half = vd_set1(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
@@ -20083,7 +20207,7 @@ OXI_INLINE vd vd_acos(vd x) {
     vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
-OXI_INLINE vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
+OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
     vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
     p = vd_fma(p, z, vd_set1(0.010914688628394916));
     p = vd_fma(p, z, vd_set1(-0.031178006661976711));
@@ -20182,7 +20306,7 @@ OXI_INLINE vd vd_hypot(vd a, vd b) {
 
 /* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64;
  * larger ones and an infinite b go through the C library. */
-OXI_INLINE vd vd_fmod(vd a, vd b) {
+OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
@@ -20226,7 +20350,7 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
 }
 /* >>cpu/kernels/map.inc */
@@ -20515,6 +20639,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS
 
 #endif
+OXI_LIGHT_END
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred elements.
@@ -21201,7 +21326,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* ---- 32 bytes -------------------------------------------------------------------------------------------------
  * vb: 32 bytes; vs: f32 sums of products, several lanes. vs_add: sums += scale * codes * q, vs_add_halves: the first and the
- * last 16 bytes have a scale each. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
+ * last 16 bytes have a scale each. Shifts carry bits from byte to byte: a mask follows. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -21213,6 +21338,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_right OXI_ISA(vb_right)
 #define vb_left OXI_ISA(vb_left)
 #define vb_nibbles OXI_ISA(vb_nibbles)
+#define vb_look_up OXI_ISA(vb_look_up)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
 #define vs_add OXI_ISA(vs_add)
@@ -21233,6 +21359,10 @@ OXI_INLINE vb vb_left(vb a, int count) { return _mm256_slli_epi16(a, count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -21287,6 +21417,17 @@ OXI_INLINE vb vb_left(vb a, int count) {
 OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+#if VF == 8
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
+#else
+    int8_t byte[32];
+    vb_store(byte, nibbles);
+    oxi_look_up_32(table, byte);
+    return vb_load(byte);
+#endif
 }
 OXI_INLINE vs vs_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -21358,6 +21499,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
+}
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
 /* Four i32 sums of 16 products. extra: by the dot product instruction. */
@@ -21391,57 +21536,74 @@ OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small
 
 #else
 
-typedef struct vb { uint8_t byte[32]; } vb;
+typedef struct vb { uint64_t word[4]; } vb;
 typedef float vs;
 OXI_INLINE vb vb_load(const void *p) {
     vb r;
-    memcpy(r.byte, p, 32);
+    memcpy(r.word, p, 32);
     return r;
 }
-OXI_INLINE void vb_store(void *p, vb a) { memcpy(p, a.byte, 32); }
-OXI_INLINE vb vb_set1(int a) {
+OXI_INLINE void vb_store(void *p, vb a) { memcpy(p, a.word, 32); }
+OXI_INLINE vb OXI_ISA(vb_four)(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
     vb r;
-    memset(r.byte, a, 32);
+    r.word[0] = a;
+    r.word[1] = b;
+    r.word[2] = c;
+    r.word[3] = d;
     return r;
 }
-#define OXI_BYTES(name, parameters, expression) \
-OXI_INLINE vb name parameters { \
-    vb r; \
-    for (int i = 0; i < 32; i++) r.byte[i] = (uint8_t)(expression); \
-    return r; \
+OXI_INLINE vb vb_set1(int a) {
+    uint64_t word = (uint8_t)a * UINT64_C(0x0101010101010101);
+    return OXI_ISA(vb_four)(word, word, word, word);
 }
-OXI_BYTES(vb_and, (vb a, vb b), a.byte[i] & b.byte[i])
-OXI_BYTES(vb_or, (vb a, vb b), a.byte[i] | b.byte[i])
-OXI_BYTES(vb_sub, (vb a, vb b), a.byte[i] - b.byte[i])
-OXI_BYTES(vb_right, (vb a, int count), a.byte[i] >> count)
-OXI_BYTES(vb_left, (vb a, int count), a.byte[i] << count)
-OXI_BYTES(vb_nibbles, (const void *p), ((const uint8_t *)p)[i % 16] >> i / 16 * 4 & 15)
-#undef OXI_BYTES
+#define OXI_WORDS(name, parameters, expression) \
+    OXI_INLINE vb name parameters { \
+        vb r; \
+        for (int i = 0; i < 4; i++) r.word[i] = (expression); \
+        return r; \
+    }
+#define OXI_HIGH_BITS UINT64_C(0x8080808080808080)
+OXI_WORDS(vb_and, (vb a, vb b), a.word[i] & b.word[i])
+OXI_WORDS(vb_or, (vb a, vb b), a.word[i] | b.word[i])
+OXI_WORDS(vb_sub, (vb a, vb b), ((a.word[i] | OXI_HIGH_BITS) - (b.word[i] & ~OXI_HIGH_BITS))
+                                    ^ ((a.word[i] ^ ~b.word[i]) & OXI_HIGH_BITS))
+OXI_WORDS(vb_right, (vb a, int count), a.word[i] >> count)
+OXI_WORDS(vb_left, (vb a, int count), a.word[i] << count)
+#undef OXI_WORDS
+#undef OXI_HIGH_BITS
+OXI_INLINE vb vb_nibbles(const void *p) {
+    uint64_t word[2], low = UINT64_C(0x0f0f0f0f0f0f0f0f);
+    memcpy(word, p, 16);
+    return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    oxi_look_up_32(table, (int8_t *)nibbles.word);
+    return nibbles;
+}
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
+OXI_INLINE int32_t OXI_ISA(vs_products)(const int8_t *code, const int8_t *q) {
+    int32_t sum = 0;
+    for (int i = 0; i < 16; i++) sum += code[i] * q[i];
+    return sum;
+}
 OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
-    int32_t sum[2] = {0, 0};
+    const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    for (int i = 0; i < 32; i++) sum[i / 16] += (int8_t)codes.byte[i] * q[i];
-    return sums + (float)sum[0] * scale[0] + (float)sum[1] * scale[1];
+    sums += (float)OXI_ISA(vs_products)(code, q) * scale[0];
+    return sums + (float)OXI_ISA(vs_products)(code + 16, q + 16) * scale[1];
 }
 OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    int32_t sum = 0;
+    const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    for (int i = 0; i < 32; i++) sum += (int8_t)codes.byte[i] * q[i];
-    return sums + (float)sum * scale;
+    return sums + (float)(OXI_ISA(vs_products)(code, q) + OXI_ISA(vs_products)(code + 16, q + 16)) * scale;
 }
 #endif
 
 /* ---- unpacking ----------------------------------------------------------------------------------------------------
- * One block into codes; scale and least of each 16 codes. */
-
-typedef struct OXI_ISA(codes) {
-    int8_t code[256];
-    float scale[16], least[16];
-} OXI_ISA(codes);
+ * One block into codes, and the scale and least number of each 16 codes. */
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
@@ -21479,11 +21641,11 @@ OXI_INLINE vf OXI_ISA(rounded)(vf a) {
 #endif
 }
 
-/* groups of 16 from `first` on share a scale and a least number. */
-OXI_INLINE void OXI_ISA(set_scale)(OXI_ISA(codes) *c, int first, int groups, float scale, float least) {
+/* Groups of 16 codes share a scale and a least number. */
+OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float scale, float least) {
     for (int i = first; i < first + groups; i++) {
-        c->scale[i] = scale;
-        c->least[i] = least;
+        c.scale[i] = scale;
+        c.least[i] = least;
     }
 }
 
@@ -21502,94 +21664,82 @@ OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
     return vb_load(eight);
 }
 
-OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
+OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q4_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_nibbles(p + 4));
+OXI_INLINE void OXI_ISA(unpack_q4_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_nibbles(p + 4));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), -OXI_ISA(half)(p + 2));
 }
-OXI_INLINE void OXI_ISA(unpack_q5_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_sub(vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), vb_set1(16)));
+OXI_INLINE void OXI_ISA(unpack_q5_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_sub(vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), vb_set1(16)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q5_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)));
+OXI_INLINE void OXI_ISA(unpack_q5_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), -OXI_ISA(half)(p + 2));
 }
-OXI_INLINE void OXI_ISA(unpack_q8_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_load(p + 2));
+OXI_INLINE void OXI_ISA(unpack_q8_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_load(p + 2));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q8_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_load(p + 4));
+OXI_INLINE void OXI_ISA(unpack_q8_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_load(p + 4));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
     uint32_t bits = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
     float scale;
     memcpy(&scale, &bits, 4);
-    memcpy(c->code, p + 4, 256);
+    memcpy(c.code, p + 4, 256);
     OXI_ISA(set_scale)(c, 0, 16, scale, 0);
 }
 
-/* Codes through a table of 16. */
-OXI_INLINE void OXI_ISA(look_up)(const uint8_t *p, const int8_t *table, int8_t *code, int half) {
-    for (int i = 0; i < half; i++) {
-        code[i] = table[p[i] & 15];
-        code[half + i] = table[p[i] >> 4];
-    }
-}
-OXI_INLINE const int8_t *OXI_ISA(table_iq4)(void) {
-    static const int8_t table[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-    return table;
-}
-/* e2m1, doubled; the scales are halved for it. */
-OXI_INLINE const int8_t *OXI_ISA(table_e2m1)(void) {
-    static const int8_t table[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-    return table;
-}
-OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, OXI_ISA(codes) *c) {
-    OXI_ISA(look_up)(p + 2, OXI_ISA(table_iq4)(), c->code, 16);
+OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p);
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        OXI_ISA(look_up)(p + 8 + 16 * i, OXI_ISA(table_iq4)(), c->code + 32 * i, 16);
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i)));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
     uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23;     /* 2^(e - 128) */
     float scale;
     memcpy(&scale, &bits, 4);
-    OXI_ISA(look_up)(p + 1, OXI_ISA(table_e2m1)(), c->code, 16);
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
     OXI_ISA(set_scale)(c, 0, 2, scale, 0);
 }
-/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. */
-OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, OXI_ISA(codes) *c) {
+/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two groups in
+ * their low nibbles, and the second halves in their high ones. */
+OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
+    for (int i = 0; i < 2; i++) {
+        int8_t code[32];
+        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i)));
+        for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
+    }
     for (int i = 0; i < 4; i++) {
         int exponent = p[i] >> 3 & 15, mantissa = p[i] & 7;
         float scale = exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
-        if (p[i] == 0x7f) scale = 0;
-        OXI_ISA(look_up)(p + 4 + 8 * i, OXI_ISA(table_e2m1)(), c->code + 16 * i, 8);
-        OXI_ISA(set_scale)(c, i, 1, scale, 0);
+        OXI_ISA(set_scale)(c, i, 1, p[i] == 0x7f ? 0 : scale, 0);
     }
 }
 
-OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 80), dmin = OXI_ISA(half)(p + 82);
     for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        for (int j = 0; j < 4; j++) vb_store(c->code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
+        for (int j = 0; j < 4; j++) vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 108);
     const uint8_t *s = p + 96;
     for (int i = 0; i < 16; i++) {
@@ -21601,12 +21751,12 @@ OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, OXI_ISA(codes) *c) {
         vb q = vb_load(p + 32 + 32 * i);
         for (int j = 0; j < 4; j++) {
             vb low = vb_and(vb_right(q, 2 * j), vb_set1(3)), bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
-            vb_store(c->code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
+            vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
         }
     }
 }
 /* The 6-bit scales and minima of q4_k and q5_k: eight each in 12 bytes. */
-OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p), dmin = OXI_ISA(half)(p + 2);
     const uint8_t *s = p + 4;
     for (int i = 0; i < 8; i++) {
@@ -21615,30 +21765,30 @@ OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, OXI_ISA(codes) *c) {
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)scale, dmin * (float)least);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q4_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q4_k)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        vb_store(c->code + 64 * i, vb_and(q, vb_set1(15)));
-        vb_store(c->code + 64 * i + 32, vb_and(vb_right(q, 4), vb_set1(15)));
+        vb_store(c.code + 64 * i, vb_and(q, vb_set1(15)));
+        vb_store(c.code + 64 * i + 32, vb_and(vb_right(q, 4), vb_set1(15)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, oxi_codes c) {
     vb high = vb_load(p + 16);
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 48 + 32 * i);
         vb first = vb_and(vb_right(high, 2 * i), vb_set1(1)), second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
-        vb_store(c->code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
-        vb_store(c->code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
+        vb_store(c.code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
+        vb_store(c.code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 208);
     for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(int8_t)p[192 + i], 0);
     for (int i = 0; i < 2; i++) {
         vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
-        int8_t *code = c->code + 128 * i;
+        int8_t *code = c.code + 128 * i;
         vb nibble = vb_set1(15), two = vb_set1(3), offset = vb_set1(32);
         vb_store(code, vb_sub(vb_or(vb_and(low, nibble), vb_left(vb_and(high, two), 4)), offset));
         vb_store(code + 32, vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
@@ -21648,59 +21798,57 @@ OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, OXI_ISA(codes) *c) {
         vb_store(code + 96, vb_sub(vb_or(second, vb_left(vb_and(vb_right(high, 6), two), 4)), offset));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 32 * i);
         for (int j = 0; j < 4; j++)
-            vb_store(c->code + 128 * i + 32 * j, vb_sub(vb_and(vb_right(q, 2 * j), vb_set1(3)), vb_set1(1)));
+            vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_and(vb_right(q, 2 * j), vb_set1(3)), vb_set1(1)));
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
 /* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is digit k. */
-OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
     static const uint8_t power[5] = {1, 3, 9, 27, 81};
     for (int i = 0; i < 256; i++) {
         int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
         int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c->code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
 
-/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code ---------------------
- * The second list has products of its own below. */
+/* The types. The second list has products of its own below. */
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) \
-    X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) X(mxfp4, OX_MXFP4, 0, 0, 0) \
-    X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
-#define OXI_EACH_BLOCK_TYPE(X) \
-    OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q4_0, OX_Q4_0, 0, 0, 0) X(q4_1, OX_Q4_1, 0, 1, 1) X(q5_0, OX_Q5_0, 0, 0, 0) X(q5_1, OX_Q5_1, 0, 1, 1) \
-    X(q8_0, OX_Q8_0, 0, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) X(q6_k, OX_Q6_K, 1, 0, 0)
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) \
+    X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0)
+#define OXI_EACH_COMMON_BLOCK_TYPE(X) \
+    X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
+    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 
-/* One block's codes as floats. */
-OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, float *out) {
-    for (int i = 0; i < elements; i += 16) {
-        vf scale = vf_set1(c->scale[i / 16]), least = vf_set1(c->least[i / 16]);
-        for (int j = i; j < i + 16; j += VF) {
-            vf product = OXI_ISA(rounded)(vf_mul(scale, vi_to_vf(vi_load_i8(c->code + j))));
-            vf_store(out + j, vf_sub(product, least));
+#define OXI_X(name, dtype) \
+OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi_codes c) { \
+    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= elements, p += bytes) { \
+        OXI_ISA(unpack_##name)(p, c); \
+        c.code += elements; \
+        c.scale += elements / 16; \
+        c.least += elements / 16; \
+    } \
+}
+OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
+OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
+    for (int64_t i = 0; i < n; i += 16) {
+        vf scale = vf_set1(c.scale[i / 16]), least = vf_set1(c.least[i / 16]);
+        for (int j = 0; j < 16; j += VF) {
+            vf product = OXI_ISA(rounded)(vf_mul(scale, vi_to_vf(vi_load_i8(c.code + i + j))));
+            vf_store(out + i + j, vf_sub(product, least));
         }
     }
 }
-
-#define OXI_X(name, dtype, halves, has_least, small) \
-OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, out += elements) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        OXI_ISA(expand_codes)(&c, elements, out); \
-    } \
-}
-OXI_EACH_BLOCK_TYPE(OXI_X)
-#undef OXI_X
 
 /* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
 
@@ -21712,40 +21860,30 @@ OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
     return x;
 }
 
-/* One block's codes against as many activations. */
-OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, oxi_q8 x, bool halves, bool has_least,
-                                 bool small, int extra) {
-    for (int i = 0; i < elements / 32; i++) {
-        vb codes = vb_load(c->code + 32 * i);
-        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
+/* Unpacked codes against as many activations. */
+OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    for (int64_t i = 0; i < n / 32; i++) {
+        const float *scale = c.scale + 2 * i, *least = c.least + 2 * i;
         float s = x.scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = halves ? vs_add_halves(sums, codes, x.q + 32 * i, two, small, extra)
-                      : vs_add(sums, codes, x.q + 32 * i, two[0], small, extra);
-        if (!has_least) continue;
+        sums = vs_add_halves(sums, vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra);
+        if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
         sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
     }
-    return sums;
+    return vs_sum(sums);
+}
+OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+    return OXI_ISA(dot_any_codes)(n, c, x, 0);
+}
+OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+    return OXI_ISA(dot_any_codes)(n, c, x, 1);
 }
 
-#define OXI_X(name, dtype, halves, has_least, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    vs sums = vs_zero(); \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, x = OXI_ISA(q8_from)(x, elements)) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
-    } \
-    return vs_sum(sums); \
-}
-OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-#undef OXI_X
-
+#if VF > 1 /* the c tier takes the way of the other types for these too */
 /* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
  * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
 #define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
@@ -21848,15 +21986,17 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 }
 #undef OXI_EIGHT
 
-#define OXI_X(name, dtype, halves, has_least, small) \
+#define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
 } \
 OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
 }
-OXI_EACH_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+
+#endif
 
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
@@ -21893,16 +22033,22 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *
 
 static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     bool extra = OXI_BLOCK_EXTRA;
-#define OXI_X(name, dtype, halves, has_least, small) \
-    k->expand[dtype] = OXI_ISA(expand_##name); \
-    k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
-    OXI_EACH_BLOCK_TYPE(OXI_X)
+#define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
+    OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+#if VF > 1
+#define OXI_X(name, dtype) k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
+    k->expand_codes = OXI_ISA(expand_codes);
+    k->dot_codes = extra ? OXI_ISA(dot_extra_codes) : OXI_ISA(dot_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 }
 
 #undef OXI_BLOCK_EXTRA
-#undef OXI_EACH_BLOCK_TYPE
+#undef OXI_EACH_COMMON_BLOCK_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
@@ -21915,6 +22061,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_right
 #undef vb_left
 #undef vb_nibbles
+#undef vb_look_up
 #undef vs_zero
 #undef vs_sum
 #undef vs_add
@@ -22317,10 +22464,12 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 #endif
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
+OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
  * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
- * made for these ranges. Used by the kernels of the tier that is being stamped; the names are in
+ * made for these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
+ * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being stamped; the names are in
  * simd/begin.inc. */
 
 /* ---- e^x --------------------------------------------------------------------------------------------------
@@ -22428,7 +22577,7 @@ OXI_INLINE vf vf_log2(vf x) {
     return vm_any(rare) ? vf_log_special(x, result) : result;
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
-OXI_INLINE vf vf_log1p(vf x) {
+OXI_SHARED vf vf_log1p(vf x) {
     vf e, f, tail, one = vf_set1(1.0f), sum = vf_add(x, one), lost = vf_sub(x, vf_sub(sum, one));
     vf_log_parts(sum, &e, &f, &tail);
     tail = vf_add(vf_fma(e, vf_set1(1.42860677e-6f), tail), vf_div(lost, sum));
@@ -22572,7 +22721,7 @@ OXI_INLINE vd vd_minus_turns(vd x, vd n) {
     return vd_fnma(n, vd_set1(6.07710050650619224932e-11),
                    vd_fnma(n, vd_set1(1.57079632673412561417e+00), x));
 }
-OXI_INLINE vf vf_reduce_turns(vf x, vi *quarter) {
+OXI_SHARED vf vf_reduce_turns(vf x, vi *quarter) {
     *quarter = vf_to_vi(vf_mul(x, vf_set1(0.636619772f)));
     vf n = vi_to_vf(*quarter);
     vf r = vf_from_vd(vd_minus_turns(vd_from_vf_lo(x), vd_from_vf_lo(n)),
@@ -22636,12 +22785,12 @@ OXI_INLINE vd vd_expm1_poly(vd r) {
     return vd_fma(vd_mul(p, r), r, r);
 }
 /* Beyond +-700 it stays e^+-700: infinity and 0 as f32. */
-OXI_INLINE vd vd_exp(vd x) {
+OXI_SHARED vd vd_exp(vd x) {
     vl n;
     vd r = vd_exp_reduce(x, &n), p = vd_add(vd_expm1_poly(r), vd_set1(1.0));
     return vl_as_vd(vl_add(vd_as_vl(p), n));
 }
-OXI_INLINE vd vd_expm1(vd x) {
+OXI_SHARED vd vd_expm1(vd x) {
     vl n;
     vd r = vd_exp_reduce(x, &n), one = vd_set1(1.0), power = vl_as_vd(vl_add(vd_as_vl(one), n));
     vd result = vd_fma(power, vd_expm1_poly(r), vd_sub(power, one));
@@ -22649,7 +22798,7 @@ OXI_INLINE vd vd_expm1(vd x) {
 }
 
 /* log x = e ln 2 + log(1 + f), 1 + f in [sqrt(1/2), sqrt 2); log(1 + f) = 2 atanh(s), s = f / (2 + f). */
-OXI_INLINE vd vd_log(vd x) {
+OXI_SHARED vd vd_log(vd x) {
     const int64_t one_bits = 0x3ff0000000000000, root_half_bits = 0x3fe6a09e667f3bcd;
     vl bits = vl_add(vd_as_vl(x), vl_set1(one_bits - root_half_bits));
     vl exponent = vl_or(vl_srl(bits, 52), vl_set1(0x4330000000000000)); /* of 2^52 + biased exponent */
@@ -22668,7 +22817,7 @@ OXI_INLINE vd vd_log(vd x) {
     return vd_select(vmd_and(vd_gt(x, zero), vd_lt(x, infinity)), result, other);
 }
 /* What rounding 1 + x lost is put back, divided by the sum. */
-OXI_INLINE vd vd_log1p(vd x) {
+OXI_SHARED vd vd_log1p(vd x) {
     vd one = vd_set1(1.0), sum = vd_add(x, one), lost = vd_sub(x, vd_sub(sum, one)), result = vd_log(sum);
     vmd inside = vmd_and(vd_gt(sum, vd_zero()), vd_lt(sum, vd_set1(INFINITY)));
     result = vd_select(inside, vd_add(result, vd_div(lost, sum)), result);
@@ -22707,7 +22856,7 @@ OXI_INLINE vd vd_asin_poly(vd root, vd z) {
     return vd_fma(vd_mul(p, z), root, root);
 }
 /* Beyond 1/2: asin x = pi/2 - 2 asin(sqrt((1 - x) / 2)). */
-OXI_INLINE vd vd_asin_part(vd x, vmd *outer) {
+OXI_SHARED vd vd_asin_part(vd x, vmd *outer) {
     vd size = vd_abs(x), half = vd_set1(0.5);
     *outer = vd_gt(size, half);
     vd z = vd_select(*outer, vd_fnma(size, half, half), vd_mul(x, x));
@@ -22725,7 +22874,7 @@ OXI_INLINE vd vd_acos(vd x) {
     vd result = vd_select(vd_lt(x, vd_zero()), vd_sub(vd_set1(3.1415926535897932), twice), twice);
     return vd_select(outer, result, inner);
 }
-OXI_INLINE vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
+OXI_SHARED vd vd_atan_poly(vd a) { /* 0 <= a <= 1 */
     vd z = vd_mul(a, a), p = vd_set1(-0.0017936394138805141);
     p = vd_fma(p, z, vd_set1(0.010914688628394916));
     p = vd_fma(p, z, vd_set1(-0.031178006661976711));
@@ -22824,7 +22973,7 @@ OXI_INLINE vd vd_hypot(vd a, vd b) {
 
 /* a - b trunc(a / b), exactly, with the sign of a. A quotient under 2^28 times an f32 is exact in f64;
  * larger ones and an infinite b go through the C library. */
-OXI_INLINE vd vd_fmod(vd a, vd b) {
+OXI_SHARED vd vd_fmod(vd a, vd b) {
     vd size = vd_abs(a), divisor = vd_abs(b), quotient = vd_trunc(vd_div(size, divisor));
     vd rest = vd_fnma(quotient, divisor, size);
     rest = vd_select(vd_lt(rest, vd_zero()), vd_add(rest, divisor), rest);
@@ -22868,7 +23017,7 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_INLINE vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
     return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
 }
 /* >>cpu/kernels/map.inc */
@@ -23157,6 +23306,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS
 
 #endif
+OXI_LIGHT_END
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred elements.
@@ -23843,7 +23993,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* ---- 32 bytes -------------------------------------------------------------------------------------------------
  * vb: 32 bytes; vs: f32 sums of products, several lanes. vs_add: sums += scale * codes * q, vs_add_halves: the first and the
- * last 16 bytes have a scale each. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
+ * last 16 bytes have a scale each. Shifts carry bits from byte to byte: a mask follows. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -23855,6 +24005,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_right OXI_ISA(vb_right)
 #define vb_left OXI_ISA(vb_left)
 #define vb_nibbles OXI_ISA(vb_nibbles)
+#define vb_look_up OXI_ISA(vb_look_up)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
 #define vs_add OXI_ISA(vs_add)
@@ -23875,6 +24026,10 @@ OXI_INLINE vb vb_left(vb a, int count) { return _mm256_slli_epi16(a, count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -23929,6 +24084,17 @@ OXI_INLINE vb vb_left(vb a, int count) {
 OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+#if VF == 8
+    __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
+#else
+    int8_t byte[32];
+    vb_store(byte, nibbles);
+    oxi_look_up_32(table, byte);
+    return vb_load(byte);
+#endif
 }
 OXI_INLINE vs vs_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -24000,6 +24166,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
+}
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
 /* Four i32 sums of 16 products. extra: by the dot product instruction. */
@@ -24033,57 +24203,74 @@ OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small
 
 #else
 
-typedef struct vb { uint8_t byte[32]; } vb;
+typedef struct vb { uint64_t word[4]; } vb;
 typedef float vs;
 OXI_INLINE vb vb_load(const void *p) {
     vb r;
-    memcpy(r.byte, p, 32);
+    memcpy(r.word, p, 32);
     return r;
 }
-OXI_INLINE void vb_store(void *p, vb a) { memcpy(p, a.byte, 32); }
-OXI_INLINE vb vb_set1(int a) {
+OXI_INLINE void vb_store(void *p, vb a) { memcpy(p, a.word, 32); }
+OXI_INLINE vb OXI_ISA(vb_four)(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
     vb r;
-    memset(r.byte, a, 32);
+    r.word[0] = a;
+    r.word[1] = b;
+    r.word[2] = c;
+    r.word[3] = d;
     return r;
 }
-#define OXI_BYTES(name, parameters, expression) \
-OXI_INLINE vb name parameters { \
-    vb r; \
-    for (int i = 0; i < 32; i++) r.byte[i] = (uint8_t)(expression); \
-    return r; \
+OXI_INLINE vb vb_set1(int a) {
+    uint64_t word = (uint8_t)a * UINT64_C(0x0101010101010101);
+    return OXI_ISA(vb_four)(word, word, word, word);
 }
-OXI_BYTES(vb_and, (vb a, vb b), a.byte[i] & b.byte[i])
-OXI_BYTES(vb_or, (vb a, vb b), a.byte[i] | b.byte[i])
-OXI_BYTES(vb_sub, (vb a, vb b), a.byte[i] - b.byte[i])
-OXI_BYTES(vb_right, (vb a, int count), a.byte[i] >> count)
-OXI_BYTES(vb_left, (vb a, int count), a.byte[i] << count)
-OXI_BYTES(vb_nibbles, (const void *p), ((const uint8_t *)p)[i % 16] >> i / 16 * 4 & 15)
-#undef OXI_BYTES
+#define OXI_WORDS(name, parameters, expression) \
+    OXI_INLINE vb name parameters { \
+        vb r; \
+        for (int i = 0; i < 4; i++) r.word[i] = (expression); \
+        return r; \
+    }
+#define OXI_HIGH_BITS UINT64_C(0x8080808080808080)
+OXI_WORDS(vb_and, (vb a, vb b), a.word[i] & b.word[i])
+OXI_WORDS(vb_or, (vb a, vb b), a.word[i] | b.word[i])
+OXI_WORDS(vb_sub, (vb a, vb b), ((a.word[i] | OXI_HIGH_BITS) - (b.word[i] & ~OXI_HIGH_BITS))
+                                    ^ ((a.word[i] ^ ~b.word[i]) & OXI_HIGH_BITS))
+OXI_WORDS(vb_right, (vb a, int count), a.word[i] >> count)
+OXI_WORDS(vb_left, (vb a, int count), a.word[i] << count)
+#undef OXI_WORDS
+#undef OXI_HIGH_BITS
+OXI_INLINE vb vb_nibbles(const void *p) {
+    uint64_t word[2], low = UINT64_C(0x0f0f0f0f0f0f0f0f);
+    memcpy(word, p, 16);
+    return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
+}
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+    oxi_look_up_32(table, (int8_t *)nibbles.word);
+    return nibbles;
+}
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
+OXI_INLINE int32_t OXI_ISA(vs_products)(const int8_t *code, const int8_t *q) {
+    int32_t sum = 0;
+    for (int i = 0; i < 16; i++) sum += code[i] * q[i];
+    return sum;
+}
 OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
-    int32_t sum[2] = {0, 0};
+    const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    for (int i = 0; i < 32; i++) sum[i / 16] += (int8_t)codes.byte[i] * q[i];
-    return sums + (float)sum[0] * scale[0] + (float)sum[1] * scale[1];
+    sums += (float)OXI_ISA(vs_products)(code, q) * scale[0];
+    return sums + (float)OXI_ISA(vs_products)(code + 16, q + 16) * scale[1];
 }
 OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    int32_t sum = 0;
+    const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    for (int i = 0; i < 32; i++) sum += (int8_t)codes.byte[i] * q[i];
-    return sums + (float)sum * scale;
+    return sums + (float)(OXI_ISA(vs_products)(code, q) + OXI_ISA(vs_products)(code + 16, q + 16)) * scale;
 }
 #endif
 
 /* ---- unpacking ----------------------------------------------------------------------------------------------------
- * One block into codes; scale and least of each 16 codes. */
-
-typedef struct OXI_ISA(codes) {
-    int8_t code[256];
-    float scale[16], least[16];
-} OXI_ISA(codes);
+ * One block into codes, and the scale and least number of each 16 codes. */
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
@@ -24121,11 +24308,11 @@ OXI_INLINE vf OXI_ISA(rounded)(vf a) {
 #endif
 }
 
-/* groups of 16 from `first` on share a scale and a least number. */
-OXI_INLINE void OXI_ISA(set_scale)(OXI_ISA(codes) *c, int first, int groups, float scale, float least) {
+/* Groups of 16 codes share a scale and a least number. */
+OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float scale, float least) {
     for (int i = first; i < first + groups; i++) {
-        c->scale[i] = scale;
-        c->least[i] = least;
+        c.scale[i] = scale;
+        c.least[i] = least;
     }
 }
 
@@ -24144,94 +24331,82 @@ OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
     return vb_load(eight);
 }
 
-OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
+OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q4_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_nibbles(p + 4));
+OXI_INLINE void OXI_ISA(unpack_q4_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_nibbles(p + 4));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), -OXI_ISA(half)(p + 2));
 }
-OXI_INLINE void OXI_ISA(unpack_q5_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_sub(vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), vb_set1(16)));
+OXI_INLINE void OXI_ISA(unpack_q5_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_sub(vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), vb_set1(16)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q5_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)));
+OXI_INLINE void OXI_ISA(unpack_q5_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), -OXI_ISA(half)(p + 2));
 }
-OXI_INLINE void OXI_ISA(unpack_q8_0)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_load(p + 2));
+OXI_INLINE void OXI_ISA(unpack_q8_0)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_load(p + 2));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q8_1)(const uint8_t *p, OXI_ISA(codes) *c) {
-    vb_store(c->code, vb_load(p + 4));
+OXI_INLINE void OXI_ISA(unpack_q8_1)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_load(p + 4));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
     uint32_t bits = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
     float scale;
     memcpy(&scale, &bits, 4);
-    memcpy(c->code, p + 4, 256);
+    memcpy(c.code, p + 4, 256);
     OXI_ISA(set_scale)(c, 0, 16, scale, 0);
 }
 
-/* Codes through a table of 16. */
-OXI_INLINE void OXI_ISA(look_up)(const uint8_t *p, const int8_t *table, int8_t *code, int half) {
-    for (int i = 0; i < half; i++) {
-        code[i] = table[p[i] & 15];
-        code[half + i] = table[p[i] >> 4];
-    }
-}
-OXI_INLINE const int8_t *OXI_ISA(table_iq4)(void) {
-    static const int8_t table[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-    return table;
-}
-/* e2m1, doubled; the scales are halved for it. */
-OXI_INLINE const int8_t *OXI_ISA(table_e2m1)(void) {
-    static const int8_t table[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-    return table;
-}
-OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, OXI_ISA(codes) *c) {
-    OXI_ISA(look_up)(p + 2, OXI_ISA(table_iq4)(), c->code, 16);
+OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2)));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
-OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p);
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        OXI_ISA(look_up)(p + 8 + 16 * i, OXI_ISA(table_iq4)(), c->code + 32 * i, 16);
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i)));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
     uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23;     /* 2^(e - 128) */
     float scale;
     memcpy(&scale, &bits, 4);
-    OXI_ISA(look_up)(p + 1, OXI_ISA(table_e2m1)(), c->code, 16);
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
     OXI_ISA(set_scale)(c, 0, 2, scale, 0);
 }
-/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. */
-OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, OXI_ISA(codes) *c) {
+/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two groups in
+ * their low nibbles, and the second halves in their high ones. */
+OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
+    for (int i = 0; i < 2; i++) {
+        int8_t code[32];
+        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i)));
+        for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
+    }
     for (int i = 0; i < 4; i++) {
         int exponent = p[i] >> 3 & 15, mantissa = p[i] & 7;
         float scale = exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
-        if (p[i] == 0x7f) scale = 0;
-        OXI_ISA(look_up)(p + 4 + 8 * i, OXI_ISA(table_e2m1)(), c->code + 16 * i, 8);
-        OXI_ISA(set_scale)(c, i, 1, scale, 0);
+        OXI_ISA(set_scale)(c, i, 1, p[i] == 0x7f ? 0 : scale, 0);
     }
 }
 
-OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 80), dmin = OXI_ISA(half)(p + 82);
     for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        for (int j = 0; j < 4; j++) vb_store(c->code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
+        for (int j = 0; j < 4; j++) vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 108);
     const uint8_t *s = p + 96;
     for (int i = 0; i < 16; i++) {
@@ -24243,12 +24418,12 @@ OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, OXI_ISA(codes) *c) {
         vb q = vb_load(p + 32 + 32 * i);
         for (int j = 0; j < 4; j++) {
             vb low = vb_and(vb_right(q, 2 * j), vb_set1(3)), bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
-            vb_store(c->code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
+            vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
         }
     }
 }
 /* The 6-bit scales and minima of q4_k and q5_k: eight each in 12 bytes. */
-OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p), dmin = OXI_ISA(half)(p + 2);
     const uint8_t *s = p + 4;
     for (int i = 0; i < 8; i++) {
@@ -24257,30 +24432,30 @@ OXI_INLINE void OXI_ISA(unpack_scales)(const uint8_t *p, OXI_ISA(codes) *c) {
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)scale, dmin * (float)least);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q4_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q4_k)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        vb_store(c->code + 64 * i, vb_and(q, vb_set1(15)));
-        vb_store(c->code + 64 * i + 32, vb_and(vb_right(q, 4), vb_set1(15)));
+        vb_store(c.code + 64 * i, vb_and(q, vb_set1(15)));
+        vb_store(c.code + 64 * i + 32, vb_and(vb_right(q, 4), vb_set1(15)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, oxi_codes c) {
     vb high = vb_load(p + 16);
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 48 + 32 * i);
         vb first = vb_and(vb_right(high, 2 * i), vb_set1(1)), second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
-        vb_store(c->code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
-        vb_store(c->code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
+        vb_store(c.code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
+        vb_store(c.code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 208);
     for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(int8_t)p[192 + i], 0);
     for (int i = 0; i < 2; i++) {
         vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
-        int8_t *code = c->code + 128 * i;
+        int8_t *code = c.code + 128 * i;
         vb nibble = vb_set1(15), two = vb_set1(3), offset = vb_set1(32);
         vb_store(code, vb_sub(vb_or(vb_and(low, nibble), vb_left(vb_and(high, two), 4)), offset));
         vb_store(code + 32, vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
@@ -24290,59 +24465,57 @@ OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, OXI_ISA(codes) *c) {
         vb_store(code + 96, vb_sub(vb_or(second, vb_left(vb_and(vb_right(high, 6), two), 4)), offset));
     }
 }
-OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 32 * i);
         for (int j = 0; j < 4; j++)
-            vb_store(c->code + 128 * i + 32 * j, vb_sub(vb_and(vb_right(q, 2 * j), vb_set1(3)), vb_set1(1)));
+            vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_and(vb_right(q, 2 * j), vb_set1(3)), vb_set1(1)));
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
 /* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is digit k. */
-OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, OXI_ISA(codes) *c) {
+OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
     static const uint8_t power[5] = {1, 3, 9, 27, 81};
     for (int i = 0; i < 256; i++) {
         int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
         int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c->code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
 
-/* ---- the types: name, dtype, scales of 16 (1) or of 32 numbers (0), a least number, no negative code ---------------------
- * The second list has products of its own below. */
+/* The types. The second list has products of its own below. */
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1, 0, 0, 0) X(q8_k, OX_Q8_K, 0, 0, 0) X(q2_k, OX_Q2_K, 1, 1, 1) X(q3_k, OX_Q3_K, 1, 0, 0) \
-    X(iq4_nl, OX_IQ4_NL, 0, 0, 0) X(iq4_xs, OX_IQ4_XS, 0, 0, 0) X(mxfp4, OX_MXFP4, 0, 0, 0) \
-    X(nvfp4, OX_NVFP4, 1, 0, 0) X(tq1_0, OX_TQ1_0, 0, 0, 0) X(tq2_0, OX_TQ2_0, 0, 0, 0)
-#define OXI_EACH_BLOCK_TYPE(X) \
-    OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q4_0, OX_Q4_0, 0, 0, 0) X(q4_1, OX_Q4_1, 0, 1, 1) X(q5_0, OX_Q5_0, 0, 0, 0) X(q5_1, OX_Q5_1, 0, 1, 1) \
-    X(q8_0, OX_Q8_0, 0, 0, 0) X(q4_k, OX_Q4_K, 0, 1, 1) X(q5_k, OX_Q5_K, 0, 1, 1) X(q6_k, OX_Q6_K, 1, 0, 0)
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) \
+    X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0)
+#define OXI_EACH_COMMON_BLOCK_TYPE(X) \
+    X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
+    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 
-/* One block's codes as floats. */
-OXI_INLINE void OXI_ISA(expand_codes)(const OXI_ISA(codes) *c, int elements, float *out) {
-    for (int i = 0; i < elements; i += 16) {
-        vf scale = vf_set1(c->scale[i / 16]), least = vf_set1(c->least[i / 16]);
-        for (int j = i; j < i + 16; j += VF) {
-            vf product = OXI_ISA(rounded)(vf_mul(scale, vi_to_vf(vi_load_i8(c->code + j))));
-            vf_store(out + j, vf_sub(product, least));
+#define OXI_X(name, dtype) \
+OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi_codes c) { \
+    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    for (; n > 0; n -= elements, p += bytes) { \
+        OXI_ISA(unpack_##name)(p, c); \
+        c.code += elements; \
+        c.scale += elements / 16; \
+        c.least += elements / 16; \
+    } \
+}
+OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+
+OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
+    for (int64_t i = 0; i < n; i += 16) {
+        vf scale = vf_set1(c.scale[i / 16]), least = vf_set1(c.least[i / 16]);
+        for (int j = 0; j < 16; j += VF) {
+            vf product = OXI_ISA(rounded)(vf_mul(scale, vi_to_vf(vi_load_i8(c.code + i + j))));
+            vf_store(out + i + j, vf_sub(product, least));
         }
     }
 }
-
-#define OXI_X(name, dtype, halves, has_least, small) \
-OXI_KERNEL void OXI_ISA(expand_##name)(int64_t n, const void *blocks, float *out) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, out += elements) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        OXI_ISA(expand_codes)(&c, elements, out); \
-    } \
-}
-OXI_EACH_BLOCK_TYPE(OXI_X)
-#undef OXI_X
 
 /* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
 
@@ -24354,40 +24527,30 @@ OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
     return x;
 }
 
-/* One block's codes against as many activations. */
-OXI_INLINE vs OXI_ISA(dot_codes)(vs sums, const OXI_ISA(codes) *c, int elements, oxi_q8 x, bool halves, bool has_least,
-                                 bool small, int extra) {
-    for (int i = 0; i < elements / 32; i++) {
-        vb codes = vb_load(c->code + 32 * i);
-        const float *scale = c->scale + 2 * i, *least = c->least + 2 * i;
+/* Unpacked codes against as many activations. */
+OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int extra) {
+    vs sums = vs_zero();
+    for (int64_t i = 0; i < n / 32; i++) {
+        const float *scale = c.scale + 2 * i, *least = c.least + 2 * i;
         float s = x.scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = halves ? vs_add_halves(sums, codes, x.q + 32 * i, two, small, extra)
-                      : vs_add(sums, codes, x.q + 32 * i, two[0], small, extra);
-        if (!has_least) continue;
+        sums = vs_add_halves(sums, vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra);
+        if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
         sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
     }
-    return sums;
+    return vs_sum(sums);
+}
+OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+    return OXI_ISA(dot_any_codes)(n, c, x, 0);
+}
+OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+    return OXI_ISA(dot_any_codes)(n, c, x, 1);
 }
 
-#define OXI_X(name, dtype, halves, has_least, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
-    enum { elements = OXI_ELEMENTS_##dtype, bytes = OXI_BYTES_##dtype }; \
-    vs sums = vs_zero(); \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= elements, p += bytes, x = OXI_ISA(q8_from)(x, elements)) { \
-        OXI_ISA(codes) c; \
-        OXI_ISA(unpack_##name)(p, &c); \
-        sums = OXI_ISA(dot_codes)(sums, &c, elements, x, halves, has_least, small, extra); \
-    } \
-    return vs_sum(sums); \
-}
-OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-#undef OXI_X
-
+#if VF > 1 /* the c tier takes the way of the other types for these too */
 /* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
  * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
 #define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
@@ -24490,15 +24653,17 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 }
 #undef OXI_EIGHT
 
-#define OXI_X(name, dtype, halves, has_least, small) \
+#define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
 } \
 OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
 }
-OXI_EACH_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+
+#endif
 
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
@@ -24535,16 +24700,22 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *
 
 static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     bool extra = OXI_BLOCK_EXTRA;
-#define OXI_X(name, dtype, halves, has_least, small) \
-    k->expand[dtype] = OXI_ISA(expand_##name); \
-    k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
-    OXI_EACH_BLOCK_TYPE(OXI_X)
+#define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
+    OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+#if VF > 1
+#define OXI_X(name, dtype) k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
+    k->expand_codes = OXI_ISA(expand_codes);
+    k->dot_codes = extra ? OXI_ISA(dot_extra_codes) : OXI_ISA(dot_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 }
 
 #undef OXI_BLOCK_EXTRA
-#undef OXI_EACH_BLOCK_TYPE
+#undef OXI_EACH_COMMON_BLOCK_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
@@ -24557,6 +24728,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_right
 #undef vb_left
 #undef vb_nibbles
+#undef vb_look_up
 #undef vs_zero
 #undef vs_sum
 #undef vs_add
@@ -24919,6 +25091,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef VD
 #undef OXI_INLINE
 #undef OXI_KERNEL
+#undef OXI_SHARED
 #undef OXI_ISA
 #undef OXI_PASTE_TIER_EXPANDED
 #undef OXI_PASTE_TIER
@@ -24989,6 +25162,7 @@ static const oxi_kernels *oxi_cpu_kernels(void) {
 OX_API const char *ox_isa(void) {
     return oxi_cpu_kernels()->name;
 }
+OXI_LIGHT_BEGIN
 /* >>cpu/walk.c */
 /* Walking strided operands: up to four over one shape, in runs as few and as long as their strides allow.
  * Dims of size 1 go, neighbours that lie end to end are merged; the last dim left is handed out in pieces
@@ -25265,134 +25439,7 @@ static OXI_UNUSED void oxi_walk_all(const oxi_walk *w, int64_t grain, int64_t mo
     work.arg = arg;
     oxi_parallel_for(oxi_walk_tasks(w, grain), oxi_walk_task, &work);
 }
-/* >>cpu/map.c */
-/* The executor of elementwise ops: any number of dims, any strides, any mix of dtypes.
- * A piece of a run is brought into the lane type (float, double, int64 ...) tile by tile in L1, the tier's kernel runs on
- * contiguous lanes, and the result is stored; operands that already are contiguous lanes are used where they lie. */
-
-#define OXI_MAP_TILE 512
-
-typedef struct oxi_map_work {
-    const oxi_attrs *attr;
-    oxi_map_kernel kernel;
-    int in_count;
-    oxi_load_kernel load[3]; /* NULL: use the operand where it lies */
-    const void
-        *constant[3]; /* a tile full of the operand, if it is one number: loaded once, not once a piece */
-    oxi_store_kernel store; /* NULL: the kernel writes the result itself */
-    oxi_load_kernel widen;  /* bool results for a non-bool tensor: bool -> lane before the store */
-} oxi_map_work;
-
-/* Bytes of a bool mask at any stride, side by side. */
-static void oxi_load_mask(int64_t n, const void *source, int64_t stride, void *lane) {
-    const uint8_t *from = (const uint8_t *)source;
-    uint8_t *to = (uint8_t *)lane;
-    for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
-}
-
-static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
-    const oxi_map_work *work = (const oxi_map_work *)arg;
-    double tiles[4][OXI_MAP_TILE]; /* three operands and the result; double: the strictest alignment */
-    uint8_t truth[OXI_MAP_TILE];
-    const void *in[3];
-    (void)lane;
-    for (int k = 0; k < work->in_count; k++) {
-        in[k] = work->constant[k] ? work->constant[k] : c->p[k + 1];
-        if (!work->load[k] || work->constant[k]) continue;
-        work->load[k](c->n, in[k], w->step[k + 1], tiles[k]);
-        in[k] = tiles[k];
-    }
-    if (!work->store) {
-        work->kernel(c->n, in, c->p[0], work->attr);
-    } else if (work->widen) {
-        work->kernel(c->n, in, truth, work->attr);
-        work->widen(c->n, truth, 1, tiles[3]);
-        work->store(c->n, tiles[3], c->p[0], w->step[0]);
-    } else {
-        work->kernel(c->n, in, tiles[3], work->attr);
-        work->store(c->n, tiles[3], c->p[0], w->step[0]);
-    }
-}
-
-/* bool tensors compute as 0 and 1 in I64; ~ is the one op that needs another kernel for them. */
-static oxi_op oxi_map_op_for(oxi_op op, ox_dtype compute) {
-    return op == OXI_OP_bitwise_not && compute == OX_BOOL ? OXI_OP_logical_not : op;
-}
-
-/* Chooses loads and stores for the walk that is ready; returns the most elements of a piece. */
-static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_walk *w, const oxi_call *call,
-                            oxi_lane lane, bool truth) {
-    const ox_tensor *out = call->out[0];
-    int first = oxi_op_row_of(call->op)->flags & OXI_FLAG_COND ? 1 : 0;
-    bool tiled = false;
-    for (int i = 0; i < call->in_count; i++) {
-        bool mask = i < first,
-             lies = w->step[i + 1] == 1 && (mask || call->in[i]->dtype == oxi_lane_dtype(lane));
-        work->load[i] = lies ? NULL : mask ? oxi_load_mask : k->load[call->in[i]->dtype][lane];
-        tiled = tiled || !lies;
-    }
-    oxi_lane result = call->op == OXI_OP_abs && lane == OXI_LANE_C64 ? OXI_LANE_F32 : lane;
-    bool writes = w->step[0] == 1 && (truth ? out->dtype == OX_BOOL : out->dtype == oxi_lane_dtype(result));
-    work->widen = NULL;
-    work->store = NULL;
-    if (!writes) {
-        if (truth) result = oxi_lane_of(out->dtype);
-        work->widen = truth ? k->load[OX_BOOL][result] : NULL;
-        work->store = k->store[out->dtype][result];
-        tiled = true;
-    }
-    return tiled ? OXI_MAP_TILE : 1 << 14;
-}
-
-/* Pieces are tiles when an operand is one number: its tile is made once. */
-static bool oxi_map_any_number(const oxi_call *call) {
-    for (int i = 0; i < call->in_count; i++)
-        if (ox_numel(call->in[i]) == 1) return true;
-    return false;
-}
-
-static ox_status oxi_cpu_map(const oxi_call *call) {
-    const oxi_kernels *k = oxi_cpu_kernels();
-    const oxi_op_row *row = oxi_op_row_of(call->op);
-    ox_tensor *out = call->out[0];
-    ox_dtype compute = oxi_compute_dtype(call);
-    oxi_lane lane = oxi_lane_of(compute);
-    oxi_op op = oxi_map_op_for(call->op, compute);
-    bool truth = row->rule == oxi_rule_map_bool || op == OXI_OP_logical_not;
-    oxi_attrs attr = call->attr;
-    oxi_map_work work;
-    oxi_walk w;
-    memset(&work, 0, sizeof work);
-    work.attr = &attr;
-    work.kernel = k->map[op][lane];
-    work.in_count = call->in_count;
-    if (!work.kernel)
-        return oxi_fail(OX_ERR_UNSUPPORTED, "%s: no kernel for %s", row->name, ox_dtype_name(compute));
-    if (op == OXI_OP_bitwise_left_shift || op == OXI_OP_bitwise_right_shift)
-        attr.i[0] = 8 * ox_dtype_of(compute)->block_bytes; /* counts from this width on shift all bits out */
-    oxi_walk_begin(&w, out->ndim, out->shape);
-    oxi_walk_add(&w, out);
-    for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
-    oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
-    int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
-    if (most > OXI_MAP_TILE) most = oxi_map_any_number(call) ? OXI_MAP_TILE : most;
-    int first = row->flags & OXI_FLAG_COND ? 1 : 0;
-    double constants[3][OXI_MAP_TILE];
-    for (int i = 0; i < call->in_count; i++) {
-        const ox_tensor *t = call->in[i];
-        bool narrows = t->dtype != compute && !oxi_is_float(compute) && compute != OX_C64 && i >= first;
-        if (ox_numel(t) != 1 || (!work.load[i] && !narrows)) continue;
-        (work.load[i] ? work.load[i] : k->load[t->dtype][lane])(most, oxi_ptr(t), 0, constants[i]);
-        if (narrows) { /* a wider 0-dim integer counts as a number of the computing dtype, as in torch */
-            uint64_t one;
-            k->store[compute][lane](1, constants[i], &one, 1);
-            k->load[compute][lane](most, &one, 0, constants[i]);
-        }
-        work.constant[i] = constants[i];
-    }
-    oxi_walk_all(&w, row->flops > 4 ? 1 << 13 : 1 << 15, most, oxi_map_piece, &work);
-    return OX_OK;
-}
+OXI_LIGHT_END
 /* >>cpu/copy.c */
 /* Copies between any strides and dtypes, and the moving of ranges that other executors need.
  * Runs that lie end to end are memcpy; a copy that turns rows into columns goes through tiles that stay in
@@ -25796,16 +25843,15 @@ static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
 static void oxi_expand_run(ox_dtype from, int64_t n, const char *blocks, ox_dtype to, oxi_store_kernel store,
                            char *out, int64_t step) {
     enum { PIECE = 1024 }; /* a multiple of every block */
-    void (*expand)(int64_t, const void *, float *) = oxi_cpu_kernels()->expand[from];
     float buffer[PIECE];
     if (to == OX_F32 && step == 1) {
-        expand(n, blocks, (float *)(void *)out);
+        oxi_expand_blocks(from, n, blocks, (float *)(void *)out);
         return;
     }
     const ox_dtype_info *info = ox_dtype_of(from);
     for (int64_t at = 0; at < n; at += PIECE) {
         int64_t part = oxi_min_i64(n - at, PIECE);
-        expand(part, blocks + at / info->block_elements * info->block_bytes, buffer);
+        oxi_expand_blocks(from, part, blocks + at / info->block_elements * info->block_bytes, buffer);
         store(part, buffer, out + at * step * oxi_dtype_bytes(to), step);
     }
 }
@@ -25850,7 +25896,7 @@ static ox_status oxi_copy_blocks(const ox_tensor *from, const ox_tensor *to) {
     int lead = to->ndim - from->ndim, along = oxi_block_dim(from) + lead;
     if (lead < 0 || along < lead || to->shape[along] != from->shape[along - lead] ||
         (same ? to->stride[along] != 1
-              : !kernels->expand[from->dtype] || !kernels->store[to->dtype][OXI_LANE_F32]))
+              : !kernels->unpack[from->dtype] || !kernels->store[to->dtype][OXI_LANE_F32]))
         return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s to %s is not supported", oxi_tensor_text(from),
                         oxi_tensor_text(to));
     oxi_block_copy job;
@@ -28754,420 +28800,6 @@ static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT] = {
      OXI_NONE,
      OXI_NONE},
 };
-/* >>cpu/reduce.c */
-/* Reductions (sum, mean, prod, amax, all, var, logsumexp, norm, argmax ...) over any dims of any strides.
- * The operand is kept positions times a line of reduced ones. Lines are cut into chunks whatever the number
- * of threads; partial results are merged in order, in 64 bits. Called by the CPU device. */
-
-/* ---- the kind of a call -------------------------------------------------------------------------------- */
-
-static oxi_reduce_kind oxi_norm_kind(double p) {
-    if (p == 2) return OXI_REDUCE_SQUARES;
-    if (p == 0) return OXI_REDUCE_COUNT;
-    return p == INFINITY ? OXI_REDUCE_MAX : p == -INFINITY ? OXI_REDUCE_MIN : OXI_REDUCE_SUM;
-}
-
-static oxi_reduce_kind oxi_reduce_kind_of(const oxi_call *call) {
-    switch (call->op) {
-    case OXI_OP_prod: return OXI_REDUCE_PROD;
-    case OXI_OP_amax: return OXI_REDUCE_MAX;
-    case OXI_OP_amin: return OXI_REDUCE_MIN;
-    case OXI_OP_all:
-    case OXI_OP_any:
-    case OXI_OP_count_nonzero: return OXI_REDUCE_COUNT;
-    case OXI_OP_var:
-    case OXI_OP_std: return OXI_REDUCE_MOMENTS;
-    case OXI_OP_logsumexp: return OXI_REDUCE_LOGSUMEXP;
-    case OXI_OP_norm: return oxi_norm_kind(call->attr.f[0]);
-    case OXI_OP_argmax:
-    case OXI_OP_max_dim: return OXI_REDUCE_MAX_PLACE;
-    case OXI_OP_argmin:
-    case OXI_OP_min_dim: return OXI_REDUCE_MIN_PLACE;
-    default: return OXI_REDUCE_SUM; /* sum, mean */
-    }
-}
-
-/* ---- the plan of one call ------------------------------------------------------------------------------ */
-
-typedef struct oxi_reduce {
-    const oxi_call *call;
-    const oxi_kernels *kernels;
-    oxi_reducer reducer;
-    oxi_reduce_kind kind;
-    oxi_lane lane;
-    oxi_load_kernel load;
-    bool direct;           /* elements in memory are the lane's own */
-    oxi_reduce_row narrow; /* reduces contiguous elements that are not, or NULL */
-    bool powers;           /* elements become |x|^p first (norm) */
-    bool by_columns;
-    oxi_walk kept;         /* operands: the reduced tensor, the results */
-    oxi_walk line;         /* the elements of kept position 0 */
-    int64_t line_shift;    /* bytes from a kept position's address to the start of its line */
-    int64_t chunk, chunks; /* elements of a chunk; chunks of a line */
-    int64_t group;         /* kept positions of a task */
-    int64_t width;         /* kept positions handled together, at most */
-    char *partials;        /* chunks > 1: a and b of each chunk, for all kept positions */
-    char *scratch;         /* for each lane of the thread pool: a, b, buffer */
-    int64_t scratch_bytes;
-} oxi_reduce;
-
-static int64_t oxi_reduce_value_bytes(const oxi_reduce *r) {
-    bool typed = r->kind >= OXI_REDUCE_MAX && r->kind <= OXI_REDUCE_MIN_PLACE;
-    return typed ? oxi_lane_bytes(r->lane) : 8;
-}
-
-static oxi_partial oxi_partial_at(const oxi_partial *p, int64_t column, int64_t value_bytes) {
-    oxi_partial one = *p;
-    one.a = (char *)p->a + column * value_bytes;
-    one.b = (char *)p->b + column * 8;
-    return one;
-}
-
-/* The stored partial of a chunk, from a kept position on. */
-static oxi_partial oxi_reduce_stored(const oxi_reduce *r, int64_t chunk, int64_t position) {
-    oxi_partial p;
-    p.a = r->partials + chunk * r->kept.numel * 16;
-    p.b = (char *)p.a + r->kept.numel * 8;
-    p.count = oxi_min_i64(r->line.numel - chunk * r->chunk, r->chunk);
-    return oxi_partial_at(&p, position, oxi_reduce_value_bytes(r));
-}
-
-/* ---- the result ---------------------------------------------------------------------------------------- */
-
-static void oxi_reduce_divide(double *x, int64_t n, double divisor) {
-    for (int64_t i = 0; i < n; i++) x[i] /= divisor;
-}
-
-static void oxi_reduce_pairs(oxi_partial *p, int64_t n, double divisor) {
-    for (int64_t i = 0; i < n; i++) {
-        float pair[2];
-        pair[0] = (float)(((double *)p->a)[i] / divisor);
-        pair[1] = (float)(((double *)p->b)[i] / divisor);
-        memcpy((char *)p->a + 8 * i, pair, sizeof pair);
-    }
-}
-
-static void oxi_reduce_norms(const oxi_reduce *r, oxi_partial *p, int64_t n) {
-    double power = r->call->attr.f[0], *x = (double *)p->a;
-    for (int64_t i = 0; i < n; i++) {
-        if (r->kind == OXI_REDUCE_SQUARES)
-            x[i] = sqrt(x[i]);
-        else if (r->kind == OXI_REDUCE_COUNT)
-            x[i] = (double)((int64_t *)p->a)[i];
-        else if (r->kind == OXI_REDUCE_SUM && power != 1)
-            x[i] = pow(x[i], 1 / power);
-    }
-}
-
-/* Turns p->a into results, in place; returns the lane that they are in. */
-static oxi_lane oxi_reduce_results(const oxi_reduce *r, oxi_partial *p, int64_t n) {
-    double *x = (double *)p->a, *b = (double *)p->b, count = (double)p->count;
-    int64_t *whole = (int64_t *)p->a;
-    double freedom = count - r->call->attr.f[0];
-    switch (r->call->op) {
-    case OXI_OP_mean:
-        if (r->lane == OXI_LANE_C64) break;
-        oxi_reduce_divide(x, n, count);
-        return OXI_LANE_F64;
-    case OXI_OP_var:
-    case OXI_OP_std:
-        for (int64_t i = 0; i < n; i++) x[i] = b[i] / (freedom > 0 ? freedom : 0);
-        for (int64_t i = 0; i < n && r->call->op == OXI_OP_std; i++) x[i] = sqrt(x[i]);
-        return OXI_LANE_F64;
-    case OXI_OP_logsumexp:
-        for (int64_t i = 0; i < n; i++) x[i] = log(b[i]) + oxi_exp_shift(x[i]);
-        return OXI_LANE_F64;
-    case OXI_OP_norm:
-        if (r->kind == OXI_REDUCE_MAX || r->kind == OXI_REDUCE_MIN) return r->lane;
-        oxi_reduce_norms(r, p, n);
-        return OXI_LANE_F64;
-    case OXI_OP_all:
-        for (int64_t i = 0; i < n; i++) whole[i] = whole[i] == p->count;
-        return OXI_LANE_I64;
-    case OXI_OP_any:
-    case OXI_OP_count_nonzero: return OXI_LANE_I64;
-    default: break;
-    }
-    if (r->lane == OXI_LANE_C64) oxi_reduce_pairs(p, n, r->call->op == OXI_OP_mean ? count : 1);
-    return r->lane == OXI_LANE_F32 && oxi_reduce_value_bytes(r) == 8 ? OXI_LANE_F64 : r->lane;
-}
-
-static void oxi_reduce_store(const oxi_reduce *r, const oxi_cursor *c, oxi_partial *p) {
-    const oxi_call *call = r->call;
-    bool places = r->kind == OXI_REDUCE_MAX_PLACE || r->kind == OXI_REDUCE_MIN_PLACE;
-    if (places) {
-        int last = call->out[1] ? 1 : 0;
-        r->kernels->store[OX_I64][OXI_LANE_I64](c->n, p->b, c->p[1 + last], r->kept.step[1 + last]);
-        if (last == 0) return;
-    }
-    oxi_lane lane = oxi_reduce_results(r, p, c->n);
-    r->kernels->store[call->out[0]->dtype][lane](c->n, p->a, c->p[1], r->kept.step[1]);
-}
-
-/* ---- one line, one tile -------------------------------------------------------------------------------- */
-
-/* Whether |x| alone is added up or compared. */
-static bool oxi_reduce_plain_power(double power) {
-    return power == 1 || isinf(power);
-}
-
-static void oxi_reduce_powers(const oxi_reduce *r, void *x, int64_t n) {
-    const void *in[1];
-    double *wide = (double *)x, power = r->call->attr.f[0];
-    in[0] = x;
-    r->kernels->map[OXI_OP_abs][r->lane](n, in, x, &oxi_plain_attrs);
-    if (oxi_reduce_plain_power(power)) return;
-    for (int64_t i = 0; i < n; i++) wide[i] = power == 3 ? wide[i] * wide[i] * wide[i] : pow(wide[i], power);
-}
-
-/* Whether more elements cannot change the answer. */
-static bool oxi_reduce_settled(const oxi_reduce *r, const oxi_partial *p) {
-    if (r->call->op == OXI_OP_any) return *(int64_t *)p->a > 0;
-    return r->call->op == OXI_OP_all && *(int64_t *)p->a < p->count;
-}
-
-static void oxi_reduce_flush(const oxi_reduce *r, oxi_partial *p, int64_t n, void *buffer, int64_t position) {
-    if (n == 0) return;
-    if (r->powers) oxi_reduce_powers(r, buffer, n);
-    r->reducer.row(r->kernels, p, n, buffer, position);
-    p->count += n;
-}
-
-/* Elements [first, first + count) of a line, wherever they lie: gathered until the buffer is full. */
-static void oxi_reduce_gather(const oxi_reduce *r, const oxi_walk *line, oxi_partial *p, int64_t first,
-                              int64_t count, char *buffer) {
-    int64_t filled = 0, position = first;
-    oxi_cursor c;
-    for (oxi_walk_seek(line, &c, first, count, OXI_REDUCE_BUFFER); c.n; oxi_walk_next(line, &c)) {
-        if (filled + c.n > OXI_REDUCE_BUFFER) {
-            oxi_reduce_flush(r, p, filled, buffer, position);
-            if (oxi_reduce_settled(r, p)) return;
-            position += filled;
-            filled = 0;
-        }
-        r->load(c.n, c.p[0], line->step[0], buffer + filled * oxi_lane_bytes(r->lane));
-        filled += c.n;
-    }
-    oxi_reduce_flush(r, p, filled, buffer, position);
-}
-
-static void oxi_reduce_line(const oxi_reduce *r, const oxi_walk *line, oxi_partial *p, int64_t first,
-                            int64_t count, char *buffer) {
-    int64_t most = r->kind == OXI_REDUCE_COUNT ? 4096 : OXI_REDUCE_LINE;
-    oxi_reduce_row row = r->narrow ? r->narrow : r->reducer.row;
-    oxi_cursor c;
-    if (!(r->direct || r->narrow) || line->step[0] != 1 || line->length < OXI_STRIP) {
-        oxi_reduce_gather(r, line, p, first, count, buffer);
-        return;
-    }
-    for (oxi_walk_seek(line, &c, first, count, most); c.n && !oxi_reduce_settled(r, p);
-         oxi_walk_next(line, &c)) {
-        row(r->kernels, p, c.n, c.p[0], c.position);
-        p->count += c.n;
-    }
-}
-
-/* The same elements of the lines of `width` neighbouring kept positions, a row of the tile at a time. */
-static void oxi_reduce_tile(const oxi_reduce *r, const oxi_walk *line, oxi_partial *p, int64_t width,
-                            int64_t first, int64_t count, char *buffer) {
-    bool direct = r->direct && r->kept.step[0] == 1;
-    int64_t bytes = oxi_lane_bytes(r->lane);
-    oxi_cursor c;
-    for (oxi_walk_seek(line, &c, first, count, OXI_REDUCE_ROWS); c.n; oxi_walk_next(line, &c)) {
-        const void *rows = c.p[0];
-        int64_t row_stride = line->step[0];
-        if (!direct) {
-            for (int64_t i = 0; i < c.n; i++) {
-                r->load(width, c.p[0] + i * row_stride * line->bytes[0], r->kept.step[0],
-                        buffer + i * width * bytes);
-            }
-            if (r->powers) oxi_reduce_powers(r, buffer, c.n * width);
-            rows = buffer;
-            row_stride = width;
-        }
-        r->reducer.columns(r->kernels, p, width, c.n, rows, row_stride, c.position);
-        p->count += c.n;
-    }
-}
-
-/* ---- tasks --------------------------------------------------------------------------------------------- */
-
-static void oxi_reduce_piece(const oxi_reduce *r, oxi_walk *line, const oxi_cursor *c, oxi_partial *p,
-                             int64_t chunk, char *buffer) {
-    int64_t first = chunk * r->chunk, count = oxi_min_i64(r->line.numel - first, r->chunk);
-    int64_t value_bytes = oxi_reduce_value_bytes(r);
-    memset(p->a, 0, (size_t)(c->n * value_bytes));
-    memset(p->b, 0, (size_t)(c->n * 8));
-    if (r->reducer.begin) r->reducer.begin(p, c->n);
-    p->count = 0;
-    line->base[0] = c->p[0] + r->line_shift;
-    if (r->by_columns) {
-        oxi_reduce_tile(r, line, p, c->n, first, count, buffer);
-    } else {
-        for (int64_t i = 0; i < c->n; i++) {
-            oxi_partial one = oxi_partial_at(p, i, value_bytes);
-            oxi_reduce_line(r, line, &one, first, count, buffer);
-            line->base[0] += r->kept.step[0] * r->kept.bytes[0];
-        }
-    }
-    p->count = count;
-}
-
-/* One chunk of the lines of one group of kept positions. */
-static void oxi_reduce_task(void *arg, int64_t index, int lane) {
-    const oxi_reduce *r = (const oxi_reduce *)arg;
-    int64_t chunk = index % r->chunks, first = index / r->chunks * r->group;
-    char *scratch = r->scratch + lane * r->scratch_bytes;
-    oxi_walk line = r->line;
-    oxi_cursor c;
-    oxi_walk_seek(&r->kept, &c, first, oxi_min_i64(r->kept.numel - first, r->group), r->width);
-    for (; c.n; oxi_walk_next(&r->kept, &c)) {
-        oxi_partial p;
-        p.a = scratch;
-        p.b = scratch + 8 * r->width;
-        if (r->chunks > 1) p = oxi_reduce_stored(r, chunk, c.position);
-        oxi_reduce_piece(r, &line, &c, &p, chunk, scratch + 16 * r->width);
-        if (r->chunks == 1) oxi_reduce_store(r, &c, &p);
-    }
-}
-
-/* What is known of the whole lines of a piece: their stored chunks joined in order, in place of the first. */
-static oxi_partial oxi_reduce_joined(const oxi_reduce *r, const oxi_cursor *c) {
-    oxi_partial p = oxi_reduce_stored(r, 0, c->position);
-    for (int64_t chunk = 1; chunk < r->chunks; chunk++) {
-        oxi_partial later = oxi_reduce_stored(r, chunk, c->position);
-        r->reducer.merge(&p, c->n, &later);
-        p.count += later.count;
-    }
-    return p;
-}
-
-static void oxi_reduce_join_task(void *arg, int64_t index, int lane) {
-    const oxi_reduce *r = (const oxi_reduce *)arg;
-    int64_t first = index * r->group;
-    oxi_cursor c;
-    (void)lane;
-    oxi_walk_seek(&r->kept, &c, first, oxi_min_i64(r->kept.numel - first, r->group), r->width);
-    for (; c.n; oxi_walk_next(&r->kept, &c)) {
-        oxi_partial p = oxi_reduce_joined(r, &c);
-        oxi_reduce_store(r, &c, &p);
-    }
-}
-
-/* ---- planning ------------------------------------------------------------------------------------------ */
-
-/* Splits the dims of the operand into the two walks. */
-static void oxi_reduce_split(oxi_reduce *r) {
-    const oxi_call *call = r->call;
-    const ox_tensor *x = call->in[0];
-    int64_t kept[OX_MAX_DIMS], line[OX_MAX_DIMS], stride[4][OX_MAX_DIMS];
-    int kept_dims = 0, line_dims = 0, bytes = (int)oxi_dtype_bytes(x->dtype);
-    bool places = r->kind == OXI_REDUCE_MAX_PLACE || r->kind == OXI_REDUCE_MIN_PLACE;
-    for (int d = 0; d < x->ndim; d++) {
-        if (call->attr.dims >> d & 1) {
-            line[line_dims] = x->shape[d];
-            stride[3][line_dims++] = x->stride[d];
-            continue;
-        }
-        kept[kept_dims] = x->shape[d];
-        stride[0][kept_dims] = x->stride[d];
-        for (int o = 0; o < call->out_count; o++) {
-            stride[1 + o][kept_dims] = call->out[o]->stride[call->attr.keepdim ? d : kept_dims];
-        }
-        kept_dims++;
-    }
-    oxi_walk_begin(&r->kept, kept_dims, kept);
-    oxi_walk_add_raw(&r->kept, oxi_ptr(x), bytes, stride[0]);
-    for (int o = 0; o < call->out_count; o++) {
-        oxi_walk_add_raw(&r->kept, oxi_ptr(call->out[o]), oxi_dtype_bytes(call->out[o]->dtype),
-                         stride[1 + o]);
-    }
-    oxi_walk_ready(&r->kept, OXI_WALK_MEMORY_ORDER);
-    oxi_walk_begin(&r->line, line_dims, line);
-    oxi_walk_add_raw(&r->line, oxi_ptr(x), bytes, stride[3]);
-    oxi_walk_ready(&r->line, places ? OXI_WALK_IN_ORDER : OXI_WALK_ANY_ORDER);
-    r->line_shift = r->line.base[0] - oxi_ptr(x);
-}
-
-/* Rows of a tile beat single lines where kept neighbours lie closer together, or where lines are short. */
-static void oxi_reduce_shape(oxi_reduce *r) {
-    int64_t kept_step = llabs(r->kept.step[0]), line_step = llabs(r->line.step[0]);
-    int64_t positions = r->kept.numel, elements = r->line.numel;
-    bool closer = r->line.numel > 1 && kept_step > 0 && kept_step < line_step;
-    r->by_columns = r->kept.length >= 16 && (closer || elements < 16);
-    r->width = r->by_columns ? oxi_min_i64(r->kept.length, OXI_REDUCE_BUFFER) : OXI_STRIP;
-    r->chunk = OXI_REDUCE_LINE;
-    if (r->by_columns)
-        r->chunk = positions >= 65536 ? elements : oxi_min_i64(elements, 8 * OXI_REDUCE_LINE / r->width);
-    if (r->chunk < 1) r->chunk = 1;
-    r->chunks = elements ? (elements - 1) / r->chunk + 1 : 1;
-    r->group = OXI_REDUCE_LINE / oxi_min_i64(elements + 1, r->chunk);
-    if (r->by_columns) r->group = r->group / r->width * r->width;
-    if (r->group < 1) r->group = r->by_columns ? r->width : 1;
-}
-
-static ox_status oxi_reduce_run(oxi_reduce *r) {
-    int64_t groups = (r->kept.numel + r->group - 1) / r->group;
-    int64_t buffer = OXI_REDUCE_BUFFER * 8 * (r->by_columns ? OXI_REDUCE_ROWS : 1);
-    size_t scratch_bytes, partial_bytes = 0;
-    r->scratch_bytes = 16 * r->width + buffer;
-    scratch_bytes = (size_t)r->scratch_bytes * (size_t)oxi_lanes(groups * r->chunks);
-    if (r->chunks > 1) {
-        bool fits = oxi_mul_size((size_t)r->chunks, (size_t)r->kept.numel, &partial_bytes) &&
-                    oxi_mul_size(partial_bytes, 16, &partial_bytes);
-        if (!fits) return oxi_fail(OX_ERR_NOMEM, "reduction of %s", oxi_tensor_text(r->call->in[0]));
-        r->partials = (char *)oxi_alloc(partial_bytes);
-        if (!r->partials) return OX_ERR_NOMEM;
-    }
-    r->scratch = (char *)oxi_alloc(scratch_bytes);
-    if (r->scratch) {
-        oxi_parallel_for(groups * r->chunks, oxi_reduce_task, r);
-        if (r->chunks > 1) oxi_parallel_for(groups, oxi_reduce_join_task, r);
-    }
-    oxi_free(r->partials, partial_bytes);
-    oxi_free(r->scratch, scratch_bytes);
-    return r->scratch ? OX_OK : OX_ERR_NOMEM;
-}
-
-/* The lane to reduce in: integers have no exponentials, and powers want f64. */
-static oxi_lane oxi_reduce_lane(const oxi_call *call, bool powers) {
-    oxi_lane lane = oxi_lane_of(call->in[0]->dtype);
-    bool whole = lane == OXI_LANE_I64 || lane == OXI_LANE_U64;
-    powers = powers && !oxi_reduce_plain_power(call->attr.f[0]);
-    return powers || (call->op == OXI_OP_logsumexp && whole) ? OXI_LANE_F64 : lane;
-}
-
-static oxi_reduce_row oxi_reduce_narrow(oxi_reduce_kind kind, ox_dtype dtype) {
-    static const oxi_reduce_row sums[] = {NULL,
-                                          oxi_sum_row_u8,
-                                          oxi_sum_row_u8,
-                                          oxi_sum_row_i8,
-                                          oxi_sum_row_u16,
-                                          oxi_sum_row_i16,
-                                          oxi_sum_row_u32,
-                                          oxi_sum_row_i32};
-    if (kind == OXI_REDUCE_SUM && dtype <= OX_I32) return sums[dtype];
-    return kind == OXI_REDUCE_COUNT && dtype <= OX_I8 ? oxi_count_row_u8 : NULL;
-}
-
-static OXI_UNUSED ox_status oxi_cpu_reduce(const oxi_call *call) {
-    oxi_reduce r;
-    ox_dtype dtype = call->in[0]->dtype;
-    memset(&r, 0, sizeof r);
-    r.call = call;
-    r.kernels = oxi_cpu_kernels();
-    r.kind = oxi_reduce_kind_of(call);
-    r.powers = call->op == OXI_OP_norm && r.kind != OXI_REDUCE_SQUARES && r.kind != OXI_REDUCE_COUNT;
-    r.lane = oxi_reduce_lane(call, r.powers);
-    r.load = r.kernels->load[dtype][r.lane];
-    r.direct = !r.powers && dtype == oxi_lane_dtype(r.lane);
-    r.reducer = oxi_reducers[r.kind][r.lane];
-    r.narrow = oxi_reduce_narrow(r.kind, dtype);
-    oxi_reduce_split(&r);
-    if (r.kept.numel == 0) return OX_OK;
-    oxi_reduce_shape(&r);
-    return oxi_reduce_run(&r);
-}
 /* >>cpu/scan.c */
 /* Running sums and products along one dim (cumsum, cumprod), for any strides, in place too.
  * Floats accumulate in f64, integers wrap in 64 bits. Long lines are cut into chunks: first their totals,
@@ -29745,6 +29377,1435 @@ static OXI_UNUSED ox_status oxi_cpu_sort(const oxi_call *call) {
     if (s.group < 1) s.group = 1;
     return oxi_sort_run(&s);
 }
+/* >>cpu/index.c */
+/* Moving by index: gather, scatter, selections, embedding, one_hot, triangles, cat and roll.
+ * Indices are all checked before anything is written. Gathers run in parallel over the result; scatters
+ * over dims along which no two elements can meet, so equal indices act in row-major order. Called by the
+ * CPU device for INDEX. */
+
+enum { OXI_INDEX_GRAIN = 1 << 15, OXI_INDEX_PIECE = 256 };
+
+/* ---- indices: i32 or i64, any strides ------------------------------------------------------------------ */
+
+static int64_t oxi_index_at(const char *p, bool wide) {
+    int64_t value;
+    int32_t narrow;
+    if (wide) {
+        memcpy(&value, p, sizeof value);
+        return value;
+    }
+    memcpy(&narrow, p, sizeof narrow);
+    return narrow;
+}
+
+typedef struct oxi_index_check {
+    bool wide;
+    int64_t size;                /* of the dim that is indexed */
+    int64_t bad_position, value; /* the first index out of range, under the lock; -1 = none */
+    oxi_lock lock;
+} oxi_index_check;
+
+static void oxi_index_check_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    (void)lane;
+    oxi_index_check *check = (oxi_index_check *)arg;
+    int64_t step = w->step[0] * w->bytes[0];
+    uint64_t size = (uint64_t)check->size;
+    bool bad = false; /* a negative index is a large one without its sign */
+    if (check->wide) {
+        for (int64_t i = 0; i < c->n; i++) bad |= (uint64_t)oxi_index_at(c->p[0] + i * step, true) >= size;
+    } else {
+        for (int64_t i = 0; i < c->n; i++) bad |= (uint64_t)oxi_index_at(c->p[0] + i * step, false) >= size;
+    }
+    for (int64_t i = 0; bad && i < c->n; i++) {
+        int64_t value = oxi_index_at(c->p[0] + i * step, check->wide);
+        if ((uint64_t)value < size) continue;
+        oxi_lock_take(&check->lock);
+        if (check->bad_position < 0 || c->position + i < check->bad_position) {
+            check->bad_position = c->position + i;
+            check->value = value;
+        }
+        oxi_lock_give(&check->lock);
+        return;
+    }
+}
+
+/* OX_ERR_INDEX with value and place unless all of `index` is in [0, size). what: "dim 1", "a table". */
+static ox_status oxi_check_indices(const char *op, const ox_tensor *index, int64_t size, const char *what) {
+    oxi_index_check check;
+    memset(&check, 0, sizeof check);
+    check.wide = index->dtype == OX_I64;
+    check.size = size;
+    check.bad_position = -1;
+    oxi_walk w;
+    oxi_walk_begin(&w, index->ndim, index->shape);
+    oxi_walk_add(&w, index);
+    oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
+    oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, oxi_index_check_piece, &check);
+    if (check.bad_position < 0) return OX_OK;
+    int64_t place[OX_MAX_DIMS], rest = check.bad_position;
+    for (int d = index->ndim - 1; d >= 0; d--) {
+        place[d] = rest % index->shape[d];
+        rest /= index->shape[d];
+    }
+    return oxi_fail(OX_ERR_INDEX, "%s: index %lld at %s is out of range for %s of size %lld", op,
+                    (long long)check.value, oxi_shape_text(index->ndim, place), what, (long long)size);
+}
+
+static ox_status oxi_check_dim_indices(const char *op, const ox_tensor *index, const ox_tensor *x, int dim) {
+    char what[32];
+    snprintf(what, sizeof what, "dim %d", dim);
+    return oxi_check_indices(op, index, x->shape[dim], what);
+}
+
+/* A header with at least one dim: a single number is a row of one. */
+static ox_tensor oxi_at_least_1d(const ox_tensor *t) {
+    ox_tensor row = *t;
+    if (row.ndim == 0) {
+        row.ndim = 1;
+        row.shape[0] = 1;
+        row.stride[0] = 1;
+    }
+    return row;
+}
+
+/* ---- runs: the tensor that is indexed stands still along dim, the index moves it ----------------------- */
+
+struct oxi_index_job;
+/* n elements at `from` (from_step bytes apart) go to, or are added to, the elements at to + at[i]. */
+typedef void (*oxi_scatter_kernel)(const struct oxi_index_job *job, int64_t n, char *to, const int64_t *at,
+                                   const char *from, int64_t from_step);
+
+typedef struct oxi_index_job {
+    int64_t dim_step; /* bytes between neighbours along dim in the indexed tensor */
+    bool wide;
+    int indexed; /* its place among the walk's operands; the index is operand 1 */
+    /* scatters */
+    oxi_walk walk;
+    int split; /* the dim that tasks share out, and into how many parts */
+    int64_t parts;
+    bool add;
+    oxi_scatter_kernel scatter;
+    ox_dtype dtype;
+    double alpha;
+} oxi_index_job;
+
+/* Byte offsets of the indexed tensor's elements i .. i + n of a piece. */
+static void oxi_index_offsets(const oxi_index_job *job, const oxi_walk *w, const oxi_cursor *c, int64_t first,
+                              int64_t n, int64_t *at) {
+    int64_t step = w->step[job->indexed] * w->bytes[job->indexed], index_step = w->step[1] * w->bytes[1];
+    const char *index = c->p[1] + first * index_step;
+    if (job->wide) {
+        for (int64_t i = 0; i < n; i++)
+            at[i] = (first + i) * step + oxi_index_at(index + i * index_step, true) * job->dim_step;
+    } else {
+        for (int64_t i = 0; i < n; i++)
+            at[i] = (first + i) * step + oxi_index_at(index + i * index_step, false) * job->dim_step;
+    }
+}
+
+#define OXI_GATHER(type) \
+    for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + at[i], sizeof(type));
+
+/* n elements of `bytes` bytes at from + at[i] to to, to_step bytes apart. */
+static void oxi_gather_elements(int64_t n, int64_t bytes, const char *from, const int64_t *at, char *to,
+                                int64_t to_step) {
+    if (bytes == 4) {
+        OXI_GATHER(uint32_t)
+    } else if (bytes == 2) {
+        OXI_GATHER(uint16_t)
+    } else if (bytes == 1) {
+        OXI_GATHER(uint8_t)
+    } else {
+        OXI_GATHER(uint64_t)
+    }
+}
+
+/* Operands: out, index, x. */
+static void oxi_gather_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    (void)lane;
+    const oxi_index_job *job = (const oxi_index_job *)arg;
+    int64_t at[OXI_INDEX_PIECE], bytes = w->bytes[0], to_step = w->step[0] * bytes;
+    if (w->step[1] == 0) {
+        const char *from = c->p[2] + oxi_index_at(c->p[1], job->wide) * job->dim_step;
+        oxi_copy_run(c->n, bytes, from, w->step[2] * bytes, c->p[0], to_step);
+        return;
+    }
+    for (int64_t first = 0; first < c->n; first += OXI_INDEX_PIECE) {
+        int64_t n = oxi_min_i64(c->n - first, OXI_INDEX_PIECE);
+        oxi_index_offsets(job, w, c, first, n, at);
+        oxi_gather_elements(n, bytes, c->p[2], at, c->p[0] + first * to_step, to_step);
+    }
+}
+
+/* out[..] = x[.., index[..], ..]: x stands still along dim and lies like out along the others. */
+static void oxi_gather_walk(const ox_tensor *out, const ox_tensor *index, const int64_t *index_stride,
+                            const ox_tensor *x, int dim) {
+    oxi_index_job job;
+    int64_t x_stride[OX_MAX_DIMS];
+    memset(&job, 0, sizeof job);
+    job.dim_step = x->stride[dim] * oxi_dtype_bytes(x->dtype);
+    job.wide = index->dtype == OX_I64;
+    job.indexed = 2;
+    for (int d = 0; d < out->ndim; d++) x_stride[d] = d == dim ? 0 : x->stride[d];
+    oxi_walk w;
+    oxi_walk_begin(&w, out->ndim, out->shape);
+    oxi_walk_add(&w, out);
+    oxi_walk_add_raw(&w, oxi_ptr(index), oxi_dtype_bytes(index->dtype), index_stride);
+    oxi_walk_add_raw(&w, oxi_ptr(x), oxi_dtype_bytes(x->dtype), x_stride);
+    oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
+    oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, oxi_gather_piece, &job);
+}
+
+static ox_status oxi_gather_run(const oxi_call *call) {
+    ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
+              out = oxi_at_least_1d(call->out[0]);
+    ox_status status = oxi_check_dim_indices("gather", &index, &x, call->attr.dim);
+    if (status == OX_OK) oxi_gather_walk(&out, &index, index.stride, &x, call->attr.dim);
+    return status;
+}
+
+static ox_status oxi_index_select_run(const oxi_call *call) {
+    ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
+              out = oxi_at_least_1d(call->out[0]);
+    int64_t index_stride[OX_MAX_DIMS] = {0};
+    ox_status status = oxi_check_dim_indices("index_select", &index, &x, call->attr.dim);
+    if (status != OX_OK) return status;
+    index_stride[call->attr.dim] = index.stride[0];
+    oxi_gather_walk(&out, &index, index_stride, &x, call->attr.dim);
+    return OX_OK;
+}
+
+/* ---- scatter, scatter_add, index_add ------------------------------------------------------------------- */
+
+#define OXI_SCATTER(name, type, alpha_type, result)                                                  \
+    static void oxi_scatter_##name(const oxi_index_job *job, int64_t n, char *to, const int64_t *at, \
+                                   const char *from, int64_t from_step) {                            \
+        alpha_type alpha = (alpha_type)job->alpha;                                                   \
+        (void)alpha;                                                                                 \
+        for (int64_t i = 0; i < n; i++) {                                                            \
+            type a, b;                                                                               \
+            memcpy(&a, to + at[i], sizeof a);                                                        \
+            memcpy(&b, from + i * from_step, sizeof b);                                              \
+            a = (type)(result);                                                                      \
+            memcpy(to + at[i], &a, sizeof a);                                                        \
+        }                                                                                            \
+    }
+OXI_SCATTER(1, uint8_t, int64_t, b)
+OXI_SCATTER(2, uint16_t, int64_t, b)
+OXI_SCATTER(4, uint32_t, int64_t, b)
+OXI_SCATTER(8, uint64_t, int64_t, b)
+OXI_SCATTER(add_f32, float, float, a + alpha * b)
+OXI_SCATTER(add_f64, double, double, a + alpha * b)
+OXI_SCATTER(add_i32, uint32_t, int64_t, a + (uint32_t)alpha * b)
+OXI_SCATTER(add_i64, uint64_t, int64_t, a + (uint64_t)alpha * b)
+
+/* The other dtypes through their lane, one after the other: floats round after each addition, integers wrap,
+ * bool is "or". */
+static void oxi_scatter_add_lane(const oxi_index_job *job, int64_t n, char *to, const int64_t *at,
+                                 const char *from, int64_t from_step) {
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    oxi_lane lane = oxi_lane_of(job->dtype);
+    oxi_load_kernel load = kernels->load[job->dtype][lane];
+    oxi_store_kernel store = kernels->store[job->dtype][lane];
+    static const int64_t halves[2] = {0, 4};
+    for (int64_t i = 0; i < n; i++) {
+        char a[8], b[8];
+        load(1, to + at[i], 1, a);
+        load(1, from + i * from_step, 1, b);
+        if (lane == OXI_LANE_F32)
+            oxi_scatter_add_f32(job, 1, a, halves, b, 4);
+        else if (lane == OXI_LANE_C64)
+            oxi_scatter_add_f32(job, 2, a, halves, b, 4);
+        else
+            oxi_scatter_add_i64(job, 1, a, halves, b, 8);
+        store(1, a, to + at[i], 1);
+    }
+}
+
+static oxi_scatter_kernel oxi_scatter_kernel_of(ox_dtype dtype, bool add) {
+    if (add) {
+        switch (dtype) {
+        case OX_F32: return oxi_scatter_add_f32;
+        case OX_F64: return oxi_scatter_add_f64;
+        case OX_I32:
+        case OX_U32: return oxi_scatter_add_i32;
+        case OX_I64:
+        case OX_U64: return oxi_scatter_add_i64;
+        default: return oxi_scatter_add_lane;
+        }
+    }
+    switch (oxi_dtype_bytes(dtype)) {
+    case 1: return oxi_scatter_1;
+    case 2: return oxi_scatter_2;
+    case 4: return oxi_scatter_4;
+    default: return oxi_scatter_8;
+    }
+}
+
+/* n elements to `to` on, all with the same index: no two of them meet. */
+static void oxi_scatter_row(const oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
+                            int64_t from_step) {
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t bytes = oxi_dtype_bytes(job->dtype), at[OXI_INDEX_PIECE];
+    bool narrow = job->scatter == oxi_scatter_add_lane && oxi_lane_of(job->dtype) == OXI_LANE_F32;
+    if (!job->add) {
+        oxi_copy_run(n, bytes, from, from_step, to, to_step);
+        return;
+    }
+    if (job->dtype == OX_F32 && to_step == 4 && from_step == 4) {
+        kernels->axpy_f32(n, (float)job->alpha, (const float *)(const void *)from, (float *)(void *)to);
+        return;
+    }
+    for (int64_t i = 0; i < OXI_INDEX_PIECE; i++) at[i] = i * to_step;
+    for (int64_t i = 0; i < n;
+         i += OXI_INDEX_PIECE, to += OXI_INDEX_PIECE * to_step, from += OXI_INDEX_PIECE * from_step) {
+        int64_t part = oxi_min_i64(n - i, OXI_INDEX_PIECE);
+        float a[OXI_INDEX_PIECE], b[OXI_INDEX_PIECE];
+        if (!narrow) {
+            job->scatter(job, part, to, at, from, from_step);
+            continue;
+        }
+        kernels->load[job->dtype][OXI_LANE_F32](part, to, to_step / bytes, a);
+        kernels->load[job->dtype][OXI_LANE_F32](part, from, from_step / bytes, b);
+        kernels->axpy_f32(part, (float)job->alpha, b, a);
+        kernels->store[job->dtype][OXI_LANE_F32](part, a, to, to_step / bytes);
+    }
+}
+
+/* Operands: out, index, source, in row-major order along dim. */
+static void oxi_scatter_piece(const oxi_index_job *job, const oxi_walk *w, const oxi_cursor *c) {
+    int64_t at[OXI_INDEX_PIECE], bytes = w->bytes[0], from_step = w->step[2] * bytes;
+    if (w->step[1] == 0) {
+        char *to = c->p[0] + oxi_index_at(c->p[1], job->wide) * job->dim_step;
+        oxi_scatter_row(job, c->n, to, w->step[0] * bytes, c->p[2], from_step);
+        return;
+    }
+    for (int64_t first = 0; first < c->n; first += OXI_INDEX_PIECE) {
+        int64_t n = oxi_min_i64(c->n - first, OXI_INDEX_PIECE);
+        oxi_index_offsets(job, w, c, first, n, at);
+        job->scatter(job, n, c->p[0], at, c->p[2] + first * from_step, from_step);
+    }
+}
+
+/* Part `index` of the dim that tasks share out, everything along the others. */
+static void oxi_scatter_task(void *arg, int64_t index, int lane) {
+    (void)lane;
+    const oxi_index_job *job = (const oxi_index_job *)arg;
+    oxi_walk w = job->walk;
+    oxi_cursor c;
+    int64_t size = w.shape[job->split], first = size * index / job->parts,
+            end = size * (index + 1) / job->parts;
+    w.shape[job->split] = end - first;
+    for (int k = 0; k < w.operands; k++) w.base[k] += first * w.stride[k][job->split] * w.bytes[k];
+    oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
+    for (oxi_walk_seek(&w, &c, 0, w.numel, w.length); c.n; oxi_walk_next(&w, &c))
+        oxi_scatter_piece(job, &w, &c);
+}
+
+/* The largest dim but `dim`, in parts of at least OXI_INDEX_GRAIN elements; side by side they are 1 KiB wide, or
+ * less if that would make fewer than four. */
+static void oxi_scatter_split(oxi_index_job *job, int dim) {
+    const oxi_walk *w = &job->walk;
+    int64_t total = 1, most;
+    job->split = dim ? 0 : w->ndim - 1;
+    for (int d = 0; d < w->ndim; d++) {
+        total *= w->shape[d];
+        if (d != dim && w->shape[d] > w->shape[job->split]) job->split = d;
+    }
+    most = job->split == dim ? 1 : w->shape[job->split];
+    if (llabs(w->stride[0][job->split]) * w->bytes[0] < 64) {
+        int64_t width = most * w->bytes[0];
+        most = width >= 4096 ? width / 1024 : oxi_min_i64(width / 128, 4);
+    }
+    job->parts = oxi_min_i64(total / OXI_INDEX_GRAIN, most);
+    if (job->parts < 1) job->parts = 1;
+}
+
+/* out = in[0], then moved to or added to. */
+static ox_status oxi_scatter_walk(const oxi_call *call, const ox_tensor *index, const int64_t *index_stride,
+                                  const ox_tensor *source, bool add, double alpha) {
+    ox_tensor out = oxi_at_least_1d(call->out[0]);
+    int dim = call->attr.dim;
+    oxi_index_job job;
+    int64_t out_stride[OX_MAX_DIMS];
+    memset(&job, 0, sizeof job);
+    job.dim_step = out.stride[dim] * oxi_dtype_bytes(out.dtype);
+    job.wide = index->dtype == OX_I64;
+    job.indexed = 0;
+    job.dtype = out.dtype;
+    job.alpha = alpha;
+    job.add = add;
+    job.scatter = oxi_scatter_kernel_of(out.dtype, add);
+    for (int d = 0; d < out.ndim; d++) out_stride[d] = d == dim ? 0 : out.stride[d];
+    ox_status status = oxi_cpu_copy_strided(call->in[0], call->out[0]);
+    if (status != OX_OK) return status;
+    /* the walk covers the source's part that has indices */
+    int64_t shape[OX_MAX_DIMS];
+    for (int d = 0; d < out.ndim; d++)
+        shape[d] = index_stride == index->stride ? index->shape[d] : source->shape[d];
+    oxi_walk_begin(&job.walk, out.ndim, shape);
+    oxi_walk_add_raw(&job.walk, oxi_ptr(&out), oxi_dtype_bytes(out.dtype), out_stride);
+    oxi_walk_add_raw(&job.walk, oxi_ptr(index), oxi_dtype_bytes(index->dtype), index_stride);
+    oxi_walk_add_raw(&job.walk, oxi_ptr(source), oxi_dtype_bytes(source->dtype), source->stride);
+    oxi_scatter_split(&job, dim);
+    oxi_parallel_for(job.parts, oxi_scatter_task, &job);
+    return OX_OK;
+}
+
+static ox_status oxi_scatter_run(const oxi_call *call) {
+    ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
+              source = oxi_at_least_1d(call->in[2]);
+    ox_status status = oxi_check_dim_indices(oxi_op_row_of(call->op)->name, &index, &x, call->attr.dim);
+    if (status != OX_OK) return status;
+    return oxi_scatter_walk(call, &index, index.stride, &source, call->op == OXI_OP_scatter_add, 1);
+}
+
+static ox_status oxi_index_add_run(const oxi_call *call) {
+    ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
+              source = oxi_at_least_1d(call->in[2]);
+    int64_t index_stride[OX_MAX_DIMS] = {0};
+    ox_status status = oxi_check_dim_indices("index_add", &index, &x, call->attr.dim);
+    if (status != OX_OK) return status;
+    index_stride[call->attr.dim] = index.stride[0];
+    return oxi_scatter_walk(call, &index, index_stride, &source, true, call->attr.f[0]);
+}
+
+/* Rows of a task. */
+static int64_t oxi_index_row_grain(int64_t columns) {
+    return columns > 0 && columns < OXI_INDEX_GRAIN ? OXI_INDEX_GRAIN / columns : 1;
+}
+
+/* ---- embedding, one_hot -------------------------------------------------------------------------------- */
+
+typedef struct oxi_embedding {
+    const ox_tensor *table, *out;
+    oxi_store_kernel store;
+    int64_t row_bytes;
+    bool wide;
+} oxi_embedding;
+
+/* Operands: out without its last dim, ids. */
+static void oxi_embedding_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    (void)lane;
+    const oxi_embedding *job = (const oxi_embedding *)arg;
+    const ox_tensor *out = job->out;
+    for (int64_t i = 0; i < c->n; i++) {
+        int64_t id = oxi_index_at(c->p[1] + i * w->step[1] * w->bytes[1], job->wide);
+        oxi_expand_run(job->table->dtype, job->table->shape[1], oxi_ptr(job->table) + id * job->row_bytes,
+                       out->dtype, job->store, c->p[0] + i * w->step[0] * w->bytes[0],
+                       out->stride[out->ndim - 1]);
+    }
+}
+
+static ox_status oxi_embedding_run(const oxi_call *call) {
+    const ox_tensor *table = call->in[0], *ids = call->in[1], *out = call->out[0];
+    ox_status status = oxi_check_indices("embedding", ids, table->shape[0], "a table");
+    if (status != OX_OK) return status;
+    if (!oxi_is_block(table->dtype)) { /* the rows of dim 0, ids standing still along the last dim */
+        int64_t index_stride[OX_MAX_DIMS] = {0};
+        ox_tensor rows = *out;
+        for (int d = 0; d < ids->ndim; d++) index_stride[d] = ids->stride[d];
+        oxi_index_job job;
+        memset(&job, 0, sizeof job);
+        job.dim_step = table->stride[0] * oxi_dtype_bytes(table->dtype);
+        job.wide = ids->dtype == OX_I64;
+        job.indexed = 2;
+        int64_t table_stride[OX_MAX_DIMS] = {0};
+        table_stride[rows.ndim - 1] = table->stride[1];
+        oxi_walk w;
+        oxi_walk_begin(&w, rows.ndim, rows.shape);
+        oxi_walk_add(&w, &rows);
+        oxi_walk_add_raw(&w, oxi_ptr(ids), oxi_dtype_bytes(ids->dtype), index_stride);
+        oxi_walk_add_raw(&w, oxi_ptr(table), oxi_dtype_bytes(table->dtype), table_stride);
+        oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
+        oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, oxi_gather_piece, &job);
+        return OX_OK;
+    }
+    const ox_dtype_info *info = ox_dtype_of(table->dtype);
+    oxi_embedding job;
+    job.table = table;
+    job.out = out;
+    job.store = oxi_cpu_kernels()->store[out->dtype][OXI_LANE_F32];
+    job.row_bytes = table->stride[0] / info->block_elements * info->block_bytes;
+    job.wide = ids->dtype == OX_I64;
+    if (!job.store || !oxi_cpu_kernels()->unpack[table->dtype] ||
+        (table->stride[1] != 1 && table->shape[1] > 1))
+        return oxi_fail(OX_ERR_UNSUPPORTED, "embedding: rows of %s must lie end to end",
+                        oxi_tensor_text(table));
+    oxi_walk w;
+    oxi_walk_begin(&w, ids->ndim, ids->shape);
+    oxi_walk_add_raw(&w, oxi_ptr(out), oxi_dtype_bytes(out->dtype), out->stride);
+    oxi_walk_add(&w, ids);
+    oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
+    oxi_walk_all(&w, oxi_index_row_grain(table->shape[1]), OXI_INDEX_GRAIN, oxi_embedding_piece, &job);
+    return OX_OK;
+}
+
+/* Operands: out without its last dim, ids; arg: the element 1, the step between classes, width of ids. */
+typedef struct oxi_one_hot {
+    int64_t class_step;
+    bool wide;
+} oxi_one_hot;
+
+static void oxi_one_hot_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    (void)lane;
+    const oxi_one_hot *job = (const oxi_one_hot *)arg;
+    static const int64_t one = 1;
+    for (int64_t i = 0; i < c->n; i++) {
+        int64_t id = oxi_index_at(c->p[1] + i * w->step[1] * w->bytes[1], job->wide);
+        memcpy(c->p[0] + (i * w->step[0] + id * job->class_step) * w->bytes[0], &one, sizeof one);
+    }
+}
+
+static ox_status oxi_one_hot_run(const oxi_call *call) {
+    const ox_tensor *out = call->out[0];
+    ox_tensor ids = *call->in[0];
+    oxi_one_hot job;
+    int64_t zero = 0;
+    job.class_step = out->stride[out->ndim - 1];
+    job.wide = ids.dtype == OX_I64;
+    ox_status status = oxi_check_indices("one_hot", &ids, out->shape[out->ndim - 1], "classes");
+    if (status != OX_OK) return status;
+    oxi_fill_strided(out, &zero);
+    oxi_walk w;
+    oxi_walk_begin(&w, ids.ndim, ids.shape);
+    oxi_walk_add_raw(&w, oxi_ptr(out), oxi_dtype_bytes(out->dtype), out->stride);
+    oxi_walk_add(&w, &ids);
+    oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
+    oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, oxi_one_hot_piece, &job);
+    return OX_OK;
+}
+
+/* ---- sizes that depend on the numbers: masked_select, nonzero ------------------------------------------ */
+
+/* Both run twice over tasks of OXI_INDEX_GRAIN positions: first each counts what it will give, then it
+ * writes behind the tasks before it. The result was made by somebody who counted earlier: another number
+ * now is an error. */
+typedef struct oxi_select {
+    oxi_walk walk;        /* what is tested (operand 0), x of masked_select (1) */
+    oxi_conversion truth; /* nonzero: to bool; load and store NULL = the tested bytes are bool */
+    bool convert;
+    const ox_tensor *x, *out;
+    int64_t *counts; /* a task: its number, then its first place */
+    bool write;
+} oxi_select;
+
+/* The truth of up to OXI_COPY_PIECE elements. */
+static void oxi_select_truth(const oxi_select *job, const oxi_walk *w, const oxi_cursor *c, uint8_t *truth) {
+    if (job->convert)
+        oxi_convert_run(&job->truth, c->n, c->p[0], w->step[0], (char *)truth, 1);
+    else
+        oxi_copy_run(c->n, 1, c->p[0], w->step[0], (char *)truth, 1);
+}
+
+/* Rows `place` on of nonzero's result: coordinates of positions first + chosen[i], which go up. */
+static void oxi_write_coordinates(const oxi_select *job, int64_t place, int64_t first, const int64_t *chosen,
+                                  int64_t n) {
+    const ox_tensor *x = job->x, *out = job->out;
+    int64_t at[OX_MAX_DIMS] = {0}, before = -1, row_step = out->stride[0] * 8, step = out->stride[1] * 8;
+    int last = x->ndim - 1;
+    char *to = oxi_ptr(out) + place * row_step;
+    for (int64_t i = 0; last >= 0 && i < n; i++, to += row_step) {
+        int64_t position = first + chosen[i];
+        if (before >= 0) at[last] += position - before;
+        if (before < 0 || at[last] >= x->shape[last]) { /* another row: from the start */
+            int64_t rest = position;
+            for (int d = last; d >= 0; d--) {
+                at[d] = rest % x->shape[d];
+                rest /= x->shape[d];
+            }
+        }
+        before = position;
+        for (int d = 0; d <= last; d++) memcpy(to + d * step, &at[d], sizeof at[d]);
+    }
+}
+
+static void oxi_select_task(void *arg, int64_t index, int lane) {
+    (void)lane;
+    oxi_select *job = (oxi_select *)arg;
+    const oxi_walk *w = &job->walk;
+    int64_t first = index * OXI_INDEX_GRAIN, count = oxi_min_i64(w->numel - first, OXI_INDEX_GRAIN);
+    int64_t place = job->write ? job->counts[index] : 0;
+    uint8_t truth[OXI_COPY_PIECE];
+    int64_t chosen[OXI_COPY_PIECE + 1];
+    oxi_cursor c;
+    for (oxi_walk_seek(w, &c, first, count, OXI_COPY_PIECE); c.n; oxi_walk_next(w, &c)) {
+        int64_t n = 0;
+        oxi_select_truth(job, w, &c, truth);
+        for (int64_t i = 0; i < c.n; i++) { /* without a branch: the numbers are anybody's guess */
+            chosen[n] = i;
+            n += truth[i] != 0;
+        }
+        if (job->write && w->operands == 1) {
+            oxi_write_coordinates(job, place, c.position, chosen, n);
+        } else if (job->write) {
+            int64_t bytes = w->bytes[1], step = job->out->stride[0] * bytes;
+            for (int64_t i = 0; i < n; i++) chosen[i] *= w->step[1] * bytes;
+            oxi_gather_elements(n, bytes, c.p[1], chosen, oxi_ptr(job->out) + place * step, step);
+        }
+        place += n;
+    }
+    if (!job->write) job->counts[index] = place;
+}
+
+static ox_status oxi_select_run(oxi_select *job, const char *op) {
+    int64_t tasks = oxi_walk_tasks(&job->walk, OXI_INDEX_GRAIN), total = 0;
+    size_t bytes = (size_t)tasks * sizeof *job->counts;
+    job->counts = (int64_t *)oxi_alloc(bytes);
+    if (!job->counts) return OX_ERR_NOMEM;
+    job->write = false;
+    oxi_parallel_for(tasks, oxi_select_task, job);
+    for (int64_t i = 0; i < tasks; i++) {
+        int64_t count = job->counts[i];
+        job->counts[i] = total;
+        total += count;
+    }
+    job->write = true;
+    ox_status status = OX_OK;
+    if (total == job->out->shape[0])
+        oxi_parallel_for(tasks, oxi_select_task, job);
+    else
+        status = oxi_fail(OX_ERR_ARG, "%s: the operand changed while it was read", op);
+    oxi_free(job->counts, bytes);
+    return status;
+}
+
+static ox_status oxi_masked_select_run(const oxi_call *call) {
+    const ox_tensor *x = call->in[0], *mask = call->in[1];
+    int64_t shape[OX_MAX_DIMS];
+    int ndim = x->ndim > mask->ndim ? x->ndim : mask->ndim;
+    for (int d = 1; d <= ndim; d++) {
+        int64_t x_size = d <= x->ndim ? x->shape[x->ndim - d] : 1,
+                mask_size = d <= mask->ndim ? mask->shape[mask->ndim - d] : 1;
+        shape[ndim - d] = x_size == 1 ? mask_size : x_size;
+    }
+    oxi_select job;
+    memset(&job, 0, sizeof job);
+    job.x = x;
+    job.out = call->out[0];
+    oxi_walk_begin(&job.walk, ndim, shape);
+    oxi_walk_add(&job.walk, mask);
+    oxi_walk_add(&job.walk, x);
+    oxi_walk_ready(&job.walk, OXI_WALK_IN_ORDER);
+    return oxi_select_run(&job, "masked_select");
+}
+
+static ox_status oxi_nonzero_run(const oxi_call *call) {
+    oxi_select job;
+    memset(&job, 0, sizeof job);
+    job.x = call->in[0];
+    job.out = call->out[0];
+    if (job.x->dtype != OX_BOOL) {
+        ox_status status = oxi_conversion_begin(&job.truth, job.x->dtype, OX_BOOL);
+        if (status != OX_OK) return status;
+        job.convert = true;
+    }
+    oxi_walk_begin(&job.walk, job.x->ndim, job.x->shape);
+    oxi_walk_add(&job.walk, job.x);
+    oxi_walk_ready(&job.walk, OXI_WALK_IN_ORDER);
+    return oxi_select_run(&job, "nonzero");
+}
+
+/* ---- triangles ----------------------------------------------------------------------------------------- */
+
+typedef struct oxi_triangle {
+    int64_t rows, columns, diagonal;
+    int64_t out_step, in_step; /* bytes between columns */
+    bool upper;
+} oxi_triangle;
+
+/* Operands: out and x without their last dim. Row i keeps columns from i + diagonal on (upper) or up to it
+ * (lower). */
+static void oxi_triangle_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    (void)lane;
+    const oxi_triangle *job = (const oxi_triangle *)arg;
+    static const char zero[8] = {0};
+    int64_t bytes = w->bytes[0];
+    for (int64_t i = 0; i < c->n; i++) {
+        int64_t row = (c->position + i) % job->rows;
+        /* without overflow: the diagonal may be any number */
+        int64_t edge = job->diagonal > job->columns ? job->columns
+                       : job->diagonal < -job->rows ? -job->rows
+                                                    : job->diagonal;
+        edge += row + !job->upper;
+        edge = edge < 0 ? 0 : edge > job->columns ? job->columns : edge;
+        int64_t keep = job->upper ? edge : 0, kept = job->upper ? job->columns - edge : edge;
+        int64_t clear = job->upper ? 0 : edge, cleared = job->columns - kept;
+        char *to = c->p[0] + i * w->step[0] * bytes;
+        const char *from = c->p[1] + i * w->step[1] * bytes;
+        if (to != from)
+            oxi_copy_run(kept, bytes, from + keep * job->in_step, job->in_step, to + keep * job->out_step,
+                         job->out_step);
+        oxi_splat_run(cleared, bytes, zero, to + clear * job->out_step, job->out_step);
+    }
+}
+
+static ox_status oxi_triangle_run(const oxi_call *call) {
+    const ox_tensor *x = call->in[0], *out = call->out[0];
+    int last = x->ndim - 1;
+    int64_t bytes = oxi_dtype_bytes(x->dtype);
+    oxi_triangle job;
+    job.rows = x->shape[last - 1];
+    job.columns = x->shape[last];
+    job.diagonal = call->attr.i[0];
+    job.out_step = out->stride[last] * bytes;
+    job.in_step = x->stride[last] * bytes;
+    job.upper = call->op == OXI_OP_triu;
+    if (job.columns == 0) return OX_OK;
+    oxi_walk w;
+    oxi_walk_begin(&w, last, x->shape);
+    oxi_walk_add_raw(&w, oxi_ptr(out), bytes, out->stride);
+    oxi_walk_add_raw(&w, oxi_ptr(x), bytes, x->stride);
+    oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
+    oxi_walk_all(&w, oxi_index_row_grain(job.columns), OXI_INDEX_GRAIN, oxi_triangle_piece, &job);
+    return OX_OK;
+}
+
+/* ---- cat, roll ----------------------------------------------------------------------------------------- */
+
+static ox_status oxi_cat_run(const oxi_call *call) {
+    ox_tensor part = *call->out[0];
+    int dim = call->attr.dim;
+    for (int i = 0; i < call->in_count; i++) {
+        const ox_tensor *in = call->in[i];
+        if (ox_numel(in) == 0) continue; /* also [0], which torch lets join anything */
+        part.shape[dim] = in->shape[dim];
+        ox_status status = oxi_cpu_copy_strided(in, &part);
+        if (status != OX_OK) return status;
+        part.offset += in->shape[dim] * part.stride[dim];
+    }
+    return OX_OK;
+}
+
+/* Each rolled dim falls into two pieces, the one that moves up and the one that comes round; every
+ * combination of pieces is a copy. shift[d] in [0, size of dim d), 0 for dims that stay. */
+static ox_status oxi_roll_dims(const ox_tensor *from, const ox_tensor *to, const int64_t *shift, int dim) {
+    while (dim < from->ndim && shift[dim] == 0) dim++;
+    if (dim == from->ndim) return oxi_cpu_copy_strided(from, to);
+    ox_tensor from_part = *from, to_part = *to;
+    int64_t size = from->shape[dim], by = shift[dim];
+    from_part.shape[dim] = to_part.shape[dim] = size - by;
+    to_part.offset += by * to->stride[dim];
+    ox_status status = oxi_roll_dims(&from_part, &to_part, shift, dim + 1);
+    if (status != OX_OK) return status;
+    from_part = *from;
+    to_part = *to;
+    from_part.shape[dim] = to_part.shape[dim] = by;
+    from_part.offset += (size - by) * from->stride[dim];
+    return oxi_roll_dims(&from_part, &to_part, shift, dim + 1);
+}
+
+static ox_status oxi_roll_run(const oxi_call *call) {
+    const ox_tensor *x = call->in[0];
+    int64_t shift[OX_MAX_DIMS] = {0};
+    if (ox_numel(x) == 0) return OX_OK;
+    for (int i = 0; i < call->attr.stride.ndim; i++) { /* a dim may be named twice */
+        int dim = (int)call->attr.stride.dim[i];
+        int64_t size = x->shape[dim], by = call->attr.shape.dim[i] % size;
+        shift[dim] = (shift[dim] + by + size) % size;
+    }
+    return oxi_roll_dims(x, call->out[0], shift, 0);
+}
+
+static ox_status oxi_cpu_index(const oxi_call *call) {
+    switch (call->op) {
+    case OXI_OP_gather: return oxi_gather_run(call);
+    case OXI_OP_scatter:
+    case OXI_OP_scatter_add: return oxi_scatter_run(call);
+    case OXI_OP_index_select: return oxi_index_select_run(call);
+    case OXI_OP_index_add: return oxi_index_add_run(call);
+    case OXI_OP_masked_select: return oxi_masked_select_run(call);
+    case OXI_OP_nonzero: return oxi_nonzero_run(call);
+    case OXI_OP_embedding: return oxi_embedding_run(call);
+    case OXI_OP_one_hot: return oxi_one_hot_run(call);
+    case OXI_OP_triu:
+    case OXI_OP_tril: return oxi_triangle_run(call);
+    case OXI_OP_cat: return oxi_cat_run(call);
+    case OXI_OP_roll: return oxi_roll_run(call);
+    default: return oxi_fail(OX_ERR_UNSUPPORTED, "%s: not an op of indices", oxi_op_row_of(call->op)->name);
+    }
+}
+/* >>cpu/rope.c */
+/* Rotary position embedding (Su et al. 2021, "RoFormer"): pairs of a row's elements turn by an angle of
+ * its position.
+ * cos and sin of every position are worked out once in double and shared by all heads; rows are then
+ * turned by the tier's kernels, whatever their strides. Called by the CPU device for ROPE. */
+
+enum { OXI_ROPE_PIECE = 256, OXI_ROPE_GRAIN = 1 << 14 }; /* pairs at a time; elements of a task */
+
+typedef struct oxi_rope {
+    const ox_tensor *x, *positions, *factors, *out;
+    int64_t length, half; /* S; pairs of a row */
+    bool interleaved;
+    oxi_lane lane;
+    double scale, magnitude;
+    double *frequencies;   /* [half] */
+    char *cosines, *sines; /* [S][half] of the lane's type */
+} oxi_rope;
+
+static void oxi_rope_store(const oxi_rope *job, char *table, int64_t at, double value) {
+    if (job->lane == OXI_LANE_F64)
+        ((double *)(void *)table)[at] = value;
+    else
+        ((float *)(void *)table)[at] = (float)value;
+}
+
+/* The table's row of one position. */
+static void oxi_rope_angles(void *arg, int64_t index, int lane) {
+    (void)lane;
+    const oxi_rope *job = (const oxi_rope *)arg;
+    int64_t position = index;
+    if (job->positions) {
+        const char *p = oxi_ptr(job->positions);
+        int64_t offset = index * job->positions->stride[0] * oxi_dtype_bytes(job->positions->dtype);
+        position = oxi_index_at(p + offset, job->positions->dtype == OX_I64);
+    }
+    for (int64_t i = 0; i < job->half; i++) {
+        double angle = (double)position * job->scale * job->frequencies[i];
+        oxi_rope_store(job, job->cosines, index * job->half + i, job->magnitude * cos(angle));
+        oxi_rope_store(job, job->sines, index * job->half + i, job->magnitude * sin(angle));
+    }
+}
+
+/* Pairs (a, b) become (a cos - b sin, b cos + a sin); at most OXI_ROPE_PIECE of them. steps in elements. */
+static void oxi_rope_turn(const oxi_rope *job, int64_t n, const char *x, int64_t x_step, int64_t x_other,
+                          char *to, int64_t to_step, int64_t to_other, const char *cosines,
+                          const char *sines) {
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    ox_dtype dtype = job->x->dtype;
+    int64_t bytes = oxi_dtype_bytes(dtype);
+    double a[OXI_ROPE_PIECE], b[OXI_ROPE_PIECE], turned[OXI_ROPE_PIECE];
+    oxi_attrs attr;
+    memset(&attr, 0, sizeof attr);
+    kernels->load[dtype][job->lane](n, x, x_step, a);
+    kernels->load[dtype][job->lane](n, x + x_other * bytes, x_step, b);
+    const void *first[3] = {a, cosines, NULL}, *second[3] = {turned, b, sines};
+    kernels->map[OXI_OP_mul][job->lane](n, first, turned, &attr);
+    attr.f[0] = -1;
+    kernels->map[OXI_OP_addcmul][job->lane](n, second, turned, &attr);
+    kernels->store[dtype][job->lane](n, turned, to, to_step);
+    first[0] = b;
+    second[1] = a;
+    kernels->map[OXI_OP_mul][job->lane](n, first, turned, &attr);
+    attr.f[0] = 1;
+    kernels->map[OXI_OP_addcmul][job->lane](n, second, turned, &attr);
+    kernels->store[dtype][job->lane](n, turned, to + to_other * bytes, to_step);
+}
+
+/* Operands: out and x without their last dim; the position is the row's place along dim S. */
+static void oxi_rope_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    (void)lane;
+    const oxi_rope *job = (const oxi_rope *)arg;
+    int last = job->x->ndim - 1;
+    int64_t bytes = w->bytes[0], lane_bytes = oxi_lane_bytes(job->lane), x_stride = job->x->stride[last];
+    int64_t to_stride = job->out->stride[last], rest = job->x->shape[last] - 2 * job->half;
+    int64_t apart = job->interleaved ? 1 : job->half, each = job->interleaved ? 2 : 1;
+    for (int64_t i = 0; i < c->n; i++) {
+        const char *x = c->p[1] + i * w->step[1] * bytes;
+        char *to = c->p[0] + i * w->step[0] * bytes;
+        int64_t row = (c->position + i) % job->length * job->half;
+        for (int64_t pair = 0; pair < job->half; pair += OXI_ROPE_PIECE) {
+            int64_t n = oxi_min_i64(job->half - pair, OXI_ROPE_PIECE);
+            oxi_rope_turn(job, n, x + pair * each * x_stride * bytes, each * x_stride, apart * x_stride,
+                          to + pair * each * to_stride * bytes, each * to_stride, apart * to_stride,
+                          job->cosines + (row + pair) * lane_bytes, job->sines + (row + pair) * lane_bytes);
+        }
+        oxi_copy_run(rest, bytes, x + 2 * job->half * x_stride * bytes, x_stride * bytes,
+                     to + 2 * job->half * to_stride * bytes, to_stride * bytes);
+    }
+}
+
+static void oxi_rope_rows(oxi_rope *job) {
+    int last = job->x->ndim - 1;
+    oxi_walk w;
+    oxi_walk_begin(&w, last, job->x->shape);
+    oxi_walk_add_raw(&w, oxi_ptr(job->out), oxi_dtype_bytes(job->x->dtype), job->out->stride);
+    oxi_walk_add_raw(&w, oxi_ptr(job->x), oxi_dtype_bytes(job->x->dtype), job->x->stride);
+    oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
+    int64_t grain = OXI_ROPE_GRAIN / job->x->shape[last];
+    oxi_walk_all(&w, grain > 0 ? grain : 1, OXI_ROPE_GRAIN, oxi_rope_piece, job);
+}
+
+static ox_status oxi_cpu_rope(const oxi_call *call) {
+    const oxi_attrs *attr = &call->attr;
+    oxi_rope job;
+    memset(&job, 0, sizeof job);
+    job.x = call->in[0];
+    job.positions = call->in[1];
+    job.factors = call->in[2];
+    job.out = call->out[0];
+    job.length = job.x->shape[job.x->ndim - 2];
+    job.half = attr->i[0] / 2;
+    job.interleaved = attr->mode == 1;
+    job.lane = job.x->dtype == OX_F64 ? OXI_LANE_F64 : OXI_LANE_F32;
+    job.scale = attr->f[1];
+    job.magnitude = attr->f[2];
+    if (ox_numel(job.x) == 0) return OX_OK;
+    size_t entries, bytes, row_bytes = (size_t)job.half * sizeof(double);
+    if (!oxi_mul_size((size_t)job.length, (size_t)job.half, &entries) ||
+        !oxi_mul_size(entries, 2 * (size_t)oxi_lane_bytes(job.lane), &bytes) ||
+        !oxi_add_size(bytes, row_bytes, &bytes))
+        return oxi_fail(OX_ERR_NOMEM, "rope: too many positions");
+    char *memory = (char *)oxi_alloc(bytes);
+    if (!memory) return OX_ERR_NOMEM;
+    job.frequencies = (double *)(void *)memory;
+    job.cosines = memory + row_bytes;
+    job.sines = job.cosines + entries * (size_t)oxi_lane_bytes(job.lane);
+    for (int64_t i = 0; i < job.half; i++) {
+        job.frequencies[i] = pow(attr->f[0], -2.0 * (double)i / (double)attr->i[0]);
+        if (job.factors)
+            job.frequencies[i] /=
+                (double)((const float *)(const void *)oxi_ptr(job.factors))[i * job.factors->stride[0]];
+    }
+    oxi_parallel_for(job.length, oxi_rope_angles, &job);
+    oxi_rope_rows(&job);
+    oxi_free(memory, bytes);
+    return OX_OK;
+}
+
+OXI_LIGHT_BEGIN
+/* >>cpu/map.c */
+/* The executor of elementwise ops: any number of dims, any strides, any mix of dtypes.
+ * A piece of a run is brought into the lane type (float, double, int64 ...) tile by tile in L1, the tier's kernel runs on
+ * contiguous lanes, and the result is stored; operands that already are contiguous lanes are used where they lie. */
+
+#define OXI_MAP_TILE 512
+
+typedef struct oxi_map_work {
+    const oxi_attrs *attr;
+    oxi_map_kernel kernel;
+    int in_count;
+    oxi_load_kernel load[3]; /* NULL: use the operand where it lies */
+    const void
+        *constant[3]; /* a tile full of the operand, if it is one number: loaded once, not once a piece */
+    oxi_store_kernel store; /* NULL: the kernel writes the result itself */
+    oxi_load_kernel widen;  /* bool results for a non-bool tensor: bool -> lane before the store */
+} oxi_map_work;
+
+/* Bytes of a bool mask at any stride, side by side. */
+static void oxi_load_mask(int64_t n, const void *source, int64_t stride, void *lane) {
+    const uint8_t *from = (const uint8_t *)source;
+    uint8_t *to = (uint8_t *)lane;
+    for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
+}
+
+static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    const oxi_map_work *work = (const oxi_map_work *)arg;
+    double tiles[4][OXI_MAP_TILE]; /* three operands and the result; double: the strictest alignment */
+    uint8_t truth[OXI_MAP_TILE];
+    const void *in[3];
+    (void)lane;
+    for (int k = 0; k < work->in_count; k++) {
+        in[k] = work->constant[k] ? work->constant[k] : c->p[k + 1];
+        if (!work->load[k] || work->constant[k]) continue;
+        work->load[k](c->n, in[k], w->step[k + 1], tiles[k]);
+        in[k] = tiles[k];
+    }
+    if (!work->store) {
+        work->kernel(c->n, in, c->p[0], work->attr);
+    } else if (work->widen) {
+        work->kernel(c->n, in, truth, work->attr);
+        work->widen(c->n, truth, 1, tiles[3]);
+        work->store(c->n, tiles[3], c->p[0], w->step[0]);
+    } else {
+        work->kernel(c->n, in, tiles[3], work->attr);
+        work->store(c->n, tiles[3], c->p[0], w->step[0]);
+    }
+}
+
+/* bool tensors compute as 0 and 1 in I64; ~ is the one op that needs another kernel for them. */
+static oxi_op oxi_map_op_for(oxi_op op, ox_dtype compute) {
+    return op == OXI_OP_bitwise_not && compute == OX_BOOL ? OXI_OP_logical_not : op;
+}
+
+/* Chooses loads and stores for the walk that is ready; returns the most elements of a piece. */
+static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_walk *w, const oxi_call *call,
+                            oxi_lane lane, bool truth) {
+    const ox_tensor *out = call->out[0];
+    int first = oxi_op_row_of(call->op)->flags & OXI_FLAG_COND ? 1 : 0;
+    bool tiled = false;
+    for (int i = 0; i < call->in_count; i++) {
+        bool mask = i < first,
+             lies = w->step[i + 1] == 1 && (mask || call->in[i]->dtype == oxi_lane_dtype(lane));
+        work->load[i] = lies ? NULL : mask ? oxi_load_mask : k->load[call->in[i]->dtype][lane];
+        tiled = tiled || !lies;
+    }
+    oxi_lane result = call->op == OXI_OP_abs && lane == OXI_LANE_C64 ? OXI_LANE_F32 : lane;
+    bool writes = w->step[0] == 1 && (truth ? out->dtype == OX_BOOL : out->dtype == oxi_lane_dtype(result));
+    work->widen = NULL;
+    work->store = NULL;
+    if (!writes) {
+        if (truth) result = oxi_lane_of(out->dtype);
+        work->widen = truth ? k->load[OX_BOOL][result] : NULL;
+        work->store = k->store[out->dtype][result];
+        tiled = true;
+    }
+    return tiled ? OXI_MAP_TILE : 1 << 14;
+}
+
+/* Pieces are tiles when an operand is one number: its tile is made once. */
+static bool oxi_map_any_number(const oxi_call *call) {
+    for (int i = 0; i < call->in_count; i++)
+        if (ox_numel(call->in[i]) == 1) return true;
+    return false;
+}
+
+static ox_status oxi_cpu_map(const oxi_call *call) {
+    const oxi_kernels *k = oxi_cpu_kernels();
+    const oxi_op_row *row = oxi_op_row_of(call->op);
+    ox_tensor *out = call->out[0];
+    ox_dtype compute = oxi_compute_dtype(call);
+    oxi_lane lane = oxi_lane_of(compute);
+    oxi_op op = oxi_map_op_for(call->op, compute);
+    bool truth = row->rule == oxi_rule_map_bool || op == OXI_OP_logical_not;
+    oxi_attrs attr = call->attr;
+    oxi_map_work work;
+    oxi_walk w;
+    memset(&work, 0, sizeof work);
+    work.attr = &attr;
+    work.kernel = k->map[op][lane];
+    work.in_count = call->in_count;
+    if (!work.kernel)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "%s: no kernel for %s", row->name, ox_dtype_name(compute));
+    if (op == OXI_OP_bitwise_left_shift || op == OXI_OP_bitwise_right_shift)
+        attr.i[0] = 8 * ox_dtype_of(compute)->block_bytes; /* counts from this width on shift all bits out */
+    oxi_walk_begin(&w, out->ndim, out->shape);
+    oxi_walk_add(&w, out);
+    for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
+    oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
+    int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
+    if (most > OXI_MAP_TILE) most = oxi_map_any_number(call) ? OXI_MAP_TILE : most;
+    int first = row->flags & OXI_FLAG_COND ? 1 : 0;
+    double constants[3][OXI_MAP_TILE];
+    for (int i = 0; i < call->in_count; i++) {
+        const ox_tensor *t = call->in[i];
+        bool narrows = t->dtype != compute && !oxi_is_float(compute) && compute != OX_C64 && i >= first;
+        if (ox_numel(t) != 1 || (!work.load[i] && !narrows)) continue;
+        (work.load[i] ? work.load[i] : k->load[t->dtype][lane])(most, oxi_ptr(t), 0, constants[i]);
+        if (narrows) { /* a wider 0-dim integer counts as a number of the computing dtype, as in torch */
+            uint64_t one;
+            k->store[compute][lane](1, constants[i], &one, 1);
+            k->load[compute][lane](most, &one, 0, constants[i]);
+        }
+        work.constant[i] = constants[i];
+    }
+    oxi_walk_all(&w, row->flops > 4 ? 1 << 13 : 1 << 15, most, oxi_map_piece, &work);
+    return OX_OK;
+}
+/* >>cpu/reduce.c */
+/* Reductions (sum, mean, prod, amax, all, var, logsumexp, norm, argmax ...) over any dims of any strides.
+ * The operand is kept positions times a line of reduced ones. Lines are cut into chunks whatever the number
+ * of threads; partial results are merged in order, in 64 bits. Called by the CPU device. */
+
+/* ---- the kind of a call -------------------------------------------------------------------------------- */
+
+static oxi_reduce_kind oxi_norm_kind(double p) {
+    if (p == 2) return OXI_REDUCE_SQUARES;
+    if (p == 0) return OXI_REDUCE_COUNT;
+    return p == INFINITY ? OXI_REDUCE_MAX : p == -INFINITY ? OXI_REDUCE_MIN : OXI_REDUCE_SUM;
+}
+
+static oxi_reduce_kind oxi_reduce_kind_of(const oxi_call *call) {
+    switch (call->op) {
+    case OXI_OP_prod: return OXI_REDUCE_PROD;
+    case OXI_OP_amax: return OXI_REDUCE_MAX;
+    case OXI_OP_amin: return OXI_REDUCE_MIN;
+    case OXI_OP_all:
+    case OXI_OP_any:
+    case OXI_OP_count_nonzero: return OXI_REDUCE_COUNT;
+    case OXI_OP_var:
+    case OXI_OP_std: return OXI_REDUCE_MOMENTS;
+    case OXI_OP_logsumexp: return OXI_REDUCE_LOGSUMEXP;
+    case OXI_OP_norm: return oxi_norm_kind(call->attr.f[0]);
+    case OXI_OP_argmax:
+    case OXI_OP_max_dim: return OXI_REDUCE_MAX_PLACE;
+    case OXI_OP_argmin:
+    case OXI_OP_min_dim: return OXI_REDUCE_MIN_PLACE;
+    default: return OXI_REDUCE_SUM; /* sum, mean */
+    }
+}
+
+/* ---- the plan of one call ------------------------------------------------------------------------------ */
+
+typedef struct oxi_reduce {
+    const oxi_call *call;
+    const oxi_kernels *kernels;
+    oxi_reducer reducer;
+    oxi_reduce_kind kind;
+    oxi_lane lane;
+    oxi_load_kernel load;
+    bool direct;           /* elements in memory are the lane's own */
+    oxi_reduce_row narrow; /* reduces contiguous elements that are not, or NULL */
+    bool powers;           /* elements become |x|^p first (norm) */
+    bool by_columns;
+    oxi_walk kept;         /* operands: the reduced tensor, the results */
+    oxi_walk line;         /* the elements of kept position 0 */
+    int64_t line_shift;    /* bytes from a kept position's address to the start of its line */
+    int64_t chunk, chunks; /* elements of a chunk; chunks of a line */
+    int64_t group;         /* kept positions of a task */
+    int64_t width;         /* kept positions handled together, at most */
+    char *partials;        /* chunks > 1: a and b of each chunk, for all kept positions */
+    char *scratch;         /* for each lane of the thread pool: a, b, buffer */
+    int64_t scratch_bytes;
+} oxi_reduce;
+
+static int64_t oxi_reduce_value_bytes(const oxi_reduce *r) {
+    bool typed = r->kind >= OXI_REDUCE_MAX && r->kind <= OXI_REDUCE_MIN_PLACE;
+    return typed ? oxi_lane_bytes(r->lane) : 8;
+}
+
+static oxi_partial oxi_partial_at(const oxi_partial *p, int64_t column, int64_t value_bytes) {
+    oxi_partial one = *p;
+    one.a = (char *)p->a + column * value_bytes;
+    one.b = (char *)p->b + column * 8;
+    return one;
+}
+
+/* The stored partial of a chunk, from a kept position on. */
+static oxi_partial oxi_reduce_stored(const oxi_reduce *r, int64_t chunk, int64_t position) {
+    oxi_partial p;
+    p.a = r->partials + chunk * r->kept.numel * 16;
+    p.b = (char *)p.a + r->kept.numel * 8;
+    p.count = oxi_min_i64(r->line.numel - chunk * r->chunk, r->chunk);
+    return oxi_partial_at(&p, position, oxi_reduce_value_bytes(r));
+}
+
+/* ---- the result ---------------------------------------------------------------------------------------- */
+
+static void oxi_reduce_divide(double *x, int64_t n, double divisor) {
+    for (int64_t i = 0; i < n; i++) x[i] /= divisor;
+}
+
+static void oxi_reduce_pairs(oxi_partial *p, int64_t n, double divisor) {
+    for (int64_t i = 0; i < n; i++) {
+        float pair[2];
+        pair[0] = (float)(((double *)p->a)[i] / divisor);
+        pair[1] = (float)(((double *)p->b)[i] / divisor);
+        memcpy((char *)p->a + 8 * i, pair, sizeof pair);
+    }
+}
+
+static void oxi_reduce_norms(const oxi_reduce *r, oxi_partial *p, int64_t n) {
+    double power = r->call->attr.f[0], *x = (double *)p->a;
+    for (int64_t i = 0; i < n; i++) {
+        if (r->kind == OXI_REDUCE_SQUARES)
+            x[i] = sqrt(x[i]);
+        else if (r->kind == OXI_REDUCE_COUNT)
+            x[i] = (double)((int64_t *)p->a)[i];
+        else if (r->kind == OXI_REDUCE_SUM && power != 1)
+            x[i] = pow(x[i], 1 / power);
+    }
+}
+
+/* Turns p->a into results, in place; returns the lane that they are in. */
+static oxi_lane oxi_reduce_results(const oxi_reduce *r, oxi_partial *p, int64_t n) {
+    double *x = (double *)p->a, *b = (double *)p->b, count = (double)p->count;
+    int64_t *whole = (int64_t *)p->a;
+    double freedom = count - r->call->attr.f[0];
+    switch (r->call->op) {
+    case OXI_OP_mean:
+        if (r->lane == OXI_LANE_C64) break;
+        oxi_reduce_divide(x, n, count);
+        return OXI_LANE_F64;
+    case OXI_OP_var:
+    case OXI_OP_std:
+        for (int64_t i = 0; i < n; i++) x[i] = b[i] / (freedom > 0 ? freedom : 0);
+        for (int64_t i = 0; i < n && r->call->op == OXI_OP_std; i++) x[i] = sqrt(x[i]);
+        return OXI_LANE_F64;
+    case OXI_OP_logsumexp:
+        for (int64_t i = 0; i < n; i++) x[i] = log(b[i]) + oxi_exp_shift(x[i]);
+        return OXI_LANE_F64;
+    case OXI_OP_norm:
+        if (r->kind == OXI_REDUCE_MAX || r->kind == OXI_REDUCE_MIN) return r->lane;
+        oxi_reduce_norms(r, p, n);
+        return OXI_LANE_F64;
+    case OXI_OP_all:
+        for (int64_t i = 0; i < n; i++) whole[i] = whole[i] == p->count;
+        return OXI_LANE_I64;
+    case OXI_OP_any:
+    case OXI_OP_count_nonzero: return OXI_LANE_I64;
+    default: break;
+    }
+    if (r->lane == OXI_LANE_C64) oxi_reduce_pairs(p, n, r->call->op == OXI_OP_mean ? count : 1);
+    return r->lane == OXI_LANE_F32 && oxi_reduce_value_bytes(r) == 8 ? OXI_LANE_F64 : r->lane;
+}
+
+static void oxi_reduce_store(const oxi_reduce *r, const oxi_cursor *c, oxi_partial *p) {
+    const oxi_call *call = r->call;
+    bool places = r->kind == OXI_REDUCE_MAX_PLACE || r->kind == OXI_REDUCE_MIN_PLACE;
+    if (places) {
+        int last = call->out[1] ? 1 : 0;
+        r->kernels->store[OX_I64][OXI_LANE_I64](c->n, p->b, c->p[1 + last], r->kept.step[1 + last]);
+        if (last == 0) return;
+    }
+    oxi_lane lane = oxi_reduce_results(r, p, c->n);
+    r->kernels->store[call->out[0]->dtype][lane](c->n, p->a, c->p[1], r->kept.step[1]);
+}
+
+/* ---- one line, one tile -------------------------------------------------------------------------------- */
+
+/* Whether |x| alone is added up or compared. */
+static bool oxi_reduce_plain_power(double power) {
+    return power == 1 || isinf(power);
+}
+
+static void oxi_reduce_powers(const oxi_reduce *r, void *x, int64_t n) {
+    const void *in[1];
+    double *wide = (double *)x, power = r->call->attr.f[0];
+    in[0] = x;
+    r->kernels->map[OXI_OP_abs][r->lane](n, in, x, &oxi_plain_attrs);
+    if (oxi_reduce_plain_power(power)) return;
+    for (int64_t i = 0; i < n; i++) wide[i] = power == 3 ? wide[i] * wide[i] * wide[i] : pow(wide[i], power);
+}
+
+/* Whether more elements cannot change the answer. */
+static bool oxi_reduce_settled(const oxi_reduce *r, const oxi_partial *p) {
+    if (r->call->op == OXI_OP_any) return *(int64_t *)p->a > 0;
+    return r->call->op == OXI_OP_all && *(int64_t *)p->a < p->count;
+}
+
+static void oxi_reduce_flush(const oxi_reduce *r, oxi_partial *p, int64_t n, void *buffer, int64_t position) {
+    if (n == 0) return;
+    if (r->powers) oxi_reduce_powers(r, buffer, n);
+    r->reducer.row(r->kernels, p, n, buffer, position);
+    p->count += n;
+}
+
+/* Elements [first, first + count) of a line, wherever they lie: gathered until the buffer is full. */
+static void oxi_reduce_gather(const oxi_reduce *r, const oxi_walk *line, oxi_partial *p, int64_t first,
+                              int64_t count, char *buffer) {
+    int64_t filled = 0, position = first;
+    oxi_cursor c;
+    for (oxi_walk_seek(line, &c, first, count, OXI_REDUCE_BUFFER); c.n; oxi_walk_next(line, &c)) {
+        if (filled + c.n > OXI_REDUCE_BUFFER) {
+            oxi_reduce_flush(r, p, filled, buffer, position);
+            if (oxi_reduce_settled(r, p)) return;
+            position += filled;
+            filled = 0;
+        }
+        r->load(c.n, c.p[0], line->step[0], buffer + filled * oxi_lane_bytes(r->lane));
+        filled += c.n;
+    }
+    oxi_reduce_flush(r, p, filled, buffer, position);
+}
+
+static void oxi_reduce_line(const oxi_reduce *r, const oxi_walk *line, oxi_partial *p, int64_t first,
+                            int64_t count, char *buffer) {
+    int64_t most = r->kind == OXI_REDUCE_COUNT ? 4096 : OXI_REDUCE_LINE;
+    oxi_reduce_row row = r->narrow ? r->narrow : r->reducer.row;
+    oxi_cursor c;
+    if (!(r->direct || r->narrow) || line->step[0] != 1 || line->length < OXI_STRIP) {
+        oxi_reduce_gather(r, line, p, first, count, buffer);
+        return;
+    }
+    for (oxi_walk_seek(line, &c, first, count, most); c.n && !oxi_reduce_settled(r, p);
+         oxi_walk_next(line, &c)) {
+        row(r->kernels, p, c.n, c.p[0], c.position);
+        p->count += c.n;
+    }
+}
+
+/* The same elements of the lines of `width` neighbouring kept positions, a row of the tile at a time. */
+static void oxi_reduce_tile(const oxi_reduce *r, const oxi_walk *line, oxi_partial *p, int64_t width,
+                            int64_t first, int64_t count, char *buffer) {
+    bool direct = r->direct && r->kept.step[0] == 1;
+    int64_t bytes = oxi_lane_bytes(r->lane);
+    oxi_cursor c;
+    for (oxi_walk_seek(line, &c, first, count, OXI_REDUCE_ROWS); c.n; oxi_walk_next(line, &c)) {
+        const void *rows = c.p[0];
+        int64_t row_stride = line->step[0];
+        if (!direct) {
+            for (int64_t i = 0; i < c.n; i++) {
+                r->load(width, c.p[0] + i * row_stride * line->bytes[0], r->kept.step[0],
+                        buffer + i * width * bytes);
+            }
+            if (r->powers) oxi_reduce_powers(r, buffer, c.n * width);
+            rows = buffer;
+            row_stride = width;
+        }
+        r->reducer.columns(r->kernels, p, width, c.n, rows, row_stride, c.position);
+        p->count += c.n;
+    }
+}
+
+/* ---- tasks --------------------------------------------------------------------------------------------- */
+
+static void oxi_reduce_piece(const oxi_reduce *r, oxi_walk *line, const oxi_cursor *c, oxi_partial *p,
+                             int64_t chunk, char *buffer) {
+    int64_t first = chunk * r->chunk, count = oxi_min_i64(r->line.numel - first, r->chunk);
+    int64_t value_bytes = oxi_reduce_value_bytes(r);
+    memset(p->a, 0, (size_t)(c->n * value_bytes));
+    memset(p->b, 0, (size_t)(c->n * 8));
+    if (r->reducer.begin) r->reducer.begin(p, c->n);
+    p->count = 0;
+    line->base[0] = c->p[0] + r->line_shift;
+    if (r->by_columns) {
+        oxi_reduce_tile(r, line, p, c->n, first, count, buffer);
+    } else {
+        for (int64_t i = 0; i < c->n; i++) {
+            oxi_partial one = oxi_partial_at(p, i, value_bytes);
+            oxi_reduce_line(r, line, &one, first, count, buffer);
+            line->base[0] += r->kept.step[0] * r->kept.bytes[0];
+        }
+    }
+    p->count = count;
+}
+
+/* One chunk of the lines of one group of kept positions. */
+static void oxi_reduce_task(void *arg, int64_t index, int lane) {
+    const oxi_reduce *r = (const oxi_reduce *)arg;
+    int64_t chunk = index % r->chunks, first = index / r->chunks * r->group;
+    char *scratch = r->scratch + lane * r->scratch_bytes;
+    oxi_walk line = r->line;
+    oxi_cursor c;
+    oxi_walk_seek(&r->kept, &c, first, oxi_min_i64(r->kept.numel - first, r->group), r->width);
+    for (; c.n; oxi_walk_next(&r->kept, &c)) {
+        oxi_partial p;
+        p.a = scratch;
+        p.b = scratch + 8 * r->width;
+        if (r->chunks > 1) p = oxi_reduce_stored(r, chunk, c.position);
+        oxi_reduce_piece(r, &line, &c, &p, chunk, scratch + 16 * r->width);
+        if (r->chunks == 1) oxi_reduce_store(r, &c, &p);
+    }
+}
+
+/* What is known of the whole lines of a piece: their stored chunks joined in order, in place of the first. */
+static oxi_partial oxi_reduce_joined(const oxi_reduce *r, const oxi_cursor *c) {
+    oxi_partial p = oxi_reduce_stored(r, 0, c->position);
+    for (int64_t chunk = 1; chunk < r->chunks; chunk++) {
+        oxi_partial later = oxi_reduce_stored(r, chunk, c->position);
+        r->reducer.merge(&p, c->n, &later);
+        p.count += later.count;
+    }
+    return p;
+}
+
+static void oxi_reduce_join_task(void *arg, int64_t index, int lane) {
+    const oxi_reduce *r = (const oxi_reduce *)arg;
+    int64_t first = index * r->group;
+    oxi_cursor c;
+    (void)lane;
+    oxi_walk_seek(&r->kept, &c, first, oxi_min_i64(r->kept.numel - first, r->group), r->width);
+    for (; c.n; oxi_walk_next(&r->kept, &c)) {
+        oxi_partial p = oxi_reduce_joined(r, &c);
+        oxi_reduce_store(r, &c, &p);
+    }
+}
+
+/* ---- planning ------------------------------------------------------------------------------------------ */
+
+/* Splits the dims of the operand into the two walks. */
+static void oxi_reduce_split(oxi_reduce *r) {
+    const oxi_call *call = r->call;
+    const ox_tensor *x = call->in[0];
+    int64_t kept[OX_MAX_DIMS], line[OX_MAX_DIMS], stride[4][OX_MAX_DIMS];
+    int kept_dims = 0, line_dims = 0, bytes = (int)oxi_dtype_bytes(x->dtype);
+    bool places = r->kind == OXI_REDUCE_MAX_PLACE || r->kind == OXI_REDUCE_MIN_PLACE;
+    for (int d = 0; d < x->ndim; d++) {
+        if (call->attr.dims >> d & 1) {
+            line[line_dims] = x->shape[d];
+            stride[3][line_dims++] = x->stride[d];
+            continue;
+        }
+        kept[kept_dims] = x->shape[d];
+        stride[0][kept_dims] = x->stride[d];
+        for (int o = 0; o < call->out_count; o++) {
+            stride[1 + o][kept_dims] = call->out[o]->stride[call->attr.keepdim ? d : kept_dims];
+        }
+        kept_dims++;
+    }
+    oxi_walk_begin(&r->kept, kept_dims, kept);
+    oxi_walk_add_raw(&r->kept, oxi_ptr(x), bytes, stride[0]);
+    for (int o = 0; o < call->out_count; o++) {
+        oxi_walk_add_raw(&r->kept, oxi_ptr(call->out[o]), oxi_dtype_bytes(call->out[o]->dtype),
+                         stride[1 + o]);
+    }
+    oxi_walk_ready(&r->kept, OXI_WALK_MEMORY_ORDER);
+    oxi_walk_begin(&r->line, line_dims, line);
+    oxi_walk_add_raw(&r->line, oxi_ptr(x), bytes, stride[3]);
+    oxi_walk_ready(&r->line, places ? OXI_WALK_IN_ORDER : OXI_WALK_ANY_ORDER);
+    r->line_shift = r->line.base[0] - oxi_ptr(x);
+}
+
+/* Rows of a tile beat single lines where kept neighbours lie closer together, or where lines are short. */
+static void oxi_reduce_shape(oxi_reduce *r) {
+    int64_t kept_step = llabs(r->kept.step[0]), line_step = llabs(r->line.step[0]);
+    int64_t positions = r->kept.numel, elements = r->line.numel;
+    bool closer = r->line.numel > 1 && kept_step > 0 && kept_step < line_step;
+    r->by_columns = r->kept.length >= 16 && (closer || elements < 16);
+    r->width = r->by_columns ? oxi_min_i64(r->kept.length, OXI_REDUCE_BUFFER) : OXI_STRIP;
+    r->chunk = OXI_REDUCE_LINE;
+    if (r->by_columns)
+        r->chunk = positions >= 65536 ? elements : oxi_min_i64(elements, 8 * OXI_REDUCE_LINE / r->width);
+    if (r->chunk < 1) r->chunk = 1;
+    r->chunks = elements ? (elements - 1) / r->chunk + 1 : 1;
+    r->group = OXI_REDUCE_LINE / oxi_min_i64(elements + 1, r->chunk);
+    if (r->by_columns) r->group = r->group / r->width * r->width;
+    if (r->group < 1) r->group = r->by_columns ? r->width : 1;
+}
+
+static ox_status oxi_reduce_run(oxi_reduce *r) {
+    int64_t groups = (r->kept.numel + r->group - 1) / r->group;
+    int64_t buffer = OXI_REDUCE_BUFFER * 8 * (r->by_columns ? OXI_REDUCE_ROWS : 1);
+    size_t scratch_bytes, partial_bytes = 0;
+    r->scratch_bytes = 16 * r->width + buffer;
+    scratch_bytes = (size_t)r->scratch_bytes * (size_t)oxi_lanes(groups * r->chunks);
+    if (r->chunks > 1) {
+        bool fits = oxi_mul_size((size_t)r->chunks, (size_t)r->kept.numel, &partial_bytes) &&
+                    oxi_mul_size(partial_bytes, 16, &partial_bytes);
+        if (!fits) return oxi_fail(OX_ERR_NOMEM, "reduction of %s", oxi_tensor_text(r->call->in[0]));
+        r->partials = (char *)oxi_alloc(partial_bytes);
+        if (!r->partials) return OX_ERR_NOMEM;
+    }
+    r->scratch = (char *)oxi_alloc(scratch_bytes);
+    if (r->scratch) {
+        oxi_parallel_for(groups * r->chunks, oxi_reduce_task, r);
+        if (r->chunks > 1) oxi_parallel_for(groups, oxi_reduce_join_task, r);
+    }
+    oxi_free(r->partials, partial_bytes);
+    oxi_free(r->scratch, scratch_bytes);
+    return r->scratch ? OX_OK : OX_ERR_NOMEM;
+}
+
+/* The lane to reduce in: integers have no exponentials, and powers want f64. */
+static oxi_lane oxi_reduce_lane(const oxi_call *call, bool powers) {
+    oxi_lane lane = oxi_lane_of(call->in[0]->dtype);
+    bool whole = lane == OXI_LANE_I64 || lane == OXI_LANE_U64;
+    powers = powers && !oxi_reduce_plain_power(call->attr.f[0]);
+    return powers || (call->op == OXI_OP_logsumexp && whole) ? OXI_LANE_F64 : lane;
+}
+
+static oxi_reduce_row oxi_reduce_narrow(oxi_reduce_kind kind, ox_dtype dtype) {
+    static const oxi_reduce_row sums[] = {NULL,
+                                          oxi_sum_row_u8,
+                                          oxi_sum_row_u8,
+                                          oxi_sum_row_i8,
+                                          oxi_sum_row_u16,
+                                          oxi_sum_row_i16,
+                                          oxi_sum_row_u32,
+                                          oxi_sum_row_i32};
+    if (kind == OXI_REDUCE_SUM && dtype <= OX_I32) return sums[dtype];
+    return kind == OXI_REDUCE_COUNT && dtype <= OX_I8 ? oxi_count_row_u8 : NULL;
+}
+
+static OXI_UNUSED ox_status oxi_cpu_reduce(const oxi_call *call) {
+    oxi_reduce r;
+    ox_dtype dtype = call->in[0]->dtype;
+    memset(&r, 0, sizeof r);
+    r.call = call;
+    r.kernels = oxi_cpu_kernels();
+    r.kind = oxi_reduce_kind_of(call);
+    r.powers = call->op == OXI_OP_norm && r.kind != OXI_REDUCE_SQUARES && r.kind != OXI_REDUCE_COUNT;
+    r.lane = oxi_reduce_lane(call, r.powers);
+    r.load = r.kernels->load[dtype][r.lane];
+    r.direct = !r.powers && dtype == oxi_lane_dtype(r.lane);
+    r.reducer = oxi_reducers[r.kind][r.lane];
+    r.narrow = oxi_reduce_narrow(r.kind, dtype);
+    oxi_reduce_split(&r);
+    if (r.kept.numel == 0) return OX_OK;
+    oxi_reduce_shape(&r);
+    return oxi_reduce_run(&r);
+}
 /* >>cpu/row.c */
 /* Rows: softmax, log_softmax, layer_norm, rms_norm, group_norm, for any dim and any strides.
  * A row is measured by the reductions' machinery (cpu/reduce.c), which gives a shift and a scale; from them
@@ -30316,754 +31377,6 @@ static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call) {
     for (int k = 0; k < 2; k++) oxi_free(r.converted[k], r.converted_bytes[k]);
     return status;
 }
-/* >>cpu/index.c */
-/* Moving by index: gather, scatter, selections, embedding, one_hot, triangles, cat and roll.
- * Indices are all checked before anything is written. Gathers run in parallel over the result; scatters
- * over dims along which no two elements can meet, so equal indices act in row-major order. Called by the
- * CPU device for INDEX. */
-
-enum { OXI_INDEX_GRAIN = 1 << 15, OXI_INDEX_PIECE = 256 };
-
-/* ---- indices: i32 or i64, any strides ------------------------------------------------------------------ */
-
-static int64_t oxi_index_at(const char *p, bool wide) {
-    int64_t value;
-    int32_t narrow;
-    if (wide) {
-        memcpy(&value, p, sizeof value);
-        return value;
-    }
-    memcpy(&narrow, p, sizeof narrow);
-    return narrow;
-}
-
-typedef struct oxi_index_check {
-    bool wide;
-    int64_t size;                /* of the dim that is indexed */
-    int64_t bad_position, value; /* the first index out of range, under the lock; -1 = none */
-    oxi_lock lock;
-} oxi_index_check;
-
-static void oxi_index_check_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
-    (void)lane;
-    oxi_index_check *check = (oxi_index_check *)arg;
-    int64_t step = w->step[0] * w->bytes[0];
-    uint64_t size = (uint64_t)check->size;
-    bool bad = false; /* a negative index is a large one without its sign */
-    if (check->wide) {
-        for (int64_t i = 0; i < c->n; i++) bad |= (uint64_t)oxi_index_at(c->p[0] + i * step, true) >= size;
-    } else {
-        for (int64_t i = 0; i < c->n; i++) bad |= (uint64_t)oxi_index_at(c->p[0] + i * step, false) >= size;
-    }
-    for (int64_t i = 0; bad && i < c->n; i++) {
-        int64_t value = oxi_index_at(c->p[0] + i * step, check->wide);
-        if ((uint64_t)value < size) continue;
-        oxi_lock_take(&check->lock);
-        if (check->bad_position < 0 || c->position + i < check->bad_position) {
-            check->bad_position = c->position + i;
-            check->value = value;
-        }
-        oxi_lock_give(&check->lock);
-        return;
-    }
-}
-
-/* OX_ERR_INDEX with value and place unless all of `index` is in [0, size). what: "dim 1", "a table". */
-static ox_status oxi_check_indices(const char *op, const ox_tensor *index, int64_t size, const char *what) {
-    oxi_index_check check;
-    memset(&check, 0, sizeof check);
-    check.wide = index->dtype == OX_I64;
-    check.size = size;
-    check.bad_position = -1;
-    oxi_walk w;
-    oxi_walk_begin(&w, index->ndim, index->shape);
-    oxi_walk_add(&w, index);
-    oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
-    oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, oxi_index_check_piece, &check);
-    if (check.bad_position < 0) return OX_OK;
-    int64_t place[OX_MAX_DIMS], rest = check.bad_position;
-    for (int d = index->ndim - 1; d >= 0; d--) {
-        place[d] = rest % index->shape[d];
-        rest /= index->shape[d];
-    }
-    return oxi_fail(OX_ERR_INDEX, "%s: index %lld at %s is out of range for %s of size %lld", op,
-                    (long long)check.value, oxi_shape_text(index->ndim, place), what, (long long)size);
-}
-
-static ox_status oxi_check_dim_indices(const char *op, const ox_tensor *index, const ox_tensor *x, int dim) {
-    char what[32];
-    snprintf(what, sizeof what, "dim %d", dim);
-    return oxi_check_indices(op, index, x->shape[dim], what);
-}
-
-/* A header with at least one dim: a single number is a row of one. */
-static ox_tensor oxi_at_least_1d(const ox_tensor *t) {
-    ox_tensor row = *t;
-    if (row.ndim == 0) {
-        row.ndim = 1;
-        row.shape[0] = 1;
-        row.stride[0] = 1;
-    }
-    return row;
-}
-
-/* ---- runs: the tensor that is indexed stands still along dim, the index moves it ----------------------- */
-
-struct oxi_index_job;
-/* n elements at `from` (from_step bytes apart) go to, or are added to, the elements at to + at[i]. */
-typedef void (*oxi_scatter_kernel)(const struct oxi_index_job *job, int64_t n, char *to, const int64_t *at,
-                                   const char *from, int64_t from_step);
-
-typedef struct oxi_index_job {
-    int64_t dim_step; /* bytes between neighbours along dim in the indexed tensor */
-    bool wide;
-    int indexed; /* its place among the walk's operands; the index is operand 1 */
-    /* scatters */
-    oxi_walk walk;
-    int split; /* the dim that tasks share out, and into how many parts */
-    int64_t parts;
-    bool add;
-    oxi_scatter_kernel scatter;
-    ox_dtype dtype;
-    double alpha;
-} oxi_index_job;
-
-/* Byte offsets of the indexed tensor's elements i .. i + n of a piece. */
-static void oxi_index_offsets(const oxi_index_job *job, const oxi_walk *w, const oxi_cursor *c, int64_t first,
-                              int64_t n, int64_t *at) {
-    int64_t step = w->step[job->indexed] * w->bytes[job->indexed], index_step = w->step[1] * w->bytes[1];
-    const char *index = c->p[1] + first * index_step;
-    if (job->wide) {
-        for (int64_t i = 0; i < n; i++)
-            at[i] = (first + i) * step + oxi_index_at(index + i * index_step, true) * job->dim_step;
-    } else {
-        for (int64_t i = 0; i < n; i++)
-            at[i] = (first + i) * step + oxi_index_at(index + i * index_step, false) * job->dim_step;
-    }
-}
-
-#define OXI_GATHER(type) \
-    for (int64_t i = 0; i < n; i++) memcpy(to + i * to_step, from + at[i], sizeof(type));
-
-/* n elements of `bytes` bytes at from + at[i] to to, to_step bytes apart. */
-static void oxi_gather_elements(int64_t n, int64_t bytes, const char *from, const int64_t *at, char *to,
-                                int64_t to_step) {
-    if (bytes == 4) {
-        OXI_GATHER(uint32_t)
-    } else if (bytes == 2) {
-        OXI_GATHER(uint16_t)
-    } else if (bytes == 1) {
-        OXI_GATHER(uint8_t)
-    } else {
-        OXI_GATHER(uint64_t)
-    }
-}
-
-/* Operands: out, index, x. */
-static void oxi_gather_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
-    (void)lane;
-    const oxi_index_job *job = (const oxi_index_job *)arg;
-    int64_t at[OXI_INDEX_PIECE], bytes = w->bytes[0], to_step = w->step[0] * bytes;
-    if (w->step[1] == 0) {
-        const char *from = c->p[2] + oxi_index_at(c->p[1], job->wide) * job->dim_step;
-        oxi_copy_run(c->n, bytes, from, w->step[2] * bytes, c->p[0], to_step);
-        return;
-    }
-    for (int64_t first = 0; first < c->n; first += OXI_INDEX_PIECE) {
-        int64_t n = oxi_min_i64(c->n - first, OXI_INDEX_PIECE);
-        oxi_index_offsets(job, w, c, first, n, at);
-        oxi_gather_elements(n, bytes, c->p[2], at, c->p[0] + first * to_step, to_step);
-    }
-}
-
-/* out[..] = x[.., index[..], ..]: x stands still along dim and lies like out along the others. */
-static void oxi_gather_walk(const ox_tensor *out, const ox_tensor *index, const int64_t *index_stride,
-                            const ox_tensor *x, int dim) {
-    oxi_index_job job;
-    int64_t x_stride[OX_MAX_DIMS];
-    memset(&job, 0, sizeof job);
-    job.dim_step = x->stride[dim] * oxi_dtype_bytes(x->dtype);
-    job.wide = index->dtype == OX_I64;
-    job.indexed = 2;
-    for (int d = 0; d < out->ndim; d++) x_stride[d] = d == dim ? 0 : x->stride[d];
-    oxi_walk w;
-    oxi_walk_begin(&w, out->ndim, out->shape);
-    oxi_walk_add(&w, out);
-    oxi_walk_add_raw(&w, oxi_ptr(index), oxi_dtype_bytes(index->dtype), index_stride);
-    oxi_walk_add_raw(&w, oxi_ptr(x), oxi_dtype_bytes(x->dtype), x_stride);
-    oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
-    oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, oxi_gather_piece, &job);
-}
-
-static ox_status oxi_gather_run(const oxi_call *call) {
-    ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
-              out = oxi_at_least_1d(call->out[0]);
-    ox_status status = oxi_check_dim_indices("gather", &index, &x, call->attr.dim);
-    if (status == OX_OK) oxi_gather_walk(&out, &index, index.stride, &x, call->attr.dim);
-    return status;
-}
-
-static ox_status oxi_index_select_run(const oxi_call *call) {
-    ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
-              out = oxi_at_least_1d(call->out[0]);
-    int64_t index_stride[OX_MAX_DIMS] = {0};
-    ox_status status = oxi_check_dim_indices("index_select", &index, &x, call->attr.dim);
-    if (status != OX_OK) return status;
-    index_stride[call->attr.dim] = index.stride[0];
-    oxi_gather_walk(&out, &index, index_stride, &x, call->attr.dim);
-    return OX_OK;
-}
-
-/* ---- scatter, scatter_add, index_add ------------------------------------------------------------------- */
-
-#define OXI_SCATTER(name, type, alpha_type, result)                                                  \
-    static void oxi_scatter_##name(const oxi_index_job *job, int64_t n, char *to, const int64_t *at, \
-                                   const char *from, int64_t from_step) {                            \
-        alpha_type alpha = (alpha_type)job->alpha;                                                   \
-        (void)alpha;                                                                                 \
-        for (int64_t i = 0; i < n; i++) {                                                            \
-            type a, b;                                                                               \
-            memcpy(&a, to + at[i], sizeof a);                                                        \
-            memcpy(&b, from + i * from_step, sizeof b);                                              \
-            a = (type)(result);                                                                      \
-            memcpy(to + at[i], &a, sizeof a);                                                        \
-        }                                                                                            \
-    }
-OXI_SCATTER(1, uint8_t, int64_t, b)
-OXI_SCATTER(2, uint16_t, int64_t, b)
-OXI_SCATTER(4, uint32_t, int64_t, b)
-OXI_SCATTER(8, uint64_t, int64_t, b)
-OXI_SCATTER(add_f32, float, float, a + alpha * b)
-OXI_SCATTER(add_f64, double, double, a + alpha * b)
-OXI_SCATTER(add_i32, uint32_t, int64_t, a + (uint32_t)alpha * b)
-OXI_SCATTER(add_i64, uint64_t, int64_t, a + (uint64_t)alpha * b)
-
-/* The other dtypes through their lane, one after the other: floats round after each addition, integers wrap,
- * bool is "or". */
-static void oxi_scatter_add_lane(const oxi_index_job *job, int64_t n, char *to, const int64_t *at,
-                                 const char *from, int64_t from_step) {
-    const oxi_kernels *kernels = oxi_cpu_kernels();
-    oxi_lane lane = oxi_lane_of(job->dtype);
-    oxi_load_kernel load = kernels->load[job->dtype][lane];
-    oxi_store_kernel store = kernels->store[job->dtype][lane];
-    static const int64_t halves[2] = {0, 4};
-    for (int64_t i = 0; i < n; i++) {
-        char a[8], b[8];
-        load(1, to + at[i], 1, a);
-        load(1, from + i * from_step, 1, b);
-        if (lane == OXI_LANE_F32)
-            oxi_scatter_add_f32(job, 1, a, halves, b, 4);
-        else if (lane == OXI_LANE_C64)
-            oxi_scatter_add_f32(job, 2, a, halves, b, 4);
-        else
-            oxi_scatter_add_i64(job, 1, a, halves, b, 8);
-        store(1, a, to + at[i], 1);
-    }
-}
-
-static oxi_scatter_kernel oxi_scatter_kernel_of(ox_dtype dtype, bool add) {
-    if (add) {
-        switch (dtype) {
-        case OX_F32: return oxi_scatter_add_f32;
-        case OX_F64: return oxi_scatter_add_f64;
-        case OX_I32:
-        case OX_U32: return oxi_scatter_add_i32;
-        case OX_I64:
-        case OX_U64: return oxi_scatter_add_i64;
-        default: return oxi_scatter_add_lane;
-        }
-    }
-    switch (oxi_dtype_bytes(dtype)) {
-    case 1: return oxi_scatter_1;
-    case 2: return oxi_scatter_2;
-    case 4: return oxi_scatter_4;
-    default: return oxi_scatter_8;
-    }
-}
-
-/* n elements to `to` on, all with the same index: no two of them meet. */
-static void oxi_scatter_row(const oxi_index_job *job, int64_t n, char *to, int64_t to_step, const char *from,
-                            int64_t from_step) {
-    const oxi_kernels *kernels = oxi_cpu_kernels();
-    int64_t bytes = oxi_dtype_bytes(job->dtype), at[OXI_INDEX_PIECE];
-    bool narrow = job->scatter == oxi_scatter_add_lane && oxi_lane_of(job->dtype) == OXI_LANE_F32;
-    if (!job->add) {
-        oxi_copy_run(n, bytes, from, from_step, to, to_step);
-        return;
-    }
-    if (job->dtype == OX_F32 && to_step == 4 && from_step == 4) {
-        kernels->axpy_f32(n, (float)job->alpha, (const float *)(const void *)from, (float *)(void *)to);
-        return;
-    }
-    for (int64_t i = 0; i < OXI_INDEX_PIECE; i++) at[i] = i * to_step;
-    for (int64_t i = 0; i < n;
-         i += OXI_INDEX_PIECE, to += OXI_INDEX_PIECE * to_step, from += OXI_INDEX_PIECE * from_step) {
-        int64_t part = oxi_min_i64(n - i, OXI_INDEX_PIECE);
-        float a[OXI_INDEX_PIECE], b[OXI_INDEX_PIECE];
-        if (!narrow) {
-            job->scatter(job, part, to, at, from, from_step);
-            continue;
-        }
-        kernels->load[job->dtype][OXI_LANE_F32](part, to, to_step / bytes, a);
-        kernels->load[job->dtype][OXI_LANE_F32](part, from, from_step / bytes, b);
-        kernels->axpy_f32(part, (float)job->alpha, b, a);
-        kernels->store[job->dtype][OXI_LANE_F32](part, a, to, to_step / bytes);
-    }
-}
-
-/* Operands: out, index, source, in row-major order along dim. */
-static void oxi_scatter_piece(const oxi_index_job *job, const oxi_walk *w, const oxi_cursor *c) {
-    int64_t at[OXI_INDEX_PIECE], bytes = w->bytes[0], from_step = w->step[2] * bytes;
-    if (w->step[1] == 0) {
-        char *to = c->p[0] + oxi_index_at(c->p[1], job->wide) * job->dim_step;
-        oxi_scatter_row(job, c->n, to, w->step[0] * bytes, c->p[2], from_step);
-        return;
-    }
-    for (int64_t first = 0; first < c->n; first += OXI_INDEX_PIECE) {
-        int64_t n = oxi_min_i64(c->n - first, OXI_INDEX_PIECE);
-        oxi_index_offsets(job, w, c, first, n, at);
-        job->scatter(job, n, c->p[0], at, c->p[2] + first * from_step, from_step);
-    }
-}
-
-/* Part `index` of the dim that tasks share out, everything along the others. */
-static void oxi_scatter_task(void *arg, int64_t index, int lane) {
-    (void)lane;
-    const oxi_index_job *job = (const oxi_index_job *)arg;
-    oxi_walk w = job->walk;
-    oxi_cursor c;
-    int64_t size = w.shape[job->split], first = size * index / job->parts,
-            end = size * (index + 1) / job->parts;
-    w.shape[job->split] = end - first;
-    for (int k = 0; k < w.operands; k++) w.base[k] += first * w.stride[k][job->split] * w.bytes[k];
-    oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
-    for (oxi_walk_seek(&w, &c, 0, w.numel, w.length); c.n; oxi_walk_next(&w, &c))
-        oxi_scatter_piece(job, &w, &c);
-}
-
-/* The largest dim but `dim`, in parts of at least OXI_INDEX_GRAIN elements; side by side they are 1 KiB wide, or
- * less if that would make fewer than four. */
-static void oxi_scatter_split(oxi_index_job *job, int dim) {
-    const oxi_walk *w = &job->walk;
-    int64_t total = 1, most;
-    job->split = dim ? 0 : w->ndim - 1;
-    for (int d = 0; d < w->ndim; d++) {
-        total *= w->shape[d];
-        if (d != dim && w->shape[d] > w->shape[job->split]) job->split = d;
-    }
-    most = job->split == dim ? 1 : w->shape[job->split];
-    if (llabs(w->stride[0][job->split]) * w->bytes[0] < 64) {
-        int64_t width = most * w->bytes[0];
-        most = width >= 4096 ? width / 1024 : oxi_min_i64(width / 128, 4);
-    }
-    job->parts = oxi_min_i64(total / OXI_INDEX_GRAIN, most);
-    if (job->parts < 1) job->parts = 1;
-}
-
-/* out = in[0], then moved to or added to. */
-static ox_status oxi_scatter_walk(const oxi_call *call, const ox_tensor *index, const int64_t *index_stride,
-                                  const ox_tensor *source, bool add, double alpha) {
-    ox_tensor out = oxi_at_least_1d(call->out[0]);
-    int dim = call->attr.dim;
-    oxi_index_job job;
-    int64_t out_stride[OX_MAX_DIMS];
-    memset(&job, 0, sizeof job);
-    job.dim_step = out.stride[dim] * oxi_dtype_bytes(out.dtype);
-    job.wide = index->dtype == OX_I64;
-    job.indexed = 0;
-    job.dtype = out.dtype;
-    job.alpha = alpha;
-    job.add = add;
-    job.scatter = oxi_scatter_kernel_of(out.dtype, add);
-    for (int d = 0; d < out.ndim; d++) out_stride[d] = d == dim ? 0 : out.stride[d];
-    ox_status status = oxi_cpu_copy_strided(call->in[0], call->out[0]);
-    if (status != OX_OK) return status;
-    /* the walk covers the source's part that has indices */
-    int64_t shape[OX_MAX_DIMS];
-    for (int d = 0; d < out.ndim; d++)
-        shape[d] = index_stride == index->stride ? index->shape[d] : source->shape[d];
-    oxi_walk_begin(&job.walk, out.ndim, shape);
-    oxi_walk_add_raw(&job.walk, oxi_ptr(&out), oxi_dtype_bytes(out.dtype), out_stride);
-    oxi_walk_add_raw(&job.walk, oxi_ptr(index), oxi_dtype_bytes(index->dtype), index_stride);
-    oxi_walk_add_raw(&job.walk, oxi_ptr(source), oxi_dtype_bytes(source->dtype), source->stride);
-    oxi_scatter_split(&job, dim);
-    oxi_parallel_for(job.parts, oxi_scatter_task, &job);
-    return OX_OK;
-}
-
-static ox_status oxi_scatter_run(const oxi_call *call) {
-    ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
-              source = oxi_at_least_1d(call->in[2]);
-    ox_status status = oxi_check_dim_indices(oxi_op_row_of(call->op)->name, &index, &x, call->attr.dim);
-    if (status != OX_OK) return status;
-    return oxi_scatter_walk(call, &index, index.stride, &source, call->op == OXI_OP_scatter_add, 1);
-}
-
-static ox_status oxi_index_add_run(const oxi_call *call) {
-    ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
-              source = oxi_at_least_1d(call->in[2]);
-    int64_t index_stride[OX_MAX_DIMS] = {0};
-    ox_status status = oxi_check_dim_indices("index_add", &index, &x, call->attr.dim);
-    if (status != OX_OK) return status;
-    index_stride[call->attr.dim] = index.stride[0];
-    return oxi_scatter_walk(call, &index, index_stride, &source, true, call->attr.f[0]);
-}
-
-/* Rows of a task. */
-static int64_t oxi_index_row_grain(int64_t columns) {
-    return columns > 0 && columns < OXI_INDEX_GRAIN ? OXI_INDEX_GRAIN / columns : 1;
-}
-
-/* ---- embedding, one_hot -------------------------------------------------------------------------------- */
-
-typedef struct oxi_embedding {
-    const ox_tensor *table, *out;
-    oxi_store_kernel store;
-    int64_t row_bytes;
-    bool wide;
-} oxi_embedding;
-
-/* Operands: out without its last dim, ids. */
-static void oxi_embedding_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
-    (void)lane;
-    const oxi_embedding *job = (const oxi_embedding *)arg;
-    const ox_tensor *out = job->out;
-    for (int64_t i = 0; i < c->n; i++) {
-        int64_t id = oxi_index_at(c->p[1] + i * w->step[1] * w->bytes[1], job->wide);
-        oxi_expand_run(job->table->dtype, job->table->shape[1], oxi_ptr(job->table) + id * job->row_bytes,
-                       out->dtype, job->store, c->p[0] + i * w->step[0] * w->bytes[0],
-                       out->stride[out->ndim - 1]);
-    }
-}
-
-static ox_status oxi_embedding_run(const oxi_call *call) {
-    const ox_tensor *table = call->in[0], *ids = call->in[1], *out = call->out[0];
-    ox_status status = oxi_check_indices("embedding", ids, table->shape[0], "a table");
-    if (status != OX_OK) return status;
-    if (!oxi_is_block(table->dtype)) { /* the rows of dim 0, ids standing still along the last dim */
-        int64_t index_stride[OX_MAX_DIMS] = {0};
-        ox_tensor rows = *out;
-        for (int d = 0; d < ids->ndim; d++) index_stride[d] = ids->stride[d];
-        oxi_index_job job;
-        memset(&job, 0, sizeof job);
-        job.dim_step = table->stride[0] * oxi_dtype_bytes(table->dtype);
-        job.wide = ids->dtype == OX_I64;
-        job.indexed = 2;
-        int64_t table_stride[OX_MAX_DIMS] = {0};
-        table_stride[rows.ndim - 1] = table->stride[1];
-        oxi_walk w;
-        oxi_walk_begin(&w, rows.ndim, rows.shape);
-        oxi_walk_add(&w, &rows);
-        oxi_walk_add_raw(&w, oxi_ptr(ids), oxi_dtype_bytes(ids->dtype), index_stride);
-        oxi_walk_add_raw(&w, oxi_ptr(table), oxi_dtype_bytes(table->dtype), table_stride);
-        oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
-        oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, oxi_gather_piece, &job);
-        return OX_OK;
-    }
-    const ox_dtype_info *info = ox_dtype_of(table->dtype);
-    oxi_embedding job;
-    job.table = table;
-    job.out = out;
-    job.store = oxi_cpu_kernels()->store[out->dtype][OXI_LANE_F32];
-    job.row_bytes = table->stride[0] / info->block_elements * info->block_bytes;
-    job.wide = ids->dtype == OX_I64;
-    if (!job.store || !oxi_cpu_kernels()->expand[table->dtype] ||
-        (table->stride[1] != 1 && table->shape[1] > 1))
-        return oxi_fail(OX_ERR_UNSUPPORTED, "embedding: rows of %s must lie end to end",
-                        oxi_tensor_text(table));
-    oxi_walk w;
-    oxi_walk_begin(&w, ids->ndim, ids->shape);
-    oxi_walk_add_raw(&w, oxi_ptr(out), oxi_dtype_bytes(out->dtype), out->stride);
-    oxi_walk_add(&w, ids);
-    oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
-    oxi_walk_all(&w, oxi_index_row_grain(table->shape[1]), OXI_INDEX_GRAIN, oxi_embedding_piece, &job);
-    return OX_OK;
-}
-
-/* Operands: out without its last dim, ids; arg: the element 1, the step between classes, width of ids. */
-typedef struct oxi_one_hot {
-    int64_t class_step;
-    bool wide;
-} oxi_one_hot;
-
-static void oxi_one_hot_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
-    (void)lane;
-    const oxi_one_hot *job = (const oxi_one_hot *)arg;
-    static const int64_t one = 1;
-    for (int64_t i = 0; i < c->n; i++) {
-        int64_t id = oxi_index_at(c->p[1] + i * w->step[1] * w->bytes[1], job->wide);
-        memcpy(c->p[0] + (i * w->step[0] + id * job->class_step) * w->bytes[0], &one, sizeof one);
-    }
-}
-
-static ox_status oxi_one_hot_run(const oxi_call *call) {
-    const ox_tensor *out = call->out[0];
-    ox_tensor ids = *call->in[0];
-    oxi_one_hot job;
-    int64_t zero = 0;
-    job.class_step = out->stride[out->ndim - 1];
-    job.wide = ids.dtype == OX_I64;
-    ox_status status = oxi_check_indices("one_hot", &ids, out->shape[out->ndim - 1], "classes");
-    if (status != OX_OK) return status;
-    oxi_fill_strided(out, &zero);
-    oxi_walk w;
-    oxi_walk_begin(&w, ids.ndim, ids.shape);
-    oxi_walk_add_raw(&w, oxi_ptr(out), oxi_dtype_bytes(out->dtype), out->stride);
-    oxi_walk_add(&w, &ids);
-    oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
-    oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, oxi_one_hot_piece, &job);
-    return OX_OK;
-}
-
-/* ---- sizes that depend on the numbers: masked_select, nonzero ------------------------------------------ */
-
-/* Both run twice over tasks of OXI_INDEX_GRAIN positions: first each counts what it will give, then it
- * writes behind the tasks before it. The result was made by somebody who counted earlier: another number
- * now is an error. */
-typedef struct oxi_select {
-    oxi_walk walk;        /* what is tested (operand 0), x of masked_select (1) */
-    oxi_conversion truth; /* nonzero: to bool; load and store NULL = the tested bytes are bool */
-    bool convert;
-    const ox_tensor *x, *out;
-    int64_t *counts; /* a task: its number, then its first place */
-    bool write;
-} oxi_select;
-
-/* The truth of up to OXI_COPY_PIECE elements. */
-static void oxi_select_truth(const oxi_select *job, const oxi_walk *w, const oxi_cursor *c, uint8_t *truth) {
-    if (job->convert)
-        oxi_convert_run(&job->truth, c->n, c->p[0], w->step[0], (char *)truth, 1);
-    else
-        oxi_copy_run(c->n, 1, c->p[0], w->step[0], (char *)truth, 1);
-}
-
-/* Rows `place` on of nonzero's result: coordinates of positions first + chosen[i], which go up. */
-static void oxi_write_coordinates(const oxi_select *job, int64_t place, int64_t first, const int64_t *chosen,
-                                  int64_t n) {
-    const ox_tensor *x = job->x, *out = job->out;
-    int64_t at[OX_MAX_DIMS] = {0}, before = -1, row_step = out->stride[0] * 8, step = out->stride[1] * 8;
-    int last = x->ndim - 1;
-    char *to = oxi_ptr(out) + place * row_step;
-    for (int64_t i = 0; last >= 0 && i < n; i++, to += row_step) {
-        int64_t position = first + chosen[i];
-        if (before >= 0) at[last] += position - before;
-        if (before < 0 || at[last] >= x->shape[last]) { /* another row: from the start */
-            int64_t rest = position;
-            for (int d = last; d >= 0; d--) {
-                at[d] = rest % x->shape[d];
-                rest /= x->shape[d];
-            }
-        }
-        before = position;
-        for (int d = 0; d <= last; d++) memcpy(to + d * step, &at[d], sizeof at[d]);
-    }
-}
-
-static void oxi_select_task(void *arg, int64_t index, int lane) {
-    (void)lane;
-    oxi_select *job = (oxi_select *)arg;
-    const oxi_walk *w = &job->walk;
-    int64_t first = index * OXI_INDEX_GRAIN, count = oxi_min_i64(w->numel - first, OXI_INDEX_GRAIN);
-    int64_t place = job->write ? job->counts[index] : 0;
-    uint8_t truth[OXI_COPY_PIECE];
-    int64_t chosen[OXI_COPY_PIECE + 1];
-    oxi_cursor c;
-    for (oxi_walk_seek(w, &c, first, count, OXI_COPY_PIECE); c.n; oxi_walk_next(w, &c)) {
-        int64_t n = 0;
-        oxi_select_truth(job, w, &c, truth);
-        for (int64_t i = 0; i < c.n; i++) { /* without a branch: the numbers are anybody's guess */
-            chosen[n] = i;
-            n += truth[i] != 0;
-        }
-        if (job->write && w->operands == 1) {
-            oxi_write_coordinates(job, place, c.position, chosen, n);
-        } else if (job->write) {
-            int64_t bytes = w->bytes[1], step = job->out->stride[0] * bytes;
-            for (int64_t i = 0; i < n; i++) chosen[i] *= w->step[1] * bytes;
-            oxi_gather_elements(n, bytes, c.p[1], chosen, oxi_ptr(job->out) + place * step, step);
-        }
-        place += n;
-    }
-    if (!job->write) job->counts[index] = place;
-}
-
-static ox_status oxi_select_run(oxi_select *job, const char *op) {
-    int64_t tasks = oxi_walk_tasks(&job->walk, OXI_INDEX_GRAIN), total = 0;
-    size_t bytes = (size_t)tasks * sizeof *job->counts;
-    job->counts = (int64_t *)oxi_alloc(bytes);
-    if (!job->counts) return OX_ERR_NOMEM;
-    job->write = false;
-    oxi_parallel_for(tasks, oxi_select_task, job);
-    for (int64_t i = 0; i < tasks; i++) {
-        int64_t count = job->counts[i];
-        job->counts[i] = total;
-        total += count;
-    }
-    job->write = true;
-    ox_status status = OX_OK;
-    if (total == job->out->shape[0])
-        oxi_parallel_for(tasks, oxi_select_task, job);
-    else
-        status = oxi_fail(OX_ERR_ARG, "%s: the operand changed while it was read", op);
-    oxi_free(job->counts, bytes);
-    return status;
-}
-
-static ox_status oxi_masked_select_run(const oxi_call *call) {
-    const ox_tensor *x = call->in[0], *mask = call->in[1];
-    int64_t shape[OX_MAX_DIMS];
-    int ndim = x->ndim > mask->ndim ? x->ndim : mask->ndim;
-    for (int d = 1; d <= ndim; d++) {
-        int64_t x_size = d <= x->ndim ? x->shape[x->ndim - d] : 1,
-                mask_size = d <= mask->ndim ? mask->shape[mask->ndim - d] : 1;
-        shape[ndim - d] = x_size == 1 ? mask_size : x_size;
-    }
-    oxi_select job;
-    memset(&job, 0, sizeof job);
-    job.x = x;
-    job.out = call->out[0];
-    oxi_walk_begin(&job.walk, ndim, shape);
-    oxi_walk_add(&job.walk, mask);
-    oxi_walk_add(&job.walk, x);
-    oxi_walk_ready(&job.walk, OXI_WALK_IN_ORDER);
-    return oxi_select_run(&job, "masked_select");
-}
-
-static ox_status oxi_nonzero_run(const oxi_call *call) {
-    oxi_select job;
-    memset(&job, 0, sizeof job);
-    job.x = call->in[0];
-    job.out = call->out[0];
-    if (job.x->dtype != OX_BOOL) {
-        ox_status status = oxi_conversion_begin(&job.truth, job.x->dtype, OX_BOOL);
-        if (status != OX_OK) return status;
-        job.convert = true;
-    }
-    oxi_walk_begin(&job.walk, job.x->ndim, job.x->shape);
-    oxi_walk_add(&job.walk, job.x);
-    oxi_walk_ready(&job.walk, OXI_WALK_IN_ORDER);
-    return oxi_select_run(&job, "nonzero");
-}
-
-/* ---- triangles ----------------------------------------------------------------------------------------- */
-
-typedef struct oxi_triangle {
-    int64_t rows, columns, diagonal;
-    int64_t out_step, in_step; /* bytes between columns */
-    bool upper;
-} oxi_triangle;
-
-/* Operands: out and x without their last dim. Row i keeps columns from i + diagonal on (upper) or up to it
- * (lower). */
-static void oxi_triangle_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
-    (void)lane;
-    const oxi_triangle *job = (const oxi_triangle *)arg;
-    static const char zero[8] = {0};
-    int64_t bytes = w->bytes[0];
-    for (int64_t i = 0; i < c->n; i++) {
-        int64_t row = (c->position + i) % job->rows;
-        /* without overflow: the diagonal may be any number */
-        int64_t edge = job->diagonal > job->columns ? job->columns
-                       : job->diagonal < -job->rows ? -job->rows
-                                                    : job->diagonal;
-        edge += row + !job->upper;
-        edge = edge < 0 ? 0 : edge > job->columns ? job->columns : edge;
-        int64_t keep = job->upper ? edge : 0, kept = job->upper ? job->columns - edge : edge;
-        int64_t clear = job->upper ? 0 : edge, cleared = job->columns - kept;
-        char *to = c->p[0] + i * w->step[0] * bytes;
-        const char *from = c->p[1] + i * w->step[1] * bytes;
-        if (to != from)
-            oxi_copy_run(kept, bytes, from + keep * job->in_step, job->in_step, to + keep * job->out_step,
-                         job->out_step);
-        oxi_splat_run(cleared, bytes, zero, to + clear * job->out_step, job->out_step);
-    }
-}
-
-static ox_status oxi_triangle_run(const oxi_call *call) {
-    const ox_tensor *x = call->in[0], *out = call->out[0];
-    int last = x->ndim - 1;
-    int64_t bytes = oxi_dtype_bytes(x->dtype);
-    oxi_triangle job;
-    job.rows = x->shape[last - 1];
-    job.columns = x->shape[last];
-    job.diagonal = call->attr.i[0];
-    job.out_step = out->stride[last] * bytes;
-    job.in_step = x->stride[last] * bytes;
-    job.upper = call->op == OXI_OP_triu;
-    if (job.columns == 0) return OX_OK;
-    oxi_walk w;
-    oxi_walk_begin(&w, last, x->shape);
-    oxi_walk_add_raw(&w, oxi_ptr(out), bytes, out->stride);
-    oxi_walk_add_raw(&w, oxi_ptr(x), bytes, x->stride);
-    oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
-    oxi_walk_all(&w, oxi_index_row_grain(job.columns), OXI_INDEX_GRAIN, oxi_triangle_piece, &job);
-    return OX_OK;
-}
-
-/* ---- cat, roll ----------------------------------------------------------------------------------------- */
-
-static ox_status oxi_cat_run(const oxi_call *call) {
-    ox_tensor part = *call->out[0];
-    int dim = call->attr.dim;
-    for (int i = 0; i < call->in_count; i++) {
-        const ox_tensor *in = call->in[i];
-        if (ox_numel(in) == 0) continue; /* also [0], which torch lets join anything */
-        part.shape[dim] = in->shape[dim];
-        ox_status status = oxi_cpu_copy_strided(in, &part);
-        if (status != OX_OK) return status;
-        part.offset += in->shape[dim] * part.stride[dim];
-    }
-    return OX_OK;
-}
-
-/* Each rolled dim falls into two pieces, the one that moves up and the one that comes round; every
- * combination of pieces is a copy. shift[d] in [0, size of dim d), 0 for dims that stay. */
-static ox_status oxi_roll_dims(const ox_tensor *from, const ox_tensor *to, const int64_t *shift, int dim) {
-    while (dim < from->ndim && shift[dim] == 0) dim++;
-    if (dim == from->ndim) return oxi_cpu_copy_strided(from, to);
-    ox_tensor from_part = *from, to_part = *to;
-    int64_t size = from->shape[dim], by = shift[dim];
-    from_part.shape[dim] = to_part.shape[dim] = size - by;
-    to_part.offset += by * to->stride[dim];
-    ox_status status = oxi_roll_dims(&from_part, &to_part, shift, dim + 1);
-    if (status != OX_OK) return status;
-    from_part = *from;
-    to_part = *to;
-    from_part.shape[dim] = to_part.shape[dim] = by;
-    from_part.offset += (size - by) * from->stride[dim];
-    return oxi_roll_dims(&from_part, &to_part, shift, dim + 1);
-}
-
-static ox_status oxi_roll_run(const oxi_call *call) {
-    const ox_tensor *x = call->in[0];
-    int64_t shift[OX_MAX_DIMS] = {0};
-    if (ox_numel(x) == 0) return OX_OK;
-    for (int i = 0; i < call->attr.stride.ndim; i++) { /* a dim may be named twice */
-        int dim = (int)call->attr.stride.dim[i];
-        int64_t size = x->shape[dim], by = call->attr.shape.dim[i] % size;
-        shift[dim] = (shift[dim] + by + size) % size;
-    }
-    return oxi_roll_dims(x, call->out[0], shift, 0);
-}
-
-static ox_status oxi_cpu_index(const oxi_call *call) {
-    switch (call->op) {
-    case OXI_OP_gather: return oxi_gather_run(call);
-    case OXI_OP_scatter:
-    case OXI_OP_scatter_add: return oxi_scatter_run(call);
-    case OXI_OP_index_select: return oxi_index_select_run(call);
-    case OXI_OP_index_add: return oxi_index_add_run(call);
-    case OXI_OP_masked_select: return oxi_masked_select_run(call);
-    case OXI_OP_nonzero: return oxi_nonzero_run(call);
-    case OXI_OP_embedding: return oxi_embedding_run(call);
-    case OXI_OP_one_hot: return oxi_one_hot_run(call);
-    case OXI_OP_triu:
-    case OXI_OP_tril: return oxi_triangle_run(call);
-    case OXI_OP_cat: return oxi_cat_run(call);
-    case OXI_OP_roll: return oxi_roll_run(call);
-    default: return oxi_fail(OX_ERR_UNSUPPORTED, "%s: not an op of indices", oxi_op_row_of(call->op)->name);
-    }
-}
 /* >>cpu/gemm.c */
 /* Matrix products over raw strided memory: C = act(alpha A B + beta C' + bias).
  * Panels of A and B are packed once a block, which reads any strides and dtypes; tiles of C are handed out to the threads and run
@@ -31147,7 +31460,7 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
     if (p->type.k_each == 1) {
         const char *from = oxi_gemm_at(s, line, k);
         if (oxi_is_block(s->dtype))
-            p->kernels->expand[s->dtype](count, from, (float *)out);
+            oxi_expand_blocks(s->dtype, count, from, (float *)out);
         else
             p->kernels->load[s->dtype][p->type.lane](count, from, stride, out);
         return;
@@ -31779,14 +32092,50 @@ OX_API void ox_set_exact(bool exact) {
 }
 
 static ox_status oxi_check_expandable(ox_dtype dtype) {
-    if (oxi_cpu_kernels()->expand[dtype]) return OX_OK;
+    if (oxi_cpu_kernels()->unpack[dtype]) return OX_OK;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s cannot be expanded yet", ox_dtype_name(dtype));
 }
 
-OXI_UNUSED static ox_status oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out) {
-    ox_status status = oxi_check_expandable(dtype);
-    if (status == OX_OK) oxi_cpu_kernels()->expand[dtype](n, blocks, out);
-    return status;
+/* Memory for the codes of a piece, whole blocks of any type. */
+enum { OXI_CODES_PIECE = 256 };
+typedef struct oxi_codes_piece {
+    int8_t code[OXI_CODES_PIECE];
+    float scale[OXI_CODES_PIECE / 16], least[OXI_CODES_PIECE / 16];
+} oxi_codes_piece;
+static oxi_codes oxi_codes_of(oxi_codes_piece *piece) {
+    oxi_codes c;
+    c.code = piece->code;
+    c.scale = piece->scale;
+    c.least = piece->least;
+    return c;
+}
+
+static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out) {
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    oxi_codes_piece memory;
+    oxi_codes codes = oxi_codes_of(&memory);
+    for (int64_t at = 0; at < n; at += OXI_CODES_PIECE) {
+        int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
+        kernels->unpack[dtype](part, (const char *)blocks + oxi_byte_offset(dtype, at), codes);
+        kernels->expand_codes(part, codes, out + at);
+    }
+}
+
+/* n elements of a block type against as many activations. */
+static float oxi_dot_blocks(const oxi_kernels *kernels, ox_dtype dtype, int64_t n, const char *blocks, oxi_q8 x) {
+    if (kernels->dot_block[dtype]) return kernels->dot_block[dtype](n, blocks, x);
+    oxi_codes_piece memory;
+    oxi_codes codes = oxi_codes_of(&memory);
+    float sum = 0;
+    for (int64_t at = 0; at < n; at += OXI_CODES_PIECE) {
+        int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
+        kernels->unpack[dtype](part, blocks + oxi_byte_offset(dtype, at), codes);
+        sum += kernels->dot_codes(part, codes, x);
+        x.q += part;
+        x.scale += part / 32;
+        x.sum += part / 32;
+    }
+    return sum;
 }
 
 /* Rows of blocks against few rows of activations: out[m,n] = sum_k x[m,k] * w[n,k]. */
@@ -31809,7 +32158,7 @@ static float oxi_block_dot(const oxi_block_rows *r, int64_t m, const char *row, 
     x.q = r->q + m * g->k;
     x.scale = r->scale + m * (g->k / 32);
     x.sum = r->sum + m * (g->k / 32);
-    return r->kernels->dot_block[g->b_dtype](g->k, row, x);
+    return oxi_dot_blocks(r->kernels, g->b_dtype, g->k, row, x);
 }
 
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
@@ -31820,7 +32169,7 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     float *expanded = stage + r->task_rows;
     for (int64_t i = 0; i < rows; i++) {
         const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (first + i) * g->b_col);
-        if (r->exact) r->kernels->expand[g->b_dtype](g->k, row, expanded);
+        if (r->exact) oxi_expand_blocks(g->b_dtype, g->k, row, expanded);
         for (int64_t m = 0; m < g->m; m++) sums[m * rows + i] = oxi_block_dot(r, m, row, expanded);
     }
     for (int64_t m = 0; m < g->m; m++) {
@@ -31904,8 +32253,7 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
                         ox_dtype_name(g->b_dtype));
     ox_status status = oxi_check_expandable(t.b_dtype);
     if (status != OX_OK) return status;
-    bool exact =
-        oxi_atomic_load(&oxi_exact) != 0 || t.a_dtype == OX_F64 || !oxi_cpu_kernels()->dot_block[t.b_dtype];
+    bool exact = oxi_atomic_load(&oxi_exact) != 0 || t.a_dtype == OX_F64;
     if (t.m > OXI_BLOCK_ROWS || t.k == 0) return oxi_gemm_packed(&t);
     return oxi_block_rows_run(&t, exact);
 }
@@ -32199,143 +32547,6 @@ static ox_status oxi_cpu_addmm(const oxi_call *call) {
 static ox_status oxi_cpu_product(const oxi_call *call) {
     if (call->op == OXI_OP_matmul) return oxi_cpu_matmul(call);
     return call->op == OXI_OP_linear ? oxi_cpu_linear(call) : oxi_cpu_addmm(call);
-}
-/* >>cpu/rope.c */
-/* Rotary position embedding (Su et al. 2021, "RoFormer"): pairs of a row's elements turn by an angle of
- * its position.
- * cos and sin of every position are worked out once in double and shared by all heads; rows are then
- * turned by the tier's kernels, whatever their strides. Called by the CPU device for ROPE. */
-
-enum { OXI_ROPE_PIECE = 256, OXI_ROPE_GRAIN = 1 << 14 }; /* pairs at a time; elements of a task */
-
-typedef struct oxi_rope {
-    const ox_tensor *x, *positions, *factors, *out;
-    int64_t length, half; /* S; pairs of a row */
-    bool interleaved;
-    oxi_lane lane;
-    double scale, magnitude;
-    double *frequencies;   /* [half] */
-    char *cosines, *sines; /* [S][half] of the lane's type */
-} oxi_rope;
-
-static void oxi_rope_store(const oxi_rope *job, char *table, int64_t at, double value) {
-    if (job->lane == OXI_LANE_F64)
-        ((double *)(void *)table)[at] = value;
-    else
-        ((float *)(void *)table)[at] = (float)value;
-}
-
-/* The table's row of one position. */
-static void oxi_rope_angles(void *arg, int64_t index, int lane) {
-    (void)lane;
-    const oxi_rope *job = (const oxi_rope *)arg;
-    int64_t position = index;
-    if (job->positions) {
-        const char *p = oxi_ptr(job->positions);
-        int64_t offset = index * job->positions->stride[0] * oxi_dtype_bytes(job->positions->dtype);
-        position = oxi_index_at(p + offset, job->positions->dtype == OX_I64);
-    }
-    for (int64_t i = 0; i < job->half; i++) {
-        double angle = (double)position * job->scale * job->frequencies[i];
-        oxi_rope_store(job, job->cosines, index * job->half + i, job->magnitude * cos(angle));
-        oxi_rope_store(job, job->sines, index * job->half + i, job->magnitude * sin(angle));
-    }
-}
-
-/* Pairs (a, b) become (a cos - b sin, b cos + a sin); at most OXI_ROPE_PIECE of them. steps in elements. */
-static void oxi_rope_turn(const oxi_rope *job, int64_t n, const char *x, int64_t x_step, int64_t x_other,
-                          char *to, int64_t to_step, int64_t to_other, const char *cosines,
-                          const char *sines) {
-    const oxi_kernels *kernels = oxi_cpu_kernels();
-    ox_dtype dtype = job->x->dtype;
-    int64_t bytes = oxi_dtype_bytes(dtype);
-    double a[OXI_ROPE_PIECE], b[OXI_ROPE_PIECE], turned[OXI_ROPE_PIECE];
-    oxi_attrs attr;
-    memset(&attr, 0, sizeof attr);
-    kernels->load[dtype][job->lane](n, x, x_step, a);
-    kernels->load[dtype][job->lane](n, x + x_other * bytes, x_step, b);
-    const void *first[3] = {a, cosines, NULL}, *second[3] = {turned, b, sines};
-    kernels->map[OXI_OP_mul][job->lane](n, first, turned, &attr);
-    attr.f[0] = -1;
-    kernels->map[OXI_OP_addcmul][job->lane](n, second, turned, &attr);
-    kernels->store[dtype][job->lane](n, turned, to, to_step);
-    first[0] = b;
-    second[1] = a;
-    kernels->map[OXI_OP_mul][job->lane](n, first, turned, &attr);
-    attr.f[0] = 1;
-    kernels->map[OXI_OP_addcmul][job->lane](n, second, turned, &attr);
-    kernels->store[dtype][job->lane](n, turned, to + to_other * bytes, to_step);
-}
-
-/* Operands: out and x without their last dim; the position is the row's place along dim S. */
-static void oxi_rope_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
-    (void)lane;
-    const oxi_rope *job = (const oxi_rope *)arg;
-    int last = job->x->ndim - 1;
-    int64_t bytes = w->bytes[0], lane_bytes = oxi_lane_bytes(job->lane), x_stride = job->x->stride[last];
-    int64_t to_stride = job->out->stride[last], rest = job->x->shape[last] - 2 * job->half;
-    int64_t apart = job->interleaved ? 1 : job->half, each = job->interleaved ? 2 : 1;
-    for (int64_t i = 0; i < c->n; i++) {
-        const char *x = c->p[1] + i * w->step[1] * bytes;
-        char *to = c->p[0] + i * w->step[0] * bytes;
-        int64_t row = (c->position + i) % job->length * job->half;
-        for (int64_t pair = 0; pair < job->half; pair += OXI_ROPE_PIECE) {
-            int64_t n = oxi_min_i64(job->half - pair, OXI_ROPE_PIECE);
-            oxi_rope_turn(job, n, x + pair * each * x_stride * bytes, each * x_stride, apart * x_stride,
-                          to + pair * each * to_stride * bytes, each * to_stride, apart * to_stride,
-                          job->cosines + (row + pair) * lane_bytes, job->sines + (row + pair) * lane_bytes);
-        }
-        oxi_copy_run(rest, bytes, x + 2 * job->half * x_stride * bytes, x_stride * bytes,
-                     to + 2 * job->half * to_stride * bytes, to_stride * bytes);
-    }
-}
-
-static void oxi_rope_rows(oxi_rope *job) {
-    int last = job->x->ndim - 1;
-    oxi_walk w;
-    oxi_walk_begin(&w, last, job->x->shape);
-    oxi_walk_add_raw(&w, oxi_ptr(job->out), oxi_dtype_bytes(job->x->dtype), job->out->stride);
-    oxi_walk_add_raw(&w, oxi_ptr(job->x), oxi_dtype_bytes(job->x->dtype), job->x->stride);
-    oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
-    int64_t grain = OXI_ROPE_GRAIN / job->x->shape[last];
-    oxi_walk_all(&w, grain > 0 ? grain : 1, OXI_ROPE_GRAIN, oxi_rope_piece, job);
-}
-
-static ox_status oxi_cpu_rope(const oxi_call *call) {
-    const oxi_attrs *attr = &call->attr;
-    oxi_rope job;
-    memset(&job, 0, sizeof job);
-    job.x = call->in[0];
-    job.positions = call->in[1];
-    job.factors = call->in[2];
-    job.out = call->out[0];
-    job.length = job.x->shape[job.x->ndim - 2];
-    job.half = attr->i[0] / 2;
-    job.interleaved = attr->mode == 1;
-    job.lane = job.x->dtype == OX_F64 ? OXI_LANE_F64 : OXI_LANE_F32;
-    job.scale = attr->f[1];
-    job.magnitude = attr->f[2];
-    if (ox_numel(job.x) == 0) return OX_OK;
-    size_t entries, bytes, row_bytes = (size_t)job.half * sizeof(double);
-    if (!oxi_mul_size((size_t)job.length, (size_t)job.half, &entries) ||
-        !oxi_mul_size(entries, 2 * (size_t)oxi_lane_bytes(job.lane), &bytes) ||
-        !oxi_add_size(bytes, row_bytes, &bytes))
-        return oxi_fail(OX_ERR_NOMEM, "rope: too many positions");
-    char *memory = (char *)oxi_alloc(bytes);
-    if (!memory) return OX_ERR_NOMEM;
-    job.frequencies = (double *)(void *)memory;
-    job.cosines = memory + row_bytes;
-    job.sines = job.cosines + entries * (size_t)oxi_lane_bytes(job.lane);
-    for (int64_t i = 0; i < job.half; i++) {
-        job.frequencies[i] = pow(attr->f[0], -2.0 * (double)i / (double)attr->i[0]);
-        if (job.factors)
-            job.frequencies[i] /=
-                (double)((const float *)(const void *)oxi_ptr(job.factors))[i * job.factors->stride[0]];
-    }
-    oxi_parallel_for(job.length, oxi_rope_angles, &job);
-    oxi_rope_rows(&job);
-    oxi_free(memory, bytes);
-    return OX_OK;
 }
 /* >>cpu/attention.c */
 /* Scaled dot product attention in tiles with an online softmax (Dao et al. 2022, "FlashAttention"): memory
@@ -32966,8 +33177,9 @@ static ox_status oxi_cpu_sync(ox_device *self) {
 }
 
 static ox_status oxi_cpu_expand(ox_dtype dtype, int64_t n, const void *blocks, float *out) {
-    if (!out) return oxi_cpu_kernels()->expand[dtype] ? OX_OK : OX_ERR_UNSUPPORTED;
-    return oxi_expand_blocks(dtype, n, blocks, out);
+    if (!oxi_cpu_kernels()->unpack[dtype]) return OX_ERR_UNSUPPORTED;
+    if (out) oxi_expand_blocks(dtype, n, blocks, out);
+    return OX_OK;
 }
 
 static ox_device oxi_cpu_device = {
@@ -32980,10 +33192,6 @@ OX_API ox_device *ox_cpu(void) {
     return &oxi_cpu_device;
 }
 
-#ifdef OXI_LIGHT_OPTIMIZATION
-#pragma GCC push_options
-#pragma GCC optimize("O1")
-#endif
 #ifndef OX_NO_STDIO
 /* >>files/internal.h */
 /* Inside the files room: what an open file is, what a format offers, and the JSON and zip readers under
@@ -37008,8 +37216,6 @@ OX_API double ox_meta_float(const ox_file *file, const char *key, double otherwi
     return fits ? meta.f : otherwise;
 }
 #endif
-#ifdef OXI_LIGHT_OPTIMIZATION
-#pragma GCC pop_options
-#endif
+OXI_LIGHT_END
 
 #endif /* OX_IMPLEMENTATION */

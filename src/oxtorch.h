@@ -94,14 +94,17 @@
 #include "base/os.c"
 #include "base/random.c"
 
-/* Everything but kernels and executors is control code: at -O2 it would take a third of the compile time, and
- * nobody would see the difference. */
+/* What is between these lines is control code: at -O2 gcc would spend half of its time on it, and nobody would see
+ * the difference. Loops over elements are in kernels. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#define OXI_LIGHT_OPTIMIZATION 1
-#pragma GCC push_options
-#pragma GCC optimize("O1")
+#define OXI_LIGHT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O1\")")
+#define OXI_LIGHT_END _Pragma("GCC pop_options")
+#else
+#define OXI_LIGHT_BEGIN
+#define OXI_LIGHT_END
 #endif
 
+OXI_LIGHT_BEGIN
 #include "tensor/internal.h"
 #include "tensor/dtype.c"
 #include "tensor/convert.c"
@@ -124,36 +127,36 @@
 #include "ops/random.c"
 #include "ops/data.c"
 
-#ifdef OXI_LIGHT_OPTIMIZATION
-#pragma GCC pop_options
-#endif
+OXI_LIGHT_END
 
 #include "cpu/kernels.h"
 #include "cpu/isa.c"
+OXI_LIGHT_BEGIN
 #include "cpu/convert.c"
 #include "cpu/scalar_map.c"
+OXI_LIGHT_END
 #include "cpu/tiers.c"
+OXI_LIGHT_BEGIN
 #include "cpu/walk.c"
-#include "cpu/map.c"
+OXI_LIGHT_END
 #include "cpu/copy.c"
 #include "cpu/fill.c"
 #include "cpu/reduce_kernels.c"
-#include "cpu/reduce.c"
 #include "cpu/scan.c"
 #include "cpu/sort.c"
-#include "cpu/row.c"
 #include "cpu/index.c"
+#include "cpu/rope.c"
+
+OXI_LIGHT_BEGIN
+#include "cpu/map.c"
+#include "cpu/reduce.c"
+#include "cpu/row.c"
 #include "cpu/gemm.c"
 #include "cpu/blocks.c"
 #include "cpu/product.c"
-#include "cpu/rope.c"
 #include "cpu/attention.c"
 #include "cpu/device.c"
 
-#ifdef OXI_LIGHT_OPTIMIZATION
-#pragma GCC push_options
-#pragma GCC optimize("O1")
-#endif
 #ifndef OX_NO_STDIO
 #include "files/internal.h"
 #include "files/directory.c"
@@ -167,8 +170,6 @@
 #include "files/npy.c"
 #include "files/file.c"
 #endif
-#ifdef OXI_LIGHT_OPTIMIZATION
-#pragma GCC pop_options
-#endif
+OXI_LIGHT_END
 
 #endif /* OX_IMPLEMENTATION */

@@ -24,9 +24,11 @@
  */
 #if defined(__GNUC__) || defined(__clang__)
 #define OXI_UNUSED __attribute__((unused))
+#define OXI_NOINLINE __attribute__((noinline))
 #define OXI_PRINTF(format_index, first_arg) __attribute__((format(printf, format_index, first_arg)))
 #else
 #define OXI_UNUSED
+#define OXI_NOINLINE
 #define OXI_PRINTF(format_index, first_arg)
 #endif
 

@@ -11,14 +11,50 @@ OX_API void ox_set_exact(bool exact) {
 }
 
 static ox_status oxi_check_expandable(ox_dtype dtype) {
-    if (oxi_cpu_kernels()->expand[dtype]) return OX_OK;
+    if (oxi_cpu_kernels()->unpack[dtype]) return OX_OK;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s cannot be expanded yet", ox_dtype_name(dtype));
 }
 
-OXI_UNUSED static ox_status oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out) {
-    ox_status status = oxi_check_expandable(dtype);
-    if (status == OX_OK) oxi_cpu_kernels()->expand[dtype](n, blocks, out);
-    return status;
+/* Memory for the codes of a piece, whole blocks of any type. */
+enum { OXI_CODES_PIECE = 256 };
+typedef struct oxi_codes_piece {
+    int8_t code[OXI_CODES_PIECE];
+    float scale[OXI_CODES_PIECE / 16], least[OXI_CODES_PIECE / 16];
+} oxi_codes_piece;
+static oxi_codes oxi_codes_of(oxi_codes_piece *piece) {
+    oxi_codes c;
+    c.code = piece->code;
+    c.scale = piece->scale;
+    c.least = piece->least;
+    return c;
+}
+
+static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out) {
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    oxi_codes_piece memory;
+    oxi_codes codes = oxi_codes_of(&memory);
+    for (int64_t at = 0; at < n; at += OXI_CODES_PIECE) {
+        int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
+        kernels->unpack[dtype](part, (const char *)blocks + oxi_byte_offset(dtype, at), codes);
+        kernels->expand_codes(part, codes, out + at);
+    }
+}
+
+/* n elements of a block type against as many activations. */
+static float oxi_dot_blocks(const oxi_kernels *kernels, ox_dtype dtype, int64_t n, const char *blocks, oxi_q8 x) {
+    if (kernels->dot_block[dtype]) return kernels->dot_block[dtype](n, blocks, x);
+    oxi_codes_piece memory;
+    oxi_codes codes = oxi_codes_of(&memory);
+    float sum = 0;
+    for (int64_t at = 0; at < n; at += OXI_CODES_PIECE) {
+        int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
+        kernels->unpack[dtype](part, blocks + oxi_byte_offset(dtype, at), codes);
+        sum += kernels->dot_codes(part, codes, x);
+        x.q += part;
+        x.scale += part / 32;
+        x.sum += part / 32;
+    }
+    return sum;
 }
 
 /* Rows of blocks against few rows of activations: out[m,n] = sum_k x[m,k] * w[n,k]. */
@@ -41,7 +77,7 @@ static float oxi_block_dot(const oxi_block_rows *r, int64_t m, const char *row, 
     x.q = r->q + m * g->k;
     x.scale = r->scale + m * (g->k / 32);
     x.sum = r->sum + m * (g->k / 32);
-    return r->kernels->dot_block[g->b_dtype](g->k, row, x);
+    return oxi_dot_blocks(r->kernels, g->b_dtype, g->k, row, x);
 }
 
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
@@ -52,7 +88,7 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     float *expanded = stage + r->task_rows;
     for (int64_t i = 0; i < rows; i++) {
         const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (first + i) * g->b_col);
-        if (r->exact) r->kernels->expand[g->b_dtype](g->k, row, expanded);
+        if (r->exact) oxi_expand_blocks(g->b_dtype, g->k, row, expanded);
         for (int64_t m = 0; m < g->m; m++) sums[m * rows + i] = oxi_block_dot(r, m, row, expanded);
     }
     for (int64_t m = 0; m < g->m; m++) {
@@ -136,8 +172,7 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
                         ox_dtype_name(g->b_dtype));
     ox_status status = oxi_check_expandable(t.b_dtype);
     if (status != OX_OK) return status;
-    bool exact =
-        oxi_atomic_load(&oxi_exact) != 0 || t.a_dtype == OX_F64 || !oxi_cpu_kernels()->dot_block[t.b_dtype];
+    bool exact = oxi_atomic_load(&oxi_exact) != 0 || t.a_dtype == OX_F64;
     if (t.m > OXI_BLOCK_ROWS || t.k == 0) return oxi_gemm_packed(&t);
     return oxi_block_rows_run(&t, exact);
 }

@@ -402,16 +402,15 @@ static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
 static void oxi_expand_run(ox_dtype from, int64_t n, const char *blocks, ox_dtype to, oxi_store_kernel store,
                            char *out, int64_t step) {
     enum { PIECE = 1024 }; /* a multiple of every block */
-    void (*expand)(int64_t, const void *, float *) = oxi_cpu_kernels()->expand[from];
     float buffer[PIECE];
     if (to == OX_F32 && step == 1) {
-        expand(n, blocks, (float *)(void *)out);
+        oxi_expand_blocks(from, n, blocks, (float *)(void *)out);
         return;
     }
     const ox_dtype_info *info = ox_dtype_of(from);
     for (int64_t at = 0; at < n; at += PIECE) {
         int64_t part = oxi_min_i64(n - at, PIECE);
-        expand(part, blocks + at / info->block_elements * info->block_bytes, buffer);
+        oxi_expand_blocks(from, part, blocks + at / info->block_elements * info->block_bytes, buffer);
         store(part, buffer, out + at * step * oxi_dtype_bytes(to), step);
     }
 }
@@ -456,7 +455,7 @@ static ox_status oxi_copy_blocks(const ox_tensor *from, const ox_tensor *to) {
     int lead = to->ndim - from->ndim, along = oxi_block_dim(from) + lead;
     if (lead < 0 || along < lead || to->shape[along] != from->shape[along - lead] ||
         (same ? to->stride[along] != 1
-              : !kernels->expand[from->dtype] || !kernels->store[to->dtype][OXI_LANE_F32]))
+              : !kernels->unpack[from->dtype] || !kernels->store[to->dtype][OXI_LANE_F32]))
         return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s to %s is not supported", oxi_tensor_text(from),
                         oxi_tensor_text(to));
     oxi_block_copy job;

@@ -56,8 +56,9 @@ static ox_status oxi_cpu_sync(ox_device *self) {
 }
 
 static ox_status oxi_cpu_expand(ox_dtype dtype, int64_t n, const void *blocks, float *out) {
-    if (!out) return oxi_cpu_kernels()->expand[dtype] ? OX_OK : OX_ERR_UNSUPPORTED;
-    return oxi_expand_blocks(dtype, n, blocks, out);
+    if (!oxi_cpu_kernels()->unpack[dtype]) return OX_ERR_UNSUPPORTED;
+    if (out) oxi_expand_blocks(dtype, n, blocks, out);
+    return OX_OK;
 }
 
 static ox_device oxi_cpu_device = {

@@ -80,7 +80,7 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
     if (p->type.k_each == 1) {
         const char *from = oxi_gemm_at(s, line, k);
         if (oxi_is_block(s->dtype))
-            p->kernels->expand[s->dtype](count, from, (float *)out);
+            oxi_expand_blocks(s->dtype, count, from, (float *)out);
         else
             p->kernels->load[s->dtype][p->type.lane](count, from, stride, out);
         return;

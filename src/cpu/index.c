@@ -452,7 +452,7 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
     job.store = oxi_cpu_kernels()->store[out->dtype][OXI_LANE_F32];
     job.row_bytes = table->stride[0] / info->block_elements * info->block_bytes;
     job.wide = ids->dtype == OX_I64;
-    if (!job.store || !oxi_cpu_kernels()->expand[table->dtype] ||
+    if (!job.store || !oxi_cpu_kernels()->unpack[table->dtype] ||
         (table->stride[1] != 1 && table->shape[1] > 1))
         return oxi_fail(OX_ERR_UNSUPPORTED, "embedding: rows of %s must lie end to end",
                         oxi_tensor_text(table));

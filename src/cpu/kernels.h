@@ -38,6 +38,19 @@ typedef struct oxi_gemm_kernel {
 typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                 void *panels, int64_t panel_stride);
 
+/* Numbers of a block type as they are computed, number = scale * code - least: code [n], scale and least [n / 16]. */
+typedef struct oxi_codes {
+    int8_t *code;
+    float *scale, *least;
+} oxi_codes;
+
+/* Tables of the block types of four bits without steps: iq4_nl and iq4_xs, and e2m1, doubled (its scales are halved). */
+static const int8_t oxi_table_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+static const int8_t oxi_table_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+OXI_UNUSED static void oxi_look_up_32(const int8_t *table, int8_t *code) {
+    for (int i = 0; i < 32; i++) code[i] = table[code[i]];
+}
+
 /* A row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]; sum = scale times the group's q added up. */
 typedef struct oxi_q8 {
     const int8_t *q;
@@ -94,12 +107,14 @@ typedef struct oxi_kernels {
                                            int64_t step, float *scores);
     void (*attention_mix[OX_DTYPE_COUNT])(int64_t keys, int64_t depth, const float *weights, const void *v,
                                           int64_t step, float *out);
-    /* block types: expands `n` elements (a multiple of the block) exactly */
-    void (*expand[OX_DTYPE_COUNT])(int64_t n, const void *blocks, float *out);
+    /* block types: n elements (a multiple of the block) as codes, and codes as numbers */
+    void (*unpack[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_codes codes);
+    void (*expand_codes)(int64_t n, oxi_codes codes, float *out);
     /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / 32]; then rows of blocks
      * against them */
     void (*quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum);
-    float (*dot_block[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_q8 x);
+    float (*dot_block[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_q8 x); /* NULL: through dot_codes */
+    float (*dot_codes)(int64_t n, oxi_codes codes, oxi_q8 x);
 } oxi_kernels;
 
 /* The tier in use: the best this processor has, or the one OX_ISA names if it has that. */
@@ -121,10 +136,10 @@ static ox_status oxi_cpu_product(const oxi_call *call);
 static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rope.c */
 static ox_status oxi_cpu_attention(const oxi_call *call);  /* cpu/attention.c */
 
-/* Expands n elements of a block type (whole blocks) to floats; OX_ERR_UNSUPPORTED by name where there is no
- * kernel. */
-/* cpu/blocks.c */
-static ox_status oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out);
+/* cpu/blocks.c: whether a block type can be expanded, OX_ERR_UNSUPPORTED by name if not; and n elements of one that can
+ * (whole blocks) as floats. */
+static ox_status oxi_check_expandable(ox_dtype dtype);
+static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out);
 
 /* C = A B (or beta-accumulated) over raw strided memory: the core below matmul, linear, addmm and
  * attention's callers. a[m,k] at a + (m*a_row + k*a_col) elements, likewise b[k,n], c[m,n]. dtypes of a and

@@ -34,15 +34,13 @@
 
 /* Where a vector tier stands behind it, the c tier is there to be compared with: gcc need not spend its
  * time on it. */
-#if defined(OXI_LIGHT_OPTIMIZATION) && (defined(OXI_BUILD_SSE2) || defined(OXI_BUILD_NEON))
-#define OXI_LIGHT_C_TIER 1
-#pragma GCC push_options
-#pragma GCC optimize("O1")
+#if defined(OXI_BUILD_SSE2) || defined(OXI_BUILD_NEON)
+OXI_LIGHT_BEGIN
 #endif
 #include "cpu/simd/c.h"
 #include "cpu/kernels/stamp.inc"
-#ifdef OXI_LIGHT_C_TIER
-#pragma GCC pop_options
+#if defined(OXI_BUILD_SSE2) || defined(OXI_BUILD_NEON)
+OXI_LIGHT_END
 #endif
 
 #ifdef OXI_BUILD_SSE2

@@ -26,6 +26,9 @@ OXI_INLINE vf vi_as_vf(vi a) { return _mm256_castsi256_ps(a); }
 OXI_INLINE vl vd_as_vl(vd a) { return _mm256_castpd_si256(a); }
 OXI_INLINE vd vl_as_vd(vl a) { return _mm256_castsi256_pd(a); }
 
+OXI_INLINE vf vf_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }
+OXI_INLINE vd vd_select(vmd m, vd a, vd b) { return _mm256_blendv_pd(b, a, m); }
+
 /* ---- i32 ---- */
 OXI_INLINE __m128i oxi_avx2_load_half(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
 OXI_INLINE __m128i oxi_avx2_load_8_bytes(const void *p) { return _mm_loadl_epi64((const __m128i *)p); }
