@@ -2572,8 +2572,13 @@ OXI_UNUSED static void oxi_philox(uint64_t key, uint64_t counter_hi, uint64_t co
 /* What is between these lines is control code: at -O2 gcc would spend half of its time on it, and nobody would see
  * the difference. Loops over elements are in kernels. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#define OXI_LIGHT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O1\")")
+/* expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls. */
+#define OXI_LIGHT_BEGIN \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"O1\", \"expensive-optimizations\")")
 #define OXI_LIGHT_END _Pragma("GCC pop_options")
+#elif defined(__clang__) && defined(__OPTIMIZE__)
+#define OXI_LIGHT_BEGIN _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
+#define OXI_LIGHT_END _Pragma("clang attribute pop")
 #else
 #define OXI_LIGHT_BEGIN
 #define OXI_LIGHT_END
