@@ -1989,7 +1989,7 @@ static void oxi_run_tasks(oxi_region *region, int lane) {
     int64_t count = region->count;
     oxi_in_task = true;
     for (;;) {
-        int64_t index = oxi_atomic_add(&region->next, 1) - 1;
+        int64_t index = oxi_atomic_add(&region->next, 1) - 1; /* also the fence behind streaming stores */
         if (index >= count) break;
         task(arg, index, lane);
     }
@@ -2011,6 +2011,8 @@ static void oxi_run_alone(int64_t count, oxi_lane_task task, void *arg) {
     oxi_in_task = was_in_task || count > 1;              /* a single task may use the pool itself */
     for (int64_t i = 0; i < count; i++) task(arg, i, 0);
     oxi_in_task = was_in_task;
+    int64_t fence = 0;
+    (void)oxi_atomic_add(&fence, 1);                     /* as oxi_run_tasks has it */
 }
 
 static void oxi_region_set(oxi_region *region, int64_t count, oxi_lane_task task, void *arg) {
@@ -7537,6 +7539,9 @@ typedef struct oxi_kernels {
     void (*row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
                        const float *bias, float *out);
     /* (x - mean) * scale [* weight] [+ bias] */
+    /* memcpy past the caches, for tasks: what is larger than caches is not read first in order to be written. Others
+     * see these bytes when the task is over */
+    void (*stream)(size_t bytes, const void *from, void *to);
     /* attention: scores[key][gemm_f32.nr] become e^(score - max), max and sum [nr] of the queries so far
      * are brought up to date, rescale [nr] is what earlier weights are to be multiplied by; and that
      * multiplication of x [rows][nr] */
@@ -7581,6 +7586,10 @@ static ox_status oxi_cpu_attention(const oxi_call *call);  /* cpu/attention.c */
  * (whole blocks) as floats. */
 static ox_status oxi_check_expandable(ox_dtype dtype);
 static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out);
+
+/* Results from this size on are streamed: whoever reads them would not find them in a cache of this core. */
+enum { OXI_STREAM_BYTES = 8 << 20 };
+OXI_UNUSED static bool oxi_streams(const ox_tensor *out) { return ox_nbytes(out) >= OXI_STREAM_BYTES; }
 
 /* C = A B (or beta-accumulated) over raw strided memory: the core below matmul, linear, addmm and
  * attention's callers. a[m,k] at a + (m*a_row + k*a_col) elements, likewise b[k,n], c[m,n]. dtypes of a and
@@ -8516,6 +8525,7 @@ OXI_LIGHT_END
  * andnot  ~a & b
  * select  select(m, a, b) = m ? a : b, lane by lane; _bits: bit i is lane i
  * scale   vf_scale(a, vi n) = a * 2^n, rounded once, |n| <= 250
+ * stream  vf_stream(p, a) stores past the caches, p a multiple of a vector
  * nearest vd_nearest(x, &n): the nearest whole number to |x| < 2^31; n: its low 32 bits in i64 lanes
  * widen   vd_load_f32 and vd_store_f32 convert VD floats on their way
  * f16     _load_f16, _load_bf16 widen VF uint16_t exactly; the stores round to nearest even, NaN stays NaN
@@ -8547,6 +8557,7 @@ OXI_LIGHT_END
 /* f32 */
 #define vf_load OXI_ISA(vf_load)
 #define vf_store OXI_ISA(vf_store)
+#define vf_stream OXI_ISA(vf_stream)
 #define vf_load_n OXI_ISA(vf_load_n)
 #define vf_store_n OXI_ISA(vf_store_n)
 #define vf_set1 OXI_ISA(vf_set1)
@@ -8786,6 +8797,7 @@ OXI_INLINE vd vd_andnot(vd a, vd b) { return vl_as_vd(~vd_as_vl(a) & vd_as_vl(b)
 /* ---- f32 ---- */
 OXI_INLINE vf vf_load(const float *p) { return *p; }
 OXI_INLINE void vf_store(float *p, vf a) { *p = a; }
+OXI_INLINE void vf_stream(float *p, vf a) { vf_store(p, a); }
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) { return n > 0 ? *p : 0; }
 OXI_INLINE void vf_store_n(float *p, vf a, int64_t n) { if (n > 0) *p = a; }
 OXI_INLINE vf vf_set1(float a) { return a; }
@@ -10013,6 +10025,17 @@ OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float
 
 #undef OXI_ROW_FLUSH
 
+OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    const char *source = (const char *)from;
+    char *destination = (char *)to;
+    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    if (head > bytes) head = bytes;
+    memcpy(destination, source, head);
+    for (; head + vector <= bytes; head += vector)
+        vf_stream((float *)(void *)(destination + head), vf_load((const float *)(const void *)(source + head)));
+    memcpy(destination + head, source + head, bytes - head);
+}
+
 static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_sum = OXI_ISA(row_sum);
     k->row_square_sum = OXI_ISA(row_square_sum);
@@ -10021,6 +10044,7 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_exp_sum = OXI_ISA(row_exp_sum);
     k->row_scale = OXI_ISA(row_scale);
     k->row_affine = OXI_ISA(row_affine);
+    k->stream = OXI_ISA(stream);
 }
 /* >>cpu/kernels/gemm.inc */
 /* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the kernels of
@@ -11441,6 +11465,7 @@ OXI_INLINE vd vd_andnot(vd a, vd b) { return _mm_andnot_pd(a, b); }
 /* ---- f32 ---- */
 OXI_INLINE vf vf_load(const float *p) { return _mm_loadu_ps(p); }
 OXI_INLINE void vf_store(float *p, vf a) { _mm_storeu_ps(p, a); }
+OXI_INLINE void vf_stream(float *p, vf a) { _mm_stream_ps(p, a); }
 OXI_INLINE vf vf_set1(float a) { return _mm_set1_ps(a); }
 OXI_INLINE vf vf_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) {
@@ -12746,6 +12771,17 @@ OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float
 
 #undef OXI_ROW_FLUSH
 
+OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    const char *source = (const char *)from;
+    char *destination = (char *)to;
+    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    if (head > bytes) head = bytes;
+    memcpy(destination, source, head);
+    for (; head + vector <= bytes; head += vector)
+        vf_stream((float *)(void *)(destination + head), vf_load((const float *)(const void *)(source + head)));
+    memcpy(destination + head, source + head, bytes - head);
+}
+
 static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_sum = OXI_ISA(row_sum);
     k->row_square_sum = OXI_ISA(row_square_sum);
@@ -12754,6 +12790,7 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_exp_sum = OXI_ISA(row_exp_sum);
     k->row_scale = OXI_ISA(row_scale);
     k->row_affine = OXI_ISA(row_affine);
+    k->stream = OXI_ISA(stream);
 }
 /* >>cpu/kernels/gemm.inc */
 /* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the kernels of
@@ -14175,6 +14212,7 @@ OXI_INLINE __m256i OXI_ISA(first_n)(int64_t n) {
 }
 OXI_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
 OXI_INLINE void vf_store(float *p, vf a) { _mm256_storeu_ps(p, a); }
+OXI_INLINE void vf_stream(float *p, vf a) { _mm256_stream_ps(p, a); }
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) { return _mm256_maskload_ps(p, OXI_ISA(first_n)(n)); }
 OXI_INLINE void vf_store_n(float *p, vf a, int64_t n) { _mm256_maskstore_ps(p, OXI_ISA(first_n)(n), a); }
 OXI_INLINE vf vf_set1(float a) { return _mm256_set1_ps(a); }
@@ -15488,6 +15526,17 @@ OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float
 
 #undef OXI_ROW_FLUSH
 
+OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    const char *source = (const char *)from;
+    char *destination = (char *)to;
+    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    if (head > bytes) head = bytes;
+    memcpy(destination, source, head);
+    for (; head + vector <= bytes; head += vector)
+        vf_stream((float *)(void *)(destination + head), vf_load((const float *)(const void *)(source + head)));
+    memcpy(destination + head, source + head, bytes - head);
+}
+
 static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_sum = OXI_ISA(row_sum);
     k->row_square_sum = OXI_ISA(row_square_sum);
@@ -15496,6 +15545,7 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_exp_sum = OXI_ISA(row_exp_sum);
     k->row_scale = OXI_ISA(row_scale);
     k->row_affine = OXI_ISA(row_affine);
+    k->stream = OXI_ISA(stream);
 }
 /* >>cpu/kernels/gemm.inc */
 /* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the kernels of
@@ -16916,6 +16966,7 @@ OXI_INLINE __m256i OXI_ISA(first_n)(int64_t n) {
 }
 OXI_INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
 OXI_INLINE void vf_store(float *p, vf a) { _mm256_storeu_ps(p, a); }
+OXI_INLINE void vf_stream(float *p, vf a) { _mm256_stream_ps(p, a); }
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) { return _mm256_maskload_ps(p, OXI_ISA(first_n)(n)); }
 OXI_INLINE void vf_store_n(float *p, vf a, int64_t n) { _mm256_maskstore_ps(p, OXI_ISA(first_n)(n), a); }
 OXI_INLINE vf vf_set1(float a) { return _mm256_set1_ps(a); }
@@ -18168,6 +18219,17 @@ OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float
 
 #undef OXI_ROW_FLUSH
 
+OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    const char *source = (const char *)from;
+    char *destination = (char *)to;
+    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    if (head > bytes) head = bytes;
+    memcpy(destination, source, head);
+    for (; head + vector <= bytes; head += vector)
+        vf_stream((float *)(void *)(destination + head), vf_load((const float *)(const void *)(source + head)));
+    memcpy(destination + head, source + head, bytes - head);
+}
+
 static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_sum = OXI_ISA(row_sum);
     k->row_square_sum = OXI_ISA(row_square_sum);
@@ -18176,6 +18238,7 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_exp_sum = OXI_ISA(row_exp_sum);
     k->row_scale = OXI_ISA(row_scale);
     k->row_affine = OXI_ISA(row_affine);
+    k->stream = OXI_ISA(stream);
 }
 /* >>cpu/kernels/gemm.inc */
 /* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the kernels of
@@ -19600,6 +19663,7 @@ OXI_INLINE vd vd_andnot(vd a, vd b) { return _mm512_andnot_pd(a, b); }
 /* ---- f32 ---- */
 OXI_INLINE vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
 OXI_INLINE void vf_store(float *p, vf a) { _mm512_storeu_ps(p, a); }
+OXI_INLINE void vf_stream(float *p, vf a) { _mm512_stream_ps(p, a); }
 OXI_INLINE vm oxi_avx512_first_n(int64_t n) { return (vm)((1u << n) - 1); }
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) { return _mm512_maskz_loadu_ps(oxi_avx512_first_n(n), p); }
 OXI_INLINE void vf_store_n(float *p, vf a, int64_t n) { _mm512_mask_storeu_ps(p, oxi_avx512_first_n(n), a); }
@@ -20840,6 +20904,17 @@ OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float
 
 #undef OXI_ROW_FLUSH
 
+OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    const char *source = (const char *)from;
+    char *destination = (char *)to;
+    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    if (head > bytes) head = bytes;
+    memcpy(destination, source, head);
+    for (; head + vector <= bytes; head += vector)
+        vf_stream((float *)(void *)(destination + head), vf_load((const float *)(const void *)(source + head)));
+    memcpy(destination + head, source + head, bytes - head);
+}
+
 static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_sum = OXI_ISA(row_sum);
     k->row_square_sum = OXI_ISA(row_square_sum);
@@ -20848,6 +20923,7 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_exp_sum = OXI_ISA(row_exp_sum);
     k->row_scale = OXI_ISA(row_scale);
     k->row_affine = OXI_ISA(row_affine);
+    k->stream = OXI_ISA(stream);
 }
 /* >>cpu/kernels/gemm.inc */
 /* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the kernels of
@@ -22269,6 +22345,7 @@ OXI_INLINE vd vd_andnot(vd a, vd b) { return vl_as_vd(vbicq_s64(vd_as_vl(b), vd_
 /* ---- f32 ---- */
 OXI_INLINE vf vf_load(const float *p) { return vld1q_f32(p); }
 OXI_INLINE void vf_store(float *p, vf a) { vst1q_f32(p, a); }
+OXI_INLINE void vf_stream(float *p, vf a) { vf_store(p, a); }
 OXI_INLINE vf vf_set1(float a) { return vdupq_n_f32(a); }
 OXI_INLINE vf vf_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) {
@@ -23507,6 +23584,17 @@ OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float
 
 #undef OXI_ROW_FLUSH
 
+OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    const char *source = (const char *)from;
+    char *destination = (char *)to;
+    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    if (head > bytes) head = bytes;
+    memcpy(destination, source, head);
+    for (; head + vector <= bytes; head += vector)
+        vf_stream((float *)(void *)(destination + head), vf_load((const float *)(const void *)(source + head)));
+    memcpy(destination + head, source + head, bytes - head);
+}
+
 static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_sum = OXI_ISA(row_sum);
     k->row_square_sum = OXI_ISA(row_square_sum);
@@ -23515,6 +23603,7 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->row_exp_sum = OXI_ISA(row_exp_sum);
     k->row_scale = OXI_ISA(row_scale);
     k->row_affine = OXI_ISA(row_affine);
+    k->stream = OXI_ISA(stream);
 }
 /* >>cpu/kernels/gemm.inc */
 /* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the kernels of
@@ -24903,6 +24992,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #undef vmd
 #undef vf_load
 #undef vf_store
+#undef vf_stream
 #undef vf_load_n
 #undef vf_store_n
 #undef vf_set1
@@ -30274,7 +30364,7 @@ OXI_LIGHT_BEGIN
  * A piece of a run is brought into the lane type (float, double, int64 ...) tile by tile in L1, the tier's kernel runs on
  * contiguous lanes, and the result is stored; operands that already are contiguous lanes are used where they lie. */
 
-#define OXI_MAP_TILE 512
+#define OXI_MAP_TILE 512 /* elements of 8 bytes */
 
 typedef struct oxi_map_work {
     const oxi_attrs *attr;
@@ -30284,6 +30374,7 @@ typedef struct oxi_map_work {
     const void
         *constant[3]; /* a tile full of the operand, if it is one number: loaded once, not once a piece */
     oxi_store_kernel store; /* NULL: the kernel writes the result itself */
+    void (*stream)(size_t bytes, const void *from, void *to); /* takes the place of `store` if not NULL */
     oxi_load_kernel widen;  /* bool results for a non-bool tensor: bool -> lane before the store */
 } oxi_map_work;
 
@@ -30297,7 +30388,7 @@ static void oxi_load_mask(int64_t n, const void *source, int64_t stride, void *l
 static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     const oxi_map_work *work = (const oxi_map_work *)arg;
     double tiles[4][OXI_MAP_TILE]; /* three operands and the result; double: the strictest alignment */
-    uint8_t truth[OXI_MAP_TILE];
+    uint8_t truth[2 * OXI_MAP_TILE];
     const void *in[3];
     (void)lane;
     for (int k = 0; k < work->in_count; k++) {
@@ -30306,7 +30397,10 @@ static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int
         work->load[k](c->n, in[k], w->step[k + 1], tiles[k]);
         in[k] = tiles[k];
     }
-    if (!work->store) {
+    if (work->stream) {
+        work->kernel(c->n, in, tiles[3], work->attr);
+        work->stream((size_t)(c->n * w->bytes[0]), tiles[3], c->p[0]);
+    } else if (!work->store) {
         work->kernel(c->n, in, c->p[0], work->attr);
     } else if (work->widen) {
         work->kernel(c->n, in, truth, work->attr);
@@ -30323,11 +30417,17 @@ static oxi_op oxi_map_op_for(oxi_op op, ox_dtype compute) {
     return op == OXI_OP_bitwise_not && compute == OX_BOOL ? OXI_OP_logical_not : op;
 }
 
+/* Elements of a tile; a lane has four bytes or eight. */
+static int64_t oxi_map_tile(oxi_lane lane) {
+    return oxi_lane_bytes(lane) == 4 ? 2 * OXI_MAP_TILE : OXI_MAP_TILE;
+}
+
 /* Chooses loads and stores for the walk that is ready; returns the most elements of a piece. */
 static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_walk *w, const oxi_call *call,
                             oxi_lane lane, bool truth) {
     const ox_tensor *out = call->out[0];
     int first = oxi_op_row_of(call->op)->flags & OXI_FLAG_COND ? 1 : 0;
+    int64_t tile = oxi_map_tile(lane);
     bool tiled = false;
     for (int i = 0; i < call->in_count; i++) {
         bool mask = i < first,
@@ -30339,13 +30439,16 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_
     bool writes = w->step[0] == 1 && (truth ? out->dtype == OX_BOOL : out->dtype == oxi_lane_dtype(result));
     work->widen = NULL;
     work->store = NULL;
+    /* Long computations hide what plain stores cost, and would stand still while a tile is streamed. */
+    bool light = oxi_op_row_of(call->op)->flops <= 4;
+    work->stream = light && writes && !truth && oxi_streams(out) ? k->stream : NULL;
     if (!writes) {
         if (truth) result = oxi_lane_of(out->dtype);
         work->widen = truth ? k->load[OX_BOOL][result] : NULL;
         work->store = k->store[out->dtype][result];
         tiled = true;
     }
-    return tiled ? OXI_MAP_TILE : 1 << 14;
+    return tiled || work->stream ? tile : 1 << 14;
 }
 
 /* Pieces are tiles when an operand is one number: its tile is made once. */
@@ -30379,7 +30482,7 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
     oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
     int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
-    if (most > OXI_MAP_TILE) most = oxi_map_any_number(call) ? OXI_MAP_TILE : most;
+    if (oxi_map_any_number(call)) most = oxi_min_i64(most, oxi_map_tile(lane));
     int first = row->flags & OXI_FLAG_COND ? 1 : 0;
     double constants[3][OXI_MAP_TILE];
     for (int i = 0; i < call->in_count; i++) {
@@ -30834,6 +30937,7 @@ struct oxi_row {
     double eps;
     bool native; /* x and out are of the lane's own dtype */
     bool flat;   /* and so are weights; a row is one contiguous run of all of them */
+    bool streams; /* flat f32 of a norm, and more than caches hold */
     oxi_store_kernel store;
     oxi_load_kernel load_weight;
     int64_t line_shift[OXI_ROW_OPERANDS]; /* bytes from a row's address to its line's start */
@@ -31114,6 +31218,26 @@ static void oxi_row_place_line(const oxi_row *r, const oxi_cursor *c, int64_t i,
     }
 }
 
+static void oxi_row_finish_flat(const oxi_row *r, const oxi_walk *line, double shift, double scale) {
+    const char *x = line->base[OXI_ROW_X];
+    const char *weight = r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL;
+    const char *bias = r->weights[1] ? line->base[OXI_ROW_BIAS] : NULL;
+    int64_t n = line->numel, each = sizeof(float);
+    if (!r->streams) {
+        r->finish(r, n, x, shift, scale, weight, bias, line->base[OXI_ROW_OUT]);
+        return;
+    }
+    for (int64_t done = 0, m; done < n; done += m) {
+        float tile[2 * OXI_ROW_BLOCK];
+        m = oxi_min_i64(n - done, 2 * OXI_ROW_BLOCK);
+        const char *next = x + (n + done) * each; /* what lies behind this row, mostly the next one */
+        for (int64_t i = 0; i < m * each; i += 64) OXI_PREFETCH_READ(next + i);
+        r->finish(r, m, x + done * each, shift, scale, weight ? weight + done * each : NULL,
+                  bias ? bias + done * each : NULL, tile);
+        r->measure.kernels->stream((size_t)(m * each), tile, line->base[OXI_ROW_OUT] + done * each);
+    }
+}
+
 /* A row that is one run of x, out and weights. */
 static void oxi_row_flat(const oxi_row *r, const oxi_walk *line) {
     const oxi_reduce *m = &r->measure;
@@ -31130,8 +31254,7 @@ static void oxi_row_flat(const oxi_row *r, const oxi_walk *line) {
     if (m->reducer.begin) m->reducer.begin(&p, 1);
     m->reducer.row(m->kernels, &p, line->numel, x, 0);
     oxi_row_numbers(r, a, b, &shift, &scale);
-    r->finish(r, line->numel, x, shift, scale, r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL,
-              r->weights[1] ? line->base[OXI_ROW_BIAS] : NULL, line->base[OXI_ROW_OUT]);
+    oxi_row_finish_flat(r, line, shift, scale);
 }
 
 static void oxi_row_line(const oxi_row *r, const oxi_walk *line, char *scratch) {
@@ -31306,6 +31429,8 @@ static void oxi_row_shape(oxi_row *r) {
     int64_t n = line->numel, step = llabs(m->kept.step[OXI_ROW_X]), buffer = 8 * OXI_REDUCE_BUFFER;
     r->flat = r->native && oxi_walk_flat(line, OXI_ROW_X) && oxi_walk_flat(line, OXI_ROW_OUT);
     for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
+    r->streams = r->flat && m->kind != OXI_REDUCE_LOGSUMEXP && m->lane == OXI_LANE_F32 &&
+                 oxi_streams(m->call->out[0]);
     m->by_columns = m->kept.length >= 16 && ((step != 0 && step < llabs(line->step[OXI_ROW_X])) || n < 16);
     m->width = m->by_columns ? OXI_ROW_BLOCK : OXI_STRIP;
     m->chunk = OXI_REDUCE_LINE;

@@ -158,7 +158,7 @@ static void oxi_run_tasks(oxi_region *region, int lane) {
     int64_t count = region->count;
     oxi_in_task = true;
     for (;;) {
-        int64_t index = oxi_atomic_add(&region->next, 1) - 1;
+        int64_t index = oxi_atomic_add(&region->next, 1) - 1; /* also the fence behind streaming stores */
         if (index >= count) break;
         task(arg, index, lane);
     }
@@ -180,6 +180,8 @@ static void oxi_run_alone(int64_t count, oxi_lane_task task, void *arg) {
     oxi_in_task = was_in_task || count > 1;              /* a single task may use the pool itself */
     for (int64_t i = 0; i < count; i++) task(arg, i, 0);
     oxi_in_task = was_in_task;
+    int64_t fence = 0;
+    (void)oxi_atomic_add(&fence, 1);                     /* as oxi_run_tasks has it */
 }
 
 static void oxi_region_set(oxi_region *region, int64_t count, oxi_lane_task task, void *arg) {

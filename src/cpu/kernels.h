@@ -96,6 +96,9 @@ typedef struct oxi_kernels {
     void (*row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
                        const float *bias, float *out);
     /* (x - mean) * scale [* weight] [+ bias] */
+    /* memcpy past the caches, for tasks: what is larger than caches is not read first in order to be written. Others
+     * see these bytes when the task is over */
+    void (*stream)(size_t bytes, const void *from, void *to);
     /* attention: scores[key][gemm_f32.nr] become e^(score - max), max and sum [nr] of the queries so far
      * are brought up to date, rescale [nr] is what earlier weights are to be multiplied by; and that
      * multiplication of x [rows][nr] */
@@ -140,6 +143,10 @@ static ox_status oxi_cpu_attention(const oxi_call *call);  /* cpu/attention.c */
  * (whole blocks) as floats. */
 static ox_status oxi_check_expandable(ox_dtype dtype);
 static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out);
+
+/* Results from this size on are streamed: whoever reads them would not find them in a cache of this core. */
+enum { OXI_STREAM_BYTES = 8 << 20 };
+OXI_UNUSED static bool oxi_streams(const ox_tensor *out) { return ox_nbytes(out) >= OXI_STREAM_BYTES; }
 
 /* C = A B (or beta-accumulated) over raw strided memory: the core below matmul, linear, addmm and
  * attention's callers. a[m,k] at a + (m*a_row + k*a_col) elements, likewise b[k,n], c[m,n]. dtypes of a and

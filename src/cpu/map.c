@@ -3,7 +3,7 @@
  * kernel runs on contiguous lanes, and the result is stored; operands that already are contiguous lanes are
  * used where they lie. */
 
-#define OXI_MAP_TILE 512
+#define OXI_MAP_TILE 512 /* elements of 8 bytes */
 
 typedef struct oxi_map_work {
     const oxi_attrs *attr;
@@ -13,6 +13,7 @@ typedef struct oxi_map_work {
     const void
         *constant[3]; /* a tile full of the operand, if it is one number: loaded once, not once a piece */
     oxi_store_kernel store; /* NULL: the kernel writes the result itself */
+    void (*stream)(size_t bytes, const void *from, void *to); /* takes the place of `store` if not NULL */
     oxi_load_kernel widen;  /* bool results for a non-bool tensor: bool -> lane before the store */
 } oxi_map_work;
 
@@ -26,7 +27,7 @@ static void oxi_load_mask(int64_t n, const void *source, int64_t stride, void *l
 static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     const oxi_map_work *work = (const oxi_map_work *)arg;
     double tiles[4][OXI_MAP_TILE]; /* three operands and the result; double: the strictest alignment */
-    uint8_t truth[OXI_MAP_TILE];
+    uint8_t truth[2 * OXI_MAP_TILE];
     const void *in[3];
     (void)lane;
     for (int k = 0; k < work->in_count; k++) {
@@ -35,7 +36,10 @@ static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int
         work->load[k](c->n, in[k], w->step[k + 1], tiles[k]);
         in[k] = tiles[k];
     }
-    if (!work->store) {
+    if (work->stream) {
+        work->kernel(c->n, in, tiles[3], work->attr);
+        work->stream((size_t)(c->n * w->bytes[0]), tiles[3], c->p[0]);
+    } else if (!work->store) {
         work->kernel(c->n, in, c->p[0], work->attr);
     } else if (work->widen) {
         work->kernel(c->n, in, truth, work->attr);
@@ -52,11 +56,17 @@ static oxi_op oxi_map_op_for(oxi_op op, ox_dtype compute) {
     return op == OXI_OP_bitwise_not && compute == OX_BOOL ? OXI_OP_logical_not : op;
 }
 
+/* Elements of a tile; a lane has four bytes or eight. */
+static int64_t oxi_map_tile(oxi_lane lane) {
+    return oxi_lane_bytes(lane) == 4 ? 2 * OXI_MAP_TILE : OXI_MAP_TILE;
+}
+
 /* Chooses loads and stores for the walk that is ready; returns the most elements of a piece. */
 static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_walk *w, const oxi_call *call,
                             oxi_lane lane, bool truth) {
     const ox_tensor *out = call->out[0];
     int first = oxi_op_row_of(call->op)->flags & OXI_FLAG_COND ? 1 : 0;
+    int64_t tile = oxi_map_tile(lane);
     bool tiled = false;
     for (int i = 0; i < call->in_count; i++) {
         bool mask = i < first,
@@ -68,13 +78,16 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_
     bool writes = w->step[0] == 1 && (truth ? out->dtype == OX_BOOL : out->dtype == oxi_lane_dtype(result));
     work->widen = NULL;
     work->store = NULL;
+    /* Long computations hide what plain stores cost, and would stand still while a tile is streamed. */
+    bool light = oxi_op_row_of(call->op)->flops <= 4;
+    work->stream = light && writes && !truth && oxi_streams(out) ? k->stream : NULL;
     if (!writes) {
         if (truth) result = oxi_lane_of(out->dtype);
         work->widen = truth ? k->load[OX_BOOL][result] : NULL;
         work->store = k->store[out->dtype][result];
         tiled = true;
     }
-    return tiled ? OXI_MAP_TILE : 1 << 14;
+    return tiled || work->stream ? tile : 1 << 14;
 }
 
 /* Pieces are tiles when an operand is one number: its tile is made once. */
@@ -108,7 +121,7 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
     oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
     int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
-    if (most > OXI_MAP_TILE) most = oxi_map_any_number(call) ? OXI_MAP_TILE : most;
+    if (oxi_map_any_number(call)) most = oxi_min_i64(most, oxi_map_tile(lane));
     int first = row->flags & OXI_FLAG_COND ? 1 : 0;
     double constants[3][OXI_MAP_TILE];
     for (int i = 0; i < call->in_count; i++) {

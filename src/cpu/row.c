@@ -20,6 +20,7 @@ struct oxi_row {
     double eps;
     bool native; /* x and out are of the lane's own dtype */
     bool flat;   /* and so are weights; a row is one contiguous run of all of them */
+    bool streams; /* flat f32 of a norm, and more than caches hold */
     oxi_store_kernel store;
     oxi_load_kernel load_weight;
     int64_t line_shift[OXI_ROW_OPERANDS]; /* bytes from a row's address to its line's start */
@@ -300,6 +301,26 @@ static void oxi_row_place_line(const oxi_row *r, const oxi_cursor *c, int64_t i,
     }
 }
 
+static void oxi_row_finish_flat(const oxi_row *r, const oxi_walk *line, double shift, double scale) {
+    const char *x = line->base[OXI_ROW_X];
+    const char *weight = r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL;
+    const char *bias = r->weights[1] ? line->base[OXI_ROW_BIAS] : NULL;
+    int64_t n = line->numel, each = sizeof(float);
+    if (!r->streams) {
+        r->finish(r, n, x, shift, scale, weight, bias, line->base[OXI_ROW_OUT]);
+        return;
+    }
+    for (int64_t done = 0, m; done < n; done += m) {
+        float tile[2 * OXI_ROW_BLOCK];
+        m = oxi_min_i64(n - done, 2 * OXI_ROW_BLOCK);
+        const char *next = x + (n + done) * each; /* what lies behind this row, mostly the next one */
+        for (int64_t i = 0; i < m * each; i += 64) OXI_PREFETCH_READ(next + i);
+        r->finish(r, m, x + done * each, shift, scale, weight ? weight + done * each : NULL,
+                  bias ? bias + done * each : NULL, tile);
+        r->measure.kernels->stream((size_t)(m * each), tile, line->base[OXI_ROW_OUT] + done * each);
+    }
+}
+
 /* A row that is one run of x, out and weights. */
 static void oxi_row_flat(const oxi_row *r, const oxi_walk *line) {
     const oxi_reduce *m = &r->measure;
@@ -316,8 +337,7 @@ static void oxi_row_flat(const oxi_row *r, const oxi_walk *line) {
     if (m->reducer.begin) m->reducer.begin(&p, 1);
     m->reducer.row(m->kernels, &p, line->numel, x, 0);
     oxi_row_numbers(r, a, b, &shift, &scale);
-    r->finish(r, line->numel, x, shift, scale, r->weights[0] ? line->base[OXI_ROW_WEIGHT] : NULL,
-              r->weights[1] ? line->base[OXI_ROW_BIAS] : NULL, line->base[OXI_ROW_OUT]);
+    oxi_row_finish_flat(r, line, shift, scale);
 }
 
 static void oxi_row_line(const oxi_row *r, const oxi_walk *line, char *scratch) {
@@ -492,6 +512,8 @@ static void oxi_row_shape(oxi_row *r) {
     int64_t n = line->numel, step = llabs(m->kept.step[OXI_ROW_X]), buffer = 8 * OXI_REDUCE_BUFFER;
     r->flat = r->native && oxi_walk_flat(line, OXI_ROW_X) && oxi_walk_flat(line, OXI_ROW_OUT);
     for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
+    r->streams = r->flat && m->kind != OXI_REDUCE_LOGSUMEXP && m->lane == OXI_LANE_F32 &&
+                 oxi_streams(m->call->out[0]);
     m->by_columns = m->kept.length >= 16 && ((step != 0 && step < llabs(line->step[OXI_ROW_X])) || n < 16);
     m->width = m->by_columns ? OXI_ROW_BLOCK : OXI_STRIP;
     m->chunk = OXI_REDUCE_LINE;

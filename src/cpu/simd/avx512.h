@@ -36,6 +36,7 @@ OXI_INLINE vd vd_andnot(vd a, vd b) { return _mm512_andnot_pd(a, b); }
 /* ---- f32 ---- */
 OXI_INLINE vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
 OXI_INLINE void vf_store(float *p, vf a) { _mm512_storeu_ps(p, a); }
+OXI_INLINE void vf_stream(float *p, vf a) { _mm512_stream_ps(p, a); }
 OXI_INLINE vm oxi_avx512_first_n(int64_t n) { return (vm)((1u << n) - 1); }
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) { return _mm512_maskz_loadu_ps(oxi_avx512_first_n(n), p); }
 OXI_INLINE void vf_store_n(float *p, vf a, int64_t n) { _mm512_mask_storeu_ps(p, oxi_avx512_first_n(n), a); }

@@ -36,6 +36,7 @@ OXI_INLINE vd vd_andnot(vd a, vd b) { return vl_as_vd(vbicq_s64(vd_as_vl(b), vd_
 /* ---- f32 ---- */
 OXI_INLINE vf vf_load(const float *p) { return vld1q_f32(p); }
 OXI_INLINE void vf_store(float *p, vf a) { vst1q_f32(p, a); }
+OXI_INLINE void vf_stream(float *p, vf a) { vf_store(p, a); }
 OXI_INLINE vf vf_set1(float a) { return vdupq_n_f32(a); }
 OXI_INLINE vf vf_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) {

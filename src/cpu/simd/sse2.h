@@ -36,6 +36,7 @@ OXI_INLINE vd vd_andnot(vd a, vd b) { return _mm_andnot_pd(a, b); }
 /* ---- f32 ---- */
 OXI_INLINE vf vf_load(const float *p) { return _mm_loadu_ps(p); }
 OXI_INLINE void vf_store(float *p, vf a) { _mm_storeu_ps(p, a); }
+OXI_INLINE void vf_stream(float *p, vf a) { _mm_stream_ps(p, a); }
 OXI_INLINE vf vf_set1(float a) { return _mm_set1_ps(a); }
 OXI_INLINE vf vf_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE vf vf_load_n(const float *p, int64_t n) {
