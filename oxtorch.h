@@ -191,8 +191,8 @@ typedef struct ox_allocator {
  * errors   OX_ERR_ARG while tensors are alive: memory must go back to where it came from */
 OX_API ox_status ox_set_allocator(const ox_allocator *allocator);
 
-/* ox_set_arena - use only the `bytes` bytes at `memory` (borrowed, for embedded programs): nothing is asked of the
- * system, a full arena is OX_ERR_NOMEM. NULL restores the system's allocator.
+/* ox_set_arena - use only the `bytes` bytes at `memory` (borrowed, for embedded programs): nothing is asked
+ * of the system, a full arena is OX_ERR_NOMEM. NULL restores the system's allocator.
  * errors   OX_ERR_ARG while tensors are alive */
 OX_API ox_status ox_set_arena(void *memory, size_t bytes);
 
@@ -220,24 +220,27 @@ OX_EXTERN_C_END
 #endif
 /* >>base/threads.h */
 /* The thread pool.
- * As many threads as the process may use (affinity and cgroup quota counted), started on first use, asleep when
- * idle. Work is cut into tasks in a way that does not depend on their number, so results have the same bits. */
+ * As many threads as the process may use (affinity and cgroup quota counted), started on first use, asleep
+ * when idle. Work is cut into tasks in a way that does not depend on their number, so results have the same
+ * bits. */
 #ifndef OX_BASE_THREADS_H
 #define OX_BASE_THREADS_H
 
 OX_EXTERN_C_BEGIN
 
-/* n threads, the caller's included; 0 = as many as the process may use. Not while ops run on other threads. */
+/* n threads, the caller's included; 0 = as many as the process may use. Not while ops run on other
+ * threads. */
 OX_API void ox_set_threads(int n);
 OX_API int ox_threads(void);
 
-/* Lets a host's job system do the work: `parallel_for` must call task(arg, i) once for each i in [0, count), on any
- * threads, and return when all are done. NULL restores the library's own pool. */
+/* Lets a host's job system do the work: `parallel_for` must call task(arg, i) once for each i in [0, count),
+ * on any threads, and return when all are done. NULL restores the library's own pool. */
 typedef void (*ox_task_fn)(void *arg, int64_t index);
 typedef void (*ox_parallel_for_fn)(void *user, int64_t count, ox_task_fn task, void *arg);
 OX_API void ox_set_parallel_for(ox_parallel_for_fn parallel_for, void *user);
 
-/* ox_shutdown - stops the pool's threads and returns all cached memory. The library starts again when used. */
+/* ox_shutdown - stops the pool's threads and returns all cached memory. The library starts again when
+ * used. */
 OX_API void ox_shutdown(void);
 
 OX_EXTERN_C_END
@@ -457,7 +460,11 @@ OX_API ox_tensor *ox_zeros(ox_shape shape, ox_dtype dtype);
 OX_API ox_tensor *ox_ones(ox_shape shape, ox_dtype dtype);
 OX_API ox_tensor *ox_full(ox_shape shape, double value, ox_dtype dtype);
 OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype);   /* [start, end) */
-OX_API ox_tensor *ox_linspace(double start, double end, int64_t steps, ox_dtype dtype); /* both ends in */
+/* Both ends are in; OX_ERR_ARG if one does not fit the dtype (a negative one an unsigned type). Numbers are
+ * made in f64 from the end that is nearer, then rounded to floats; integers get whole ends and truncate what
+ * lies between. torch makes floats in their own type, and fuses products and sums where the processor can:
+ * its last bits differ from one machine to another, and so do its integers at whole numbers. */
+OX_API ox_tensor *ox_linspace(double start, double end, int64_t steps, ox_dtype dtype);
 OX_API ox_tensor *ox_eye(int64_t rows, int64_t columns, ox_dtype dtype);
 OX_API ox_tensor *ox_number(double value);                     /* 0-dim, category float: x + 1.5 */
 OX_API ox_tensor *ox_integer(int64_t value);                   /* 0-dim, category int: i + 1 */
@@ -508,7 +515,10 @@ OX_EXTERN_C_END
 /* >>ops/view.h */
 /* Views: other shapes, strides and offsets over the same storage; nothing is copied.
  * dims     negative ones count from the end
- * errors   OX_ERR_DIM, OX_ERR_SHAPE; block types may be viewed by whole rows only (OX_ERR_DTYPE)
+ * errors   OX_ERR_DIM, OX_ERR_SHAPE; OX_ERR_DTYPE
+ * blocks   tensors of block types may be viewed by whole blocks: the packed dim may be moved, and be cut,
+ *          split and merged between blocks; the other dims as always. OX_ERR_DTYPE otherwise, and from
+ *          diagonal, as_strided, unfold and view_dtype
  * source   the torch functions of the same names; slice takes steps < 0 too, unlike torch */
 #ifndef OX_OPS_VIEW_H
 #define OX_OPS_VIEW_H
@@ -614,19 +624,24 @@ OX_API ox_tensor *ox_isnan(ox_tensor *x);
 OX_API ox_tensor *ox_isinf(ox_tensor *x);
 OX_API ox_tensor *ox_isfinite(ox_tensor *x);
 OX_API ox_tensor *ox_logical_not(ox_tensor *x);
-OX_API ox_tensor *ox_clamp(ox_tensor *x, double low, double high);      /* -INFINITY, INFINITY for none */
+/* -INFINITY, INFINITY for none. Bounds of integers are whole numbers, OX_ERR_DTYPE otherwise: torch.clamp
+ * gives floats then, for which cast x first. */
+OX_API ox_tensor *ox_clamp(ox_tensor *x, double low, double high);
 /* NaN -> nan, infinities -> positive, negative; torch's defaults are 0, the dtype's max and min (pass
  * INFINITY). */
 OX_API ox_tensor *ox_nan_to_num(ox_tensor *x, double nan, double positive, double negative);
 
-/* ---- activations (floats; relu, relu6, hardtanh, threshold integers too) ------------------------------------
+/* ---- activations (floats; relu, relu6, hardtanh, threshold integers too) ----------------------------------
  * relu max(x,0)                      relu6 min(max(x,0),6)            leaky_relu x<0 ? slope x : x
  * elu x<0 ? alpha(e^x-1) : x         celu max(0,x)+min(0,alpha(e^(x/alpha)-1))           selu
  * gelu x/2 (1+erf(x/sqrt2))          gelu_tanh x/2 (1+tanh(sqrt(2/pi)(x+0.044715x^3)))
  * silu x sigmoid(x)                  mish x tanh(softplus(x))         softsign x/(1+|x|)
  * softplus log(1+e^(beta x))/beta, x above threshold/beta             logsigmoid log(sigmoid(x))
  * hardtanh clamp                     hardsigmoid min(max(x+3,0),6)/6  hardswish x hardsigmoid(x)
- * threshold x>threshold ? x : value  glu a sigmoid(b), x = [a b] along dim */
+ * threshold x>threshold ? x : value  glu a sigmoid(b), x = [a b] along dim
+ * numbers   for integers they are truncated, as in torch
+ * errors    OX_ERR_ARG celu with alpha 0, hardtanh with low above high, threshold with a value that does not
+ *           fit the integer type */
 OX_API ox_tensor *ox_relu(ox_tensor *x);
 OX_API ox_tensor *ox_relu6(ox_tensor *x);
 OX_API ox_tensor *ox_leaky_relu(ox_tensor *x, double slope);
@@ -688,6 +703,8 @@ OX_API ox_tensor *ox_where(ox_tensor *condition, ox_tensor *a, ox_tensor *b);   
 OX_API ox_tensor *ox_lerp(ox_tensor *a, ox_tensor *b, ox_tensor *weight);       /* a + weight (b - a) */
 OX_API ox_tensor *ox_addcmul(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value);   /* t + value a b */
 OX_API ox_tensor *ox_addcdiv(ox_tensor *t, ox_tensor *a, ox_tensor *b, double value);   /* t + value a / b */
+/* The value takes x's dtype: for integers and bool it must be a whole number (OX_ERR_DTYPE; torch truncates)
+ * that fits as in ox_full (OX_ERR_ARG). mask: bool */
 OX_API ox_tensor *ox_masked_fill(ox_tensor *x, ox_tensor *mask, double value);
 /* With a number as second operand: category float, so i32 + 1.5 is f32. For integers use ox_add(x,
  * ox_integer(n)). */
@@ -748,9 +765,12 @@ OX_API ox_tensor *ox_normal_(ox_tensor *x, double mean, double deviation);
 /* ---- copies and dtypes --------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_clone(ox_tensor *x);                               /* always a copy, contiguous */
 OX_API ox_tensor *ox_contiguous(ox_tensor *x);                          /* x itself if it is contiguous */
-/* Converts: to nearest even; float to integer truncates; out of range as torch on x86-64 (saturating for
- * f8, wrapping for integers); x itself if it has the dtype. Block types expand to floats; f32 to block
- * types: OX_ERR_UNSUPPORTED. */
+/* Converts: to nearest even; x itself if it has the dtype. Beyond the range f8_e4m3 gets +-448, other floats
+ * infinity. Floats to integers truncate; where the result does not fit (or is NaN) i32 and i64 get their
+ * smallest number, 8 and 16 bits the low bits of that i32, u32 the low bits of the i64, and u64 wraps above
+ * -2^63 and gets 2^63 otherwise. torch on x86-64 does the same, but for corners of u32 and u64; its u32
+ * differs between short and long tensors. Integers to narrower ones keep the low bits. Block types expand to
+ * floats; to block types: OX_ERR_UNSUPPORTED. */
 OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype);
 
 /* ---- reductions -------------------------------------------------------------------------------------------
@@ -771,7 +791,7 @@ OX_API ox_tensor *ox_any(ox_tensor *x, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_var(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
 OX_API ox_tensor *ox_std(ox_tensor *x, ox_shape dims, double correction, bool keepdim);
 OX_API ox_tensor *ox_logsumexp(ox_tensor *x, ox_shape dims, bool keepdim);
-/* p may be +-INFINITY, 0 */
+/* p may be +-INFINITY, 0; OX_ERR_SHAPE where p is below 0 or INFINITY and there are no elements */
 OX_API ox_tensor *ox_norm(ox_tensor *x, double p, ox_shape dims, bool keepdim);
 OX_API ox_tensor *ox_count_nonzero(ox_tensor *x, ox_shape dims);
 /* One dim; OX_NO_DIM = over all elements, as an index into the flattened tensor. */
@@ -1116,6 +1136,11 @@ static ox_status oxi_fail(ox_status status, const char *format, ...) OXI_PRINTF(
 /* The same, for functions that return a tensor: always NULL. */
 #define OXI_FAIL_NULL(...) ((void)oxi_fail(__VA_ARGS__), (ox_tensor *)NULL)
 static void oxi_log(ox_log_level level, const char *format, ...) OXI_PRINTF(2, 3);
+/* Until the end, errors of this thread are told in the name of the function that the caller named, through
+ * whatever functions it works: "slice: .." within narrow becomes "narrow: ..". The outermost name holds;
+ * oxi_speak says whether it is this one, oxi_speak_end takes that answer. */
+static bool oxi_speak(const char *name);
+static void oxi_speak_end(bool speaks);
 
 /* ---- checked sizes: false when the result does not fit ------------------------------------------------- */
 
@@ -1410,6 +1435,41 @@ OXI_UNUSED static void oxi_log(ox_log_level level, const char *format, ...) {
     oxi_log_text(level, text);
 }
 
+/* ---- in whose name ------------------------------------------------------------------------------------- */
+
+static OXI_THREAD_LOCAL const char *oxi_speaker;
+
+OXI_UNUSED static bool oxi_speak(const char *name) {
+    if (oxi_speaker) return false;
+    oxi_speaker = name;
+    return true;
+}
+
+OXI_UNUSED static void oxi_speak_end(bool speaks) {
+    if (speaks) oxi_speaker = NULL;
+}
+
+/* Puts the speaker in the place of the name that text[OXI_ERROR_ROOM] begins with, or before a text without
+ * one. The "_" of a function that works in place stays. */
+static void oxi_tell_as_speaker(char *text) {
+    if (!oxi_speaker) return;
+    size_t name = strlen(oxi_speaker), word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    bool named = word > 0 && text[word] == ':' && text[word + 1] == ' ';
+    bool in_place = named && text[word - 1] == '_';
+    if (named && word - in_place == name - (oxi_speaker[name - 1] == '_') &&
+        strncmp(text, oxi_speaker, word - in_place) == 0)
+        return;
+    const char *rest = named ? text + word + 2 : text;
+    char told[OXI_ERROR_ROOM];
+    int lead = snprintf(told, sizeof told, "%s%s: ", oxi_speaker,
+                        in_place && oxi_speaker[name - 1] != '_' ? "_" : "");
+    size_t start = lead > 0 && lead < OXI_ERROR_ROOM ? (size_t)lead : 0, length = strlen(rest);
+    if (length > sizeof told - 1 - start) length = sizeof told - 1 - start;
+    memcpy(told + start, rest, length);
+    told[start + length] = 0;
+    memcpy(text, told, start + length + 1);
+}
+
 OXI_UNUSED static ox_status oxi_fail(ox_status status, const char *format, ...) {
     oxi_error *error = &oxi_thread_error;
     bool first = error->status == OX_OK;
@@ -1419,6 +1479,7 @@ OXI_UNUSED static ox_status oxi_fail(ox_status status, const char *format, ...) 
     va_start(args, format);
     oxi_format_text(text, sizeof text, format, args);
     va_end(args);
+    oxi_tell_as_speaker(text);
     if (first) {
         error->status = status;
         memcpy(error->text, text, sizeof text);
@@ -1433,9 +1494,12 @@ OXI_UNUSED static void oxi_error_move(oxi_error *to) {
     ox_error_clear();
 }
 
-/* Makes `from` the calling thread's error if it is the first. Not logged again. */
+/* Makes `from`, of a thread that works for this one, the calling thread's error if it is the first. Not
+ * logged again. */
 OXI_UNUSED static void oxi_error_adopt(const oxi_error *from) {
-    if (from->status != OX_OK && oxi_thread_error.status == OX_OK) oxi_thread_error = *from;
+    if (from->status == OX_OK || oxi_thread_error.status != OX_OK) return;
+    oxi_thread_error = *from;
+    oxi_tell_as_speaker(oxi_thread_error.text);
 }
 /* >>base/memory.c */
 /* The allocator: size classes, a list of free blocks each, before the system, the user's hooks or an arena.
@@ -2639,6 +2703,8 @@ static ox_tensor *oxi_tensor_new(ox_device *device, ox_dtype dtype, int ndim, co
 static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta);
 /* Fills shape and contiguous strides of a header that only describes (no storage). */
 static void oxi_meta(ox_tensor *meta, ox_dtype dtype, int ndim, const int64_t *shape);
+/* A header over the elements of t, to be changed at will; it holds no reference. */
+static ox_tensor oxi_borrowed(const ox_tensor *t);
 
 /* Checks a shape: dims >= 0, at most OX_MAX_DIMS, numel and bytes fit. `op` starts the message. */
 static ox_status oxi_check_shape(const char *op, ox_dtype dtype, int ndim, const int64_t *shape,
@@ -2670,7 +2736,7 @@ static float oxi_bf16_to_f32(uint16_t h);
 static uint16_t oxi_f32_to_bf16(float f);
 static float oxi_f16_to_f32(uint16_t h);
 static float oxi_f8_e4m3_to_f32(uint8_t b);                   /* fn: no infinity, NaN 0x7f */
-static uint8_t oxi_f32_to_f8_e4m3(float f);                   /* overflow and infinity to +-448, as torch 2.14 */
+static uint8_t oxi_f32_to_f8_e4m3(float f);    /* overflow and infinity to +-448, as torch 2.14 */
 static float oxi_f8_e5m2_to_f32(uint8_t b);
 static uint8_t oxi_f32_to_f8_e5m2(float f);                   /* overflow to infinity */
 /* The number at `element` (any alignment), of a plain dtype; c64: its real part. Floats to i64 truncate. */
@@ -2943,10 +3009,10 @@ static void oxi_storage_release(ox_storage *storage) {
 }
 /* >>tensor/tensor.c */
 /* Tensor headers, shapes, references and scopes.
- * Headers come from type-stable slabs: a freed one keeps its count of 0, so a late ox_release is seen and counted.
- * Every result of every op passes through oxi_tensor_over. */
+ * Headers come from type-stable slabs: a freed one keeps its count of 0, so a late ox_release is seen and
+ * counted. Every result of every op passes through oxi_tensor_over. */
 
-/* ---- shapes ---------------------------------------------------------------------------------------------------- */
+/* ---- shapes -------------------------------------------------------------------------------------------- */
 
 OX_API ox_shape ox_make_shape(int ndim, int64_t d0, int64_t d1, int64_t d2, int64_t d3, int64_t d4,
                               int64_t d5, int64_t d6, int64_t d7) {
@@ -3022,7 +3088,20 @@ static void oxi_meta(ox_tensor *meta, ox_dtype dtype, int ndim, const int64_t *s
     }
 }
 
-/* ---- text of shapes, for messages ------------------------------------------------------------------------------ */
+/* Field by field: another thread may be counting references in t. */
+static ox_tensor oxi_borrowed(const ox_tensor *t) {
+    ox_tensor header;
+    memset(&header, 0, sizeof header);
+    header.dtype = t->dtype;
+    header.ndim = t->ndim;
+    header.offset = t->offset;
+    header.storage = t->storage;
+    memcpy(header.shape, t->shape, sizeof header.shape);
+    memcpy(header.stride, t->stride, sizeof header.stride);
+    return header;
+}
+
+/* ---- text of shapes, for messages ---------------------------------------------------------------------- */
 
 /* A message may name four tensors: four buffers take turns. */
 static char *oxi_text_buffer(void) {
@@ -3047,7 +3126,7 @@ static const char *oxi_tensor_text(const ox_tensor *t) {
     return t ? oxi_dims_text(ox_dtype_name(t->dtype), t->ndim, t->shape) : "NULL";
 }
 
-/* ---- headers --------------------------------------------------------------------------------------------------- */
+/* ---- headers ------------------------------------------------------------------------------------------- */
 
 #define OXI_SLAB_HEADERS 64
 typedef struct oxi_slab {
@@ -3112,7 +3191,7 @@ static void oxi_header_give(ox_tensor *t) {
     oxi_lock_give(&oxi_header_lock);
 }
 
-/* ---- scopes ---------------------------------------------------------------------------------------------------- */
+/* ---- scopes -------------------------------------------------------------------------------------------- */
 
 #define OXI_MAX_SCOPES 256
 typedef struct oxi_scope {
@@ -3197,7 +3276,7 @@ OX_API void ox_release(ox_tensor *t) {
     oxi_header_give(t);
 }
 
-/* ---- making ---------------------------------------------------------------------------------------------------- */
+/* ---- making -------------------------------------------------------------------------------------------- */
 
 static ox_tensor *oxi_tensor_over(ox_storage *storage, const ox_tensor *meta) {
     ox_tensor *t = oxi_header_take();
@@ -3232,7 +3311,7 @@ static ox_tensor *oxi_tensor_new(ox_device *device, ox_dtype dtype, int ndim, co
     return t;
 }
 
-/* ---- facts ----------------------------------------------------------------------------------------------------- */
+/* ---- facts --------------------------------------------------------------------------------------------- */
 
 OX_API int64_t ox_numel(const ox_tensor *t) {
     int64_t count = t ? 1 : 0;
@@ -3951,6 +4030,7 @@ typedef struct oxi_attrs {
     int mode;
     ox_dtype dtype;
     bool keepdim;
+    const char *name;     /* the function that was called, for messages; NULL = the row's name */
 } oxi_attrs;
 
 typedef struct oxi_call {
@@ -3980,12 +4060,21 @@ static ox_tensor *oxi_apply_2(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox
 static ox_tensor *oxi_apply_3(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b, ox_tensor *c);
 
 /* Operands that must be there: true (and an error recorded, if none was) when one is NULL. */
-static bool oxi_any_null(oxi_op op, ox_tensor *const *in, int count);
+static bool oxi_any_null(const char *name, ox_tensor *const *in, int count);
 /* Any number of operands; out = NULL or the tensor to write into. */
 static ox_tensor *oxi_apply_list(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count,
                                  ox_tensor *out);
 /* Written into in[0]. */
 static ox_tensor *oxi_apply_in_place(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count);
+
+/* What a function that works through other functions opens around them: a scope for what they make, and its
+ * name for what they say. The end keeps the result. */
+typedef struct oxi_work {
+    ox_scope scope;
+    bool speaks;
+} oxi_work;
+static oxi_work oxi_work_begin(const char *name);
+static ox_tensor *oxi_work_end(oxi_work *work, ox_tensor *result);
 
 /* The dtype in which a call computes: operands promoted (numbers and 0-dim tensors by category), then
  * integers made f32 where the rule is map_float. Set by the rules; executors read it. */
@@ -4019,7 +4108,7 @@ static unsigned oxi_class_bit(ox_dtype dtype) {
     return bits[ox_dtype_of(dtype)->cls];
 }
 
-/* ---- promotion: torch.result_type ------------------------------------------------------------------------------------ */
+/* ---- promotion: torch.result_type ---------------------------------------------------------------------- */
 
 /* One dtype of the stronger group (more dims) with one of a weaker group, which counts by category only. */
 static ox_dtype oxi_combine_groups(ox_dtype strong, ox_dtype weak) {
@@ -4081,7 +4170,7 @@ static ox_status oxi_promoted(const oxi_call *call, ox_dtype *out) {
     return OX_OK;
 }
 
-/* ---- elementwise -------------------------------------------------------------------------------------------------------- */
+/* ---- elementwise --------------------------------------------------------------------------------------- */
 
 static ox_status oxi_broadcast(const oxi_call *call, ox_tensor *out, ox_dtype dtype) {
     int64_t shape[OX_MAX_DIMS];
@@ -4118,12 +4207,26 @@ static ox_status oxi_check_whole_numbers(const oxi_call *call, ox_dtype dtype) {
     return OX_OK;
 }
 
+static bool oxi_fits_integer(ox_dtype dtype, double value);
+
+/* Numbers of activations that torch refuses. */
+static ox_status oxi_check_activation(const oxi_call *call, ox_dtype dtype) {
+    const double *f = call->attr.f;
+    if (call->op == OXI_OP_celu && f[0] == 0) return oxi_fail(OX_ERR_ARG, "celu: alpha is 0");
+    if (call->op == OXI_OP_hardtanh && f[0] > f[1])
+        return oxi_fail(OX_ERR_ARG, "hardtanh: low %g is above high %g", f[0], f[1]);
+    if (call->op == OXI_OP_threshold && oxi_is_int(dtype) && !oxi_fits_integer(dtype, f[1]))
+        return oxi_fail(OX_ERR_ARG, "threshold: %g does not fit %s", f[1], ox_dtype_name(dtype));
+    return OX_OK;
+}
+
 static ox_status oxi_rule_map(const oxi_call *call, ox_tensor *out, bool to_bool) {
     ox_dtype dtype;
     ox_status status = oxi_promoted(call, &dtype);
     if (status == OX_OK && !(oxi_class_bit(dtype) & oxi_op_row_of(call->op)->accepts))
         status = oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", oxi_op_name(call), ox_dtype_name(dtype));
     if (status == OX_OK) status = oxi_check_whole_numbers(call, dtype);
+    if (status == OX_OK) status = oxi_check_activation(call, dtype);
     return status == OX_OK ? oxi_broadcast(call, out, to_bool ? OX_BOOL : dtype) : status;
 }
 
@@ -4184,13 +4287,34 @@ OXI_RULE(copy) {
     return oxi_check_shape("copy", dtype, out->ndim, out->shape, NULL);
 }
 
-/* Whether the whole part of a number is one of this integer type; unsigned types take negative ones too, which
- * wrap, as in torch.full. */
+/* Whether the whole part of a number is one of this integer type; unsigned types take negative ones too,
+ * which wrap, as in torch.full. */
 static bool oxi_fits_integer(ox_dtype dtype, double value) {
     int bits = 8 * ox_dtype_of(dtype)->block_bytes;
     bool is_unsigned = dtype == OX_U8 || oxi_is_wide_unsigned(dtype);
     double whole = trunc(value), top = ldexp(1.0, is_unsigned ? bits : bits - 1);
     return whole < top && (is_unsigned ? whole > -top : whole >= -top);
+}
+
+/* The largest finite number of a float dtype. */
+static double oxi_dtype_max(ox_dtype dtype) {
+    switch (dtype) {
+    case OX_F16: return 65504.0;
+    case OX_BF16: return 3.3895313892515355e38;
+    case OX_F64: return DBL_MAX;
+    case OX_F8_E4M3: return 448.0;
+    case OX_F8_E5M2: return 57344.0;
+    default: return FLT_MAX;
+    }
+}
+
+/* Whether an end of linspace is a number of this dtype: -0.5 is none of an unsigned one, as in torch. */
+static bool oxi_fits_linspace(ox_dtype dtype, double value) {
+    if (!oxi_is_int(dtype)) return !isfinite(value) || fabs(value) <= oxi_dtype_max(dtype);
+    int bits = 8 * ox_dtype_of(dtype)->block_bytes;
+    bool is_unsigned = dtype == OX_U8 || oxi_is_wide_unsigned(dtype);
+    double top = ldexp(1.0, is_unsigned ? bits : bits - 1);
+    return value < top && value >= (is_unsigned ? 0 : -top);
 }
 
 OXI_RULE(fill) {
@@ -4204,6 +4328,10 @@ OXI_RULE(fill) {
         return oxi_fail(OX_ERR_DTYPE, "%s: not defined for %s", oxi_op_name(call), ox_dtype_name(dtype));
     if (call->op == OXI_OP_fill && oxi_is_int(dtype) && !oxi_fits_integer(dtype, call->attr.f[0]))
         return oxi_fail(OX_ERR_ARG, "fill: %g does not fit %s", call->attr.f[0], ox_dtype_name(dtype));
+    for (int i = 0; i < 2 && call->op == OXI_OP_linspace; i++)
+        if (!oxi_fits_linspace(dtype, call->attr.f[i]))
+            return oxi_fail(OX_ERR_ARG, "linspace: %g does not fit %s", call->attr.f[i],
+                            ox_dtype_name(dtype));
     oxi_meta(out, dtype, shape->ndim, shape->dim);
     return OX_OK;
 }
@@ -4223,7 +4351,7 @@ OXI_RULE(multinomial) {
     return OX_OK;
 }
 
-/* ---- reductions ---------------------------------------------------------------------------------------------------------- */
+/* ---- reductions ---------------------------------------------------------------------------------------- */
 
 static ox_status oxi_reduced(const oxi_call *call, ox_tensor *out, ox_dtype dtype) {
     const ox_tensor *x = call->in[0];
@@ -4261,6 +4389,9 @@ OXI_RULE(reduce_same) {
 }
 
 OXI_RULE(reduce_float) {
+    bool has_identity = call->op != OXI_OP_norm || (call->attr.f[0] >= 0 && !isinf(call->attr.f[0]));
+    ox_status status = has_identity ? OX_OK : oxi_check_not_empty(call);
+    if (status != OX_OK) return status;
     return oxi_reduced(call, out, oxi_compute_dtype(call));
 }
 OXI_RULE(reduce_bool) {
@@ -4307,7 +4438,7 @@ OXI_RULE(topk) {
     return OX_OK;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 OXI_RULE(row) {
     oxi_meta(out, call->in[0]->dtype, call->in[0]->ndim, call->in[0]->shape);
@@ -4349,7 +4480,7 @@ OXI_RULE(group_norm) {
     return oxi_rule_row(call, out);
 }
 
-/* ---- index ------------------------------------------------------------------------------------------------------------------- */
+/* ---- index --------------------------------------------------------------------------------------------- */
 
 static ox_status oxi_check_index(const oxi_call *call, const ox_tensor *index) {
     if (index->dtype == OX_I64 || index->dtype == OX_I32) return OX_OK;
@@ -4502,7 +4633,7 @@ OXI_RULE(cat) {
     return OX_OK;
 }
 
-/* ---- products ------------------------------------------------------------------------------------------------------------------ */
+/* ---- products ------------------------------------------------------------------------------------------ */
 
 /* Weights may differ from x in dtype: floats and blocks are read as they are. */
 static ox_status oxi_product_dtype(const oxi_call *call, const ox_tensor *x, const ox_tensor *w,
@@ -4619,7 +4750,7 @@ OXI_RULE(addmm) {
     return OX_OK;
 }
 
-/* ---- transformers ----------------------------------------------------------------------------------------------------------------- */
+/* ---- transformers -------------------------------------------------------------------------------------- */
 
 OXI_RULE(rope) {
     const ox_tensor *x = call->in[0], *positions = call->in[1], *factors = call->in[2];
@@ -4680,22 +4811,16 @@ OXI_RULE(attention) {
     return OX_OK;
 }
 
-/* ---- views -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- views --------------------------------------------------------------------------------------------- */
 
 static void oxi_view_of(const ox_tensor *x, ox_tensor *out) {
-    /* Field by field: another thread may be counting references in x. */
-    memset(out, 0, sizeof *out);
-    out->dtype = x->dtype;
-    out->ndim = x->ndim;
-    out->offset = x->offset;
-    memcpy(out->shape, x->shape, sizeof out->shape);
-    memcpy(out->stride, x->stride, sizeof out->stride);
+    *out = oxi_borrowed(x);
 }
 
-/* A block type's last dim must stay last and whole. */
-static ox_status oxi_check_block_view(const oxi_call *call, bool keeps_rows) {
-    if (keeps_rows || !oxi_is_block(call->in[0]->dtype)) return OX_OK;
-    return oxi_fail(OX_ERR_DTYPE, "%s: %s can be viewed by whole rows only", oxi_op_name(call),
+/* The packed dim of a block type, the one with stride 1, may be cut between blocks only. */
+static ox_status oxi_check_block_view(const oxi_call *call, bool keeps_blocks) {
+    if (keeps_blocks || !oxi_is_block(call->in[0]->dtype)) return OX_OK;
+    return oxi_fail(OX_ERR_DTYPE, "%s: %s can be viewed by whole blocks only", oxi_op_name(call),
                     oxi_tensor_text(call->in[0]));
 }
 
@@ -4746,13 +4871,15 @@ OXI_RULE(view) {
     oxi_view_of(x, out);
     out->ndim = shape->ndim;
     memcpy(out->shape, shape->dim, sizeof out->shape);
-    bool rows = shape->ndim > 0 && x->ndim > 0 &&
-                shape->dim[shape->ndim - 1] % ox_dtype_of(x->dtype)->block_elements == 0;
-    ox_status status = oxi_check_block_view(call, rows);
+    int64_t block = ox_dtype_of(x->dtype)->block_elements;
+    bool whole = shape->ndim > 0 && x->ndim > 0 && shape->dim[shape->ndim - 1] % block == 0;
+    ox_status status = oxi_check_block_view(call, whole);
     if (status == OX_OK && !oxi_view_strides(x, shape->ndim, shape->dim, out->stride))
         status = oxi_fail(OX_ERR_SHAPE, "view: the strides of %s do not allow %s; use reshape",
                           oxi_tensor_text(x), oxi_shape_text(shape->ndim, shape->dim));
-    return status;
+    for (int d = 0; d < shape->ndim && whole; d++)
+        whole = (out->stride[d] == 1 ? out->shape[d] : out->stride[d]) % block == 0;
+    return status == OX_OK ? oxi_check_block_view(call, whole || ox_numel(x) == 0) : status;
 }
 
 OXI_RULE(slice) {
@@ -4803,14 +4930,14 @@ OXI_RULE(expand) {
 OXI_RULE(flip) {
     const ox_tensor *x = call->in[0];
     oxi_view_of(x, out);
-    bool rows = true;
+    bool whole = true;
     for (int d = 0; d < x->ndim; d++) {
         if (!(call->attr.dims >> d & 1)) continue;
         if (x->shape[d] > 0) out->offset += (x->shape[d] - 1) * x->stride[d];
         out->stride[d] = -x->stride[d];
-        rows = rows && d < x->ndim - 1;
+        whole = whole && x->stride[d] != 1;
     }
-    return oxi_check_block_view(call, rows);
+    return oxi_check_block_view(call, whole);
 }
 
 OXI_RULE(diagonal) {
@@ -4925,7 +5052,8 @@ OXI_RULE(view_dtype) {
 }
 /* >>ops/profile.c */
 /* The profiler: times every call while it is on, then prints a table per op or a Chrome trace.
- * Records grow in one block; when memory runs out the rest of the run is not recorded, and the table says so. */
+ * Records grow in one block; when memory runs out the rest of the run is not recorded, and the table says
+ * so. */
 
 typedef struct oxi_profile_record {
     oxi_op op;
@@ -5010,7 +5138,7 @@ static void oxi_profile_add(const oxi_call *call, double start, double end) {
     oxi_lock_give(&oxi_profile_lock);
 }
 
-/* ---- the table -------------------------------------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------------------------------------- */
 
 /* snprintf into what is left of a buffer; returns the length of the text, 0 on failure. */
 static int oxi_text_append(size_t room, char *out, const char *format, ...) OXI_PRINTF(3, 4);
@@ -5072,7 +5200,8 @@ OX_API size_t ox_profile_table(char *out, size_t room) {
                                         line->flops / seconds * 1e-9, line->bytes / seconds * 1e-9);
     }
     if (lost)
-        used += (size_t)oxi_text_append(OXI_ROOM, "(%llu calls more, not recorded: out of memory)\n", (unsigned long long)lost);
+        used += (size_t)oxi_text_append(OXI_ROOM, "(%llu calls more, not recorded: out of memory)\n",
+                                        (unsigned long long)lost);
 #undef OXI_ROOM
     return used;
 }
@@ -5340,10 +5469,10 @@ static const oxi_op_row *oxi_op_row_of(oxi_op op) {
     return &oxi_op_rows[op];
 }
 
-/* ---- checks ------------------------------------------------------------------------------------------------------ */
+/* ---- checks -------------------------------------------------------------------------------------------- */
 
-/* Operands that the row's `accepts` speaks of one by one: all of a product, the first one of the others. Of an
- * elementwise op it is the promoted dtype, which the rule checks. */
+/* Operands that the row's `accepts` speaks of one by one: all of a product, the first one of the others. Of
+ * an elementwise op it is the promoted dtype, which the rule checks. */
 static bool oxi_accepts_operand(const oxi_op_row *row, int index) {
     if (row->family == OXI_FAMILY_MAP) return false;
     if (row->family == OXI_FAMILY_PRODUCT || row->in_count < 0) return true;
@@ -5375,7 +5504,7 @@ static ox_status oxi_find_device(const oxi_call *call, const oxi_op_row *row, ox
     return OX_OK;
 }
 
-/* ---- overlap ------------------------------------------------------------------------------------------------------ */
+/* ---- overlap ------------------------------------------------------------------------------------------- */
 
 /* First and last element a tensor reaches, as element offsets in its storage. */
 static void oxi_reach(const ox_tensor *t, int64_t *first, int64_t *last) {
@@ -5409,7 +5538,8 @@ static bool oxi_overlaps(const ox_tensor *t, const ox_tensor *out) {
     return t_first < o_end && o_first < t_end;
 }
 
-/* An elementwise op may read and write the same element; anything else needs its operands unchanged to the end. */
+/* An elementwise op may read and write the same element; anything else needs its operands unchanged to the
+ * end. */
 static bool oxi_needs_detached_result(const oxi_call *call, const oxi_op_row *row, const ox_tensor *meta) {
     const ox_tensor *out = call->out[0];
     bool elementwise = row->family == OXI_FAMILY_MAP || row->family == OXI_FAMILY_COPY ||
@@ -5425,7 +5555,7 @@ static bool oxi_needs_detached_result(const oxi_call *call, const oxi_op_row *ro
     return false;
 }
 
-/* ---- results ------------------------------------------------------------------------------------------------------ */
+/* ---- results ------------------------------------------------------------------------------------------- */
 
 static ox_status oxi_check_given_result(const oxi_call *call, const oxi_op_row *row, const ox_tensor *meta) {
     const ox_tensor *out = call->out[0];
@@ -5448,7 +5578,7 @@ static ox_status oxi_check_given_result(const oxi_call *call, const oxi_op_row *
     return OX_OK;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------------------------------------- */
 
 static void oxi_drop_results(oxi_call *call, const bool *made) {
     for (int i = 0; i < call->out_count; i++) {
@@ -5525,6 +5655,7 @@ static ox_status oxi_apply(oxi_call *call) {
     ox_tensor meta[OXI_MAX_OUT];
     ox_device *device = NULL;
     call->out_count = row->out_count;
+    bool speaks = oxi_speak(call->attr.name ? call->attr.name : row->name);
     ox_status status = oxi_check_operands(call, row);
     if (status == OX_OK) status = oxi_find_device(call, row, &device);
     if (status == OX_OK) status = row->rule(call, meta);
@@ -5535,10 +5666,11 @@ static ox_status oxi_apply(oxi_call *call) {
                      ? oxi_run_detached(device, call, &meta[0])
                      : oxi_run(device, call);
     if (status != OX_OK) oxi_drop_results(call, made);
+    oxi_speak_end(speaks);
     return status;
 }
 
-/* ---- the common shapes of a call -------------------------------------------------------------------------------------- */
+/* ---- the common shapes of a call ----------------------------------------------------------------------- */
 
 static ox_tensor *oxi_apply_list(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count,
                                  ox_tensor *out) {
@@ -5552,34 +5684,55 @@ static ox_tensor *oxi_apply_list(oxi_op op, const oxi_attrs *attr, ox_tensor *co
     return oxi_apply(&call) == OX_OK ? call.out[0] : NULL;
 }
 
-/* NULL gives NULL. It comes from an earlier failure, whose error stands; if there is none, this is the error. */
-static bool oxi_any_null(oxi_op op, ox_tensor *const *in, int count) {
+/* NULL gives NULL. It comes from an earlier failure, whose error stands; if there is none, this is the
+ * error. */
+static bool oxi_any_null(const char *name, ox_tensor *const *in, int count) {
     for (int i = 0; i < count; i++) {
         if (in[i]) continue;
-        if (ox_error() == OX_OK)
-            (void)oxi_fail(OX_ERR_ARG, "%s: operand %d is NULL", oxi_op_row_of(op)->name, i + 1);
+        if (ox_error() == OX_OK) (void)oxi_fail(OX_ERR_ARG, "%s: operand %d is NULL", name, i + 1);
         return true;
     }
     return false;
 }
 
+static const char *oxi_called_name(oxi_op op, const oxi_attrs *attr) {
+    return attr && attr->name ? attr->name : oxi_op_row_of(op)->name;
+}
+
 static ox_tensor *oxi_apply_1(oxi_op op, const oxi_attrs *attr, ox_tensor *a) {
-    return oxi_any_null(op, &a, 1) ? NULL : oxi_apply_list(op, attr, &a, 1, NULL);
+    return oxi_any_null(oxi_called_name(op, attr), &a, 1) ? NULL : oxi_apply_list(op, attr, &a, 1, NULL);
 }
 
 static ox_tensor *oxi_apply_2(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b) {
     ox_tensor *in[2] = {a, b};
-    return oxi_any_null(op, in, 2) ? NULL : oxi_apply_list(op, attr, in, 2, NULL);
+    return oxi_any_null(oxi_called_name(op, attr), in, 2) ? NULL : oxi_apply_list(op, attr, in, 2, NULL);
 }
 
 static ox_tensor *oxi_apply_3(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b, ox_tensor *c) {
     ox_tensor *in[3] = {a, b, c};
-    return oxi_any_null(op, in, 3) ? NULL : oxi_apply_list(op, attr, in, 3, NULL);
+    return oxi_any_null(oxi_called_name(op, attr), in, 3) ? NULL : oxi_apply_list(op, attr, in, 3, NULL);
 }
 
 /* The same, written into the first operand. */
 static ox_tensor *oxi_apply_in_place(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count) {
-    return oxi_any_null(op, in, count) ? NULL : oxi_apply_list(op, attr, in, count, in[0]);
+    return oxi_any_null(oxi_called_name(op, attr), in, count) ? NULL
+                                                              : oxi_apply_list(op, attr, in, count, in[0]);
+}
+
+/* ---- functions that work through others ---------------------------------------------------------------- */
+
+static oxi_work oxi_work_begin(const char *name) {
+    oxi_work work;
+    work.speaks = oxi_speak(name);
+    work.scope = ox_scope_begin();
+    return work;
+}
+
+static ox_tensor *oxi_work_end(oxi_work *work, ox_tensor *result) {
+    ox_keep(result);
+    ox_scope_end(&work->scope);
+    oxi_speak_end(work->speaks);
+    return result;
 }
 /* >>ops/view.c */
 /* The public views: each works out sizes, then makes a VIEW call whose rule does the strides. */
@@ -5591,33 +5744,45 @@ static oxi_attrs oxi_no_attrs(void) {
 }
 
 /* x with its dims as given in order[]. */
-static ox_tensor *oxi_permuted(ox_tensor *x, const int *order) {
+static ox_tensor *oxi_permuted(const char *name, ox_tensor *x, const int *order) {
     oxi_attrs attr = oxi_no_attrs();
+    attr.name = name;
     attr.shape.ndim = x->ndim;
     for (int d = 0; d < x->ndim; d++) attr.shape.dim[d] = order[d];
     return oxi_apply_1(OXI_OP_permute, &attr, x);
 }
 
-OX_API ox_tensor *ox_transpose(ox_tensor *x, int dim0, int dim1) {
-    if (oxi_any_null(OXI_OP_permute, &x, 1)) return NULL;
-    int a = oxi_wrap_dim("transpose", dim0, x->ndim), b = oxi_wrap_dim("transpose", dim1, x->ndim);
+static ox_tensor *oxi_transposed(const char *name, ox_tensor *x, int dim0, int dim1) {
+    if (oxi_any_null(name, &x, 1)) return NULL;
+    int a = oxi_wrap_dim(name, dim0, x->ndim), b = oxi_wrap_dim(name, dim1, x->ndim);
     int order[OX_MAX_DIMS];
     if (a < 0 || b < 0) return NULL;
     for (int d = 0; d < OX_MAX_DIMS; d++) order[d] = d;
     order[a] = b;
     order[b] = a;
-    return oxi_permuted(x, order);
+    return oxi_permuted(name, x, order);
+}
+OX_API ox_tensor *ox_transpose(ox_tensor *x, int dim0, int dim1) {
+    return oxi_transposed("transpose", x, dim0, dim1);
+}
+
+static ox_tensor *oxi_viewed(const char *name, ox_tensor *x, const ox_shape *shape) {
+    oxi_attrs attr = oxi_no_attrs();
+    attr.name = name;
+    attr.shape = *shape;
+    return oxi_apply_1(OXI_OP_view, &attr, x);
 }
 
 OX_API ox_tensor *ox_t(ox_tensor *x) {
-    if (oxi_any_null(OXI_OP_permute, &x, 1)) return NULL;
+    if (oxi_any_null("t", &x, 1)) return NULL;
     if (x->ndim > 2)
         return OXI_FAIL_NULL(OX_ERR_DIM, "t: %s has more than 2 dims; use transpose", oxi_tensor_text(x));
-    return x->ndim == 2 ? ox_transpose(x, 0, 1) : ox_view(x, ox_shape_of(x));
+    ox_shape same = ox_shape_of(x);
+    return x->ndim == 2 ? oxi_transposed("t", x, 0, 1) : oxi_viewed("t", x, &same);
 }
 
 OX_API ox_tensor *ox_permute(ox_tensor *x, ox_shape dims) {
-    if (oxi_any_null(OXI_OP_permute, &x, 1)) return NULL;
+    if (oxi_any_null("permute", &x, 1)) return NULL;
     if (dims.ndim != x->ndim)
         return OXI_FAIL_NULL(OX_ERR_DIM, "permute: %d dims for %s", dims.ndim, oxi_tensor_text(x));
     int order[OX_MAX_DIMS];
@@ -5630,11 +5795,11 @@ OX_API ox_tensor *ox_permute(ox_tensor *x, ox_shape dims) {
         if (seen >> order[i] & 1) return OXI_FAIL_NULL(OX_ERR_DIM, "permute: dim %d twice", order[i]);
         seen |= 1u << order[i];
     }
-    return oxi_permuted(x, order);
+    return oxi_permuted("permute", x, order);
 }
 
 OX_API ox_tensor *ox_movedim(ox_tensor *x, int source, int destination) {
-    if (oxi_any_null(OXI_OP_permute, &x, 1)) return NULL;
+    if (oxi_any_null("movedim", &x, 1)) return NULL;
     int from = oxi_wrap_dim("movedim", source, x->ndim), to = oxi_wrap_dim("movedim", destination, x->ndim);
     if (from < 0 || to < 0) return NULL;
     int order[OX_MAX_DIMS], next = 0;
@@ -5642,15 +5807,15 @@ OX_API ox_tensor *ox_movedim(ox_tensor *x, int source, int destination) {
         if (next == from) next++;
         order[d] = d == to ? from : next++;
     }
-    return oxi_permuted(x, order);
+    return oxi_permuted("movedim", x, order);
 }
 
-/* ---- other shapes over the same elements ------------------------------------------------------------------------------ */
+/* ---- other shapes over the same elements --------------------------------------------------------------- */
 
-/* Works out a -1 in shape and checks that the elements are as many. */
-static bool oxi_resolve_shape(const char *op, const ox_tensor *x, ox_shape *shape) {
+/* Works out a -1 in shape and checks that its elements are `total`. */
+static bool oxi_fit_shape(int64_t total, ox_shape *shape) {
     int unknown = -1;
-    int64_t known = 1, total = ox_numel(x);
+    int64_t known = 1;
     bool fits = shape->ndim >= 0 && shape->ndim <= OX_MAX_DIMS;
     for (int d = 0; fits && d < shape->ndim; d++) {
         if (shape->dim[d] == -1 && unknown < 0) {
@@ -5665,37 +5830,37 @@ static bool oxi_resolve_shape(const char *op, const ox_tensor *x, ox_shape *shap
     } else {
         fits = fits && known == total;
     }
-    if (shape->ndim < 0 || shape->ndim > OX_MAX_DIMS)
-        (void)oxi_fail(OX_ERR_SHAPE, "%s: more than %d dims", op, OX_MAX_DIMS);
-    else if (!fits)
-        (void)oxi_fail(OX_ERR_SHAPE, "%s: %s to %s", op, oxi_tensor_text(x),
-                       oxi_shape_text(shape->ndim, shape->dim));
     return fits;
 }
 
-static ox_tensor *oxi_viewed(ox_tensor *x, const ox_shape *shape) {
-    oxi_attrs attr = oxi_no_attrs();
-    attr.shape = *shape;
-    return oxi_apply_1(OXI_OP_view, &attr, x);
+static bool oxi_resolve_shape(const char *op, const ox_tensor *x, ox_shape *shape) {
+    if (oxi_fit_shape(ox_numel(x), shape)) return true;
+    if (shape->ndim < 0 || shape->ndim > OX_MAX_DIMS)
+        (void)oxi_fail(OX_ERR_SHAPE, "%s: more than %d dims", op, OX_MAX_DIMS);
+    else
+        (void)oxi_fail(OX_ERR_SHAPE, "%s: %s to %s", op, oxi_tensor_text(x),
+                       oxi_shape_text(shape->ndim, shape->dim));
+    return false;
 }
 
 OX_API ox_tensor *ox_view(ox_tensor *x, ox_shape shape) {
-    if (oxi_any_null(OXI_OP_view, &x, 1) || !oxi_resolve_shape("view", x, &shape)) return NULL;
-    return oxi_viewed(x, &shape);
+    if (oxi_any_null("view", &x, 1) || !oxi_resolve_shape("view", x, &shape)) return NULL;
+    return oxi_viewed("view", x, &shape);
 }
 
-OX_API ox_tensor *ox_reshape(ox_tensor *x, ox_shape shape) {
+static ox_tensor *oxi_reshaped(const char *name, ox_tensor *x, ox_shape shape) {
     int64_t stride[OX_MAX_DIMS];
-    if (oxi_any_null(OXI_OP_view, &x, 1) || !oxi_resolve_shape("reshape", x, &shape)) return NULL;
-    if (oxi_view_strides(x, shape.ndim, shape.dim, stride)) return oxi_viewed(x, &shape);
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *copy = ox_clone(x), *result = copy ? ox_keep(oxi_viewed(copy, &shape)) : NULL;
-    ox_scope_end(&scope);
-    return result;
+    if (oxi_any_null(name, &x, 1) || !oxi_resolve_shape(name, x, &shape)) return NULL;
+    if (oxi_view_strides(x, shape.ndim, shape.dim, stride)) return oxi_viewed(name, x, &shape);
+    oxi_work work = oxi_work_begin(name);
+    return oxi_work_end(&work, oxi_viewed(name, ox_clone(x), &shape));
+}
+OX_API ox_tensor *ox_reshape(ox_tensor *x, ox_shape shape) {
+    return oxi_reshaped("reshape", x, shape);
 }
 
 OX_API ox_tensor *ox_flatten(ox_tensor *x, int first_dim, int last_dim) {
-    if (oxi_any_null(OXI_OP_view, &x, 1)) return NULL;
+    if (oxi_any_null("flatten", &x, 1)) return NULL;
     int first = oxi_wrap_dim("flatten", first_dim, x->ndim),
         last = oxi_wrap_dim("flatten", last_dim, x->ndim);
     if (first < 0 || last < 0) return NULL;
@@ -5711,20 +5876,20 @@ OX_API ox_tensor *ox_flatten(ox_tensor *x, int first_dim, int last_dim) {
         if (d == last) shape.dim[shape.ndim++] = merged;
     }
     if (x->ndim == 0) shape.dim[shape.ndim++] = 1;
-    return ox_reshape(x, shape);
+    return oxi_reshaped("flatten", x, shape);
 }
 
 OX_API ox_tensor *ox_unflatten(ox_tensor *x, int dim, ox_shape sizes) {
-    if (oxi_any_null(OXI_OP_view, &x, 1)) return NULL;
+    if (oxi_any_null("unflatten", &x, 1)) return NULL;
     int at = oxi_wrap_dim("unflatten", dim, x->ndim);
     if (at < 0) return NULL;
     if (x->ndim == 0 || sizes.ndim < 1 || x->ndim - 1 + sizes.ndim > OX_MAX_DIMS)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "unflatten: dim %d of %s into %d", dim, oxi_tensor_text(x),
                              sizes.ndim);
     ox_shape shape = ox_shape_from(0, NULL);
-    ox_tensor part; /* the dim alone, so that its -1 is worked out on its own */
-    oxi_meta(&part, OX_U8, 1, &x->shape[at]);
-    if (!oxi_resolve_shape("unflatten", &part, &sizes)) return NULL;
+    if (!oxi_fit_shape(x->shape[at], &sizes)) /* the dim alone, so that its -1 is worked out on its own */
+        return OXI_FAIL_NULL(OX_ERR_SHAPE, "unflatten: dim %d of %s into %s", dim, oxi_tensor_text(x),
+                             oxi_shape_text(sizes.ndim, sizes.dim));
     for (int d = 0; d < x->ndim; d++) {
         if (d != at) {
             shape.dim[shape.ndim++] = x->shape[d];
@@ -5732,41 +5897,43 @@ OX_API ox_tensor *ox_unflatten(ox_tensor *x, int dim, ox_shape sizes) {
         }
         for (int s = 0; s < sizes.ndim; s++) shape.dim[shape.ndim++] = sizes.dim[s];
     }
-    return oxi_viewed(x, &shape);
+    return oxi_viewed("unflatten", x, &shape);
 }
 
 OX_API ox_tensor *ox_squeeze(ox_tensor *x, int dim) {
-    if (oxi_any_null(OXI_OP_view, &x, 1)) return NULL;
+    if (oxi_any_null("squeeze", &x, 1)) return NULL;
     int at = oxi_wrap_dim("squeeze", dim, x->ndim);
     if (at < 0) return NULL;
     ox_shape shape = ox_shape_from(0, NULL);
     for (int d = 0; d < x->ndim; d++)
         if (d != at || x->shape[d] != 1) shape.dim[shape.ndim++] = x->shape[d];
-    return oxi_viewed(x, &shape);
+    return oxi_viewed("squeeze", x, &shape);
 }
 
 OX_API ox_tensor *ox_squeeze_all(ox_tensor *x) {
-    if (oxi_any_null(OXI_OP_view, &x, 1)) return NULL;
+    if (oxi_any_null("squeeze_all", &x, 1)) return NULL;
     ox_shape shape = ox_shape_from(0, NULL);
     for (int d = 0; d < x->ndim; d++)
         if (x->shape[d] != 1) shape.dim[shape.ndim++] = x->shape[d];
-    return oxi_viewed(x, &shape);
+    return oxi_viewed("squeeze_all", x, &shape);
 }
 
 OX_API ox_tensor *ox_unsqueeze(ox_tensor *x, int dim) {
-    if (oxi_any_null(OXI_OP_view, &x, 1)) return NULL;
+    if (oxi_any_null("unsqueeze", &x, 1)) return NULL;
     int at = oxi_wrap_dim("unsqueeze", dim, x->ndim + 1);
     if (at < 0) return NULL;
     if (x->ndim == OX_MAX_DIMS) return OXI_FAIL_NULL(OX_ERR_SHAPE, "unsqueeze: %d dims already", OX_MAX_DIMS);
     ox_shape shape = ox_shape_from(0, NULL);
     for (int d = 0; d <= x->ndim; d++) shape.dim[shape.ndim++] = d == at ? 1 : x->shape[d < at ? d : d - 1];
-    return oxi_viewed(x, &shape);
+    return oxi_viewed("unsqueeze", x, &shape);
 }
 
-/* ---- parts ---------------------------------------------------------------------------------------------------------------- */
+/* ---- parts --------------------------------------------------------------------------------------------- */
 
-static ox_tensor *oxi_sliced(ox_tensor *x, int dim, int64_t start, int64_t length, int64_t step) {
+static ox_tensor *oxi_sliced(const char *name, ox_tensor *x, int dim, int64_t start, int64_t length,
+                             int64_t step) {
     oxi_attrs attr = oxi_no_attrs();
+    attr.name = name;
     attr.dim = dim;
     attr.i[0] = start;
     attr.i[1] = length;
@@ -5782,18 +5949,18 @@ static int oxi_own_dim(const char *op, const ox_tensor *x, int dim) {
 }
 
 OX_API ox_tensor *ox_narrow(ox_tensor *x, int dim, int64_t start, int64_t length) {
-    if (oxi_any_null(OXI_OP_slice, &x, 1)) return NULL;
+    if (oxi_any_null("narrow", &x, 1)) return NULL;
     int at = oxi_own_dim("narrow", x, dim);
     if (at < 0) return NULL;
     int64_t size = x->shape[at], from = start < 0 ? start + size : start;
     if (from < 0 || from > size || length < 0 || length > size - from)
         return OXI_FAIL_NULL(OX_ERR_INDEX, "narrow: %lld elements from %lld along dim %d of %s",
                              (long long)length, (long long)start, at, oxi_tensor_text(x));
-    return oxi_sliced(x, at, from, length, 1);
+    return oxi_sliced("narrow", x, at, from, length, 1);
 }
 
 OX_API ox_tensor *ox_slice(ox_tensor *x, int dim, int64_t start, int64_t end, int64_t step) {
-    if (oxi_any_null(OXI_OP_slice, &x, 1)) return NULL;
+    if (oxi_any_null("slice", &x, 1)) return NULL;
     int at = oxi_own_dim("slice", x, dim);
     if (at < 0) return NULL;
     if (step == 0 || step == INT64_MIN) return OXI_FAIL_NULL(OX_ERR_ARG, "slice: step %lld", (long long)step);
@@ -5803,13 +5970,14 @@ OX_API ox_tensor *ox_slice(ox_tensor *x, int dim, int64_t start, int64_t end, in
     from = from < low ? low : from > high ? high : from;
     to = to < low ? low : to > high ? high : to;
     int64_t span = step > 0 ? to - from : from - to, stride = step > 0 ? step : -step;
-    return oxi_sliced(x, at, from, span > 0 ? (span - 1) / stride + 1 : 0, step);
+    return oxi_sliced("slice", x, at, from, span > 0 ? (span - 1) / stride + 1 : 0, step);
 }
 
-OX_API ox_tensor *ox_select(ox_tensor *x, int dim, int64_t index) {
-    if (oxi_any_null(OXI_OP_select, &x, 1)) return NULL;
+static ox_tensor *oxi_selected(const char *name, ox_tensor *x, int dim, int64_t index) {
+    if (oxi_any_null(name, &x, 1)) return NULL;
     oxi_attrs attr = oxi_no_attrs();
-    attr.dim = oxi_own_dim("select", x, dim);
+    attr.name = name;
+    attr.dim = oxi_own_dim(name, x, dim);
     if (attr.dim < 0) return NULL;
     int64_t size = x->shape[attr.dim];
     attr.i[0] = index < 0 ? index + size : index;
@@ -5818,13 +5986,20 @@ OX_API ox_tensor *ox_select(ox_tensor *x, int dim, int64_t index) {
                              attr.dim, oxi_tensor_text(x));
     return oxi_apply_1(OXI_OP_select, &attr, x);
 }
+OX_API ox_tensor *ox_select(ox_tensor *x, int dim, int64_t index) {
+    return oxi_selected("select", x, dim, index);
+}
 
-OX_API ox_tensor *ox_expand(ox_tensor *x, ox_shape shape) {
-    if (oxi_any_null(OXI_OP_expand, &x, 1)) return NULL;
-    if (shape.ndim < 0) return OXI_FAIL_NULL(OX_ERR_SHAPE, "expand: more than %d dims", OX_MAX_DIMS);
+static ox_tensor *oxi_expanded(const char *name, ox_tensor *x, ox_shape shape) {
+    if (oxi_any_null(name, &x, 1)) return NULL;
+    if (shape.ndim < 0) return OXI_FAIL_NULL(OX_ERR_SHAPE, "%s: more than %d dims", name, OX_MAX_DIMS);
     oxi_attrs attr = oxi_no_attrs();
+    attr.name = name;
     attr.shape = shape;
     return oxi_apply_1(OXI_OP_expand, &attr, x);
+}
+OX_API ox_tensor *ox_expand(ox_tensor *x, ox_shape shape) {
+    return oxi_expanded("expand", x, shape);
 }
 /* The tensor that a result is to be like: true (and an error recorded, if none was) when it is NULL. */
 static bool oxi_null_model(const char *op, const ox_tensor *t) {
@@ -5833,7 +6008,7 @@ static bool oxi_null_model(const char *op, const ox_tensor *t) {
 }
 
 OX_API ox_tensor *ox_expand_as(ox_tensor *x, const ox_tensor *like) {
-    return oxi_null_model("expand_as", like) ? NULL : ox_expand(x, ox_shape_of(like));
+    return oxi_null_model("expand_as", like) ? NULL : oxi_expanded("expand_as", x, ox_shape_of(like));
 }
 
 /* A list of dims as a bit set; false and an error if one is out of range or there twice. */
@@ -5858,13 +6033,13 @@ static bool oxi_dim_set(const char *op, const ox_tensor *x, const ox_shape *dims
 }
 
 OX_API ox_tensor *ox_flip(ox_tensor *x, ox_shape dims) {
-    if (oxi_any_null(OXI_OP_flip, &x, 1)) return NULL;
+    if (oxi_any_null("flip", &x, 1)) return NULL;
     oxi_attrs attr = oxi_no_attrs();
     return oxi_dim_set("flip", x, &dims, &attr.dims) ? oxi_apply_1(OXI_OP_flip, &attr, x) : NULL;
 }
 
 OX_API ox_tensor *ox_diagonal(ox_tensor *x, int64_t offset, int dim1, int dim2) {
-    if (oxi_any_null(OXI_OP_diagonal, &x, 1)) return NULL;
+    if (oxi_any_null("diagonal", &x, 1)) return NULL;
     oxi_attrs attr = oxi_no_attrs();
     attr.i[0] = offset;
     attr.dim = oxi_own_dim("diagonal", x, dim1);
@@ -5882,7 +6057,7 @@ OX_API ox_tensor *ox_as_strided(ox_tensor *x, ox_shape shape, ox_shape strides, 
 }
 
 OX_API ox_tensor *ox_unfold(ox_tensor *x, int dim, int64_t size, int64_t step) {
-    if (oxi_any_null(OXI_OP_unfold, &x, 1)) return NULL;
+    if (oxi_any_null("unfold", &x, 1)) return NULL;
     oxi_attrs attr = oxi_no_attrs();
     attr.dim = oxi_wrap_dim("unfold", dim, x->ndim);
     attr.i[0] = size;
@@ -5902,23 +6077,17 @@ OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype) {
     return oxi_apply_1(OXI_OP_view_dtype, &attr, x);
 }
 
-/* ---- lists of views --------------------------------------------------------------------------------------------------------- */
+/* ---- lists of views ------------------------------------------------------------------------------------ */
 
-OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, int64_t room) {
-    if (oxi_any_null(OXI_OP_slice, &x, 1)) return -1;
-    int at = oxi_own_dim("split", x, dim);
-    if (at < 0) return -1;
+/* Parts of `size` along dim `at` of x. */
+static int64_t oxi_split(const char *name, ox_tensor *x, int64_t size, int at, ox_tensor **out,
+                         int64_t room) {
     int64_t length = x->shape[at];
-    if (size < 0 || (size == 0 && length > 0)) {
-        (void)oxi_fail(OX_ERR_ARG, "split: parts of %lld along dim %d of %s", (long long)size, at,
-                       oxi_tensor_text(x));
-        return -1;
-    }
     if (!out) room = 0; /* only counts */
     int64_t count = length == 0 ? 1 : (length - 1) / size + 1;
     for (int64_t i = 0; i < count && i < room; i++) {
         int64_t start = i * size, left = length - start;
-        out[i] = oxi_sliced(x, at, start, left < size ? left : size, 1);
+        out[i] = oxi_sliced(name, x, at, start, left < size ? left : size, 1);
         if (!out[i]) {
             while (i-- > 0) {
                 ox_release(out[i]);
@@ -5930,8 +6099,20 @@ OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, in
     return count;
 }
 
+OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, int64_t room) {
+    if (oxi_any_null("split", &x, 1)) return -1;
+    int at = oxi_own_dim("split", x, dim);
+    if (at < 0) return -1;
+    if (size < 0 || (size == 0 && x->shape[at] > 0)) {
+        (void)oxi_fail(OX_ERR_ARG, "split: parts of %lld along dim %d of %s", (long long)size, at,
+                       oxi_tensor_text(x));
+        return -1;
+    }
+    return oxi_split("split", x, size, at, out, room);
+}
+
 OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, int64_t room) {
-    if (oxi_any_null(OXI_OP_slice, &x, 1)) return -1;
+    if (oxi_any_null("chunk", &x, 1)) return -1;
     int at = oxi_own_dim("chunk", x, dim);
     if (at < 0) return -1;
     if (chunks < 1) {
@@ -5939,16 +6120,16 @@ OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, 
         return -1;
     }
     int64_t length = x->shape[at];
-    return ox_split(x, length == 0 ? 0 : (length - 1) / chunks + 1, dim, out, room);
+    return oxi_split("chunk", x, length == 0 ? 0 : (length - 1) / chunks + 1, at, out, room);
 }
 
 OX_API int64_t ox_unbind(ox_tensor *x, int dim, ox_tensor **out, int64_t room) {
-    if (oxi_any_null(OXI_OP_select, &x, 1)) return -1;
+    if (oxi_any_null("unbind", &x, 1)) return -1;
     int at = oxi_own_dim("unbind", x, dim);
     if (at < 0) return -1;
     if (!out) room = 0;
     for (int64_t i = 0; i < x->shape[at] && i < room; i++) {
-        out[i] = ox_select(x, at, i);
+        out[i] = oxi_selected("unbind", x, at, i);
         if (!out[i]) {
             while (i-- > 0) {
                 ox_release(out[i]);
@@ -5963,7 +6144,7 @@ OX_API int64_t ox_unbind(ox_tensor *x, int dim, ox_tensor **out, int64_t room) {
 /* The public elementwise functions: each fills a call and hands it over.
  * Names and arity come from the same lists as the declarations in ops.h. */
 
-/* ---- one operand, no attributes -------------------------------------------------------------------------------- */
+/* ---- one operand, no attributes ------------------------------------------------------------------------ */
 
 #define OXI_UNARY_LIST(X) OX_INPLACE_1(X) X(isnan) X(isinf) X(isfinite)
 #define OXI_X(name)                                 \
@@ -5979,7 +6160,7 @@ OXI_UNARY_LIST(OXI_X)
 OX_INPLACE_1(OXI_X)
 #undef OXI_X
 
-/* ---- one operand and up to three numbers ------------------------------------------------------------------------- */
+/* ---- one operand and up to three numbers --------------------------------------------------------------- */
 
 static oxi_attrs oxi_numbers(double f0, double f1, double f2) {
     oxi_attrs attr;
@@ -6020,18 +6201,6 @@ OX_API ox_tensor *ox_softplus(ox_tensor *x, double beta, double threshold) {
     return oxi_map_numbers(OXI_OP_softplus, x, false, beta, threshold, 0);
 }
 
-/* The largest finite number of a float dtype. */
-static double oxi_dtype_max(ox_dtype dtype) {
-    switch (dtype) {
-    case OX_F16: return 65504.0;
-    case OX_BF16: return 3.3895313892515355e38;
-    case OX_F64: return DBL_MAX;
-    case OX_F8_E4M3: return 448.0;
-    case OX_F8_E5M2: return 57344.0;
-    default: return FLT_MAX;
-    }
-}
-
 static ox_tensor *oxi_nan_to_num(ox_tensor *x, bool in_place, double nan, double positive, double negative) {
     double most = x ? oxi_dtype_max(x->dtype) : 0;
     return oxi_map_numbers(OXI_OP_nan_to_num, x, in_place, nan, positive > most ? most : positive,
@@ -6044,90 +6213,88 @@ OX_API ox_tensor *ox_nan_to_num_(ox_tensor *x, double nan, double positive, doub
     return oxi_nan_to_num(x, true, nan, positive, negative);
 }
 
-/* ---- two operands --------------------------------------------------------------------------------------------------- */
+/* ---- two operands -------------------------------------------------------------------------------------- */
 
 /* Integer ops whose second operand has forbidden values are refused before anything is written. */
-static bool oxi_check_integer_operand(oxi_op op, ox_tensor *a, ox_tensor *b) {
+static bool oxi_check_integer_operand(const char *name, oxi_op op, ox_tensor *a, ox_tensor *b) {
     bool divides =
         op == OXI_OP_floor_divide || op == OXI_OP_trunc_divide || op == OXI_OP_remainder || op == OXI_OP_fmod;
     if (!a || !b || (!divides && op != OXI_OP_pow)) return true;
     if (oxi_is_float(a->dtype) || oxi_is_float(b->dtype)) return true;
     if (!divides && !oxi_is_int(b->dtype)) return true;
-    ox_scope scope = ox_scope_begin();
+    oxi_work work = oxi_work_begin(name);
     ox_tensor *bad = divides ? ox_eq(b, ox_integer(0)) : ox_lt(b, ox_integer(0));
     ox_tensor *any = bad ? ox_any(bad, OX_ALL_DIMS, false) : NULL;
     double found = 0;
     bool looked = any && ox_to_doubles(any, &found, 1) == OX_OK;
-    ox_scope_end(&scope);
+    (void)oxi_work_end(&work, NULL);
     if (found != 0)
         (void)oxi_fail(OX_ERR_ARG,
-                       divides ? "%s: integer division by zero" : "%s: integers to negative powers",
-                       oxi_op_row_of(op)->name);
+                       divides ? "%s: integer division by zero" : "%s: integers to negative powers", name);
     return looked && found == 0;
 }
 
-static ox_tensor *oxi_map_2(oxi_op op, ox_tensor *a, ox_tensor *b, bool in_place, double scale) {
+static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor *b, bool in_place,
+                            double scale) {
     ox_tensor *in[2] = {a, b};
     oxi_attrs attr = oxi_numbers(scale, 0, 0);
-    if (oxi_any_null(op, in, 2) || !oxi_check_integer_operand(op, a, b)) return NULL;
+    attr.name = name;
+    if (oxi_any_null(name, in, 2) || !oxi_check_integer_operand(name, op, a, b)) return NULL;
     return oxi_apply_list(op, &attr, in, 2, in_place ? a : NULL);
 }
 
 #define OXI_X(name)                                              \
     OX_API ox_tensor *ox_##name(ox_tensor *a, ox_tensor *b) {    \
-        return oxi_map_2(OXI_OP_##name, a, b, false, 1);         \
+        return oxi_map_2(#name, OXI_OP_##name, a, b, false, 1);  \
     }                                                            \
     OX_API ox_tensor *ox_##name##_(ox_tensor *a, ox_tensor *b) { \
-        return oxi_map_2(OXI_OP_##name, a, b, true, 1);          \
+        return oxi_map_2(#name, OXI_OP_##name, a, b, true, 1);   \
     }
 OX_INPLACE_2(OXI_X)
 #undef OXI_X
 
 OX_API ox_tensor *ox_add_scaled(ox_tensor *a, ox_tensor *b, double scale) {
-    return oxi_map_2(OXI_OP_add, a, b, false, scale);
+    return oxi_map_2("add_scaled", OXI_OP_add, a, b, false, scale);
 }
 OX_API ox_tensor *ox_add_scaled_(ox_tensor *a, ox_tensor *b, double scale) {
-    return oxi_map_2(OXI_OP_add, a, b, true, scale);
+    return oxi_map_2("add_scaled_", OXI_OP_add, a, b, true, scale);
 }
 
 /* A number made for one call goes when the call is done. */
-static ox_tensor *oxi_map_number(oxi_op op, ox_tensor *a, double number) {
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *result = ox_keep(oxi_map_2(op, a, a ? ox_number(number) : NULL, false, 1));
-    ox_scope_end(&scope);
-    return result;
+static ox_tensor *oxi_map_number(const char *name, oxi_op op, ox_tensor *a, double number) {
+    if (oxi_any_null(name, &a, 1)) return NULL;
+    oxi_work work = oxi_work_begin(name);
+    return oxi_work_end(&work, oxi_map_2(name, op, a, ox_number(number), false, 1));
 }
 OX_API ox_tensor *ox_add_number(ox_tensor *a, double number) {
-    return oxi_map_number(OXI_OP_add, a, number);
+    return oxi_map_number("add_number", OXI_OP_add, a, number);
 }
 OX_API ox_tensor *ox_sub_number(ox_tensor *a, double number) {
-    return oxi_map_number(OXI_OP_sub, a, number);
+    return oxi_map_number("sub_number", OXI_OP_sub, a, number);
 }
 OX_API ox_tensor *ox_mul_number(ox_tensor *a, double number) {
-    return oxi_map_number(OXI_OP_mul, a, number);
+    return oxi_map_number("mul_number", OXI_OP_mul, a, number);
 }
 OX_API ox_tensor *ox_div_number(ox_tensor *a, double number) {
-    return oxi_map_number(OXI_OP_div, a, number);
+    return oxi_map_number("div_number", OXI_OP_div, a, number);
 }
 OX_API ox_tensor *ox_pow_number(ox_tensor *a, double number) {
-    return oxi_map_number(OXI_OP_pow, a, number);
+    return oxi_map_number("pow_number", OXI_OP_pow, a, number);
 }
 
 OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
-    if (oxi_any_null(OXI_OP_sigmoid, &x, 1)) return NULL;
+    if (oxi_any_null("glu", &x, 1)) return NULL;
     int d = oxi_wrap_dim("glu", dim, x->ndim);
     if (d < 0) return NULL;
     if (x->ndim == 0 || x->shape[d] % 2)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "glu: dim %d of %s does not split in halves", d,
                              oxi_tensor_text(x));
     int64_t half = x->shape[d] / 2;
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *result = ox_keep(ox_mul(ox_narrow(x, d, 0, half), ox_sigmoid(ox_narrow(x, d, half, half))));
-    ox_scope_end(&scope);
-    return result;
+    oxi_work work = oxi_work_begin("glu");
+    return oxi_work_end(&work, ox_mul(ox_narrow(x, d, 0, half), ox_sigmoid(ox_narrow(x, d, half, half))));
 }
 
-/* ---- three operands --------------------------------------------------------------------------------------------------- */
+/* ---- three operands ------------------------------------------------------------------------------------ */
 
 static ox_tensor *oxi_map_3(oxi_op op, ox_tensor *a, ox_tensor *b, ox_tensor *c, bool in_place, double f0) {
     ox_tensor *in[3] = {a, b, c};
@@ -6159,18 +6326,15 @@ OX_API ox_tensor *ox_addcdiv_(ox_tensor *t, ox_tensor *a, ox_tensor *b, double v
 /* The fill value takes the tensor's dtype, as in torch. */
 static ox_tensor *oxi_masked_fill(ox_tensor *x, ox_tensor *mask, double value, bool in_place) {
     ox_tensor *in[2] = {x, mask};
-    if (oxi_any_null(OXI_OP_where, in, 2)) return NULL;
+    if (oxi_any_null("masked_fill", in, 2)) return NULL;
     if (!oxi_is_float(x->dtype) && x->dtype != OX_C64 && value != trunc(value))
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "masked_fill: %g does not fit %s", value, oxi_tensor_text(x));
-    ox_scope scope = ox_scope_begin();
+    oxi_work work = oxi_work_begin("masked_fill");
     ox_tensor *fill = ox_full(OX_NO_DIMS, value, x->dtype);
     fill = fill && ox_device_of(x) != ox_cpu() ? ox_to(fill, ox_device_of(x)) : fill;
     ox_tensor *where[3] = {mask, fill, x};
-    ox_tensor *result = oxi_any_null(OXI_OP_where, where, 3)
-                            ? NULL
-                            : oxi_apply_list(OXI_OP_where, NULL, where, 3, in_place ? x : NULL);
-    if (!in_place) ox_keep(result);
-    ox_scope_end(&scope);
+    ox_tensor *result = fill ? oxi_apply_list(OXI_OP_where, NULL, where, 3, in_place ? x : NULL) : NULL;
+    (void)oxi_work_end(&work, in_place ? NULL : result);
     return result;
 }
 OX_API ox_tensor *ox_masked_fill(ox_tensor *x, ox_tensor *mask, double value) {
@@ -6187,10 +6351,8 @@ static ox_tensor *oxi_fill_call(oxi_op op, ox_shape shape, ox_dtype dtype, ox_de
     attr->shape = shape;
     attr->dtype = dtype;
     if (device == ox_cpu()) return oxi_apply_list(op, attr, NULL, 0, NULL);
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *result = ox_keep(ox_to(oxi_apply_list(op, attr, NULL, 0, NULL), device));
-    ox_scope_end(&scope);
-    return result;
+    oxi_work work = oxi_work_begin(attr->name ? attr->name : oxi_op_row_of(op)->name);
+    return oxi_work_end(&work, ox_to(oxi_apply_list(op, attr, NULL, 0, NULL), device));
 }
 
 static oxi_attrs oxi_fill_attrs(double f0, double f1) {
@@ -6203,36 +6365,51 @@ static ox_dtype oxi_default_dtype(ox_dtype dtype, ox_dtype otherwise) {
     return dtype == OX_DTYPE_NONE ? otherwise : dtype;
 }
 
+static ox_tensor *oxi_named_new(const char *name, ox_device *device, ox_dtype dtype, const ox_shape *shape) {
+    bool speaks = oxi_speak(name);
+    ox_tensor *result = oxi_tensor_new(device, dtype, shape->ndim, shape->dim);
+    oxi_speak_end(speaks);
+    return result;
+}
+
 OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype) {
     if (shape.ndim < 0)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "empty: a shape of more than %d dims", OX_MAX_DIMS);
-    return oxi_tensor_new(ox_cpu(), oxi_default_dtype(dtype, OX_F32), shape.ndim, shape.dim);
+    return oxi_named_new("empty", ox_cpu(), oxi_default_dtype(dtype, OX_F32), &shape);
 }
 
-OX_API ox_tensor *ox_full(ox_shape shape, double value, ox_dtype dtype) {
+static ox_tensor *oxi_full(const char *name, ox_shape shape, double value, ox_dtype dtype,
+                           ox_device *device) {
     oxi_attrs attr = oxi_fill_attrs(value, 0);
-    return oxi_fill_call(OXI_OP_fill, shape, oxi_default_dtype(dtype, OX_F32), ox_cpu(), &attr);
+    attr.name = name;
+    return oxi_fill_call(OXI_OP_fill, shape, dtype, device, &attr);
+}
+OX_API ox_tensor *ox_full(ox_shape shape, double value, ox_dtype dtype) {
+    return oxi_full("full", shape, value, oxi_default_dtype(dtype, OX_F32), ox_cpu());
 }
 OX_API ox_tensor *ox_zeros(ox_shape shape, ox_dtype dtype) {
-    return ox_full(shape, 0, dtype);
+    return oxi_full("zeros", shape, 0, oxi_default_dtype(dtype, OX_F32), ox_cpu());
 }
 OX_API ox_tensor *ox_ones(ox_shape shape, ox_dtype dtype) {
-    return ox_full(shape, 1, dtype);
+    return oxi_full("ones", shape, 1, oxi_default_dtype(dtype, OX_F32), ox_cpu());
 }
 
+static ox_tensor *oxi_full_like(const char *name, const ox_tensor *t, double value) {
+    return oxi_null_model(name, t) ? NULL : oxi_full(name, ox_shape_of(t), value, t->dtype, ox_device_of(t));
+}
 OX_API ox_tensor *ox_full_like(const ox_tensor *t, double value) {
-    if (oxi_null_model("full_like", t)) return NULL;
-    oxi_attrs attr = oxi_fill_attrs(value, 0);
-    return oxi_fill_call(OXI_OP_fill, ox_shape_of(t), t->dtype, ox_device_of(t), &attr);
+    return oxi_full_like("full_like", t, value);
 }
 OX_API ox_tensor *ox_zeros_like(const ox_tensor *t) {
-    return ox_full_like(t, 0);
+    return oxi_full_like("zeros_like", t, 0);
 }
 OX_API ox_tensor *ox_ones_like(const ox_tensor *t) {
-    return ox_full_like(t, 1);
+    return oxi_full_like("ones_like", t, 1);
 }
 OX_API ox_tensor *ox_empty_like(const ox_tensor *t) {
-    return oxi_null_model("empty_like", t) ? NULL : oxi_tensor_new(ox_device_of(t), t->dtype, t->ndim, t->shape);
+    if (oxi_null_model("empty_like", t)) return NULL;
+    ox_shape shape = ox_shape_of(t);
+    return oxi_named_new("empty_like", ox_device_of(t), t->dtype, &shape);
 }
 
 OX_API ox_tensor *ox_arange(double start, double end, double step, ox_dtype dtype) {
@@ -6271,9 +6448,9 @@ OX_API ox_tensor *ox_integer(int64_t value) {
     return oxi_make_number(OX_I64, &value, sizeof value);
 }
 
-/* ---- from the caller's memory ------------------------------------------------------------------------------------- */
+/* ---- from the caller's memory -------------------------------------------------------------------------- */
 
-OX_API ox_tensor *ox_from_data(const void *data, ox_shape shape, ox_dtype dtype) {
+static ox_tensor *oxi_copied(const void *data, ox_shape shape, ox_dtype dtype) {
     ox_tensor *t = ox_empty(shape, dtype);
     if (!t) return NULL;
     size_t bytes = ox_nbytes(t);
@@ -6285,22 +6462,28 @@ OX_API ox_tensor *ox_from_data(const void *data, ox_shape shape, ox_dtype dtype)
     return t;
 }
 
-static ox_tensor *oxi_from_converted(const void *data, ox_shape shape, ox_dtype from, ox_dtype dtype) {
-    ox_dtype to = oxi_default_dtype(dtype, from);
-    if (to == from) return ox_from_data(data, shape, from);
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *result = ox_keep(ox_cast(ox_from_data(data, shape, from), to));
-    ox_scope_end(&scope);
+OX_API ox_tensor *ox_from_data(const void *data, ox_shape shape, ox_dtype dtype) {
+    bool speaks = oxi_speak("from_data");
+    ox_tensor *result = oxi_copied(data, shape, dtype);
+    oxi_speak_end(speaks);
     return result;
 }
+
+static ox_tensor *oxi_from_converted(const char *name, const void *data, ox_shape shape, ox_dtype from,
+                                     ox_dtype dtype) {
+    ox_dtype to = oxi_default_dtype(dtype, from);
+    oxi_work work = oxi_work_begin(name);
+    ox_tensor *same = oxi_copied(data, shape, from);
+    return oxi_work_end(&work, to == from ? same : ox_cast(same, to));
+}
 OX_API ox_tensor *ox_from_floats(const float *data, ox_shape shape, ox_dtype dtype) {
-    return oxi_from_converted(data, shape, OX_F32, dtype);
+    return oxi_from_converted("from_floats", data, shape, OX_F32, dtype);
 }
 OX_API ox_tensor *ox_from_doubles(const double *data, ox_shape shape, ox_dtype dtype) {
-    return oxi_from_converted(data, shape, OX_F64, dtype);
+    return oxi_from_converted("from_doubles", data, shape, OX_F64, dtype);
 }
 OX_API ox_tensor *ox_from_ints(const int64_t *data, ox_shape shape, ox_dtype dtype) {
-    return oxi_from_converted(data, shape, OX_I64, dtype);
+    return oxi_from_converted("from_ints", data, shape, OX_I64, dtype);
 }
 
 OX_API ox_tensor *ox_from_blob(void *data, ox_shape shape, const int64_t *strides, ox_dtype dtype,
@@ -6348,7 +6531,9 @@ OX_API ox_tensor *ox_from_blob(void *data, ox_shape shape, const int64_t *stride
 
 static ox_tensor *oxi_call_reduce(oxi_op op, ox_tensor *x, ox_shape dims, bool keepdim, double f0) {
     oxi_attrs attr = oxi_numbers(f0, 0, 0);
-    if (oxi_any_null(op, &x, 1) || !oxi_dim_set(oxi_op_row_of(op)->name, x, &dims, &attr.dims)) return NULL;
+    if (oxi_any_null(oxi_op_row_of(op)->name, &x, 1) ||
+        !oxi_dim_set(oxi_op_row_of(op)->name, x, &dims, &attr.dims))
+        return NULL;
     if (dims.ndim == 0) attr.dims = (1u << x->ndim) - 1;
     attr.keepdim = keepdim;
     return oxi_apply_1(op, &attr, x);
@@ -6401,12 +6586,13 @@ OX_API ox_tensor *ox_argmin(ox_tensor *x, int dim, bool keepdim) {
     return oxi_arg_reduce(OXI_OP_argmin, x, dim, keepdim);
 }
 
-/* ---- ops along one dim --------------------------------------------------------------------------------------------- */
+/* ---- ops along one dim --------------------------------------------------------------------------------- */
 
-static bool oxi_one_dim(oxi_op op, ox_tensor *x, int dim, oxi_attrs *attr) {
+static bool oxi_one_dim(const char *name, ox_tensor *x, int dim, oxi_attrs *attr) {
     *attr = oxi_no_attrs();
-    if (oxi_any_null(op, &x, 1)) return false;
-    attr->dim = oxi_wrap_dim(oxi_op_row_of(op)->name, dim, x->ndim);
+    attr->name = name;
+    if (oxi_any_null(name, &x, 1)) return false;
+    attr->dim = oxi_wrap_dim(name, dim, x->ndim);
     return attr->dim >= 0;
 }
 
@@ -6429,36 +6615,39 @@ static ox_pair oxi_no_pair(void) {
     return pair;
 }
 
-static ox_pair oxi_extreme(oxi_op op, ox_tensor *x, int dim, bool keepdim) {
+static ox_pair oxi_extreme(const char *name, oxi_op op, ox_tensor *x, int dim, bool keepdim) {
     oxi_attrs attr;
-    if (!oxi_one_dim(op, x, dim, &attr)) return oxi_no_pair();
+    if (!oxi_one_dim(name, x, dim, &attr)) return oxi_no_pair();
     attr.dims = x->ndim ? 1u << attr.dim : 0;
     attr.keepdim = keepdim;
     return oxi_apply_pair(op, &attr, x);
 }
 OX_API ox_pair ox_max(ox_tensor *x, int dim, bool keepdim) {
-    return oxi_extreme(OXI_OP_max_dim, x, dim, keepdim);
+    return oxi_extreme("max", OXI_OP_max_dim, x, dim, keepdim);
 }
 OX_API ox_pair ox_min(ox_tensor *x, int dim, bool keepdim) {
-    return oxi_extreme(OXI_OP_min_dim, x, dim, keepdim);
+    return oxi_extreme("min", OXI_OP_min_dim, x, dim, keepdim);
 }
 
-OX_API ox_pair ox_sort(ox_tensor *x, int dim, bool descending) {
+static ox_pair oxi_sorted(const char *name, ox_tensor *x, int dim, bool descending) {
     oxi_attrs attr;
-    if (!oxi_one_dim(OXI_OP_sort, x, dim, &attr)) return oxi_no_pair();
+    if (!oxi_one_dim(name, x, dim, &attr)) return oxi_no_pair();
     attr.mode = descending;
     return oxi_apply_pair(OXI_OP_sort, &attr, x);
 }
+OX_API ox_pair ox_sort(ox_tensor *x, int dim, bool descending) {
+    return oxi_sorted("sort", x, dim, descending);
+}
 
 OX_API ox_tensor *ox_argsort(ox_tensor *x, int dim, bool descending) {
-    ox_pair sorted = ox_sort(x, dim, descending);
+    ox_pair sorted = oxi_sorted("argsort", x, dim, descending);
     ox_release(sorted.values);
     return sorted.indices;
 }
 
 OX_API ox_pair ox_topk(ox_tensor *x, int64_t k, int dim, bool largest) {
     oxi_attrs attr;
-    if (!oxi_one_dim(OXI_OP_topk, x, dim, &attr)) return oxi_no_pair();
+    if (!oxi_one_dim("topk", x, dim, &attr)) return oxi_no_pair();
     attr.i[0] = k;
     attr.mode = largest;
     return oxi_apply_pair(OXI_OP_topk, &attr, x);
@@ -6466,7 +6655,7 @@ OX_API ox_pair ox_topk(ox_tensor *x, int64_t k, int dim, bool largest) {
 
 static ox_tensor *oxi_along(oxi_op op, ox_tensor *x, int dim, bool in_place) {
     oxi_attrs attr;
-    if (!oxi_one_dim(op, x, dim, &attr)) return NULL;
+    if (!oxi_one_dim(oxi_op_row_of(op)->name, x, dim, &attr)) return NULL;
     return in_place ? oxi_apply_in_place(op, &attr, &x, 1) : oxi_apply_1(op, &attr, x);
 }
 OX_API ox_tensor *ox_cumsum(ox_tensor *x, int dim) {
@@ -6493,14 +6682,14 @@ OX_API ox_tensor *ox_log_softmax(ox_tensor *x, int dim) {
 OX_API ox_tensor *ox_cat(ox_tensor *const *list, int count, int dim) {
     oxi_attrs attr = oxi_no_attrs();
     if (count < 1 || !list) return OXI_FAIL_NULL(OX_ERR_ARG, "cat: %d tensors", count);
-    if (oxi_any_null(OXI_OP_cat, list, count)) return NULL;
+    if (oxi_any_null("cat", list, count)) return NULL;
     attr.dim = oxi_wrap_dim("cat", dim, list[0]->ndim);
     return attr.dim < 0 ? NULL : oxi_apply_list(OXI_OP_cat, &attr, list, count, NULL);
 }
 
 OX_API ox_tensor *ox_stack(ox_tensor *const *list, int count, int dim) {
     if (count < 1 || !list) return OXI_FAIL_NULL(OX_ERR_ARG, "stack: %d tensors", count);
-    if (oxi_any_null(OXI_OP_cat, list, count)) return NULL;
+    if (oxi_any_null("stack", list, count)) return NULL;
     int at = oxi_wrap_dim("stack", dim, list[0]->ndim + 1);
     if (at < 0) return NULL;
     for (int i = 1; i < count; i++) {
@@ -6513,18 +6702,16 @@ OX_API ox_tensor *ox_stack(ox_tensor *const *list, int count, int dim) {
     size_t bytes = (size_t)count * sizeof *list;
     ox_tensor **parts = (ox_tensor **)oxi_alloc(bytes), *result = NULL;
     if (!parts) return NULL;
-    ox_scope scope = ox_scope_begin();
+    oxi_work work = oxi_work_begin("stack");
     bool made = true;
     for (int i = 0; i < count && made; i++) made = (parts[i] = ox_unsqueeze(list[i], at)) != NULL;
-    if (made) result = ox_keep(ox_cat(parts, count, at));
-    ox_scope_end(&scope);
+    result = oxi_work_end(&work, made ? ox_cat(parts, count, at) : NULL);
     oxi_free(parts, bytes);
     return result;
 }
 
 /* x [a,b] repeated: a view [ta,a,tb,b] with stride 0 along the t dims, copied. */
-OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times) {
-    if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
+static ox_tensor *oxi_repeated(ox_tensor *x, ox_shape times) {
     if (times.ndim < x->ndim || times.ndim > OX_MAX_DIMS)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "repeat: %d counts for %s", times.ndim, oxi_tensor_text(x));
     int64_t shape[OX_MAX_DIMS];
@@ -6558,8 +6745,16 @@ OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times) {
     return NULL;
 }
 
+OX_API ox_tensor *ox_repeat(ox_tensor *x, ox_shape times) {
+    if (oxi_any_null("repeat", &x, 1)) return NULL;
+    bool speaks = oxi_speak("repeat");
+    ox_tensor *result = oxi_repeated(x, times);
+    oxi_speak_end(speaks);
+    return result;
+}
+
 OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times) {
-    if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
+    if (oxi_any_null("tile", &x, 1)) return NULL;
     ox_shape full = times;
     if (times.ndim > OX_MAX_DIMS) return OXI_FAIL_NULL(OX_ERR_SHAPE, "tile: more than %d dims", OX_MAX_DIMS);
     if (times.ndim >= 0 && times.ndim < x->ndim) {
@@ -6567,18 +6762,19 @@ OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times) {
         for (int d = 0; d < x->ndim; d++)
             full.dim[d] = d < x->ndim - times.ndim ? 1 : times.dim[d - (x->ndim - times.ndim)];
     }
-    return ox_repeat(x, full);
+    bool speaks = oxi_speak("tile");
+    ox_tensor *result = oxi_repeated(x, full);
+    oxi_speak_end(speaks);
+    return result;
 }
 
 OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
-    if (oxi_any_null(OXI_OP_roll, &x, 1)) return NULL;
+    if (oxi_any_null("roll", &x, 1)) return NULL;
     oxi_attrs attr = oxi_no_attrs();
     if (dims.ndim == 0 && shifts.ndim == 1 && x->ndim != 1) {
-        ox_scope scope = ox_scope_begin();
+        oxi_work work = oxi_work_begin("roll");
         ox_tensor *flat = ox_reshape(x, OX_SHAPE(-1));
-        ox_tensor *result = flat ? ox_keep(ox_view(ox_roll(flat, shifts, OX_DIMS(0)), ox_shape_of(x))) : NULL;
-        ox_scope_end(&scope);
-        return result;
+        return oxi_work_end(&work, ox_view(ox_roll(flat, shifts, OX_DIMS(0)), ox_shape_of(x)));
     }
     if (dims.ndim == 0 && shifts.ndim == 1) dims = OX_DIMS(0);
     if (dims.ndim < 0 || dims.ndim > OX_MAX_DIMS || shifts.ndim != dims.ndim)
@@ -6595,10 +6791,10 @@ OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
     return oxi_apply_1(OXI_OP_roll, &attr, x);
 }
 
-/* ---- along one dim, by an index tensor --------------------------------------------------------------------------------- */
+/* ---- along one dim, by an index tensor ----------------------------------------------------------------- */
 
 static ox_tensor *oxi_indexed(oxi_op op, ox_tensor *const *in, int count, int dim, double f0, bool in_place) {
-    if (oxi_any_null(op, in, count)) return NULL;
+    if (oxi_any_null(oxi_op_row_of(op)->name, in, count)) return NULL;
     oxi_attrs attr = oxi_numbers(f0, 0, 0);
     attr.dim = oxi_wrap_dim(oxi_op_row_of(op)->name, dim, in[0]->ndim);
     return attr.dim < 0 ? NULL : oxi_apply_list(op, &attr, in, count, in_place ? in[0] : NULL);
@@ -6647,24 +6843,22 @@ static ox_tensor *oxi_expand_beside(ox_tensor *a, const ox_tensor *like, int dim
 
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
     ox_tensor *in[2] = {x, index};
-    if (oxi_any_null(OXI_OP_gather, in, 2)) return NULL;
+    if (oxi_any_null("take_along_dim", in, 2)) return NULL;
     int at = oxi_wrap_dim("take_along_dim", dim, x->ndim);
     if (at < 0) return NULL;
     if (x->ndim != index->ndim)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "take_along_dim: %s by %s", oxi_tensor_text(x),
                              oxi_tensor_text(index));
-    ox_scope scope = ox_scope_begin();
+    oxi_work work = oxi_work_begin("take_along_dim");
     ox_tensor *wide = oxi_expand_beside(x, index, at), *places = oxi_expand_beside(index, x, at);
-    ox_tensor *result = wide && places ? ox_keep(ox_gather(wide, at, places)) : NULL;
-    ox_scope_end(&scope);
-    return result;
+    return oxi_work_end(&work, ox_gather(wide, at, places));
 }
 
 OX_API ox_tensor *ox_embedding(ox_tensor *table, ox_tensor *ids) {
     return oxi_apply_2(OXI_OP_embedding, NULL, table, ids);
 }
 
-/* ---- results whose size depends on the numbers: counted first ------------------------------------------------------------- */
+/* ---- results whose size depends on the numbers: counted first ------------------------------------------ */
 
 static int64_t oxi_count_true(ox_tensor *x) {
     ox_tensor *count = ox_count_nonzero(x, OX_ALL_DIMS);
@@ -6676,7 +6870,7 @@ static int64_t oxi_count_true(ox_tensor *x) {
 OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask) {
     ox_tensor *in[2] = {x, mask};
     oxi_attrs attr = oxi_no_attrs();
-    if (oxi_any_null(OXI_OP_masked_select, in, 2)) return NULL;
+    if (oxi_any_null("masked_select", in, 2)) return NULL;
     if (mask->dtype != OX_BOOL)
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "masked_select: the mask is %s, not bool", oxi_tensor_text(mask));
     oxi_call pair;
@@ -6686,38 +6880,45 @@ OX_API ox_tensor *ox_masked_select(ox_tensor *x, ox_tensor *mask) {
     pair.in = in;
     pair.in_count = 2;
     if (oxi_broadcast(&pair, &common, x->dtype) != OX_OK) return NULL;
-    ox_scope scope = ox_scope_begin();
+    oxi_work work = oxi_work_begin("masked_select");
     ox_tensor *wide[2] = {ox_expand(x, ox_shape_of(&common)), ox_expand(mask, ox_shape_of(&common))};
     attr.i[0] = wide[1] ? oxi_count_true(wide[1]) : -1;
-    ox_tensor *result =
-        attr.i[0] < 0 ? NULL : ox_keep(oxi_apply_2(OXI_OP_masked_select, &attr, wide[0], wide[1]));
-    ox_scope_end(&scope);
-    return result;
+    return oxi_work_end(&work,
+                        attr.i[0] < 0 ? NULL : oxi_apply_2(OXI_OP_masked_select, &attr, wide[0], wide[1]));
 }
 
 OX_API ox_tensor *ox_nonzero(ox_tensor *x) {
     oxi_attrs attr = oxi_no_attrs();
-    if (oxi_any_null(OXI_OP_nonzero, &x, 1)) return NULL;
+    if (oxi_any_null("nonzero", &x, 1)) return NULL;
+    oxi_work work = oxi_work_begin("nonzero");
     attr.i[0] = oxi_count_true(x);
-    return attr.i[0] < 0 ? NULL : oxi_apply_1(OXI_OP_nonzero, &attr, x);
+    return oxi_work_end(&work, attr.i[0] < 0 ? NULL : oxi_apply_1(OXI_OP_nonzero, &attr, x));
+}
+
+/* The largest id + 1, for classes -1. */
+static bool oxi_count_classes(ox_tensor *ids, int64_t *count) {
+    if (ox_numel(ids) == 0) {
+        (void)oxi_fail(OX_ERR_SHAPE, "one_hot: %s has no ids to count the classes by", oxi_tensor_text(ids));
+        return false;
+    }
+    ox_tensor *largest = ox_amax(ids, OX_ALL_DIMS, false);
+    if (!largest) return false;
+    int64_t most = ox_item_int(largest);
+    if (oxi_add_i64(most, 1, count)) return true;
+    (void)oxi_fail(OX_ERR_ARG, "one_hot: id %lld is too large", (long long)most);
+    return false;
 }
 
 OX_API ox_tensor *ox_one_hot(ox_tensor *ids, int64_t classes) {
+    if (oxi_any_null("one_hot", &ids, 1)) return NULL;
     oxi_attrs attr = oxi_no_attrs();
-    if (oxi_any_null(OXI_OP_one_hot, &ids, 1)) return NULL;
     attr.i[0] = classes;
-    if (classes == -1) {
-        ox_tensor *largest = ox_amax(ids, OX_ALL_DIMS, false);
-        int64_t most = largest ? ox_item_int(largest) : 0;
-        ox_release(largest);
-        if (!largest) return NULL;
-        if (!oxi_add_i64(most, 1, &attr.i[0]))
-            return OXI_FAIL_NULL(OX_ERR_ARG, "one_hot: id %lld is too large", (long long)most);
-    }
-    return oxi_apply_1(OXI_OP_one_hot, &attr, ids);
+    oxi_work work = oxi_work_begin("one_hot");
+    bool counted = classes != -1 || oxi_count_classes(ids, &attr.i[0]);
+    return oxi_work_end(&work, counted ? oxi_apply_1(OXI_OP_one_hot, &attr, ids) : NULL);
 }
 
-/* ---- triangles ---------------------------------------------------------------------------------------------------------------- */
+/* ---- triangles ----------------------------------------------------------------------------------------- */
 
 static ox_tensor *oxi_call_triangle(oxi_op op, ox_tensor *x, int64_t diagonal, bool in_place) {
     oxi_attrs attr = oxi_no_attrs();
@@ -6743,15 +6944,17 @@ OX_API ox_tensor *ox_matmul(ox_tensor *a, ox_tensor *b) {
     return oxi_apply_2(OXI_OP_matmul, NULL, a, b);
 }
 
-static ox_tensor *oxi_call_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias, oxi_activation activation) {
+static ox_tensor *oxi_call_linear(const char *name, ox_tensor *x, ox_tensor *w, ox_tensor *bias,
+                                  oxi_activation activation) {
     ox_tensor *in[3] = {x, w, bias};
     oxi_attrs attr = oxi_no_attrs();
+    attr.name = name;
     attr.mode = (int)activation;
-    return oxi_any_null(OXI_OP_linear, in, 2) ? NULL : oxi_apply_list(OXI_OP_linear, &attr, in, 3, NULL);
+    return oxi_any_null(name, in, 2) ? NULL : oxi_apply_list(OXI_OP_linear, &attr, in, 3, NULL);
 }
 
 OX_API ox_tensor *ox_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias) {
-    return oxi_call_linear(x, w, bias, OXI_ACT_NONE);
+    return oxi_call_linear("linear", x, w, bias, OXI_ACT_NONE);
 }
 
 OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char *activation) {
@@ -6764,9 +6967,10 @@ OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, con
         {"tanh", OXI_ACT_TANH},
     };
     for (size_t i = 0; activation && i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].name, activation) == 0) return oxi_call_linear(x, w, bias, known[i].activation);
-    if (!activation) return OXI_FAIL_NULL(OX_ERR_ARG, "linear: no activation given");
-    return OXI_FAIL_NULL(OX_ERR_ARG, "linear: no activation named '%s'", activation);
+        if (strcmp(known[i].name, activation) == 0)
+            return oxi_call_linear("linear_act", x, w, bias, known[i].activation);
+    if (!activation) return OXI_FAIL_NULL(OX_ERR_ARG, "linear_act: no activation given");
+    return OXI_FAIL_NULL(OX_ERR_ARG, "linear_act: no activation named '%s'", activation);
 }
 
 OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha) {
@@ -6776,7 +6980,7 @@ OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta
 
 static bool oxi_check_vectors(const char *op, ox_tensor *a, ox_tensor *b) {
     ox_tensor *in[2] = {a, b};
-    if (oxi_any_null(OXI_OP_matmul, in, 2)) return false;
+    if (oxi_any_null(op, in, 2)) return false;
     if (a->ndim == 1 && b->ndim == 1) return true;
     (void)oxi_fail(OX_ERR_SHAPE, "%s: operands must be 1-d: %s x %s", op, oxi_tensor_text(a),
                    oxi_tensor_text(b));
@@ -6785,19 +6989,20 @@ static bool oxi_check_vectors(const char *op, ox_tensor *a, ox_tensor *b) {
 
 OX_API ox_tensor *ox_outer(ox_tensor *a, ox_tensor *b) {
     if (!oxi_check_vectors("outer", a, b)) return NULL;
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *result = ox_keep(ox_mul(ox_unsqueeze(a, 1), b));
-    ox_scope_end(&scope);
-    return result;
+    oxi_work work = oxi_work_begin("outer");
+    return oxi_work_end(&work, ox_mul(ox_unsqueeze(a, 1), b));
 }
 
 OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b) {
-    return oxi_check_vectors("dot", a, b) ? ox_matmul(a, b) : NULL;
+    oxi_attrs attr = oxi_no_attrs();
+    attr.name = "dot";
+    return oxi_check_vectors("dot", a, b) ? oxi_apply_2(OXI_OP_matmul, &attr, a, b) : NULL;
 }
 /* >>ops/einsum.c */
 /* ox_einsum: sums of products by index letters.
- * Each operand becomes a tensor with one dim a label (repeated labels: the diagonal; "...": labels of its own). Operands are
- * contracted from left to right: labels that occur nowhere else are summed away, then one batched matmul joins the pair.
+ * Each operand becomes a tensor with one dim a label (repeated labels: the diagonal; "...": labels of its
+ * own). Operands are contracted from left to right: labels that occur nowhere else are summed away, then one
+ * batched matmul joins the pair.
  * source: torch.einsum */
 
 #define OXI_MAX_LABELS 64 /* 52 letters, then the dims of "..." */
@@ -6819,7 +7024,8 @@ static int oxi_letter_label(char c) {
     return c >= 'a' && c <= 'z' ? c - 'a' : c >= 'A' && c <= 'Z' ? 26 + c - 'A' : -1;
 }
 
-/* One term's labels from its text up to `end`; dots become labels 52.. counted from the right. false: syntax. */
+/* One term's labels from its text up to `end`; dots become labels 52.. counted from the right. false:
+ * syntax. */
 static bool oxi_einsum_labels(const char *text, const char *end, int ellipsis_dims, int *label, int *count) {
     bool dots = false;
     *count = 0;
@@ -6996,7 +7202,7 @@ static bool oxi_einsum_contract(const oxi_einsum *e, oxi_einsum_term *a, const o
     return a->t != NULL;
 }
 
-/* ---- reading the equation ----------------------------------------------------------------------------------------- */
+/* ---- reading the equation ------------------------------------------------------------------------------ */
 
 static ox_tensor *oxi_einsum_refuse(const char *equation) {
     return OXI_FAIL_NULL(OX_ERR_ARG, "einsum: '%s' does not fit its operands", equation);
@@ -7025,7 +7231,8 @@ static const char *oxi_einsum_read(oxi_einsum *e, const char *text, ox_tensor *c
     return text;
 }
 
-/* Labels of the result: as written after "->", or letters that occur once, in order, after the dims of "...". */
+/* Labels of the result: as written after "->", or letters that occur once, in order, after the dims of
+ * "...". */
 static bool oxi_einsum_result(oxi_einsum *e, const char *text, const char *left_start, const char *left_end) {
     if (text[0] == '-')
         return oxi_einsum_labels(text + 2, text + strlen(text), e->ellipsis, e->out, &e->out_count);
@@ -7083,15 +7290,14 @@ static ox_tensor *oxi_einsum_run(const char *equation, ox_tensor *const *list, i
 OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count) {
     if (!equation || count < 1 || !list)
         return OXI_FAIL_NULL(OX_ERR_ARG, "einsum: no equation or no operands");
-    if (oxi_any_null(OXI_OP_matmul, list, count)) return NULL;
+    if (oxi_any_null("einsum", list, count)) return NULL;
     size_t bytes;
     if (!oxi_mul_size((size_t)count, sizeof(oxi_einsum_term), &bytes))
         return OXI_FAIL_NULL(OX_ERR_ARG, "einsum: %d operands", count);
     oxi_einsum_term *terms = (oxi_einsum_term *)oxi_alloc(bytes);
     if (!terms) return NULL;
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *result = ox_keep(oxi_einsum_run(equation, list, count, terms));
-    ox_scope_end(&scope);
+    oxi_work work = oxi_work_begin("einsum");
+    ox_tensor *result = oxi_work_end(&work, oxi_einsum_run(equation, list, count, terms));
     oxi_free(terms, bytes);
     return result;
 }
@@ -7103,7 +7309,7 @@ static ox_tensor *oxi_call_norm(oxi_op op, ox_tensor *x, int64_t i0, ox_tensor *
     ox_tensor *in[3] = {x, weight, bias};
     oxi_attrs attr = oxi_numbers(eps, 0, 0);
     attr.i[0] = i0;
-    return oxi_any_null(op, in, 1) ? NULL : oxi_apply_list(op, &attr, in, count, NULL);
+    return oxi_any_null(oxi_op_row_of(op)->name, in, 1) ? NULL : oxi_apply_list(op, &attr, in, count, NULL);
 }
 OX_API ox_tensor *ox_layer_norm(ox_tensor *x, int last_dims, ox_tensor *weight, ox_tensor *bias, double eps) {
     return oxi_call_norm(OXI_OP_layer_norm, x, last_dims, weight, bias, 3, eps);
@@ -7120,7 +7326,7 @@ OX_API ox_tensor *ox_rope(ox_tensor *x, ox_tensor *positions, const ox_rope_desc
     ox_rope_desc plain;
     memset(&plain, 0, sizeof plain);
     const ox_rope_desc *d = desc ? desc : &plain;
-    if (oxi_any_null(OXI_OP_rope, &x, 1)) return NULL;
+    if (oxi_any_null("rope", &x, 1)) return NULL;
     ox_tensor *in[3] = {x, positions, d->factors};
     oxi_attrs attr = oxi_numbers(d->base > 0 ? d->base : 10000.0, d->scale > 0 ? d->scale : 1.0,
                                  d->magnitude > 0 ? d->magnitude : 1.0);
@@ -7135,15 +7341,17 @@ OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox
     memset(&plain, 0, sizeof plain);
     const ox_attention_desc *d = desc ? desc : &plain;
     ox_tensor *in[4] = {q, k, v, d->mask};
-    if (oxi_any_null(OXI_OP_attention, in, 3)) return NULL;
+    if (oxi_any_null("scaled_dot_product_attention", in, 3)) return NULL;
     if (d->query_start < 0 || d->window < 0 || !(d->softcap >= 0))
-        return OXI_FAIL_NULL(OX_ERR_ARG, "attention: query_start %lld, window %lld, softcap %g",
+        return OXI_FAIL_NULL(OX_ERR_ARG,
+                             "scaled_dot_product_attention: query_start %lld, window %lld, softcap %g",
                              (long long)d->query_start, (long long)d->window, d->softcap);
     int64_t head = q->ndim ? q->shape[q->ndim - 1] : 1;
     oxi_attrs attr = oxi_numbers(d->scale != 0 ? d->scale
                                  : head > 0    ? 1 / sqrt((double)head)
                                                : 1,
                                  d->softcap, 0);
+    attr.name = "scaled_dot_product_attention";
     attr.i[0] = d->query_start;
     attr.i[1] = d->window;
     attr.mode = d->causal;
@@ -7151,8 +7359,8 @@ OX_API ox_tensor *ox_scaled_dot_product_attention(ox_tensor *q, ox_tensor *k, ox
 }
 /* >>ops/random.c */
 /* The public random functions, the seed and the counter.
- * Each call takes the next counter value, so the numbers depend on the seed and on how many random calls came before,
- * not on threads, strides or device. */
+ * Each call takes the next counter value, so the numbers depend on the seed and on how many random calls came
+ * before, not on threads, strides or device. */
 
 static int64_t oxi_random_seed = 0;
 static int64_t oxi_random_counter = 0;
@@ -7174,11 +7382,13 @@ static ox_tensor *oxi_random_fill(oxi_op op, ox_shape shape, ox_dtype dtype, oxi
 
 OX_API ox_tensor *ox_rand(ox_shape shape, ox_dtype dtype) {
     oxi_attrs attr = oxi_numbers(0, 1, 0);
+    attr.name = "rand";
     return oxi_random_fill(OXI_OP_uniform, shape, oxi_default_dtype(dtype, OX_F32), &attr);
 }
 
 OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype) {
     oxi_attrs attr = oxi_numbers(0, 1, 0);
+    attr.name = "randn";
     return oxi_random_fill(OXI_OP_normal, shape, oxi_default_dtype(dtype, OX_F32), &attr);
 }
 
@@ -7197,8 +7407,9 @@ OX_API ox_tensor *ox_randperm(int64_t n, ox_dtype dtype) {
 }
 
 /* Fills x itself: a FILL call whose result is given. */
-static ox_tensor *oxi_fill_in_place(oxi_op op, ox_tensor *x, oxi_attrs *attr) {
-    if (oxi_any_null(op, &x, 1)) return NULL;
+static ox_tensor *oxi_fill_in_place(const char *name, oxi_op op, ox_tensor *x, oxi_attrs *attr) {
+    if (oxi_any_null(name, &x, 1)) return NULL;
+    attr->name = name;
     attr->shape = ox_shape_of(x);
     attr->dtype = x->dtype;
     return oxi_apply_list(op, attr, NULL, 0, x);
@@ -7208,22 +7419,23 @@ OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high) {
     oxi_attrs attr = oxi_numbers(low, high, 0);
     if (!(low <= high)) return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: from %g to %g", low, high);
     oxi_random_attrs(&attr);
-    return oxi_fill_in_place(OXI_OP_uniform, x, &attr);
+    return oxi_fill_in_place("uniform_", OXI_OP_uniform, x, &attr);
 }
 
 OX_API ox_tensor *ox_normal_(ox_tensor *x, double mean, double deviation) {
     oxi_attrs attr = oxi_numbers(mean, deviation, 0);
     oxi_random_attrs(&attr);
     if (deviation < 0) return OXI_FAIL_NULL(OX_ERR_ARG, "normal_: deviation %g", deviation);
-    return oxi_fill_in_place(OXI_OP_normal, x, &attr);
+    return oxi_fill_in_place("normal_", OXI_OP_normal, x, &attr);
 }
 
 OX_API ox_tensor *ox_fill_(ox_tensor *x, double value) {
     oxi_attrs attr = oxi_fill_attrs(value, 0);
-    return oxi_fill_in_place(OXI_OP_fill, x, &attr);
+    return oxi_fill_in_place("fill_", OXI_OP_fill, x, &attr);
 }
 OX_API ox_tensor *ox_zero_(ox_tensor *x) {
-    return ox_fill_(x, 0);
+    oxi_attrs attr = oxi_fill_attrs(0, 0);
+    return oxi_fill_in_place("zero_", OXI_OP_fill, x, &attr);
 }
 
 OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities) {
@@ -7241,30 +7453,27 @@ OX_API ox_tensor *ox_multinomial(ox_tensor *weights, int64_t samples, bool repla
 }
 
 OX_API ox_tensor *ox_dropout(ox_tensor *x, double p, bool training) {
-    if (oxi_any_null(OXI_OP_bernoulli, &x, 1)) return NULL;
+    if (oxi_any_null("dropout", &x, 1)) return NULL;
     if (!(p >= 0 && p <= 1)) return OXI_FAIL_NULL(OX_ERR_ARG, "dropout: probability %g", p);
     if (!oxi_is_float(x->dtype))
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "dropout: not defined for %s", oxi_tensor_text(x));
-    if (!training || p == 0) return ox_clone(x);
-    ox_scope scope = ox_scope_begin();
-    ox_tensor *kept = ox_bernoulli(ox_full_like(x, 1 - p));
-    ox_tensor *result = ox_mul(x, kept);
-    if (p < 1) result = ox_mul_number(result, 1 / (1 - p));
-    ox_keep(result);
-    ox_scope_end(&scope);
-    return result;
+    oxi_work work = oxi_work_begin("dropout");
+    if (!training || p == 0) return oxi_work_end(&work, ox_clone(x));
+    ox_tensor *result = ox_mul(x, ox_bernoulli(ox_full_like(x, 1 - p)));
+    return oxi_work_end(&work, p < 1 ? ox_mul_number(result, 1 / (1 - p)) : result);
 }
 /* >>ops/data.c */
 /* Copies, dtypes, devices, and numbers to and from the host. */
 
-static ox_tensor *oxi_copy_call(ox_tensor *x, ox_dtype dtype) {
+static ox_tensor *oxi_copy_call(const char *name, ox_tensor *x, ox_dtype dtype) {
     oxi_attrs attr = oxi_no_attrs();
+    attr.name = name;
     attr.dtype = dtype;
     return oxi_apply_1(OXI_OP_copy, &attr, x);
 }
 
 OX_API ox_tensor *ox_clone(ox_tensor *x) {
-    return oxi_copy_call(x, OX_DTYPE_NONE);
+    return oxi_copy_call("clone", x, OX_DTYPE_NONE);
 }
 
 /* t itself as a result: one more reference, owned by the scope like any result's. */
@@ -7275,8 +7484,8 @@ static ox_tensor *oxi_same_again(ox_tensor *t) {
 }
 
 OX_API ox_tensor *ox_contiguous(ox_tensor *x) {
-    if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
-    return ox_is_contiguous(x) ? oxi_same_again(x) : ox_clone(x);
+    if (oxi_any_null("contiguous", &x, 1)) return NULL;
+    return ox_is_contiguous(x) ? oxi_same_again(x) : oxi_copy_call("contiguous", x, OX_DTYPE_NONE);
 }
 
 static ox_tensor *oxi_contiguous(ox_tensor *t) {
@@ -7288,30 +7497,31 @@ static ox_tensor *oxi_contiguous(ox_tensor *t) {
 }
 
 OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype) {
-    if (oxi_any_null(OXI_OP_copy, &x, 1)) return NULL;
+    if (oxi_any_null("cast", &x, 1)) return NULL;
     if (ox_dtype_of(dtype)->cls == OX_CLASS_NONE)
         return OXI_FAIL_NULL(OX_ERR_DTYPE, "cast: dtype %d does not exist", (int)dtype);
-    return dtype == x->dtype ? oxi_same_again(x) : oxi_copy_call(x, dtype);
+    return dtype == x->dtype ? oxi_same_again(x) : oxi_copy_call("cast", x, dtype);
 }
 
 OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source) {
     ox_tensor *in[2] = {x, source};
-    if (oxi_any_null(OXI_OP_copy, in, 2)) return NULL;
-    if (ox_device_of(x) == ox_device_of(source)) return oxi_apply_list(OXI_OP_copy, NULL, &source, 1, x);
+    if (oxi_any_null("copy_", in, 2)) return NULL;
+    oxi_attrs attr = oxi_no_attrs();
+    attr.name = "copy_";
+    if (ox_device_of(x) == ox_device_of(source)) return oxi_apply_list(OXI_OP_copy, &attr, &source, 1, x);
+    bool speaks = oxi_speak("copy_");
     ox_scope scope = ox_scope_begin();
     ox_tensor *near = ox_to(source, ox_device_of(x));
-    ox_tensor *result = near ? oxi_apply_list(OXI_OP_copy, NULL, &near, 1, x) : NULL;
+    ox_tensor *result = near ? oxi_apply_list(OXI_OP_copy, &attr, &near, 1, x) : NULL;
     ox_scope_end(&scope);
+    oxi_speak_end(speaks);
     return result;
 }
 
-/* ---- devices --------------------------------------------------------------------------------------------------------- */
+/* ---- devices ------------------------------------------------------------------------------------------- */
 
 /* Bytes go through host memory; a strided source is made contiguous on its own device first. */
-OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device) {
-    if (oxi_any_null(OXI_OP_copy, &t, 1)) return NULL;
-    if (!device) return OXI_FAIL_NULL(OX_ERR_DEVICE, "to: no device");
-    if (ox_device_of(t) == device) return oxi_same_again(t);
+static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device) {
     ox_tensor *from = oxi_contiguous(t);
     if (!from) return NULL;
     ox_device *source = ox_device_of(from);
@@ -7337,11 +7547,22 @@ OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device) {
     return NULL;
 }
 
-/* ---- numbers out -------------------------------------------------------------------------------------------------------- */
+OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device) {
+    if (oxi_any_null("to", &t, 1)) return NULL;
+    if (!device) return OXI_FAIL_NULL(OX_ERR_DEVICE, "to: no device");
+    if (ox_device_of(t) == device) return oxi_same_again(t);
+    bool speaks = oxi_speak("to");
+    ox_tensor *result = oxi_moved(t, device);
+    oxi_speak_end(speaks);
+    return result;
+}
+
+/* ---- numbers out --------------------------------------------------------------------------------------- */
 
 /* t as contiguous numbers of `dtype` copied to out. */
-static ox_status oxi_export(ox_tensor *t, ox_dtype dtype, void *out, size_t bytes) {
+static ox_status oxi_export(const char *name, ox_tensor *t, ox_dtype dtype, void *out, size_t bytes) {
     ox_status status = OX_OK;
+    bool speaks = oxi_speak(name);
     ox_scope scope = ox_scope_begin();
     ox_tensor *plain = ox_cast(t, dtype);
     plain = plain ? ox_contiguous(plain) : NULL;
@@ -7355,54 +7576,56 @@ static ox_status oxi_export(ox_tensor *t, ox_dtype dtype, void *out, size_t byte
     else if (bytes > 0)
         memcpy(out, oxi_ptr(plain), bytes);
     ox_scope_end(&scope);
+    oxi_speak_end(speaks);
     return status;
 }
 
-static ox_status oxi_export_numbers(ox_tensor *t, ox_dtype dtype, void *out, int64_t count, size_t each) {
-    if (!t) return oxi_any_null(OXI_OP_copy, &t, 1) ? ox_error() : OX_OK;
+static ox_status oxi_export_numbers(const char *name, ox_tensor *t, ox_dtype dtype, void *out, int64_t count,
+                                    size_t each) {
+    if (oxi_any_null(name, &t, 1)) return ox_error();
     if (count != ox_numel(t))
-        return oxi_fail(OX_ERR_SHAPE, "to_data: room for %lld numbers, %s has %lld", (long long)count,
+        return oxi_fail(OX_ERR_SHAPE, "%s: room for %lld numbers, %s has %lld", name, (long long)count,
                         oxi_tensor_text(t), (long long)ox_numel(t));
-    if (!out && count > 0) return oxi_fail(OX_ERR_ARG, "to_data: no memory for %s", oxi_tensor_text(t));
-    return oxi_export(t, dtype, out, (size_t)count * each);
+    if (!out && count > 0) return oxi_fail(OX_ERR_ARG, "%s: no memory for %s", name, oxi_tensor_text(t));
+    return oxi_export(name, t, dtype, out, (size_t)count * each);
 }
 
 OX_API ox_status ox_to_data(ox_tensor *t, void *out, size_t bytes) {
-    if (!t) return oxi_any_null(OXI_OP_copy, &t, 1) ? ox_error() : OX_OK;
+    if (oxi_any_null("to_data", &t, 1)) return ox_error();
     if (!out && bytes > 0) return oxi_fail(OX_ERR_ARG, "to_data: no memory for %s", oxi_tensor_text(t));
-    return oxi_export(t, t->dtype, out, bytes);
+    return oxi_export("to_data", t, t->dtype, out, bytes);
 }
 OX_API ox_status ox_to_floats(ox_tensor *t, float *out, int64_t count) {
-    return oxi_export_numbers(t, OX_F32, out, count, sizeof *out);
+    return oxi_export_numbers("to_floats", t, OX_F32, out, count, sizeof *out);
 }
 OX_API ox_status ox_to_doubles(ox_tensor *t, double *out, int64_t count) {
-    return oxi_export_numbers(t, OX_F64, out, count, sizeof *out);
+    return oxi_export_numbers("to_doubles", t, OX_F64, out, count, sizeof *out);
 }
 OX_API ox_status ox_to_ints(ox_tensor *t, int64_t *out, int64_t count) {
-    return oxi_export_numbers(t, OX_I64, out, count, sizeof *out);
+    return oxi_export_numbers("to_ints", t, OX_I64, out, count, sizeof *out);
 }
 
-/* One element, or an error in item's own name. */
-static bool oxi_is_item(ox_tensor *t) {
-    if (oxi_any_null(OXI_OP_copy, &t, 1)) return false;
+/* One element, or an error. */
+static bool oxi_is_item(const char *name, ox_tensor *t) {
+    if (oxi_any_null(name, &t, 1)) return false;
     if (ox_numel(t) == 1) return true;
-    (void)oxi_fail(OX_ERR_SHAPE, "item: %s has %lld elements, not one", oxi_tensor_text(t),
+    (void)oxi_fail(OX_ERR_SHAPE, "%s: %s has %lld elements, not one", name, oxi_tensor_text(t),
                    (long long)ox_numel(t));
     return false;
 }
 
 OX_API double ox_item(ox_tensor *t) {
     double value = 0;
-    if (!oxi_is_item(t)) return 0;
-    return ox_to_doubles(t, &value, 1) == OX_OK ? value : 0;
+    if (!oxi_is_item("item", t)) return 0;
+    return oxi_export("item", t, OX_F64, &value, sizeof value) == OX_OK ? value : 0;
 }
 OX_API int64_t ox_item_int(ox_tensor *t) {
     int64_t value = 0;
-    if (!oxi_is_item(t)) return 0;
-    return ox_to_ints(t, &value, 1) == OX_OK ? value : 0;
+    if (!oxi_is_item("item_int", t)) return 0;
+    return oxi_export("item_int", t, OX_I64, &value, sizeof value) == OX_OK ? value : 0;
 }
 
-/* ---- comparing whole tensors ------------------------------------------------------------------------------------------------ */
+/* ---- comparing whole tensors --------------------------------------------------------------------------- */
 
 static bool oxi_truth(ox_tensor *all) {
     return all && ox_item(all) != 0;
@@ -7412,7 +7635,7 @@ OX_API bool ox_equal(ox_tensor *a, ox_tensor *b) {
     if (!a || !b || a->dtype != b->dtype || a->ndim != b->ndim) return false;
     for (int d = 0; d < a->ndim; d++)
         if (a->shape[d] != b->shape[d]) return false;
-    ox_scope scope = ox_scope_begin();
+    oxi_work work = oxi_work_begin("equal");
     bool same;
     if (oxi_is_block(a->dtype)) {
         ox_tensor *pa = ox_contiguous(ox_to(a, ox_cpu())), *pb = ox_contiguous(ox_to(b, ox_cpu()));
@@ -7420,21 +7643,21 @@ OX_API bool ox_equal(ox_tensor *a, ox_tensor *b) {
     } else {
         same = oxi_truth(ox_all(ox_eq(a, b), OX_ALL_DIMS, false));
     }
-    ox_scope_end(&scope);
+    (void)oxi_work_end(&work, NULL);
     return same;
 }
 
 OX_API bool ox_allclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bool equal_nan) {
     ox_tensor *in[2] = {a, b};
-    if (oxi_any_null(OXI_OP_eq, in, 2)) return false;
-    ox_scope scope = ox_scope_begin();
+    if (oxi_any_null("allclose", in, 2)) return false;
+    oxi_work work = oxi_work_begin("allclose");
     ox_tensor *x = ox_cast(a, OX_F64), *y = ox_cast(b, OX_F64);
     ox_tensor *bound = ox_add_number(ox_mul_number(ox_abs(y), rtol), atol);
     ox_tensor *near = ox_logical_and(ox_le(ox_abs(ox_sub(x, y)), bound), ox_isfinite(y));
     ox_tensor *close = ox_logical_or(near, ox_eq(x, y));
     if (equal_nan) close = ox_logical_or(close, ox_logical_and(ox_isnan(x), ox_isnan(y)));
     bool all = oxi_truth(ox_all(close, OX_ALL_DIMS, false));
-    ox_scope_end(&scope);
+    (void)oxi_work_end(&work, NULL);
     return all;
 }
 
@@ -7738,14 +7961,14 @@ static const oxi_cpu *oxi_cpu_info(void) {
 }
 OXI_LIGHT_BEGIN
 /* >>cpu/convert.c */
-/* Conversions between the plain dtypes and the lanes that maps compute in: a plain loop for every pair, at any stride.
- * oxi_kernels' load and store; the vector tiers replace the pairs that models live on (kernels/convert.inc).
- * Entered into the table by cpu/tiers.c. */
+/* Conversions between the plain dtypes and the lanes that maps compute in: a plain loop for every pair, at
+ * any stride. oxi_kernels' load and store; the vector tiers replace the pairs that models live on
+ * (kernels/convert.inc). Entered into the table by cpu/tiers.c. */
 
 /* ---- one number ---------------------------------------------------------------------------------------- */
 
-/* Float to integer as x86-64 does it, which is what torch shows there: toward zero, and the smallest integer for
- * what does not fit. Types below 32 bits keep the low bits of the 32-bit result. */
+/* Float to integer as x86-64 does it, which is what torch shows there: toward zero, and the smallest integer
+ * for what does not fit. Types below 32 bits keep the low bits of the 32-bit result. */
 static int64_t oxi_f64_to_i64(double x) {
     return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
 }
@@ -7759,8 +7982,8 @@ static uint64_t oxi_f64_to_u64(double x) {
     return (uint64_t)oxi_f64_to_i64(x);
 }
 
-/* f64 to a float whose last bit is set when the value is not exact: rounding that once more to a narrower type gives
- * what one rounding from f64 would (round to odd; Boldo & Melquiond 2008). */
+/* f64 to a float whose last bit is set when the value is not exact: rounding that once more to a narrower
+ * type gives what one rounding from f64 would (round to odd; Boldo & Melquiond 2008). */
 static float oxi_f64_to_odd_f32(double x) {
     float f = (float)x;
     if (!(f - f == 0) || (double)f == x) {
@@ -7781,8 +8004,8 @@ static float oxi_i64_to_odd_f32(int64_t i) {
     return i < 0 ? -oxi_u64_to_odd_f32(0 - (uint64_t)i) : oxi_u64_to_odd_f32((uint64_t)i);
 }
 
-/* Every plain real dtype: its C type, its value as a number, and its encoding of a lane's number x of each kind:
- * from a float, a double, an int64_t, a uint64_t. */
+/* Every plain real dtype: its C type, its value as a number, and its encoding of a lane's number x of each
+ * kind: from a float, a double, an int64_t, a uint64_t. */
 #define OXI_REAL_DTYPES(X)                                                                                \
     X(OX_BOOL, uint8_t, (s != 0), x != 0, x != 0, x != 0, x != 0)                                         \
     X(OX_U8, uint8_t, s, (uint8_t)oxi_f64_to_i32(x), (uint8_t)oxi_f64_to_i32(x), (uint8_t)x, (uint8_t)x)  \
@@ -7814,7 +8037,7 @@ static float oxi_i64_to_odd_f32(int64_t i) {
 #define OXI_AS_U64(dtype, value) \
     (oxi_dtypes[dtype].cls == OX_CLASS_FLOAT ? oxi_f64_to_u64((double)(value)) : (uint64_t)(value))
 
-/* ---- runs ------------------------------------------------------------------------------------------------ */
+/* ---- runs ---------------------------------------------------------------------------------------------- */
 
 #define OXI_LOAD_LOOP(dtype, type, lane, lane_type, statement)                                        \
     static void oxi_load_##dtype##_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
@@ -26115,9 +26338,14 @@ static bool oxi_make_arange(const oxi_fill_job *job, int64_t first, int64_t n, v
     return true;
 }
 
-/* From both ends to the middle, so that the ends are exact and the steps symmetric: torch.linspace. */
+/* From both ends to the middle, so that the ends are exact and the steps symmetric: torch.linspace. Integers
+ * get whole ends, and numbers between them truncated. */
 static bool oxi_make_linspace(const oxi_fill_job *job, int64_t first, int64_t n, void *values) {
     double start = job->call->attr.f[0], end = job->call->attr.f[1], *out = (double *)values;
+    if (oxi_is_int(job->out->dtype)) {
+        start = trunc(start);
+        end = trunc(end);
+    }
     double step = job->count > 1 ? (end - start) / (double)(job->count - 1) : 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t e = first + i;
@@ -26365,7 +26593,7 @@ static void oxi_fill_element(const oxi_attrs *attr, ox_dtype dtype, void *elemen
 }
 
 static ox_status oxi_fill_eye(const oxi_call *call) {
-    ox_tensor diagonal = *call->out[0];
+    ox_tensor diagonal = oxi_borrowed(call->out[0]);
     oxi_attrs one = call->attr;
     unsigned char element[8];
     memset(element, 0, sizeof element);
@@ -29554,7 +29782,7 @@ static ox_status oxi_check_dim_indices(const char *op, const ox_tensor *index, c
 
 /* A header with at least one dim: a single number is a row of one. */
 static ox_tensor oxi_at_least_1d(const ox_tensor *t) {
-    ox_tensor row = *t;
+    ox_tensor row = oxi_borrowed(t);
     if (row.ndim == 0) {
         row.ndim = 1;
         row.shape[0] = 1;
@@ -29797,8 +30025,8 @@ static void oxi_scatter_task(void *arg, int64_t index, int lane) {
         oxi_scatter_piece(job, &w, &c);
 }
 
-/* The largest dim but `dim`, in parts of at least OXI_INDEX_GRAIN elements; side by side they are 1 KiB wide, or
- * less if that would make fewer than four. */
+/* The largest dim but `dim`, in parts of at least OXI_INDEX_GRAIN elements; side by side they are 1 KiB wide,
+ * or less if that would make fewer than four. */
 static void oxi_scatter_split(oxi_index_job *job, int dim) {
     const oxi_walk *w = &job->walk;
     int64_t total = 1, most;
@@ -29872,6 +30100,8 @@ static int64_t oxi_index_row_grain(int64_t columns) {
 
 /* ---- embedding, one_hot -------------------------------------------------------------------------------- */
 
+static ox_status oxi_check_expandable(ox_dtype dtype); /* blocks.c */
+
 typedef struct oxi_embedding {
     const ox_tensor *table, *out;
     oxi_store_kernel store;
@@ -29898,7 +30128,7 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
     if (status != OX_OK) return status;
     if (!oxi_is_block(table->dtype)) { /* the rows of dim 0, ids standing still along the last dim */
         int64_t index_stride[OX_MAX_DIMS] = {0};
-        ox_tensor rows = *out;
+        ox_tensor rows = oxi_borrowed(out);
         for (int d = 0; d < ids->ndim; d++) index_stride[d] = ids->stride[d];
         oxi_index_job job;
         memset(&job, 0, sizeof job);
@@ -29916,6 +30146,8 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
         oxi_walk_all(&w, OXI_INDEX_GRAIN, OXI_INDEX_GRAIN, oxi_gather_piece, &job);
         return OX_OK;
     }
+    status = oxi_check_expandable(table->dtype);
+    if (status != OX_OK) return status;
     const ox_dtype_info *info = ox_dtype_of(table->dtype);
     oxi_embedding job;
     job.table = table;
@@ -29954,7 +30186,7 @@ static void oxi_one_hot_piece(void *arg, const oxi_walk *w, const oxi_cursor *c,
 
 static ox_status oxi_one_hot_run(const oxi_call *call) {
     const ox_tensor *out = call->out[0];
-    ox_tensor ids = *call->in[0];
+    ox_tensor ids = oxi_borrowed(call->in[0]);
     oxi_one_hot job;
     int64_t zero = 0;
     job.class_step = out->stride[out->ndim - 1];
@@ -30159,7 +30391,7 @@ static ox_status oxi_triangle_run(const oxi_call *call) {
 /* ---- cat, roll ----------------------------------------------------------------------------------------- */
 
 static ox_status oxi_cat_run(const oxi_call *call) {
-    ox_tensor part = *call->out[0];
+    ox_tensor part = oxi_borrowed(call->out[0]);
     int dim = call->attr.dim;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *in = call->in[i];
@@ -30177,14 +30409,14 @@ static ox_status oxi_cat_run(const oxi_call *call) {
 static ox_status oxi_roll_dims(const ox_tensor *from, const ox_tensor *to, const int64_t *shift, int dim) {
     while (dim < from->ndim && shift[dim] == 0) dim++;
     if (dim == from->ndim) return oxi_cpu_copy_strided(from, to);
-    ox_tensor from_part = *from, to_part = *to;
+    ox_tensor from_part = oxi_borrowed(from), to_part = oxi_borrowed(to);
     int64_t size = from->shape[dim], by = shift[dim];
     from_part.shape[dim] = to_part.shape[dim] = size - by;
     to_part.offset += by * to->stride[dim];
     ox_status status = oxi_roll_dims(&from_part, &to_part, shift, dim + 1);
     if (status != OX_OK) return status;
-    from_part = *from;
-    to_part = *to;
+    from_part = oxi_borrowed(from);
+    to_part = oxi_borrowed(to);
     from_part.shape[dim] = to_part.shape[dim] = by;
     from_part.offset += (size - by) * from->stride[dim];
     return oxi_roll_dims(&from_part, &to_part, shift, dim + 1);
@@ -30361,8 +30593,9 @@ static ox_status oxi_cpu_rope(const oxi_call *call) {
 OXI_LIGHT_BEGIN
 /* >>cpu/map.c */
 /* The executor of elementwise ops: any number of dims, any strides, any mix of dtypes.
- * A piece of a run is brought into the lane type (float, double, int64 ...) tile by tile in L1, the tier's kernel runs on
- * contiguous lanes, and the result is stored; operands that already are contiguous lanes are used where they lie. */
+ * A piece of a run is brought into the lane type (float, double, int64 ...) tile by tile in L1, the tier's
+ * kernel runs on contiguous lanes, and the result is stored; operands that already are contiguous lanes are
+ * used where they lie. */
 
 #define OXI_MAP_TILE 512 /* elements of 8 bytes */
 
@@ -32389,8 +32622,8 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
 }
 /* >>cpu/product.c */
 /* matmul, linear and addmm calls as raw products: derives sizes and strides, walks the leading dims.
- * Leading dims that lie one behind the other are joined with the rows; small matrices of a batch are shared out to the threads.
- * Called by the CPU device; shapes and dtypes were checked by ops/rules.c. */
+ * Leading dims that lie one behind the other are joined with the rows; small matrices of a batch are shared
+ * out to the threads. Called by the CPU device; shapes and dtypes were checked by ops/rules.c. */
 
 /* A product for each position of the leading dims. g: the first of them. */
 typedef struct oxi_product {
@@ -32405,7 +32638,7 @@ static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
     return elements / info->block_elements * info->block_bytes;
 }
 
-/* ---- integers: in 64 bits, wrapped to the result's dtype when stored ----------------------------------------------------- */
+/* ---- integers: in 64 bits, wrapped to the result's dtype when stored ----------------------------------- */
 
 enum { OXI_INT_ROWS = 8, OXI_INT_COLUMNS = 512 };
 
@@ -32481,7 +32714,7 @@ static ox_status oxi_int_run(const oxi_gemm *g) {
     return OX_OK;
 }
 
-/* ---- leading dims --------------------------------------------------------------------------------------------------------- */
+/* ---- leading dims -------------------------------------------------------------------------------------- */
 
 static ox_status oxi_product_one(const oxi_gemm *g) {
     bool ints = oxi_is_int(g->c_dtype), narrow = g->a_dtype == OX_I8 && g->b_dtype == OX_I8;
@@ -32513,7 +32746,8 @@ static void oxi_product_task(void *arg, int64_t index, int lane) {
     if (status != OX_OK) oxi_atomic_store(&p->failed, (int64_t)status);
 }
 
-/* Joins the last leading dim with the rows where b is the same for all of it and rows of a and c go on evenly. */
+/* Joins the last leading dim with the rows where b is the same for all of it and rows of a and c go on
+ * evenly. */
 static void oxi_product_join(oxi_product *p) {
     oxi_gemm *g = &p->g;
     while (p->ndim > 0) {
@@ -32548,7 +32782,7 @@ static ox_status oxi_product_run(oxi_product *p) {
     return OX_OK;
 }
 
-/* ---- the calls ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the calls ----------------------------------------------------------------------------------------- */
 
 static void oxi_product_start(oxi_product *p, const ox_tensor *a, const ox_tensor *b, const ox_tensor *c) {
     memset(p, 0, sizeof *p);
@@ -32561,7 +32795,8 @@ static void oxi_product_start(oxi_product *p, const ox_tensor *a, const ox_tenso
     p->g.alpha = 1;
 }
 
-/* The stride of leading dim d of `ndim`, counted from the last one, of an operand with `own` leading dims; 0 if broadcast. */
+/* The stride of leading dim d of `ndim`, counted from the last one, of an operand with `own` leading dims; 0
+ * if broadcast. */
 static int64_t oxi_leading_stride(const ox_tensor *t, int own, int ndim, int d) {
     int at = d - (ndim - own);
     return at < 0 || t->shape[at] == 1 ? 0 : t->stride[at];
@@ -33472,8 +33707,11 @@ static ox_status oxi_list_folder(const char *path, oxi_folder_fn visit, void *us
 static FILE *oxi_create_file(const char *path);
 static void oxi_remove_file(const char *path);
 static bool oxi_rename_file(const char *from, const char *to);       /* replaces `to` */
-/* Closes the stream when its bytes are on the disk. These four leave the cause of a failure in errno. */
+/* Closes the stream when its bytes are on the disk. */
 static bool oxi_close_synced(FILE *stream, const char *path);
+/* Puts the names in a folder on the disk, where the system can. These five leave the cause of a failure in
+ * errno. */
+static bool oxi_sync_folder(const char *path);
 static long long oxi_process_id(void);
 static size_t oxi_folder_length(const char *path);
 static bool oxi_ends_with(const char *text, const char *ending);
@@ -33988,8 +34226,7 @@ static FILE *oxi_create_file(const char *path) { return fopen(path, "wb"); }
 static void oxi_remove_file(const char *path) { (void)remove(path); }
 static bool oxi_rename_file(const char *from, const char *to) { return rename(from, to) == 0; }
 
-static bool oxi_close_synced(FILE *stream, const char *path) {
-    if (fclose(stream) != 0) return false;
+static bool oxi_sync_path(const char *path) {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return false;
     /* A file system that cannot flush says EINVAL; everything else is a real failure. */
@@ -33999,6 +34236,13 @@ static bool oxi_close_synced(FILE *stream, const char *path) {
     errno = cause;
     return done;
 }
+
+static bool oxi_close_synced(FILE *stream, const char *path) {
+    return fclose(stream) == 0 && oxi_sync_path(path);
+}
+
+/* One may write in a folder that one may not read: then there is no way to flush it. */
+static bool oxi_sync_folder(const char *path) { return oxi_sync_path(path) || errno == EACCES; }
 
 static long long oxi_process_id(void) { return (long long)getpid(); }
 
@@ -34074,6 +34318,8 @@ static bool oxi_close_synced(FILE *stream, const char *path) {
     return (fclose(stream) == 0) && done;
 }
 
+static bool oxi_sync_folder(const char *path) { return (void)path, true; }
+
 static long long oxi_process_id(void) { return (long long)GetCurrentProcessId(); }
 
 #else
@@ -34088,6 +34334,7 @@ static FILE *oxi_create_file(const char *path) { return fopen(path, "wb"); }
 static void oxi_remove_file(const char *path) { (void)remove(path); }
 static bool oxi_rename_file(const char *from, const char *to) { return rename(from, to) == 0; }
 static bool oxi_close_synced(FILE *stream, const char *path) { return (void)path, fclose(stream) == 0; }
+static bool oxi_sync_folder(const char *path) { return (void)path, true; }
 static long long oxi_process_id(void) { return 0; }
 
 #endif
@@ -34110,8 +34357,8 @@ static bool oxi_ends_with(const char *text, const char *ending) {
 }
 /* >>files/output.c */
 /* Writing files whole or not at all: to a temporary name beside the target, flushed to the disk, then
- * renamed. The first failure sticks, so writers need one check at the end. Called by the writers of every
- * format. */
+ * renamed, and the folder flushed. The first failure sticks, so writers need one check at the end. Called by
+ * the writers of every format. */
 
 static void oxi_output_drop(oxi_output *output) {
     if (output->stream) fclose(output->stream);
@@ -34194,6 +34441,9 @@ static ox_status oxi_output_finish(oxi_output *output) {
 static ox_status oxi_output_rename(oxi_output *output) {
     ox_status status = output->status;
     if (status == OX_OK && oxi_rename_file(output->temporary, output->path)) {
+        output->temporary[oxi_folder_length(output->temporary)] = 0;
+        if (!oxi_sync_folder(output->temporary[0] ? output->temporary : "."))
+            status = oxi_output_failed(output, "flushed to the disk");
         oxi_free(output->temporary, output->temporary_bytes);
         output->temporary = NULL;
     } else if (status == OX_OK) {
