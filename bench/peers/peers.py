@@ -92,16 +92,20 @@ def median(values):
 
 
 def in_turn(sides, runs):
-    """Median seconds of each side, run in turn after one call each that does not count."""
+    """Median seconds a call of each side, in turn. A turn waits until the other side's threads sleep (OpenBLAS lets
+    them spin for 2^26 cycles), calls once to wake its own, then as often as fits into 30 ms."""
     seconds = [[] for _ in sides]
     for side in sides:
         side()
     for _ in range(runs):
         for k, side in enumerate(sides):
-            time.sleep(0.02)
-            start = time.perf_counter()
+            time.sleep(0.1)
             side()
-            seconds[k].append(time.perf_counter() - start)
+            calls, start = 0, time.perf_counter()
+            while calls == 0 or time.perf_counter() - start < 0.03:
+                side()
+                calls += 1
+            seconds[k].append((time.perf_counter() - start) / calls)
     return [median(s) for s in seconds]
 
 
