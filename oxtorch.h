@@ -25933,7 +25933,7 @@ static void oxi_convert_run(const oxi_conversion *how, int64_t n, const char *fr
 /* Tiles over the walk's last dim (the destination's rows) and the dim `across` (the source's): `columns`
  * elements of the source make a cache line, `rows` elements of the destination four. Tasks are blocks of
  * OXI_TILE_BLOCK x OXI_TILE_BLOCK elements, so that pages are used more than once. */
-enum { OXI_TILE_BLOCK = 256, OXI_TILE_LINE = 64 };
+enum { OXI_TILE_BLOCK = 256, OXI_TILE_LINE = 64, OXI_TILE_NEAR = 1 << 18 };
 
 typedef struct oxi_tiling {
     const oxi_walk *w;
@@ -25941,6 +25941,7 @@ typedef struct oxi_tiling {
     int across;
     int64_t rows, columns;
     int64_t blocks_across, blocks_along, blocks;
+    bool far; /* more than OXI_TILE_NEAR bytes: worth prefetching */
 } oxi_tiling;
 
 #define OXI_TRANSPOSE(type)                                                         \
@@ -26047,8 +26048,8 @@ static void oxi_tile(const oxi_tiling *tiling, const char *from, char *to, int64
     int64_t bytes = w->bytes[1], from_step = w->step[1] * bytes;
     int64_t to_step = w->stride[0][tiling->across] * w->bytes[0], buffer_step = tiling->rows * bytes;
     uint64_t buffer[OXI_TILE_LINE * OXI_TILE_BLOCK / 8];
-    for (int64_t r = 0; next && r < rows; r++) OXI_PREFETCH_READ(next + r * from_step);
-    for (int64_t c = 0; c < columns; c++)
+    for (int64_t r = 0; tiling->far && next && r < rows; r++) OXI_PREFETCH_READ(next + r * from_step);
+    for (int64_t c = 0; tiling->far && c < columns; c++)
         for (int64_t at = 0; at < rows * w->bytes[0]; at += OXI_TILE_LINE)
             OXI_PREFETCH_WRITE(to + c * to_step + at);
     oxi_transpose(bytes, rows, columns, from, from_step, (char *)buffer, buffer_step);
@@ -26112,6 +26113,7 @@ static bool oxi_tiling_begin(oxi_tiling *tiling, oxi_walk *w, const oxi_conversi
     tiling->w = w;
     tiling->how = how;
     tiling->across = across;
+    tiling->far = w->numel * (w->bytes[0] + w->bytes[1]) > OXI_TILE_NEAR;
     tiling->rows = OXI_TILE_BLOCK / w->bytes[1];
     tiling->columns = OXI_TILE_LINE / w->bytes[1];
     tiling->blocks_across = (w->shape[across] + OXI_TILE_BLOCK - 1) / OXI_TILE_BLOCK;
