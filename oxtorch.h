@@ -915,8 +915,8 @@ OX_API size_t ox_profile_table(char *out, size_t room);
 #ifndef OX_NO_STDIO
 OX_API ox_status ox_profile_trace(const char *path);                    /* Chrome trace JSON */
 #endif
-/* "c", "sse2", "avx", "avx2", "avx512", "neon": the tier that was picked (OX_ISA in the environment lowers
- * it). */
+/* "c", "sse2", "avx", "avx2", "avx512", "neon": the tier that was picked. OX_ISA in the environment lowers it; the log
+ * tells when it names none that this processor runs. */
 OX_API const char *ox_isa(void);
 
 OX_EXTERN_C_END
@@ -25455,14 +25455,28 @@ static int oxi_pick_tier(void) {
     return best;
 }
 
+/* Words for an OX_ISA that was not followed. */
+static void oxi_warn_of_tier(const char *used) {
+    const char *wanted = getenv("OX_ISA");
+    bool known = false;
+    if (!wanted || !*wanted || strcmp(wanted, used) == 0) return;
+    for (int i = 0; i < OXI_TIER_ROWS; i++) known = known || strcmp(wanted, oxi_tiers[i].name) == 0;
+    oxi_log(OX_LOG_WARN,
+            known ? "OX_ISA=%s: this processor does not run it; %s is used"
+                  : "OX_ISA=%s: no instruction set of this build; %s is used",
+            wanted, used);
+}
+
 static const oxi_kernels *oxi_cpu_kernels(void) {
     static oxi_kernels table;
     static oxi_lock lock;
     static int64_t filled;
     if (!oxi_atomic_load(&filled)) {
+        bool first = false;
         oxi_lock_take(&lock);
         if (!oxi_atomic_load(&filled)) {
             int best = oxi_pick_tier();
+            first = true;
             oxi_fill_scalar_map(&table);
             oxi_fill_convert(&table);
             for (int i = 0; i <= best; i++) {
@@ -25473,6 +25487,7 @@ static const oxi_kernels *oxi_cpu_kernels(void) {
             oxi_atomic_store(&filled, 1);
         }
         oxi_lock_give(&lock);
+        if (first) oxi_warn_of_tier(table.name); /* the program's log callback may call back: not under the lock */
     }
     return &table;
 }
@@ -30102,8 +30117,6 @@ static int64_t oxi_index_row_grain(int64_t columns) {
 
 /* ---- embedding, one_hot -------------------------------------------------------------------------------- */
 
-static ox_status oxi_check_expandable(ox_dtype dtype); /* blocks.c */
-
 typedef struct oxi_embedding {
     const ox_tensor *table, *out;
     oxi_store_kernel store;
@@ -30157,8 +30170,7 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
     job.store = oxi_cpu_kernels()->store[out->dtype][OXI_LANE_F32];
     job.row_bytes = table->stride[0] / info->block_elements * info->block_bytes;
     job.wide = ids->dtype == OX_I64;
-    if (!job.store || !oxi_cpu_kernels()->unpack[table->dtype] ||
-        (table->stride[1] != 1 && table->shape[1] > 1))
+    if (!job.store || (table->stride[1] != 1 && table->shape[1] > 1))
         return oxi_fail(OX_ERR_UNSUPPORTED, "embedding: rows of %s must lie end to end",
                         oxi_tensor_text(table));
     oxi_walk w;
@@ -32511,6 +32523,7 @@ typedef struct oxi_block_rows {
     float *x;          /* [m][k] */
     int8_t *q;         /* [m][k] */
     float *scale, *sum; /* [m][k / 32] */
+    float lift[OXI_BLOCK_ROWS]; /* of each row of x: what its dot products are multiplied by */
     int64_t task_rows;
     char *scratch;     /* of each lane: sums [m][task_rows], stage [task_rows], a row if expanded */
     size_t lane_bytes;
@@ -32523,7 +32536,7 @@ static float oxi_block_dot(const oxi_block_rows *r, int64_t m, const char *row, 
     x.q = r->q + m * g->k;
     x.scale = r->scale + m * (g->k / 32);
     x.sum = r->sum + m * (g->k / 32);
-    return oxi_dot_blocks(r->kernels, g->b_dtype, g->k, row, x);
+    return oxi_dot_blocks(r->kernels, g->b_dtype, g->k, row, x) * r->lift[m];
 }
 
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
@@ -32544,15 +32557,28 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     }
 }
 
-static void oxi_block_rows_prepare(const oxi_block_rows *r) {
+/* Row m of x as int8. Terms of a sum could pass f32's range where the sum does not: rows of numbers that large are
+ * taken times 2^-64 and their products back. */
+static void oxi_block_rows_quantize(oxi_block_rows *r, int64_t m) {
+    int64_t k = r->g->k, groups = k / 32;
+    float *x = r->x + m * k, *scale = r->scale + m * groups, *sum = r->sum + m * groups;
+    bool large = false;
+    r->kernels->quantize_activation(k, x, r->q + m * k, scale, sum);
+    for (int64_t i = 0; i < groups; i++) large = large || scale[i] > 0x1p57f;
+    r->lift[m] = large ? 0x1p64f : 1;
+    if (!large) return;
+    for (int64_t i = 0; i < k; i++) x[i] *= 0x1p-64f;
+    r->kernels->quantize_activation(k, x, r->q + m * k, scale, sum);
+}
+
+static void oxi_block_rows_prepare(oxi_block_rows *r) {
     const oxi_gemm *g = r->g;
-    int64_t element = ox_dtype_of(g->a_dtype)->block_bytes, groups = g->k / 32;
+    int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
     for (int64_t m = 0; m < g->m; m++) {
         float *x = r->x + m * g->k;
         const char *from = (const char *)g->a + m * g->a_row * element;
         r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
-        if (!r->exact)
-            r->kernels->quantize_activation(g->k, x, r->q + m * g->k, r->scale + m * groups, r->sum + m * groups);
+        if (!r->exact) oxi_block_rows_quantize(r, m);
     }
 }
 

@@ -271,6 +271,32 @@ static void test_special(void) {
     }
 }
 
+/* A row times a power of two gives the result times that power, though terms on the way would pass f32's range. */
+static void test_large_activations(void) {
+    for (int n = 0; n < CASES; n++) {
+        const block_case *c = &cases[n];
+        const ox_dtype_info *info = ox_dtype_of(c->dtype);
+        uint8_t *bytes = random_blocks(c, 8, 512, 11);
+        for (int64_t i = 0; i < 8 * 512 / info->block_elements; i++)
+            for (int j = 0; j < 2; j++) /* scales of 2^-14 and a little more */
+                if (c->scale_at[j] >= 0) bytes[i * info->block_bytes + c->scale_at[j] + 1] = 4;
+        OX_SCOPE {
+            ox_tensor *w = ox_from_blob(bytes, OX_SHAPE(8, 512), NULL, c->dtype, NULL, NULL);
+            ox_tensor *ones = ox_ones(OX_SHAPE(1, 512), OX_F32), *spread = ox_linspace(-1, 1, 512, OX_F32);
+            ox_tensor *x = ox_cat((ox_tensor *[]){ones, ox_reshape(spread, OX_SHAPE(1, 512))}, 2, 0);
+            ox_tensor *plain = ox_linear(x, w, NULL);
+            if (c->scale_at[0] < 0) plain = ox_mul_number(plain, 0x1p-20); /* larger weights */
+            for (int power = 60; power <= 120; power += 20) {
+                int down = c->scale_at[0] < 0 ? 20 : 0;
+                ox_tensor *large = ox_linear(ox_mul_number(x, ldexp(1, power - down)), w, NULL);
+                CHECK_MSG(ox_equal(large, ox_mul_number(plain, ldexp(1, power))), "%s times 2^%d", info->name,
+                          power);
+            }
+        }
+        free(bytes);
+    }
+}
+
 static void test_threads(void) {
     for (int64_t m = 1; m < 30; m += 14)
         OX_SCOPE {
@@ -292,6 +318,7 @@ int main(void) {
     test_products();
     test_halves();
     test_special();
+    test_large_activations();
     test_threads();
     CHECK(ox_stats().tensors == 0);
     return check_done("blocks");

@@ -65,6 +65,7 @@ typedef struct oxi_block_rows {
     float *x;          /* [m][k] */
     int8_t *q;         /* [m][k] */
     float *scale, *sum; /* [m][k / 32] */
+    float lift[OXI_BLOCK_ROWS]; /* of each row of x: what its dot products are multiplied by */
     int64_t task_rows;
     char *scratch;     /* of each lane: sums [m][task_rows], stage [task_rows], a row if expanded */
     size_t lane_bytes;
@@ -77,7 +78,7 @@ static float oxi_block_dot(const oxi_block_rows *r, int64_t m, const char *row, 
     x.q = r->q + m * g->k;
     x.scale = r->scale + m * (g->k / 32);
     x.sum = r->sum + m * (g->k / 32);
-    return oxi_dot_blocks(r->kernels, g->b_dtype, g->k, row, x);
+    return oxi_dot_blocks(r->kernels, g->b_dtype, g->k, row, x) * r->lift[m];
 }
 
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
@@ -98,15 +99,28 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     }
 }
 
-static void oxi_block_rows_prepare(const oxi_block_rows *r) {
+/* Row m of x as int8. Terms of a sum could pass f32's range where the sum does not: rows of numbers that large are
+ * taken times 2^-64 and their products back. */
+static void oxi_block_rows_quantize(oxi_block_rows *r, int64_t m) {
+    int64_t k = r->g->k, groups = k / 32;
+    float *x = r->x + m * k, *scale = r->scale + m * groups, *sum = r->sum + m * groups;
+    bool large = false;
+    r->kernels->quantize_activation(k, x, r->q + m * k, scale, sum);
+    for (int64_t i = 0; i < groups; i++) large = large || scale[i] > 0x1p57f;
+    r->lift[m] = large ? 0x1p64f : 1;
+    if (!large) return;
+    for (int64_t i = 0; i < k; i++) x[i] *= 0x1p-64f;
+    r->kernels->quantize_activation(k, x, r->q + m * k, scale, sum);
+}
+
+static void oxi_block_rows_prepare(oxi_block_rows *r) {
     const oxi_gemm *g = r->g;
-    int64_t element = ox_dtype_of(g->a_dtype)->block_bytes, groups = g->k / 32;
+    int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
     for (int64_t m = 0; m < g->m; m++) {
         float *x = r->x + m * g->k;
         const char *from = (const char *)g->a + m * g->a_row * element;
         r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
-        if (!r->exact)
-            r->kernels->quantize_activation(g->k, x, r->q + m * g->k, r->scale + m * groups, r->sum + m * groups);
+        if (!r->exact) oxi_block_rows_quantize(r, m);
     }
 }
 

@@ -397,8 +397,6 @@ static int64_t oxi_index_row_grain(int64_t columns) {
 
 /* ---- embedding, one_hot -------------------------------------------------------------------------------- */
 
-static ox_status oxi_check_expandable(ox_dtype dtype); /* blocks.c */
-
 typedef struct oxi_embedding {
     const ox_tensor *table, *out;
     oxi_store_kernel store;
@@ -452,8 +450,7 @@ static ox_status oxi_embedding_run(const oxi_call *call) {
     job.store = oxi_cpu_kernels()->store[out->dtype][OXI_LANE_F32];
     job.row_bytes = table->stride[0] / info->block_elements * info->block_bytes;
     job.wide = ids->dtype == OX_I64;
-    if (!job.store || !oxi_cpu_kernels()->unpack[table->dtype] ||
-        (table->stride[1] != 1 && table->shape[1] > 1))
+    if (!job.store || (table->stride[1] != 1 && table->shape[1] > 1))
         return oxi_fail(OX_ERR_UNSUPPORTED, "embedding: rows of %s must lie end to end",
                         oxi_tensor_text(table));
     oxi_walk w;

@@ -120,14 +120,28 @@ static int oxi_pick_tier(void) {
     return best;
 }
 
+/* Words for an OX_ISA that was not followed. */
+static void oxi_warn_of_tier(const char *used) {
+    const char *wanted = getenv("OX_ISA");
+    bool known = false;
+    if (!wanted || !*wanted || strcmp(wanted, used) == 0) return;
+    for (int i = 0; i < OXI_TIER_ROWS; i++) known = known || strcmp(wanted, oxi_tiers[i].name) == 0;
+    oxi_log(OX_LOG_WARN,
+            known ? "OX_ISA=%s: this processor does not run it; %s is used"
+                  : "OX_ISA=%s: no instruction set of this build; %s is used",
+            wanted, used);
+}
+
 static const oxi_kernels *oxi_cpu_kernels(void) {
     static oxi_kernels table;
     static oxi_lock lock;
     static int64_t filled;
     if (!oxi_atomic_load(&filled)) {
+        bool first = false;
         oxi_lock_take(&lock);
         if (!oxi_atomic_load(&filled)) {
             int best = oxi_pick_tier();
+            first = true;
             oxi_fill_scalar_map(&table);
             oxi_fill_convert(&table);
             for (int i = 0; i <= best; i++) {
@@ -138,6 +152,7 @@ static const oxi_kernels *oxi_cpu_kernels(void) {
             oxi_atomic_store(&filled, 1);
         }
         oxi_lock_give(&lock);
+        if (first) oxi_warn_of_tier(table.name); /* the program's log callback may call back: not under the lock */
     }
     return &table;
 }

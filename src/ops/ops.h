@@ -349,8 +349,8 @@ OX_API size_t ox_profile_table(char *out, size_t room);
 #ifndef OX_NO_STDIO
 OX_API ox_status ox_profile_trace(const char *path);                    /* Chrome trace JSON */
 #endif
-/* "c", "sse2", "avx", "avx2", "avx512", "neon": the tier that was picked (OX_ISA in the environment lowers
- * it). */
+/* "c", "sse2", "avx", "avx2", "avx512", "neon": the tier that was picked. OX_ISA in the environment lowers it; the log
+ * tells when it names none that this processor runs. */
 OX_API const char *ox_isa(void);
 
 OX_EXTERN_C_END
