@@ -7670,6 +7670,17 @@ OXI_LIGHT_END
 #ifndef OX_CPU_KERNELS_H
 #define OX_CPU_KERNELS_H
 
+/* Asks for memory that will be read or written soon; far: into the second cache only. Any address will do. */
+#if defined(__GNUC__) || defined(__clang__)
+#define OXI_PREFETCH_READ(p) __builtin_prefetch(p)
+#define OXI_PREFETCH_FAR(p) __builtin_prefetch(p, 0, 2)
+#define OXI_PREFETCH_WRITE(p) __builtin_prefetch(p, 1)
+#else
+#define OXI_PREFETCH_READ(p) ((void)(p))
+#define OXI_PREFETCH_FAR(p) ((void)(p))
+#define OXI_PREFETCH_WRITE(p) ((void)(p))
+#endif
+
 /* What a map computes in: every dtype loads into one of these. */
 typedef enum oxi_lane {
     OXI_LANE_F32,
@@ -9989,7 +10000,8 @@ OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
 OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
-/* f32 itself: a broadcast number fills the run. */
+/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other strides go
+ * four at a time. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
     const float *from = (const float *)source;
     float *to = (float *)out;
@@ -10001,6 +10013,22 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; i + VF <= n; i += VF) vf_store(to + i, vf_load(from + i));
     } else if (stride == -1) {
         for (; i < n; i++) to[i] = from[-i];
+#if defined(OXI_X86)
+    } else if (stride == 2) {
+        for (; i + 4 < n; i += 4) { /* reads one number behind the fourth, which a fifth shows to be there */
+            __m128 low = _mm_loadu_ps(from + 2 * i), high = _mm_loadu_ps(from + 2 * i + 4);
+            _mm_storeu_ps(to + i, _mm_shuffle_ps(low, high, 0x88));
+        }
+#endif
+    } else {
+        for (; i + 4 <= n; i += 4) {
+            const float *four = from + i * stride;
+            float a = four[0], b = four[stride], c = four[2 * stride], d = four[3 * stride];
+            to[i] = a;
+            to[i + 1] = b;
+            to[i + 2] = c;
+            to[i + 3] = d;
+        }
     }
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
@@ -10290,13 +10318,6 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* Asks for memory that will be read soon: level 3 = into the first cache, 2 = into the second. */
-#if defined(__GNUC__) || defined(__clang__)
-#define OXI_PREFETCH(p, level) __builtin_prefetch(p, 0, level)
-#else
-#define OXI_PREFETCH(p, level) ((void)(p))
-#endif
-
 /* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
@@ -10309,7 +10330,7 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
 #define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VF, 3);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VF);
 #define OXI_X(i) { \
         vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
         c##i##0 = vf_fma(s, b0, c##i##0); \
@@ -10319,7 +10340,7 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
         vf b0 = vf_load(b), b1 = vf_load(b + VF);
         if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += spread ? OXI_MR * VF : OXI_MR;
         b += 2 * VF;
@@ -10345,7 +10366,7 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
 #define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VD, 3);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VD);
 #define OXI_X(i) { \
         vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
         c##i##0 = vd_fma(s, b0, c##i##0); \
@@ -10355,7 +10376,7 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
         vd b0 = vd_load(b), b1 = vd_load(b + VD);
         if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += spread ? OXI_MR * VD : OXI_MR;
         b += 2 * VD;
@@ -10448,7 +10469,7 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     for (; k > 0; k--) {
         vp b0 = vp_load(b), b1 = vp_load(b + VP);
         OXI_EACH_ROW16(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += OXI_MR16;
         b += 2 * VP;
@@ -10742,7 +10763,6 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_MR16
 #undef VP
 #undef OXI_EACH_ROW
-#undef OXI_PREFETCH
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
@@ -12735,7 +12755,8 @@ OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
 OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
-/* f32 itself: a broadcast number fills the run. */
+/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other strides go
+ * four at a time. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
     const float *from = (const float *)source;
     float *to = (float *)out;
@@ -12747,6 +12768,22 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; i + VF <= n; i += VF) vf_store(to + i, vf_load(from + i));
     } else if (stride == -1) {
         for (; i < n; i++) to[i] = from[-i];
+#if defined(OXI_X86)
+    } else if (stride == 2) {
+        for (; i + 4 < n; i += 4) { /* reads one number behind the fourth, which a fifth shows to be there */
+            __m128 low = _mm_loadu_ps(from + 2 * i), high = _mm_loadu_ps(from + 2 * i + 4);
+            _mm_storeu_ps(to + i, _mm_shuffle_ps(low, high, 0x88));
+        }
+#endif
+    } else {
+        for (; i + 4 <= n; i += 4) {
+            const float *four = from + i * stride;
+            float a = four[0], b = four[stride], c = four[2 * stride], d = four[3 * stride];
+            to[i] = a;
+            to[i + 1] = b;
+            to[i + 2] = c;
+            to[i + 3] = d;
+        }
     }
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
@@ -13036,13 +13073,6 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* Asks for memory that will be read soon: level 3 = into the first cache, 2 = into the second. */
-#if defined(__GNUC__) || defined(__clang__)
-#define OXI_PREFETCH(p, level) __builtin_prefetch(p, 0, level)
-#else
-#define OXI_PREFETCH(p, level) ((void)(p))
-#endif
-
 /* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
@@ -13055,7 +13085,7 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
 #define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VF, 3);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VF);
 #define OXI_X(i) { \
         vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
         c##i##0 = vf_fma(s, b0, c##i##0); \
@@ -13065,7 +13095,7 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
         vf b0 = vf_load(b), b1 = vf_load(b + VF);
         if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += spread ? OXI_MR * VF : OXI_MR;
         b += 2 * VF;
@@ -13091,7 +13121,7 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
 #define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VD, 3);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VD);
 #define OXI_X(i) { \
         vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
         c##i##0 = vd_fma(s, b0, c##i##0); \
@@ -13101,7 +13131,7 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
         vd b0 = vd_load(b), b1 = vd_load(b + VD);
         if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += spread ? OXI_MR * VD : OXI_MR;
         b += 2 * VD;
@@ -13194,7 +13224,7 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     for (; k > 0; k--) {
         vp b0 = vp_load(b), b1 = vp_load(b + VP);
         OXI_EACH_ROW16(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += OXI_MR16;
         b += 2 * VP;
@@ -13488,7 +13518,6 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_MR16
 #undef VP
 #undef OXI_EACH_ROW
-#undef OXI_PREFETCH
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
@@ -15490,7 +15519,8 @@ OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
 OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
-/* f32 itself: a broadcast number fills the run. */
+/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other strides go
+ * four at a time. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
     const float *from = (const float *)source;
     float *to = (float *)out;
@@ -15502,6 +15532,22 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; i + VF <= n; i += VF) vf_store(to + i, vf_load(from + i));
     } else if (stride == -1) {
         for (; i < n; i++) to[i] = from[-i];
+#if defined(OXI_X86)
+    } else if (stride == 2) {
+        for (; i + 4 < n; i += 4) { /* reads one number behind the fourth, which a fifth shows to be there */
+            __m128 low = _mm_loadu_ps(from + 2 * i), high = _mm_loadu_ps(from + 2 * i + 4);
+            _mm_storeu_ps(to + i, _mm_shuffle_ps(low, high, 0x88));
+        }
+#endif
+    } else {
+        for (; i + 4 <= n; i += 4) {
+            const float *four = from + i * stride;
+            float a = four[0], b = four[stride], c = four[2 * stride], d = four[3 * stride];
+            to[i] = a;
+            to[i + 1] = b;
+            to[i + 2] = c;
+            to[i + 3] = d;
+        }
     }
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
@@ -15791,13 +15837,6 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* Asks for memory that will be read soon: level 3 = into the first cache, 2 = into the second. */
-#if defined(__GNUC__) || defined(__clang__)
-#define OXI_PREFETCH(p, level) __builtin_prefetch(p, 0, level)
-#else
-#define OXI_PREFETCH(p, level) ((void)(p))
-#endif
-
 /* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
@@ -15810,7 +15849,7 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
 #define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VF, 3);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VF);
 #define OXI_X(i) { \
         vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
         c##i##0 = vf_fma(s, b0, c##i##0); \
@@ -15820,7 +15859,7 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
         vf b0 = vf_load(b), b1 = vf_load(b + VF);
         if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += spread ? OXI_MR * VF : OXI_MR;
         b += 2 * VF;
@@ -15846,7 +15885,7 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
 #define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VD, 3);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VD);
 #define OXI_X(i) { \
         vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
         c##i##0 = vd_fma(s, b0, c##i##0); \
@@ -15856,7 +15895,7 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
         vd b0 = vd_load(b), b1 = vd_load(b + VD);
         if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += spread ? OXI_MR * VD : OXI_MR;
         b += 2 * VD;
@@ -15949,7 +15988,7 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     for (; k > 0; k--) {
         vp b0 = vp_load(b), b1 = vp_load(b + VP);
         OXI_EACH_ROW16(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += OXI_MR16;
         b += 2 * VP;
@@ -16243,7 +16282,6 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_MR16
 #undef VP
 #undef OXI_EACH_ROW
-#undef OXI_PREFETCH
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
@@ -18183,7 +18221,8 @@ OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
 OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
-/* f32 itself: a broadcast number fills the run. */
+/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other strides go
+ * four at a time. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
     const float *from = (const float *)source;
     float *to = (float *)out;
@@ -18195,6 +18234,22 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; i + VF <= n; i += VF) vf_store(to + i, vf_load(from + i));
     } else if (stride == -1) {
         for (; i < n; i++) to[i] = from[-i];
+#if defined(OXI_X86)
+    } else if (stride == 2) {
+        for (; i + 4 < n; i += 4) { /* reads one number behind the fourth, which a fifth shows to be there */
+            __m128 low = _mm_loadu_ps(from + 2 * i), high = _mm_loadu_ps(from + 2 * i + 4);
+            _mm_storeu_ps(to + i, _mm_shuffle_ps(low, high, 0x88));
+        }
+#endif
+    } else {
+        for (; i + 4 <= n; i += 4) {
+            const float *four = from + i * stride;
+            float a = four[0], b = four[stride], c = four[2 * stride], d = four[3 * stride];
+            to[i] = a;
+            to[i + 1] = b;
+            to[i + 2] = c;
+            to[i + 3] = d;
+        }
     }
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
@@ -18484,13 +18539,6 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* Asks for memory that will be read soon: level 3 = into the first cache, 2 = into the second. */
-#if defined(__GNUC__) || defined(__clang__)
-#define OXI_PREFETCH(p, level) __builtin_prefetch(p, 0, level)
-#else
-#define OXI_PREFETCH(p, level) ((void)(p))
-#endif
-
 /* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
@@ -18503,7 +18551,7 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
 #define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VF, 3);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VF);
 #define OXI_X(i) { \
         vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
         c##i##0 = vf_fma(s, b0, c##i##0); \
@@ -18513,7 +18561,7 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
         vf b0 = vf_load(b), b1 = vf_load(b + VF);
         if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += spread ? OXI_MR * VF : OXI_MR;
         b += 2 * VF;
@@ -18539,7 +18587,7 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
 #define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VD, 3);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VD);
 #define OXI_X(i) { \
         vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
         c##i##0 = vd_fma(s, b0, c##i##0); \
@@ -18549,7 +18597,7 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
         vd b0 = vd_load(b), b1 = vd_load(b + VD);
         if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += spread ? OXI_MR * VD : OXI_MR;
         b += 2 * VD;
@@ -18642,7 +18690,7 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     for (; k > 0; k--) {
         vp b0 = vp_load(b), b1 = vp_load(b + VP);
         OXI_EACH_ROW16(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += OXI_MR16;
         b += 2 * VP;
@@ -18936,7 +18984,6 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_MR16
 #undef VP
 #undef OXI_EACH_ROW
-#undef OXI_PREFETCH
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
@@ -20868,7 +20915,8 @@ OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
 OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
-/* f32 itself: a broadcast number fills the run. */
+/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other strides go
+ * four at a time. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
     const float *from = (const float *)source;
     float *to = (float *)out;
@@ -20880,6 +20928,22 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; i + VF <= n; i += VF) vf_store(to + i, vf_load(from + i));
     } else if (stride == -1) {
         for (; i < n; i++) to[i] = from[-i];
+#if defined(OXI_X86)
+    } else if (stride == 2) {
+        for (; i + 4 < n; i += 4) { /* reads one number behind the fourth, which a fifth shows to be there */
+            __m128 low = _mm_loadu_ps(from + 2 * i), high = _mm_loadu_ps(from + 2 * i + 4);
+            _mm_storeu_ps(to + i, _mm_shuffle_ps(low, high, 0x88));
+        }
+#endif
+    } else {
+        for (; i + 4 <= n; i += 4) {
+            const float *four = from + i * stride;
+            float a = four[0], b = four[stride], c = four[2 * stride], d = four[3 * stride];
+            to[i] = a;
+            to[i + 1] = b;
+            to[i + 2] = c;
+            to[i + 3] = d;
+        }
     }
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
@@ -21169,13 +21233,6 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* Asks for memory that will be read soon: level 3 = into the first cache, 2 = into the second. */
-#if defined(__GNUC__) || defined(__clang__)
-#define OXI_PREFETCH(p, level) __builtin_prefetch(p, 0, level)
-#else
-#define OXI_PREFETCH(p, level) ((void)(p))
-#endif
-
 /* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
@@ -21188,7 +21245,7 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
 #define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VF, 3);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VF);
 #define OXI_X(i) { \
         vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
         c##i##0 = vf_fma(s, b0, c##i##0); \
@@ -21198,7 +21255,7 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
         vf b0 = vf_load(b), b1 = vf_load(b + VF);
         if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += spread ? OXI_MR * VF : OXI_MR;
         b += 2 * VF;
@@ -21224,7 +21281,7 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
 #define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VD, 3);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VD);
 #define OXI_X(i) { \
         vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
         c##i##0 = vd_fma(s, b0, c##i##0); \
@@ -21234,7 +21291,7 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
         vd b0 = vd_load(b), b1 = vd_load(b + VD);
         if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += spread ? OXI_MR * VD : OXI_MR;
         b += 2 * VD;
@@ -21327,7 +21384,7 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     for (; k > 0; k--) {
         vp b0 = vp_load(b), b1 = vp_load(b + VP);
         OXI_EACH_ROW16(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += OXI_MR16;
         b += 2 * VP;
@@ -21621,7 +21678,6 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_MR16
 #undef VP
 #undef OXI_EACH_ROW
-#undef OXI_PREFETCH
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
@@ -23548,7 +23604,8 @@ OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
 OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
-/* f32 itself: a broadcast number fills the run. */
+/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other strides go
+ * four at a time. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
     const float *from = (const float *)source;
     float *to = (float *)out;
@@ -23560,6 +23617,22 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; i + VF <= n; i += VF) vf_store(to + i, vf_load(from + i));
     } else if (stride == -1) {
         for (; i < n; i++) to[i] = from[-i];
+#if defined(OXI_X86)
+    } else if (stride == 2) {
+        for (; i + 4 < n; i += 4) { /* reads one number behind the fourth, which a fifth shows to be there */
+            __m128 low = _mm_loadu_ps(from + 2 * i), high = _mm_loadu_ps(from + 2 * i + 4);
+            _mm_storeu_ps(to + i, _mm_shuffle_ps(low, high, 0x88));
+        }
+#endif
+    } else {
+        for (; i + 4 <= n; i += 4) {
+            const float *four = from + i * stride;
+            float a = four[0], b = four[stride], c = four[2 * stride], d = four[3 * stride];
+            to[i] = a;
+            to[i + 1] = b;
+            to[i + 2] = c;
+            to[i + 3] = d;
+        }
     }
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
@@ -23849,13 +23922,6 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* Asks for memory that will be read soon: level 3 = into the first cache, 2 = into the second. */
-#if defined(__GNUC__) || defined(__clang__)
-#define OXI_PREFETCH(p, level) __builtin_prefetch(p, 0, level)
-#else
-#define OXI_PREFETCH(p, level) ((void)(p))
-#endif
-
 /* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
@@ -23868,7 +23934,7 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
 #define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VF, 3);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VF);
 #define OXI_X(i) { \
         vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
         c##i##0 = vf_fma(s, b0, c##i##0); \
@@ -23878,7 +23944,7 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
         vf b0 = vf_load(b), b1 = vf_load(b + VF);
         if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += spread ? OXI_MR * VF : OXI_MR;
         b += 2 * VF;
@@ -23904,7 +23970,7 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
 #define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH(c + i * ldc, 3); OXI_PREFETCH(c + i * ldc + VD, 3);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VD);
 #define OXI_X(i) { \
         vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
         c##i##0 = vd_fma(s, b0, c##i##0); \
@@ -23914,7 +23980,7 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
         vd b0 = vd_load(b), b1 = vd_load(b + VD);
         if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
         OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += spread ? OXI_MR * VD : OXI_MR;
         b += 2 * VD;
@@ -24007,7 +24073,7 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     for (; k > 0; k--) {
         vp b0 = vp_load(b), b1 = vp_load(b + VP);
         OXI_EACH_ROW16(OXI_X)
-        OXI_PREFETCH(soon, 2);
+        OXI_PREFETCH_FAR(soon);
         soon += 64;
         a += OXI_MR16;
         b += 2 * VP;
@@ -24301,7 +24367,6 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_MR16
 #undef VP
 #undef OXI_EACH_ROW
-#undef OXI_PREFETCH
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
@@ -25936,14 +26001,6 @@ static void oxi_convert_run(const oxi_conversion *how, int64_t n, const char *fr
 }
 
 /* ---- rows into columns: tiles -------------------------------------------------------------------------- */
-
-#if defined(__GNUC__) || defined(__clang__)
-#define OXI_PREFETCH_READ(p) __builtin_prefetch(p)
-#define OXI_PREFETCH_WRITE(p) __builtin_prefetch(p, 1)
-#else
-#define OXI_PREFETCH_READ(p) ((void)(p))
-#define OXI_PREFETCH_WRITE(p) ((void)(p))
-#endif
 
 /* Tiles over the walk's last dim (the destination's rows) and the dim `across` (the source's): `columns`
  * elements of the source make a cache line, `rows` elements of the destination four. Tasks are blocks of
@@ -31883,6 +31940,14 @@ static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s,
     }
 }
 
+/* A strided line of a few KiB is over before the processor's own prefetching has seen its pattern. */
+static void oxi_gemm_prefetch(const oxi_gemm_side *s, int64_t line, int64_t k, int64_t count) {
+    int64_t apart = s->k_stride * ox_dtype_of(s->dtype)->block_bytes, step = apart > 0 && apart < 64 ? 64 / apart : 1;
+    const char *from = oxi_gemm_at(s, line, k);
+    if (s->k_stride == 1 || oxi_is_block(s->dtype)) return;
+    for (int64_t i = 0; i < count; i += step) OXI_PREFETCH_READ(from + i * apart);
+}
+
 static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines, int64_t k,
                                 int64_t depth, char *panels, char *stage) {
     int64_t element = p->type.element, panel_stride = depth * s->width;
@@ -31898,8 +31963,10 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
         char *panel = panels + first * depth * element;
         for (int64_t at = 0; at < depth; at += most) {
             int64_t count = oxi_least(depth - at, most);
-            for (int64_t i = 0; i < here; i++)
+            for (int64_t i = 0; i < here; i++) {
+                if (i + 2 < here) oxi_gemm_prefetch(s, line + first + i + 2, k + at, count);
                 oxi_gemm_widen(p, s, line + first + i, k + at, count, true, stage + i * count * element);
+            }
             p->type.pack_along(here, count, stage, count, s->width, panel + at * s->width * element, panel_stride);
         }
     }

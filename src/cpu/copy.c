@@ -161,14 +161,6 @@ static void oxi_convert_run(const oxi_conversion *how, int64_t n, const char *fr
 
 /* ---- rows into columns: tiles -------------------------------------------------------------------------- */
 
-#if defined(__GNUC__) || defined(__clang__)
-#define OXI_PREFETCH_READ(p) __builtin_prefetch(p)
-#define OXI_PREFETCH_WRITE(p) __builtin_prefetch(p, 1)
-#else
-#define OXI_PREFETCH_READ(p) ((void)(p))
-#define OXI_PREFETCH_WRITE(p) ((void)(p))
-#endif
-
 /* Tiles over the walk's last dim (the destination's rows) and the dim `across` (the source's): `columns`
  * elements of the source make a cache line, `rows` elements of the destination four. Tasks are blocks of
  * OXI_TILE_BLOCK x OXI_TILE_BLOCK elements, so that pages are used more than once. */

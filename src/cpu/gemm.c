@@ -126,6 +126,14 @@ static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s,
     }
 }
 
+/* A strided line of a few KiB is over before the processor's own prefetching has seen its pattern. */
+static void oxi_gemm_prefetch(const oxi_gemm_side *s, int64_t line, int64_t k, int64_t count) {
+    int64_t apart = s->k_stride * ox_dtype_of(s->dtype)->block_bytes, step = apart > 0 && apart < 64 ? 64 / apart : 1;
+    const char *from = oxi_gemm_at(s, line, k);
+    if (s->k_stride == 1 || oxi_is_block(s->dtype)) return;
+    for (int64_t i = 0; i < count; i += step) OXI_PREFETCH_READ(from + i * apart);
+}
+
 static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines, int64_t k,
                                 int64_t depth, char *panels, char *stage) {
     int64_t element = p->type.element, panel_stride = depth * s->width;
@@ -141,8 +149,10 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
         char *panel = panels + first * depth * element;
         for (int64_t at = 0; at < depth; at += most) {
             int64_t count = oxi_least(depth - at, most);
-            for (int64_t i = 0; i < here; i++)
+            for (int64_t i = 0; i < here; i++) {
+                if (i + 2 < here) oxi_gemm_prefetch(s, line + first + i + 2, k + at, count);
                 oxi_gemm_widen(p, s, line + first + i, k + at, count, true, stage + i * count * element);
+            }
             p->type.pack_along(here, count, stage, count, s->width, panel + at * s->width * element, panel_stride);
         }
     }

@@ -4,6 +4,17 @@
 #ifndef OX_CPU_KERNELS_H
 #define OX_CPU_KERNELS_H
 
+/* Asks for memory that will be read or written soon; far: into the second cache only. Any address will do. */
+#if defined(__GNUC__) || defined(__clang__)
+#define OXI_PREFETCH_READ(p) __builtin_prefetch(p)
+#define OXI_PREFETCH_FAR(p) __builtin_prefetch(p, 0, 2)
+#define OXI_PREFETCH_WRITE(p) __builtin_prefetch(p, 1)
+#else
+#define OXI_PREFETCH_READ(p) ((void)(p))
+#define OXI_PREFETCH_FAR(p) ((void)(p))
+#define OXI_PREFETCH_WRITE(p) ((void)(p))
+#endif
+
 /* What a map computes in: every dtype loads into one of these. */
 typedef enum oxi_lane {
     OXI_LANE_F32,
