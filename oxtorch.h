@@ -7734,6 +7734,23 @@ typedef struct oxi_q8 {
     const float *scale, *sum;
 } oxi_q8;
 
+/* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line (two of 16 bits)
+ * lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken from each code times the scale,
+ * [k / group][width]. Activations: scale [k / 32][width], extra [k / group][width], the sums of the group. */
+typedef struct oxi_code_panel {
+    void *codes;
+    float *scale, *extra; /* extra of weights: NULL if there is none */
+} oxi_code_panel;
+
+/* c[mr][nr] = or += products of a panel of mr activations and one of nr weights over k codes. Integer sums are taken over
+ * `steps` lanes; groups of 16 or 32 codes share a scale. */
+typedef struct oxi_codes_kernel {
+    int mr, nr;
+    int bytes;      /* of a code */
+    bool is_signed; /* codes of weights */
+    void (*run)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more); /* or NULL */
+} oxi_codes_kernel;
+
 /* The table of dtypes as constants: OXI_ELEMENTS_OX_Q4_K = 256, OXI_BYTES_OX_Q4_K = 144. */
 enum {
 #define OXI_X(name, id, text, elements, bytes, cls, gguf, safetensors, npy) \
@@ -7790,11 +7807,15 @@ typedef struct oxi_kernels {
     /* block types: n elements (a multiple of the block) as codes, and codes as numbers */
     void (*unpack[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_codes codes);
     void (*expand_codes)(int64_t n, oxi_codes codes, float *out);
-    /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / 32]; then rows of blocks
-     * against them */
-    void (*quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum);
+    /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / group], groups of 16 or 32;
+     * then rows of blocks against them, those with sums of 32 */
+    void (*quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum);
     float (*dot_block[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_q8 x); /* NULL: through dot_codes */
     float (*dot_codes)(int64_t n, oxi_codes codes, oxi_q8 x);
+    /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
+    oxi_codes_kernel codes_16, codes_32;
+    void (*codes_shift)(int64_t n, int offset, int8_t *code);           /* code += offset, n a multiple of 32 */
+    void (*codes_widen)(int64_t n, const int8_t *code, int16_t *out);   /* n a multiple of 32 */
 } oxi_kernels;
 
 /* The tier in use: the best this processor has, or the one OX_ISA names if it has that. */
@@ -10950,20 +10971,20 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
+/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: sums of four products each are added. */
+OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
+    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+            ".set oxi_number_of_v\\n, \\n\n"
+            ".endr\n"
+            ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
+            : "+w"(sum)
+            : "w"(a), "w"(b));
+    return sum;
+}
 /* Four i32 sums of 16 products. extra: by the dot product instruction. */
 OXI_INLINE int32x4_t OXI_ISA(vs_products)(uint8x16_t codes, int8x16_t q, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes);
-    if (extra) {
-        int32x4_t sum = vdupq_n_s32(0);
-        /* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it */
-        __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
-                ".set oxi_number_of_v\\n, \\n\n"
-                ".endr\n"
-                ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
-                : "+w"(sum)
-                : "w"(c), "w"(q));
-        return sum;
-    }
+    if (extra) return OXI_ISA(vb_dot)(vdupq_n_s32(0), c, q);
     int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
     return vpadalq_s16(vpaddlq_s16(low), vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
@@ -11446,7 +11467,7 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum) {
     for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
@@ -11454,16 +11475,21 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *
             most = vf_max(most, vf_abs(a));
             wrong = vf_fma(a, vf_zero(), wrong);
         }
-        float largest = vf_hmax(most);
+        float largest = vf_hmax(most), halves[2];
         if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
-        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f), total = vf_zero();
-        for (int j = 0; j < 32; j += VF) {
-            vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-            vi_store_8(q + i + j, codes);
-            total = vf_add(total, vi_to_vf(codes));
+        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
+        for (int half = 0; half < 2; half++) {
+            vf total = vf_zero();
+            for (int j = 16 * half; j < 16 * half + 16; j += VF) {
+                vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
+                vi_store_8(q + i + j, codes);
+                total = vf_add(total, vi_to_vf(codes));
+            }
+            halves[half] = vf_hsum(total);
         }
         scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
-        sum[i / 32] = scale[i / 32] * vf_hsum(total);
+        sum[i / group] = scale[i / 32] * (group == 16 ? halves[0] : halves[0] + halves[1]);
+        if (group == 16) sum[i / 16 + 1] = scale[i / 32] * halves[1];
     }
 }
 
@@ -11511,6 +11537,273 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_sum
 #undef vs_add
 #undef vs_add_halves
+/* >>cpu/kernels/codes.inc */
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
+ * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
+ * integers, then the scales of their group make them floats. Stamped by cpu/tiers.c; cpu/codes.c packs the panels. */
+
+/* ---- vectors of 32-bit lanes: vq ------------------------------------------------------------------------------------
+ * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of them. WORDS: 16
+ * bits on both sides. DOT: four products added to an int32 by one instruction, weights unsigned on x86, signed on Arm. */
+#define OXI_CODES_BYTES 0
+#define OXI_CODES_WORDS 1
+#define OXI_CODES_DOT 2
+#define vq OXI_ISA(vq)
+#define vq_zero OXI_ISA(vq_zero)
+#define vq_load OXI_ISA(vq_load)
+#define vq_spread OXI_ISA(vq_spread)
+#define vq_step OXI_ISA(vq_step)
+#define vq_sums OXI_ISA(vq_sums)
+
+#if defined(OXI_X86) && VF == 16
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef __m512i vq;
+OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm512_set1_epi32(lane);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) return _mm512_add_epi16(sums, _mm512_maddubs_epi16(w, x));
+    if (way == OXI_CODES_WORDS) return _mm512_add_epi32(sums, _mm512_madd_epi16(w, x));
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    return sums;
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m256i vq;
+OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm256_set1_epi32(lane);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) return _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
+    return _mm256_add_epi32(sums, _mm256_madd_epi16(w, x));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+typedef struct vq { __m128i low, high; } vq;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vq vq_load(const void *p) {
+    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
+}
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    __m128i all = _mm_set1_epi32(lane);
+    return OXI_ISA(vq_pair)(all, all);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES)
+        return OXI_ISA(vq_pair)(_mm_add_epi16(sums.low, _mm_maddubs_epi16(w.low, x.low)),
+                                _mm_add_epi16(sums.high, _mm_maddubs_epi16(w.high, x.high)));
+    return OXI_ISA(vq_pair)(_mm_add_epi32(sums.low, _mm_madd_epi16(w.low, x.low)),
+                            _mm_add_epi32(sums.high, _mm_madd_epi16(w.high, x.high)));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    __m128i one = _mm_set1_epi16(1);
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
+}
+
+#elif defined(OXI_X86) && VF == 4
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m128i vq;
+OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) { /* SSSE3, which is asked for before */
+        __asm__("pmaddubsw %1, %0" : "+x"(w) : "x"(x));
+        return _mm_add_epi16(sums, w);
+    }
+    return _mm_add_epi32(sums, _mm_madd_epi16(w, x));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+}
+
+#elif defined(__aarch64__) && VF == 4
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef int32x4_t vq;
+OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return vdupq_n_s32(lane);
+}
+/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
+    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
+    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    (void)way;
+    return vcvtq_f32_s32(sums);
+}
+#endif
+
+/* ---- the kernel --------------------------------------------------------------------------------------------------- */
+
+#ifdef OXI_CODE_ROWS
+/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
+ * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more,
+                                   int way) {
+    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+    int each = way == OXI_CODES_WORDS ? 2 : 4;
+    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
+    for (int64_t at = 0; at < k; at += steps * each) {
+#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+            vq s = vq_spread(x_codes + 4 * i); \
+            a##i = vq_step(a##i, w0, s, way); \
+            b##i = vq_step(b##i, w1, s, way); \
+        }
+        for (int step = 0; step < steps; step++) {
+            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            OXI_EACH_CODE_ROW(OXI_X)
+            w_codes += 8 * VF;
+            x_codes += 4 * OXI_CODE_ROWS;
+        }
+#undef OXI_X
+        const float *scales = w.scale + at / group * (2 * VF), *x_scales = x.scale + at / 32 * OXI_CODE_ROWS;
+        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+#define OXI_X(i) { \
+            vf s = vf_set1(x_scales[i]); \
+            float *row = c + i * 2 * VF; \
+            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    if (!w.extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(x.extra[i]); \
+        c##i = vf_fnma(extra0, s, c##i); \
+        d##i = vf_fnma(extra1, s, d##i); \
+    }
+    for (int64_t at = 0; at < k; at += group) {
+        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        OXI_EACH_CODE_ROW(OXI_X)
+        w.extra += 2 * VF;
+        x.extra += OXI_CODE_ROWS;
+    }
+#undef OXI_X
+#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+}
+
+#define OXI_CODES(name, way) \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, \
+                                      bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, group, c, more, way); \
+}
+OXI_CODES(bytes, OXI_CODES_BYTES)
+#if defined(OXI_X86)
+OXI_CODES(words, OXI_CODES_WORDS)
+#endif
+#if !defined(OXI_X86) || VF == 16
+OXI_CODES(dot, OXI_CODES_DOT)
+#endif
+#undef OXI_CODES
+
+/* Codes become unsigned, or 16 bits wide. */
+OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
+    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
+    for (int64_t i = 0; i < n; i += 32) OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
+}
+OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
+    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+}
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
+    memset(&k->codes_16, 0, sizeof k->codes_16);
+    memset(&k->codes_32, 0, sizeof k->codes_32);
+#ifdef OXI_CODE_ROWS
+    oxi_codes_kernel kernel;
+    unsigned features = oxi_cpu_info()->features;
+    kernel.mr = OXI_CODE_ROWS;
+    kernel.nr = 2 * VF;
+    kernel.bytes = 1;
+    kernel.is_signed = false;
+    kernel.run = OXI_ISA(codes_bytes);
+    k->codes_shift = OXI_ISA(codes_shift);
+    k->codes_widen = OXI_ISA(codes_widen);
+#if defined(OXI_X86)
+    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
+    kernel.bytes = 2;
+    kernel.is_signed = true;
+    kernel.run = OXI_ISA(codes_words);
+    k->codes_32 = kernel;
+#if VF == 16
+    if (features & OXI_CPU_AVX512_VNNI) {
+        memset(&k->codes_16, 0, sizeof k->codes_16);
+        kernel.bytes = 1;
+        kernel.is_signed = false;
+        kernel.run = OXI_ISA(codes_dot);
+        k->codes_32 = kernel;
+    }
+#endif
+#else
+    kernel.is_signed = true;
+    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    k->codes_32 = kernel;
+#endif
+#endif
+}
+
+#undef OXI_CODES_BYTES
+#undef OXI_CODES_WORDS
+#undef OXI_CODES_DOT
+#undef OXI_CODE_ROWS
+#undef OXI_EACH_CODE_ROW
+#undef vq
+#undef vq_zero
+#undef vq_load
+#undef vq_spread
+#undef vq_step
+#undef vq_sums
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
  * the
@@ -11662,6 +11955,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
+    OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
 #if defined(OXI_BUILD_SSE2) || defined(OXI_BUILD_NEON)
@@ -13705,20 +13999,20 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
+/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: sums of four products each are added. */
+OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
+    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+            ".set oxi_number_of_v\\n, \\n\n"
+            ".endr\n"
+            ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
+            : "+w"(sum)
+            : "w"(a), "w"(b));
+    return sum;
+}
 /* Four i32 sums of 16 products. extra: by the dot product instruction. */
 OXI_INLINE int32x4_t OXI_ISA(vs_products)(uint8x16_t codes, int8x16_t q, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes);
-    if (extra) {
-        int32x4_t sum = vdupq_n_s32(0);
-        /* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it */
-        __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
-                ".set oxi_number_of_v\\n, \\n\n"
-                ".endr\n"
-                ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
-                : "+w"(sum)
-                : "w"(c), "w"(q));
-        return sum;
-    }
+    if (extra) return OXI_ISA(vb_dot)(vdupq_n_s32(0), c, q);
     int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
     return vpadalq_s16(vpaddlq_s16(low), vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
@@ -14201,7 +14495,7 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum) {
     for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
@@ -14209,16 +14503,21 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *
             most = vf_max(most, vf_abs(a));
             wrong = vf_fma(a, vf_zero(), wrong);
         }
-        float largest = vf_hmax(most);
+        float largest = vf_hmax(most), halves[2];
         if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
-        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f), total = vf_zero();
-        for (int j = 0; j < 32; j += VF) {
-            vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-            vi_store_8(q + i + j, codes);
-            total = vf_add(total, vi_to_vf(codes));
+        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
+        for (int half = 0; half < 2; half++) {
+            vf total = vf_zero();
+            for (int j = 16 * half; j < 16 * half + 16; j += VF) {
+                vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
+                vi_store_8(q + i + j, codes);
+                total = vf_add(total, vi_to_vf(codes));
+            }
+            halves[half] = vf_hsum(total);
         }
         scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
-        sum[i / 32] = scale[i / 32] * vf_hsum(total);
+        sum[i / group] = scale[i / 32] * (group == 16 ? halves[0] : halves[0] + halves[1]);
+        if (group == 16) sum[i / 16 + 1] = scale[i / 32] * halves[1];
     }
 }
 
@@ -14266,6 +14565,273 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_sum
 #undef vs_add
 #undef vs_add_halves
+/* >>cpu/kernels/codes.inc */
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
+ * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
+ * integers, then the scales of their group make them floats. Stamped by cpu/tiers.c; cpu/codes.c packs the panels. */
+
+/* ---- vectors of 32-bit lanes: vq ------------------------------------------------------------------------------------
+ * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of them. WORDS: 16
+ * bits on both sides. DOT: four products added to an int32 by one instruction, weights unsigned on x86, signed on Arm. */
+#define OXI_CODES_BYTES 0
+#define OXI_CODES_WORDS 1
+#define OXI_CODES_DOT 2
+#define vq OXI_ISA(vq)
+#define vq_zero OXI_ISA(vq_zero)
+#define vq_load OXI_ISA(vq_load)
+#define vq_spread OXI_ISA(vq_spread)
+#define vq_step OXI_ISA(vq_step)
+#define vq_sums OXI_ISA(vq_sums)
+
+#if defined(OXI_X86) && VF == 16
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef __m512i vq;
+OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm512_set1_epi32(lane);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) return _mm512_add_epi16(sums, _mm512_maddubs_epi16(w, x));
+    if (way == OXI_CODES_WORDS) return _mm512_add_epi32(sums, _mm512_madd_epi16(w, x));
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    return sums;
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m256i vq;
+OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm256_set1_epi32(lane);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) return _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
+    return _mm256_add_epi32(sums, _mm256_madd_epi16(w, x));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+typedef struct vq { __m128i low, high; } vq;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vq vq_load(const void *p) {
+    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
+}
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    __m128i all = _mm_set1_epi32(lane);
+    return OXI_ISA(vq_pair)(all, all);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES)
+        return OXI_ISA(vq_pair)(_mm_add_epi16(sums.low, _mm_maddubs_epi16(w.low, x.low)),
+                                _mm_add_epi16(sums.high, _mm_maddubs_epi16(w.high, x.high)));
+    return OXI_ISA(vq_pair)(_mm_add_epi32(sums.low, _mm_madd_epi16(w.low, x.low)),
+                            _mm_add_epi32(sums.high, _mm_madd_epi16(w.high, x.high)));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    __m128i one = _mm_set1_epi16(1);
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
+}
+
+#elif defined(OXI_X86) && VF == 4
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m128i vq;
+OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) { /* SSSE3, which is asked for before */
+        __asm__("pmaddubsw %1, %0" : "+x"(w) : "x"(x));
+        return _mm_add_epi16(sums, w);
+    }
+    return _mm_add_epi32(sums, _mm_madd_epi16(w, x));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+}
+
+#elif defined(__aarch64__) && VF == 4
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef int32x4_t vq;
+OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return vdupq_n_s32(lane);
+}
+/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
+    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
+    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    (void)way;
+    return vcvtq_f32_s32(sums);
+}
+#endif
+
+/* ---- the kernel --------------------------------------------------------------------------------------------------- */
+
+#ifdef OXI_CODE_ROWS
+/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
+ * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more,
+                                   int way) {
+    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+    int each = way == OXI_CODES_WORDS ? 2 : 4;
+    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
+    for (int64_t at = 0; at < k; at += steps * each) {
+#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+            vq s = vq_spread(x_codes + 4 * i); \
+            a##i = vq_step(a##i, w0, s, way); \
+            b##i = vq_step(b##i, w1, s, way); \
+        }
+        for (int step = 0; step < steps; step++) {
+            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            OXI_EACH_CODE_ROW(OXI_X)
+            w_codes += 8 * VF;
+            x_codes += 4 * OXI_CODE_ROWS;
+        }
+#undef OXI_X
+        const float *scales = w.scale + at / group * (2 * VF), *x_scales = x.scale + at / 32 * OXI_CODE_ROWS;
+        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+#define OXI_X(i) { \
+            vf s = vf_set1(x_scales[i]); \
+            float *row = c + i * 2 * VF; \
+            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    if (!w.extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(x.extra[i]); \
+        c##i = vf_fnma(extra0, s, c##i); \
+        d##i = vf_fnma(extra1, s, d##i); \
+    }
+    for (int64_t at = 0; at < k; at += group) {
+        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        OXI_EACH_CODE_ROW(OXI_X)
+        w.extra += 2 * VF;
+        x.extra += OXI_CODE_ROWS;
+    }
+#undef OXI_X
+#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+}
+
+#define OXI_CODES(name, way) \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, \
+                                      bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, group, c, more, way); \
+}
+OXI_CODES(bytes, OXI_CODES_BYTES)
+#if defined(OXI_X86)
+OXI_CODES(words, OXI_CODES_WORDS)
+#endif
+#if !defined(OXI_X86) || VF == 16
+OXI_CODES(dot, OXI_CODES_DOT)
+#endif
+#undef OXI_CODES
+
+/* Codes become unsigned, or 16 bits wide. */
+OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
+    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
+    for (int64_t i = 0; i < n; i += 32) OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
+}
+OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
+    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+}
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
+    memset(&k->codes_16, 0, sizeof k->codes_16);
+    memset(&k->codes_32, 0, sizeof k->codes_32);
+#ifdef OXI_CODE_ROWS
+    oxi_codes_kernel kernel;
+    unsigned features = oxi_cpu_info()->features;
+    kernel.mr = OXI_CODE_ROWS;
+    kernel.nr = 2 * VF;
+    kernel.bytes = 1;
+    kernel.is_signed = false;
+    kernel.run = OXI_ISA(codes_bytes);
+    k->codes_shift = OXI_ISA(codes_shift);
+    k->codes_widen = OXI_ISA(codes_widen);
+#if defined(OXI_X86)
+    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
+    kernel.bytes = 2;
+    kernel.is_signed = true;
+    kernel.run = OXI_ISA(codes_words);
+    k->codes_32 = kernel;
+#if VF == 16
+    if (features & OXI_CPU_AVX512_VNNI) {
+        memset(&k->codes_16, 0, sizeof k->codes_16);
+        kernel.bytes = 1;
+        kernel.is_signed = false;
+        kernel.run = OXI_ISA(codes_dot);
+        k->codes_32 = kernel;
+    }
+#endif
+#else
+    kernel.is_signed = true;
+    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    k->codes_32 = kernel;
+#endif
+#endif
+}
+
+#undef OXI_CODES_BYTES
+#undef OXI_CODES_WORDS
+#undef OXI_CODES_DOT
+#undef OXI_CODE_ROWS
+#undef OXI_EACH_CODE_ROW
+#undef vq
+#undef vq_zero
+#undef vq_load
+#undef vq_spread
+#undef vq_step
+#undef vq_sums
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
  * the
@@ -14417,6 +14983,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
+    OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
 #endif
@@ -16469,20 +17036,20 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
+/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: sums of four products each are added. */
+OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
+    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+            ".set oxi_number_of_v\\n, \\n\n"
+            ".endr\n"
+            ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
+            : "+w"(sum)
+            : "w"(a), "w"(b));
+    return sum;
+}
 /* Four i32 sums of 16 products. extra: by the dot product instruction. */
 OXI_INLINE int32x4_t OXI_ISA(vs_products)(uint8x16_t codes, int8x16_t q, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes);
-    if (extra) {
-        int32x4_t sum = vdupq_n_s32(0);
-        /* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it */
-        __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
-                ".set oxi_number_of_v\\n, \\n\n"
-                ".endr\n"
-                ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
-                : "+w"(sum)
-                : "w"(c), "w"(q));
-        return sum;
-    }
+    if (extra) return OXI_ISA(vb_dot)(vdupq_n_s32(0), c, q);
     int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
     return vpadalq_s16(vpaddlq_s16(low), vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
@@ -16965,7 +17532,7 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum) {
     for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
@@ -16973,16 +17540,21 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *
             most = vf_max(most, vf_abs(a));
             wrong = vf_fma(a, vf_zero(), wrong);
         }
-        float largest = vf_hmax(most);
+        float largest = vf_hmax(most), halves[2];
         if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
-        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f), total = vf_zero();
-        for (int j = 0; j < 32; j += VF) {
-            vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-            vi_store_8(q + i + j, codes);
-            total = vf_add(total, vi_to_vf(codes));
+        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
+        for (int half = 0; half < 2; half++) {
+            vf total = vf_zero();
+            for (int j = 16 * half; j < 16 * half + 16; j += VF) {
+                vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
+                vi_store_8(q + i + j, codes);
+                total = vf_add(total, vi_to_vf(codes));
+            }
+            halves[half] = vf_hsum(total);
         }
         scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
-        sum[i / 32] = scale[i / 32] * vf_hsum(total);
+        sum[i / group] = scale[i / 32] * (group == 16 ? halves[0] : halves[0] + halves[1]);
+        if (group == 16) sum[i / 16 + 1] = scale[i / 32] * halves[1];
     }
 }
 
@@ -17030,6 +17602,273 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_sum
 #undef vs_add
 #undef vs_add_halves
+/* >>cpu/kernels/codes.inc */
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
+ * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
+ * integers, then the scales of their group make them floats. Stamped by cpu/tiers.c; cpu/codes.c packs the panels. */
+
+/* ---- vectors of 32-bit lanes: vq ------------------------------------------------------------------------------------
+ * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of them. WORDS: 16
+ * bits on both sides. DOT: four products added to an int32 by one instruction, weights unsigned on x86, signed on Arm. */
+#define OXI_CODES_BYTES 0
+#define OXI_CODES_WORDS 1
+#define OXI_CODES_DOT 2
+#define vq OXI_ISA(vq)
+#define vq_zero OXI_ISA(vq_zero)
+#define vq_load OXI_ISA(vq_load)
+#define vq_spread OXI_ISA(vq_spread)
+#define vq_step OXI_ISA(vq_step)
+#define vq_sums OXI_ISA(vq_sums)
+
+#if defined(OXI_X86) && VF == 16
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef __m512i vq;
+OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm512_set1_epi32(lane);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) return _mm512_add_epi16(sums, _mm512_maddubs_epi16(w, x));
+    if (way == OXI_CODES_WORDS) return _mm512_add_epi32(sums, _mm512_madd_epi16(w, x));
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    return sums;
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m256i vq;
+OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm256_set1_epi32(lane);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) return _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
+    return _mm256_add_epi32(sums, _mm256_madd_epi16(w, x));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+typedef struct vq { __m128i low, high; } vq;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vq vq_load(const void *p) {
+    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
+}
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    __m128i all = _mm_set1_epi32(lane);
+    return OXI_ISA(vq_pair)(all, all);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES)
+        return OXI_ISA(vq_pair)(_mm_add_epi16(sums.low, _mm_maddubs_epi16(w.low, x.low)),
+                                _mm_add_epi16(sums.high, _mm_maddubs_epi16(w.high, x.high)));
+    return OXI_ISA(vq_pair)(_mm_add_epi32(sums.low, _mm_madd_epi16(w.low, x.low)),
+                            _mm_add_epi32(sums.high, _mm_madd_epi16(w.high, x.high)));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    __m128i one = _mm_set1_epi16(1);
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
+}
+
+#elif defined(OXI_X86) && VF == 4
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m128i vq;
+OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) { /* SSSE3, which is asked for before */
+        __asm__("pmaddubsw %1, %0" : "+x"(w) : "x"(x));
+        return _mm_add_epi16(sums, w);
+    }
+    return _mm_add_epi32(sums, _mm_madd_epi16(w, x));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+}
+
+#elif defined(__aarch64__) && VF == 4
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef int32x4_t vq;
+OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return vdupq_n_s32(lane);
+}
+/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
+    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
+    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    (void)way;
+    return vcvtq_f32_s32(sums);
+}
+#endif
+
+/* ---- the kernel --------------------------------------------------------------------------------------------------- */
+
+#ifdef OXI_CODE_ROWS
+/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
+ * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more,
+                                   int way) {
+    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+    int each = way == OXI_CODES_WORDS ? 2 : 4;
+    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
+    for (int64_t at = 0; at < k; at += steps * each) {
+#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+            vq s = vq_spread(x_codes + 4 * i); \
+            a##i = vq_step(a##i, w0, s, way); \
+            b##i = vq_step(b##i, w1, s, way); \
+        }
+        for (int step = 0; step < steps; step++) {
+            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            OXI_EACH_CODE_ROW(OXI_X)
+            w_codes += 8 * VF;
+            x_codes += 4 * OXI_CODE_ROWS;
+        }
+#undef OXI_X
+        const float *scales = w.scale + at / group * (2 * VF), *x_scales = x.scale + at / 32 * OXI_CODE_ROWS;
+        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+#define OXI_X(i) { \
+            vf s = vf_set1(x_scales[i]); \
+            float *row = c + i * 2 * VF; \
+            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    if (!w.extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(x.extra[i]); \
+        c##i = vf_fnma(extra0, s, c##i); \
+        d##i = vf_fnma(extra1, s, d##i); \
+    }
+    for (int64_t at = 0; at < k; at += group) {
+        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        OXI_EACH_CODE_ROW(OXI_X)
+        w.extra += 2 * VF;
+        x.extra += OXI_CODE_ROWS;
+    }
+#undef OXI_X
+#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+}
+
+#define OXI_CODES(name, way) \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, \
+                                      bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, group, c, more, way); \
+}
+OXI_CODES(bytes, OXI_CODES_BYTES)
+#if defined(OXI_X86)
+OXI_CODES(words, OXI_CODES_WORDS)
+#endif
+#if !defined(OXI_X86) || VF == 16
+OXI_CODES(dot, OXI_CODES_DOT)
+#endif
+#undef OXI_CODES
+
+/* Codes become unsigned, or 16 bits wide. */
+OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
+    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
+    for (int64_t i = 0; i < n; i += 32) OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
+}
+OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
+    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+}
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
+    memset(&k->codes_16, 0, sizeof k->codes_16);
+    memset(&k->codes_32, 0, sizeof k->codes_32);
+#ifdef OXI_CODE_ROWS
+    oxi_codes_kernel kernel;
+    unsigned features = oxi_cpu_info()->features;
+    kernel.mr = OXI_CODE_ROWS;
+    kernel.nr = 2 * VF;
+    kernel.bytes = 1;
+    kernel.is_signed = false;
+    kernel.run = OXI_ISA(codes_bytes);
+    k->codes_shift = OXI_ISA(codes_shift);
+    k->codes_widen = OXI_ISA(codes_widen);
+#if defined(OXI_X86)
+    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
+    kernel.bytes = 2;
+    kernel.is_signed = true;
+    kernel.run = OXI_ISA(codes_words);
+    k->codes_32 = kernel;
+#if VF == 16
+    if (features & OXI_CPU_AVX512_VNNI) {
+        memset(&k->codes_16, 0, sizeof k->codes_16);
+        kernel.bytes = 1;
+        kernel.is_signed = false;
+        kernel.run = OXI_ISA(codes_dot);
+        k->codes_32 = kernel;
+    }
+#endif
+#else
+    kernel.is_signed = true;
+    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    k->codes_32 = kernel;
+#endif
+#endif
+}
+
+#undef OXI_CODES_BYTES
+#undef OXI_CODES_WORDS
+#undef OXI_CODES_DOT
+#undef OXI_CODE_ROWS
+#undef OXI_EACH_CODE_ROW
+#undef vq
+#undef vq_zero
+#undef vq_load
+#undef vq_spread
+#undef vq_step
+#undef vq_sums
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
  * the
@@ -17181,6 +18020,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
+    OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
 #endif
@@ -19171,20 +20011,20 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
+/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: sums of four products each are added. */
+OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
+    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+            ".set oxi_number_of_v\\n, \\n\n"
+            ".endr\n"
+            ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
+            : "+w"(sum)
+            : "w"(a), "w"(b));
+    return sum;
+}
 /* Four i32 sums of 16 products. extra: by the dot product instruction. */
 OXI_INLINE int32x4_t OXI_ISA(vs_products)(uint8x16_t codes, int8x16_t q, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes);
-    if (extra) {
-        int32x4_t sum = vdupq_n_s32(0);
-        /* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it */
-        __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
-                ".set oxi_number_of_v\\n, \\n\n"
-                ".endr\n"
-                ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
-                : "+w"(sum)
-                : "w"(c), "w"(q));
-        return sum;
-    }
+    if (extra) return OXI_ISA(vb_dot)(vdupq_n_s32(0), c, q);
     int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
     return vpadalq_s16(vpaddlq_s16(low), vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
@@ -19667,7 +20507,7 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum) {
     for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
@@ -19675,16 +20515,21 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *
             most = vf_max(most, vf_abs(a));
             wrong = vf_fma(a, vf_zero(), wrong);
         }
-        float largest = vf_hmax(most);
+        float largest = vf_hmax(most), halves[2];
         if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
-        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f), total = vf_zero();
-        for (int j = 0; j < 32; j += VF) {
-            vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-            vi_store_8(q + i + j, codes);
-            total = vf_add(total, vi_to_vf(codes));
+        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
+        for (int half = 0; half < 2; half++) {
+            vf total = vf_zero();
+            for (int j = 16 * half; j < 16 * half + 16; j += VF) {
+                vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
+                vi_store_8(q + i + j, codes);
+                total = vf_add(total, vi_to_vf(codes));
+            }
+            halves[half] = vf_hsum(total);
         }
         scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
-        sum[i / 32] = scale[i / 32] * vf_hsum(total);
+        sum[i / group] = scale[i / 32] * (group == 16 ? halves[0] : halves[0] + halves[1]);
+        if (group == 16) sum[i / 16 + 1] = scale[i / 32] * halves[1];
     }
 }
 
@@ -19732,6 +20577,273 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_sum
 #undef vs_add
 #undef vs_add_halves
+/* >>cpu/kernels/codes.inc */
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
+ * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
+ * integers, then the scales of their group make them floats. Stamped by cpu/tiers.c; cpu/codes.c packs the panels. */
+
+/* ---- vectors of 32-bit lanes: vq ------------------------------------------------------------------------------------
+ * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of them. WORDS: 16
+ * bits on both sides. DOT: four products added to an int32 by one instruction, weights unsigned on x86, signed on Arm. */
+#define OXI_CODES_BYTES 0
+#define OXI_CODES_WORDS 1
+#define OXI_CODES_DOT 2
+#define vq OXI_ISA(vq)
+#define vq_zero OXI_ISA(vq_zero)
+#define vq_load OXI_ISA(vq_load)
+#define vq_spread OXI_ISA(vq_spread)
+#define vq_step OXI_ISA(vq_step)
+#define vq_sums OXI_ISA(vq_sums)
+
+#if defined(OXI_X86) && VF == 16
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef __m512i vq;
+OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm512_set1_epi32(lane);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) return _mm512_add_epi16(sums, _mm512_maddubs_epi16(w, x));
+    if (way == OXI_CODES_WORDS) return _mm512_add_epi32(sums, _mm512_madd_epi16(w, x));
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    return sums;
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m256i vq;
+OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm256_set1_epi32(lane);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) return _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
+    return _mm256_add_epi32(sums, _mm256_madd_epi16(w, x));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+typedef struct vq { __m128i low, high; } vq;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vq vq_load(const void *p) {
+    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
+}
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    __m128i all = _mm_set1_epi32(lane);
+    return OXI_ISA(vq_pair)(all, all);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES)
+        return OXI_ISA(vq_pair)(_mm_add_epi16(sums.low, _mm_maddubs_epi16(w.low, x.low)),
+                                _mm_add_epi16(sums.high, _mm_maddubs_epi16(w.high, x.high)));
+    return OXI_ISA(vq_pair)(_mm_add_epi32(sums.low, _mm_madd_epi16(w.low, x.low)),
+                            _mm_add_epi32(sums.high, _mm_madd_epi16(w.high, x.high)));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    __m128i one = _mm_set1_epi16(1);
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
+}
+
+#elif defined(OXI_X86) && VF == 4
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m128i vq;
+OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) { /* SSSE3, which is asked for before */
+        __asm__("pmaddubsw %1, %0" : "+x"(w) : "x"(x));
+        return _mm_add_epi16(sums, w);
+    }
+    return _mm_add_epi32(sums, _mm_madd_epi16(w, x));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+}
+
+#elif defined(__aarch64__) && VF == 4
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef int32x4_t vq;
+OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return vdupq_n_s32(lane);
+}
+/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
+    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
+    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    (void)way;
+    return vcvtq_f32_s32(sums);
+}
+#endif
+
+/* ---- the kernel --------------------------------------------------------------------------------------------------- */
+
+#ifdef OXI_CODE_ROWS
+/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
+ * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more,
+                                   int way) {
+    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+    int each = way == OXI_CODES_WORDS ? 2 : 4;
+    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
+    for (int64_t at = 0; at < k; at += steps * each) {
+#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+            vq s = vq_spread(x_codes + 4 * i); \
+            a##i = vq_step(a##i, w0, s, way); \
+            b##i = vq_step(b##i, w1, s, way); \
+        }
+        for (int step = 0; step < steps; step++) {
+            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            OXI_EACH_CODE_ROW(OXI_X)
+            w_codes += 8 * VF;
+            x_codes += 4 * OXI_CODE_ROWS;
+        }
+#undef OXI_X
+        const float *scales = w.scale + at / group * (2 * VF), *x_scales = x.scale + at / 32 * OXI_CODE_ROWS;
+        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+#define OXI_X(i) { \
+            vf s = vf_set1(x_scales[i]); \
+            float *row = c + i * 2 * VF; \
+            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    if (!w.extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(x.extra[i]); \
+        c##i = vf_fnma(extra0, s, c##i); \
+        d##i = vf_fnma(extra1, s, d##i); \
+    }
+    for (int64_t at = 0; at < k; at += group) {
+        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        OXI_EACH_CODE_ROW(OXI_X)
+        w.extra += 2 * VF;
+        x.extra += OXI_CODE_ROWS;
+    }
+#undef OXI_X
+#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+}
+
+#define OXI_CODES(name, way) \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, \
+                                      bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, group, c, more, way); \
+}
+OXI_CODES(bytes, OXI_CODES_BYTES)
+#if defined(OXI_X86)
+OXI_CODES(words, OXI_CODES_WORDS)
+#endif
+#if !defined(OXI_X86) || VF == 16
+OXI_CODES(dot, OXI_CODES_DOT)
+#endif
+#undef OXI_CODES
+
+/* Codes become unsigned, or 16 bits wide. */
+OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
+    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
+    for (int64_t i = 0; i < n; i += 32) OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
+}
+OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
+    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+}
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
+    memset(&k->codes_16, 0, sizeof k->codes_16);
+    memset(&k->codes_32, 0, sizeof k->codes_32);
+#ifdef OXI_CODE_ROWS
+    oxi_codes_kernel kernel;
+    unsigned features = oxi_cpu_info()->features;
+    kernel.mr = OXI_CODE_ROWS;
+    kernel.nr = 2 * VF;
+    kernel.bytes = 1;
+    kernel.is_signed = false;
+    kernel.run = OXI_ISA(codes_bytes);
+    k->codes_shift = OXI_ISA(codes_shift);
+    k->codes_widen = OXI_ISA(codes_widen);
+#if defined(OXI_X86)
+    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
+    kernel.bytes = 2;
+    kernel.is_signed = true;
+    kernel.run = OXI_ISA(codes_words);
+    k->codes_32 = kernel;
+#if VF == 16
+    if (features & OXI_CPU_AVX512_VNNI) {
+        memset(&k->codes_16, 0, sizeof k->codes_16);
+        kernel.bytes = 1;
+        kernel.is_signed = false;
+        kernel.run = OXI_ISA(codes_dot);
+        k->codes_32 = kernel;
+    }
+#endif
+#else
+    kernel.is_signed = true;
+    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    k->codes_32 = kernel;
+#endif
+#endif
+}
+
+#undef OXI_CODES_BYTES
+#undef OXI_CODES_WORDS
+#undef OXI_CODES_DOT
+#undef OXI_CODE_ROWS
+#undef OXI_EACH_CODE_ROW
+#undef vq
+#undef vq_zero
+#undef vq_load
+#undef vq_spread
+#undef vq_step
+#undef vq_sums
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
  * the
@@ -19883,6 +20995,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
+    OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
 #endif
@@ -21865,20 +22978,20 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
+/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: sums of four products each are added. */
+OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
+    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+            ".set oxi_number_of_v\\n, \\n\n"
+            ".endr\n"
+            ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
+            : "+w"(sum)
+            : "w"(a), "w"(b));
+    return sum;
+}
 /* Four i32 sums of 16 products. extra: by the dot product instruction. */
 OXI_INLINE int32x4_t OXI_ISA(vs_products)(uint8x16_t codes, int8x16_t q, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes);
-    if (extra) {
-        int32x4_t sum = vdupq_n_s32(0);
-        /* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it */
-        __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
-                ".set oxi_number_of_v\\n, \\n\n"
-                ".endr\n"
-                ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
-                : "+w"(sum)
-                : "w"(c), "w"(q));
-        return sum;
-    }
+    if (extra) return OXI_ISA(vb_dot)(vdupq_n_s32(0), c, q);
     int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
     return vpadalq_s16(vpaddlq_s16(low), vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
@@ -22361,7 +23474,7 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum) {
     for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
@@ -22369,16 +23482,21 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *
             most = vf_max(most, vf_abs(a));
             wrong = vf_fma(a, vf_zero(), wrong);
         }
-        float largest = vf_hmax(most);
+        float largest = vf_hmax(most), halves[2];
         if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
-        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f), total = vf_zero();
-        for (int j = 0; j < 32; j += VF) {
-            vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-            vi_store_8(q + i + j, codes);
-            total = vf_add(total, vi_to_vf(codes));
+        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
+        for (int half = 0; half < 2; half++) {
+            vf total = vf_zero();
+            for (int j = 16 * half; j < 16 * half + 16; j += VF) {
+                vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
+                vi_store_8(q + i + j, codes);
+                total = vf_add(total, vi_to_vf(codes));
+            }
+            halves[half] = vf_hsum(total);
         }
         scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
-        sum[i / 32] = scale[i / 32] * vf_hsum(total);
+        sum[i / group] = scale[i / 32] * (group == 16 ? halves[0] : halves[0] + halves[1]);
+        if (group == 16) sum[i / 16 + 1] = scale[i / 32] * halves[1];
     }
 }
 
@@ -22426,6 +23544,273 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_sum
 #undef vs_add
 #undef vs_add_halves
+/* >>cpu/kernels/codes.inc */
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
+ * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
+ * integers, then the scales of their group make them floats. Stamped by cpu/tiers.c; cpu/codes.c packs the panels. */
+
+/* ---- vectors of 32-bit lanes: vq ------------------------------------------------------------------------------------
+ * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of them. WORDS: 16
+ * bits on both sides. DOT: four products added to an int32 by one instruction, weights unsigned on x86, signed on Arm. */
+#define OXI_CODES_BYTES 0
+#define OXI_CODES_WORDS 1
+#define OXI_CODES_DOT 2
+#define vq OXI_ISA(vq)
+#define vq_zero OXI_ISA(vq_zero)
+#define vq_load OXI_ISA(vq_load)
+#define vq_spread OXI_ISA(vq_spread)
+#define vq_step OXI_ISA(vq_step)
+#define vq_sums OXI_ISA(vq_sums)
+
+#if defined(OXI_X86) && VF == 16
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef __m512i vq;
+OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm512_set1_epi32(lane);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) return _mm512_add_epi16(sums, _mm512_maddubs_epi16(w, x));
+    if (way == OXI_CODES_WORDS) return _mm512_add_epi32(sums, _mm512_madd_epi16(w, x));
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    return sums;
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m256i vq;
+OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm256_set1_epi32(lane);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) return _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
+    return _mm256_add_epi32(sums, _mm256_madd_epi16(w, x));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+typedef struct vq { __m128i low, high; } vq;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vq vq_load(const void *p) {
+    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
+}
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    __m128i all = _mm_set1_epi32(lane);
+    return OXI_ISA(vq_pair)(all, all);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES)
+        return OXI_ISA(vq_pair)(_mm_add_epi16(sums.low, _mm_maddubs_epi16(w.low, x.low)),
+                                _mm_add_epi16(sums.high, _mm_maddubs_epi16(w.high, x.high)));
+    return OXI_ISA(vq_pair)(_mm_add_epi32(sums.low, _mm_madd_epi16(w.low, x.low)),
+                            _mm_add_epi32(sums.high, _mm_madd_epi16(w.high, x.high)));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    __m128i one = _mm_set1_epi16(1);
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
+}
+
+#elif defined(OXI_X86) && VF == 4
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m128i vq;
+OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) { /* SSSE3, which is asked for before */
+        __asm__("pmaddubsw %1, %0" : "+x"(w) : "x"(x));
+        return _mm_add_epi16(sums, w);
+    }
+    return _mm_add_epi32(sums, _mm_madd_epi16(w, x));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+}
+
+#elif defined(__aarch64__) && VF == 4
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef int32x4_t vq;
+OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return vdupq_n_s32(lane);
+}
+/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
+    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
+    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    (void)way;
+    return vcvtq_f32_s32(sums);
+}
+#endif
+
+/* ---- the kernel --------------------------------------------------------------------------------------------------- */
+
+#ifdef OXI_CODE_ROWS
+/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
+ * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more,
+                                   int way) {
+    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+    int each = way == OXI_CODES_WORDS ? 2 : 4;
+    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
+    for (int64_t at = 0; at < k; at += steps * each) {
+#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+            vq s = vq_spread(x_codes + 4 * i); \
+            a##i = vq_step(a##i, w0, s, way); \
+            b##i = vq_step(b##i, w1, s, way); \
+        }
+        for (int step = 0; step < steps; step++) {
+            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            OXI_EACH_CODE_ROW(OXI_X)
+            w_codes += 8 * VF;
+            x_codes += 4 * OXI_CODE_ROWS;
+        }
+#undef OXI_X
+        const float *scales = w.scale + at / group * (2 * VF), *x_scales = x.scale + at / 32 * OXI_CODE_ROWS;
+        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+#define OXI_X(i) { \
+            vf s = vf_set1(x_scales[i]); \
+            float *row = c + i * 2 * VF; \
+            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    if (!w.extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(x.extra[i]); \
+        c##i = vf_fnma(extra0, s, c##i); \
+        d##i = vf_fnma(extra1, s, d##i); \
+    }
+    for (int64_t at = 0; at < k; at += group) {
+        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        OXI_EACH_CODE_ROW(OXI_X)
+        w.extra += 2 * VF;
+        x.extra += OXI_CODE_ROWS;
+    }
+#undef OXI_X
+#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+}
+
+#define OXI_CODES(name, way) \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, \
+                                      bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, group, c, more, way); \
+}
+OXI_CODES(bytes, OXI_CODES_BYTES)
+#if defined(OXI_X86)
+OXI_CODES(words, OXI_CODES_WORDS)
+#endif
+#if !defined(OXI_X86) || VF == 16
+OXI_CODES(dot, OXI_CODES_DOT)
+#endif
+#undef OXI_CODES
+
+/* Codes become unsigned, or 16 bits wide. */
+OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
+    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
+    for (int64_t i = 0; i < n; i += 32) OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
+}
+OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
+    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+}
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
+    memset(&k->codes_16, 0, sizeof k->codes_16);
+    memset(&k->codes_32, 0, sizeof k->codes_32);
+#ifdef OXI_CODE_ROWS
+    oxi_codes_kernel kernel;
+    unsigned features = oxi_cpu_info()->features;
+    kernel.mr = OXI_CODE_ROWS;
+    kernel.nr = 2 * VF;
+    kernel.bytes = 1;
+    kernel.is_signed = false;
+    kernel.run = OXI_ISA(codes_bytes);
+    k->codes_shift = OXI_ISA(codes_shift);
+    k->codes_widen = OXI_ISA(codes_widen);
+#if defined(OXI_X86)
+    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
+    kernel.bytes = 2;
+    kernel.is_signed = true;
+    kernel.run = OXI_ISA(codes_words);
+    k->codes_32 = kernel;
+#if VF == 16
+    if (features & OXI_CPU_AVX512_VNNI) {
+        memset(&k->codes_16, 0, sizeof k->codes_16);
+        kernel.bytes = 1;
+        kernel.is_signed = false;
+        kernel.run = OXI_ISA(codes_dot);
+        k->codes_32 = kernel;
+    }
+#endif
+#else
+    kernel.is_signed = true;
+    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    k->codes_32 = kernel;
+#endif
+#endif
+}
+
+#undef OXI_CODES_BYTES
+#undef OXI_CODES_WORDS
+#undef OXI_CODES_DOT
+#undef OXI_CODE_ROWS
+#undef OXI_EACH_CODE_ROW
+#undef vq
+#undef vq_zero
+#undef vq_load
+#undef vq_spread
+#undef vq_step
+#undef vq_sums
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
  * the
@@ -22577,6 +23962,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
+    OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
 #if defined(__GNUC__) && !defined(__clang__)
@@ -24554,20 +25940,20 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
+/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: sums of four products each are added. */
+OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
+    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
+            ".set oxi_number_of_v\\n, \\n\n"
+            ".endr\n"
+            ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
+            : "+w"(sum)
+            : "w"(a), "w"(b));
+    return sum;
+}
 /* Four i32 sums of 16 products. extra: by the dot product instruction. */
 OXI_INLINE int32x4_t OXI_ISA(vs_products)(uint8x16_t codes, int8x16_t q, int extra) {
     int8x16_t c = vreinterpretq_s8_u8(codes);
-    if (extra) {
-        int32x4_t sum = vdupq_n_s32(0);
-        /* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it */
-        __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
-                ".set oxi_number_of_v\\n, \\n\n"
-                ".endr\n"
-                ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
-                : "+w"(sum)
-                : "w"(c), "w"(q));
-        return sum;
-    }
+    if (extra) return OXI_ISA(vb_dot)(vdupq_n_s32(0), c, q);
     int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
     return vpadalq_s16(vpaddlq_s16(low), vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
@@ -25050,7 +26436,7 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 /* ---- activations -------------------------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum) {
     for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
@@ -25058,16 +26444,21 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int8_t *
             most = vf_max(most, vf_abs(a));
             wrong = vf_fma(a, vf_zero(), wrong);
         }
-        float largest = vf_hmax(most);
+        float largest = vf_hmax(most), halves[2];
         if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
-        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f), total = vf_zero();
-        for (int j = 0; j < 32; j += VF) {
-            vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-            vi_store_8(q + i + j, codes);
-            total = vf_add(total, vi_to_vf(codes));
+        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
+        for (int half = 0; half < 2; half++) {
+            vf total = vf_zero();
+            for (int j = 16 * half; j < 16 * half + 16; j += VF) {
+                vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
+                vi_store_8(q + i + j, codes);
+                total = vf_add(total, vi_to_vf(codes));
+            }
+            halves[half] = vf_hsum(total);
         }
         scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
-        sum[i / 32] = scale[i / 32] * vf_hsum(total);
+        sum[i / group] = scale[i / 32] * (group == 16 ? halves[0] : halves[0] + halves[1]);
+        if (group == 16) sum[i / 16 + 1] = scale[i / 32] * halves[1];
     }
 }
 
@@ -25115,6 +26506,273 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_sum
 #undef vs_add
 #undef vs_add_halves
+/* >>cpu/kernels/codes.inc */
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
+ * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
+ * integers, then the scales of their group make them floats. Stamped by cpu/tiers.c; cpu/codes.c packs the panels. */
+
+/* ---- vectors of 32-bit lanes: vq ------------------------------------------------------------------------------------
+ * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of them. WORDS: 16
+ * bits on both sides. DOT: four products added to an int32 by one instruction, weights unsigned on x86, signed on Arm. */
+#define OXI_CODES_BYTES 0
+#define OXI_CODES_WORDS 1
+#define OXI_CODES_DOT 2
+#define vq OXI_ISA(vq)
+#define vq_zero OXI_ISA(vq_zero)
+#define vq_load OXI_ISA(vq_load)
+#define vq_spread OXI_ISA(vq_spread)
+#define vq_step OXI_ISA(vq_step)
+#define vq_sums OXI_ISA(vq_sums)
+
+#if defined(OXI_X86) && VF == 16
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef __m512i vq;
+OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm512_set1_epi32(lane);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) return _mm512_add_epi16(sums, _mm512_maddubs_epi16(w, x));
+    if (way == OXI_CODES_WORDS) return _mm512_add_epi32(sums, _mm512_madd_epi16(w, x));
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    return sums;
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m256i vq;
+OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm256_set1_epi32(lane);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) return _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
+    return _mm256_add_epi32(sums, _mm256_madd_epi16(w, x));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+typedef struct vq { __m128i low, high; } vq;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vq vq_load(const void *p) {
+    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
+}
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    __m128i all = _mm_set1_epi32(lane);
+    return OXI_ISA(vq_pair)(all, all);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES)
+        return OXI_ISA(vq_pair)(_mm_add_epi16(sums.low, _mm_maddubs_epi16(w.low, x.low)),
+                                _mm_add_epi16(sums.high, _mm_maddubs_epi16(w.high, x.high)));
+    return OXI_ISA(vq_pair)(_mm_add_epi32(sums.low, _mm_madd_epi16(w.low, x.low)),
+                            _mm_add_epi32(sums.high, _mm_madd_epi16(w.high, x.high)));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    __m128i one = _mm_set1_epi16(1);
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
+}
+
+#elif defined(OXI_X86) && VF == 4
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m128i vq;
+OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+}
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    if (way == OXI_CODES_BYTES) { /* SSSE3, which is asked for before */
+        __asm__("pmaddubsw %1, %0" : "+x"(w) : "x"(x));
+        return _mm_add_epi16(sums, w);
+    }
+    return _mm_add_epi32(sums, _mm_madd_epi16(w, x));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+}
+
+#elif defined(__aarch64__) && VF == 4
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef int32x4_t vq;
+OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return vdupq_n_s32(lane);
+}
+/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
+    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
+    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    (void)way;
+    return vcvtq_f32_s32(sums);
+}
+#endif
+
+/* ---- the kernel --------------------------------------------------------------------------------------------------- */
+
+#ifdef OXI_CODE_ROWS
+/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
+ * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more,
+                                   int way) {
+    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+    int each = way == OXI_CODES_WORDS ? 2 : 4;
+    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
+    for (int64_t at = 0; at < k; at += steps * each) {
+#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+            vq s = vq_spread(x_codes + 4 * i); \
+            a##i = vq_step(a##i, w0, s, way); \
+            b##i = vq_step(b##i, w1, s, way); \
+        }
+        for (int step = 0; step < steps; step++) {
+            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            OXI_EACH_CODE_ROW(OXI_X)
+            w_codes += 8 * VF;
+            x_codes += 4 * OXI_CODE_ROWS;
+        }
+#undef OXI_X
+        const float *scales = w.scale + at / group * (2 * VF), *x_scales = x.scale + at / 32 * OXI_CODE_ROWS;
+        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+#define OXI_X(i) { \
+            vf s = vf_set1(x_scales[i]); \
+            float *row = c + i * 2 * VF; \
+            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    if (!w.extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(x.extra[i]); \
+        c##i = vf_fnma(extra0, s, c##i); \
+        d##i = vf_fnma(extra1, s, d##i); \
+    }
+    for (int64_t at = 0; at < k; at += group) {
+        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        OXI_EACH_CODE_ROW(OXI_X)
+        w.extra += 2 * VF;
+        x.extra += OXI_CODE_ROWS;
+    }
+#undef OXI_X
+#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+}
+
+#define OXI_CODES(name, way) \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, \
+                                      bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, group, c, more, way); \
+}
+OXI_CODES(bytes, OXI_CODES_BYTES)
+#if defined(OXI_X86)
+OXI_CODES(words, OXI_CODES_WORDS)
+#endif
+#if !defined(OXI_X86) || VF == 16
+OXI_CODES(dot, OXI_CODES_DOT)
+#endif
+#undef OXI_CODES
+
+/* Codes become unsigned, or 16 bits wide. */
+OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
+    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
+    for (int64_t i = 0; i < n; i += 32) OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
+}
+OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
+    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+}
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
+    memset(&k->codes_16, 0, sizeof k->codes_16);
+    memset(&k->codes_32, 0, sizeof k->codes_32);
+#ifdef OXI_CODE_ROWS
+    oxi_codes_kernel kernel;
+    unsigned features = oxi_cpu_info()->features;
+    kernel.mr = OXI_CODE_ROWS;
+    kernel.nr = 2 * VF;
+    kernel.bytes = 1;
+    kernel.is_signed = false;
+    kernel.run = OXI_ISA(codes_bytes);
+    k->codes_shift = OXI_ISA(codes_shift);
+    k->codes_widen = OXI_ISA(codes_widen);
+#if defined(OXI_X86)
+    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
+    kernel.bytes = 2;
+    kernel.is_signed = true;
+    kernel.run = OXI_ISA(codes_words);
+    k->codes_32 = kernel;
+#if VF == 16
+    if (features & OXI_CPU_AVX512_VNNI) {
+        memset(&k->codes_16, 0, sizeof k->codes_16);
+        kernel.bytes = 1;
+        kernel.is_signed = false;
+        kernel.run = OXI_ISA(codes_dot);
+        k->codes_32 = kernel;
+    }
+#endif
+#else
+    kernel.is_signed = true;
+    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    k->codes_32 = kernel;
+#endif
+#endif
+}
+
+#undef OXI_CODES_BYTES
+#undef OXI_CODES_WORDS
+#undef OXI_CODES_DOT
+#undef OXI_CODE_ROWS
+#undef OXI_EACH_CODE_ROW
+#undef vq
+#undef vq_zero
+#undef vq_load
+#undef vq_spread
+#undef vq_step
+#undef vq_sums
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
  * the
@@ -25266,6 +26924,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
+    OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
 #endif
@@ -32524,10 +34183,13 @@ static ox_status oxi_gemm_run(const oxi_gemm *g) {
 }
 /* >>cpu/blocks.c */
 /* Products with weights of block types, and their expansion.
- * Few rows of activations are quantised to int8 and multiplied by the blocks as they lie, which reads each weight once; many rows,
- * and ox_set_exact(true), expand weights on their way into panels. oxi_gemm_run and the index family call this. */
+ * Activations are quantised to int8. Few rows of them are multiplied by the blocks as they lie, which reads each weight once;
+ * many go through panels of codes (cpu/codes.c). ox_set_exact(true), and the c tier with many rows, expand the weights
+ * instead. oxi_gemm_run and the index family call this. */
 
 enum { OXI_BLOCK_ROWS = 8 }; /* most rows of activations that multiply blocks directly */
+
+static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status); /* codes.c */
 
 static int64_t oxi_exact; /* atomic: ox_set_exact */
 
@@ -32624,18 +34286,17 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* Row m of x as int8. Terms of a sum could pass f32's range where the sum does not: rows of numbers that large are
- * taken times 2^-64 and their products back. */
-static void oxi_block_rows_quantize(oxi_block_rows *r, int64_t m) {
-    int64_t k = r->g->k, groups = k / 32;
-    float *x = r->x + m * k, *scale = r->scale + m * groups, *sum = r->sum + m * groups;
+/* Row of numbers as codes. Terms of a sum could pass f32's range where the sum does not: rows of numbers that large are taken
+ * times 2^-64; returns what products of the row are to be multiplied by. */
+static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, float *x, int group, int8_t *q, float *scale,
+                              float *sum) {
     bool large = false;
-    r->kernels->quantize_activation(k, x, r->q + m * k, scale, sum);
-    for (int64_t i = 0; i < groups; i++) large = large || scale[i] > 0x1p57f;
-    r->lift[m] = large ? 0x1p64f : 1;
-    if (!large) return;
+    kernels->quantize_activation(k, x, group, q, scale, sum);
+    for (int64_t i = 0; i < k / 32; i++) large = large || scale[i] > 0x1p57f;
+    if (!large) return 1;
     for (int64_t i = 0; i < k; i++) x[i] *= 0x1p-64f;
-    r->kernels->quantize_activation(k, x, r->q + m * k, scale, sum);
+    kernels->quantize_activation(k, x, group, q, scale, sum);
+    return 0x1p64f;
 }
 
 static void oxi_block_rows_prepare(oxi_block_rows *r) {
@@ -32645,7 +34306,9 @@ static void oxi_block_rows_prepare(oxi_block_rows *r) {
         float *x = r->x + m * g->k;
         const char *from = (const char *)g->a + m * g->a_row * element;
         r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
-        if (!r->exact) oxi_block_rows_quantize(r, m);
+        if (!r->exact)
+            r->lift[m] = oxi_quantize_row(r->kernels, g->k, x, 32, r->q + m * g->k, r->scale + m * (g->k / 32),
+                                          r->sum + m * (g->k / 32));
     }
 }
 
@@ -32712,8 +34375,227 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
     ox_status status = oxi_check_expandable(t.b_dtype);
     if (status != OX_OK) return status;
     bool exact = oxi_atomic_load(&oxi_exact) != 0 || t.a_dtype == OX_F64;
-    if (t.m > OXI_BLOCK_ROWS || t.k == 0) return oxi_gemm_packed(&t);
-    return oxi_block_rows_run(&t, exact);
+    if (t.m <= OXI_BLOCK_ROWS && t.k > 0) return oxi_block_rows_run(&t, exact);
+    if (!exact && t.k > 0 && oxi_code_product_run(&t, &status)) return status;
+    return oxi_gemm_packed(&t);
+}
+/* >>cpu/codes.c */
+/* Products of many rows of activations with weights of block types, in integers.
+ * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time, into a panel that
+ * stays in the first cache, and takes it against all activations. Nothing of the weights is kept, so memory holds the file
+ * alone. Called by cpu/blocks.c; the panels and their kernels are those of kernels/codes.inc. */
+
+enum {
+    OXI_CODE_ROWS_MOST = 512,     /* rows of activations of one round */
+    OXI_CODE_PANEL_BYTES = 16384  /* codes of a panel of weights */
+};
+
+/* Codes of a type, once `offset` has made them unsigned, are at most `most`; `group` of them share a scale. What is not listed
+ * is taken as what fits all. */
+typedef struct oxi_code_type {
+    ox_dtype dtype;
+    int offset, most, group;
+} oxi_code_type;
+static const oxi_code_type oxi_code_types[] = {
+    {OX_Q4_0, 8, 15, 32},   {OX_Q4_1, 0, 15, 32},   {OX_Q5_0, 16, 31, 32},    {OX_Q5_1, 0, 31, 32},
+    {OX_Q8_0, 128, 255, 32}, {OX_Q2_K, 0, 3, 16},    {OX_Q3_K, 4, 7, 16},      {OX_Q4_K, 0, 15, 32},
+    {OX_Q5_K, 0, 31, 32},   {OX_Q6_K, 32, 63, 16},  {OX_IQ4_NL, 128, 255, 32}, {OX_IQ4_XS, 128, 255, 32},
+    {OX_MXFP4, 12, 24, 32}, {OX_NVFP4, 12, 24, 16}, {OX_TQ1_0, 1, 2, 32},     {OX_TQ2_0, 1, 2, 32},
+    {OX_DTYPE_NONE, 128, 255, 16},
+};
+
+static const oxi_code_type *oxi_code_type_of(ox_dtype dtype) {
+    const oxi_code_type *row = oxi_code_types;
+    while (row->dtype != dtype && row->dtype != OX_DTYPE_NONE) row++;
+    return row;
+}
+
+typedef struct oxi_code_product {
+    const oxi_gemm *g; /* b is the weights: b_col its row stride, b_row 1 */
+    const oxi_kernels *kernels;
+    const oxi_codes_kernel *kernel;
+    const oxi_code_type *type;
+    int steps;
+    int64_t piece;      /* of k at a time */
+    int64_t m0, rows;   /* the rows of this round */
+    char *q;            /* panels of activations: q_bytes, k / 32 and k / group elements of each line */
+    float *scale, *sum;
+    float *lift;        /* [rows] */
+    char *scratch;      /* of each lane, at these offsets: lines of codes, the same as int16, their scales and extras, panels
+                         * of these, sums */
+    size_t codes_at, wide_at, scale_at, extra_at, panel_at, panel_scale_at, panel_extra_at, sums_at, lane_bytes;
+} oxi_code_product;
+
+static int64_t oxi_code_step(const oxi_code_product *p) { return 4 / p->kernel->bytes; }
+
+/* Lines of codes [lines][k], their scales and extras [lines][k / 32 or group] into a panel `width` wide. */
+static void oxi_code_pack(const oxi_code_product *p, char *lane, int64_t lines, int width, int64_t k, int64_t scales,
+                          int64_t extras, oxi_code_panel to) {
+    oxi_pack_kernel pack = p->kernels->pack_along;
+    const char *from = lane + p->codes_at;
+    if (p->kernel->bytes == 2) {
+        p->kernels->codes_widen(lines * k, (const int8_t *)from, (int16_t *)(void *)(lane + p->wide_at));
+        from = lane + p->wide_at;
+    }
+    k /= oxi_code_step(p);
+    pack(lines, k, from, k, width, to.codes, 0);
+    pack(lines, scales, lane + p->scale_at, scales, width, to.scale, 0);
+    if (to.extra) pack(lines, extras, lane + p->extra_at, extras, width, to.extra, 0);
+}
+
+/* Panel `index` of the activations from k0 on. */
+static oxi_code_panel oxi_code_rows_at(const oxi_code_product *p, int64_t index, int64_t k0) {
+    int64_t mr = p->kernel->mr, k = p->g->k, group = p->type->group;
+    oxi_code_panel panel;
+    panel.codes = p->q + (index * k + k0) * mr * p->kernel->bytes;
+    panel.scale = p->scale + (index * (k / 32) + k0 / 32) * mr;
+    panel.extra = p->sum + (index * (k / group) + k0 / group) * mr;
+    return panel;
+}
+
+/* Task: a panel of activations. */
+static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
+    const oxi_code_product *p = (const oxi_code_product *)arg;
+    const oxi_gemm *g = p->g;
+    char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
+    float *x = (float *)(void *)(lane + p->sums_at), *scale = (float *)(void *)(lane + p->scale_at);
+    float *sum = (float *)(void *)(lane + p->extra_at);
+    int64_t first = index * p->kernel->mr, lines = oxi_least(p->kernel->mr, p->rows - first), group = p->type->group;
+    int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
+    for (int64_t i = 0; i < lines; i++) {
+        const char *from = (const char *)g->a + (p->m0 + first + i) * g->a_row * element;
+        p->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
+        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, (int)group, (int8_t *)lane + p->codes_at + i * g->k,
+                                              scale + i * (g->k / 32), sum + i * (g->k / group));
+    }
+    oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group, oxi_code_rows_at(p, index, 0));
+}
+
+/* One line of k codes, made unsigned where the kernel wants that; one scale and extra a group. Whether there are extras. */
+static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *blocks, int8_t *code, float *scale,
+                            float *extra) {
+    int offset = p->kernel->is_signed ? 0 : p->type->offset;
+    bool any = false;
+    oxi_codes_piece piece;
+    oxi_codes c = oxi_codes_of(&piece);
+    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE) {
+        int64_t part = oxi_least(k - at, OXI_CODES_PIECE), every = p->type->group / 16;
+        c.code = code + at;
+        p->kernels->unpack[p->g->b_dtype](part, blocks + oxi_byte_offset(p->g->b_dtype, at), c);
+        for (int64_t i = 0; i < part / 16; i += every) {
+            float least = c.least[i] + (float)offset * c.scale[i];
+            *scale++ = c.scale[i];
+            *extra++ = least;
+            any = any || least != 0;
+        }
+    }
+    if (offset) p->kernels->codes_shift(k, offset, code);
+    return any;
+}
+
+/* Lines of weights from line n on, k codes from k0 on. */
+static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, int64_t n, int64_t lines, int64_t k0, int64_t k) {
+    const oxi_gemm *g = p->g;
+    float *scale = (float *)(void *)(lane + p->scale_at), *extra = (float *)(void *)(lane + p->extra_at);
+    int64_t groups = k / p->type->group;
+    bool any = false;
+    for (int64_t i = 0; i < lines; i++) {
+        const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (n + i) * g->b_col + k0);
+        bool here = oxi_code_unpack(p, k, row, (int8_t *)lane + p->codes_at + i * k, scale + i * groups, extra + i * groups);
+        any = any || here;
+    }
+    oxi_code_panel panel;
+    panel.codes = lane + p->panel_at;
+    panel.scale = (float *)(void *)(lane + p->panel_scale_at);
+    panel.extra = any ? (float *)(void *)(lane + p->panel_extra_at) : NULL;
+    oxi_code_pack(p, lane, lines, p->kernel->nr, k, groups, groups, panel);
+    return panel;
+}
+
+/* Task: a panel of weights against all rows. */
+static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
+    const oxi_code_product *p = (const oxi_code_product *)arg;
+    const oxi_gemm *g = p->g;
+    char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
+    float *sums = (float *)(void *)(lane + p->sums_at), *stage = (float *)(void *)(lane + p->panel_scale_at);
+    int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_least(nr, g->n - n);
+    for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
+        int64_t k = oxi_least(p->piece, g->k - k0);
+        oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
+        for (int64_t i = 0; i < oxi_parts(p->rows, mr); i++)
+            p->kernel->run(k, weights, oxi_code_rows_at(p, i, k0), p->steps, p->type->group, sums + i * mr * nr, k0 > 0);
+    }
+    for (int64_t i = 0; i < p->rows; i++) {
+        float *row = sums + i * nr;
+        if (p->lift[i] != 1) p->kernels->row_scale(columns, row, p->lift[i], row);
+        if (!oxi_gemm_is_plain(g))
+            oxi_gemm_epilogue(g, p->kernels, OXI_LANE_F32, p->m0 + i, n, columns, true, row, stage);
+        p->kernels->store[g->c_dtype][OXI_LANE_F32](columns, row, oxi_gemm_c(g, p->m0 + i, n), g->c_col);
+    }
+}
+
+/* The kernel for the type, and how many lanes it may add up. */
+static bool oxi_code_choose(oxi_code_product *p) {
+    int pairs = INT16_MAX / (2 * 127 * p->type->most); /* a lane of 16 bits takes two products a step */
+    p->kernel = p->kernels->codes_16.run && pairs >= 2 ? &p->kernels->codes_16 : &p->kernels->codes_32;
+    if (!p->kernel->run) return false;
+    p->steps = p->type->group / (int)oxi_code_step(p);
+    while (p->kernel == &p->kernels->codes_16 && p->steps > pairs) p->steps /= 2;
+    return true;
+}
+
+static size_t oxi_code_place(size_t *at, int64_t bytes) {
+    size_t here = *at;
+    *at += oxi_align_up((size_t)bytes);
+    return here;
+}
+
+/* Where things lie in the memory of a lane. */
+static void oxi_code_plan(oxi_code_product *p, int64_t rows) {
+    int64_t k = p->g->k, mr = p->kernel->mr, nr = p->kernel->nr, bytes = p->kernel->bytes, f32 = sizeof(float);
+    p->piece = oxi_least(k, oxi_round_up(OXI_CODE_PANEL_BYTES / (nr * bytes), 256));
+    int64_t codes = nr * p->piece > mr * k ? nr * p->piece : mr * k, sums = oxi_round_up(rows, mr) * nr;
+    p->codes_at = oxi_code_place(&p->lane_bytes, codes);
+    p->wide_at = oxi_code_place(&p->lane_bytes, bytes == 2 ? 2 * codes : 0);
+    p->scale_at = oxi_code_place(&p->lane_bytes, codes / 16 * f32);
+    p->extra_at = oxi_code_place(&p->lane_bytes, codes / 16 * f32);
+    p->panel_at = oxi_code_place(&p->lane_bytes, nr * p->piece * bytes);
+    p->panel_scale_at = oxi_code_place(&p->lane_bytes, (nr * p->piece / 16 + nr) * f32);
+    p->panel_extra_at = oxi_code_place(&p->lane_bytes, nr * p->piece / 16 * f32);
+    p->sums_at = oxi_code_place(&p->lane_bytes, (sums > k ? sums : k) * f32);
+}
+
+/* g's b is of a block type, its lines contiguous; k > 0. false: this tier has no kernel for it. */
+static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
+    oxi_code_product p;
+    memset(&p, 0, sizeof p);
+    p.g = g;
+    p.kernels = oxi_cpu_kernels();
+    p.type = oxi_code_type_of(g->b_dtype);
+    if (!oxi_code_choose(&p)) return false;
+    int64_t rows = oxi_least(g->m, OXI_CODE_ROWS_MOST), mr = p.kernel->mr, f32 = sizeof(float);
+    int64_t cells = oxi_round_up(rows, mr) * g->k, panels = oxi_parts(g->n, p.kernel->nr);
+    oxi_code_plan(&p, rows);
+    size_t bytes = 0, q_at = oxi_code_place(&bytes, cells * p.kernel->bytes);
+    size_t scale_at = oxi_code_place(&bytes, cells / 32 * f32);
+    size_t sum_at = oxi_code_place(&bytes, cells / p.type->group * f32);
+    size_t lift_at = oxi_code_place(&bytes, rows * f32);
+    size_t scratch_at = oxi_code_place(&bytes, oxi_lanes(INT32_MAX) * (int64_t)p.lane_bytes);
+    char *memory = (char *)oxi_alloc(bytes);
+    *status = memory ? OX_OK : OX_ERR_NOMEM;
+    if (!memory) return true;
+    p.q = memory + q_at;
+    p.scale = (float *)(void *)(memory + scale_at);
+    p.sum = (float *)(void *)(memory + sum_at);
+    p.lift = (float *)(void *)(memory + lift_at);
+    p.scratch = memory + scratch_at;
+    for (p.m0 = 0; p.m0 < g->m; p.m0 += rows) {
+        p.rows = oxi_least(rows, g->m - p.m0);
+        oxi_parallel_for(oxi_parts(p.rows, mr), oxi_code_rows_task, &p);
+        oxi_parallel_for(panels, oxi_code_product_task, &p);
+    }
+    oxi_free(memory, bytes);
+    return true;
 }
 /* >>cpu/product.c */
 /* matmul, linear and addmm calls as raw products: derives sizes and strides, walks the leading dims.

@@ -158,6 +158,7 @@ OXI_LIGHT_BEGIN
 #include "cpu/row.c"
 #include "cpu/gemm.c"
 #include "cpu/blocks.c"
+#include "cpu/codes.c"
 #include "cpu/product.c"
 #include "cpu/attention.c"
 #include "cpu/device.c"

@@ -1,8 +1,11 @@
 /* Products with weights of block types, and their expansion.
- * Few rows of activations are quantised to int8 and multiplied by the blocks as they lie, which reads each weight once; many rows,
- * and ox_set_exact(true), expand weights on their way into panels. oxi_gemm_run and the index family call this. */
+ * Activations are quantised to int8. Few rows of them are multiplied by the blocks as they lie, which reads each weight once;
+ * many go through panels of codes (cpu/codes.c). ox_set_exact(true), and the c tier with many rows, expand the weights
+ * instead. oxi_gemm_run and the index family call this. */
 
 enum { OXI_BLOCK_ROWS = 8 }; /* most rows of activations that multiply blocks directly */
+
+static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status); /* codes.c */
 
 static int64_t oxi_exact; /* atomic: ox_set_exact */
 
@@ -99,18 +102,17 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* Row m of x as int8. Terms of a sum could pass f32's range where the sum does not: rows of numbers that large are
- * taken times 2^-64 and their products back. */
-static void oxi_block_rows_quantize(oxi_block_rows *r, int64_t m) {
-    int64_t k = r->g->k, groups = k / 32;
-    float *x = r->x + m * k, *scale = r->scale + m * groups, *sum = r->sum + m * groups;
+/* Row of numbers as codes. Terms of a sum could pass f32's range where the sum does not: rows of numbers that large are taken
+ * times 2^-64; returns what products of the row are to be multiplied by. */
+static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, float *x, int group, int8_t *q, float *scale,
+                              float *sum) {
     bool large = false;
-    r->kernels->quantize_activation(k, x, r->q + m * k, scale, sum);
-    for (int64_t i = 0; i < groups; i++) large = large || scale[i] > 0x1p57f;
-    r->lift[m] = large ? 0x1p64f : 1;
-    if (!large) return;
+    kernels->quantize_activation(k, x, group, q, scale, sum);
+    for (int64_t i = 0; i < k / 32; i++) large = large || scale[i] > 0x1p57f;
+    if (!large) return 1;
     for (int64_t i = 0; i < k; i++) x[i] *= 0x1p-64f;
-    r->kernels->quantize_activation(k, x, r->q + m * k, scale, sum);
+    kernels->quantize_activation(k, x, group, q, scale, sum);
+    return 0x1p64f;
 }
 
 static void oxi_block_rows_prepare(oxi_block_rows *r) {
@@ -120,7 +122,9 @@ static void oxi_block_rows_prepare(oxi_block_rows *r) {
         float *x = r->x + m * g->k;
         const char *from = (const char *)g->a + m * g->a_row * element;
         r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
-        if (!r->exact) oxi_block_rows_quantize(r, m);
+        if (!r->exact)
+            r->lift[m] = oxi_quantize_row(r->kernels, g->k, x, 32, r->q + m * g->k, r->scale + m * (g->k / 32),
+                                          r->sum + m * (g->k / 32));
     }
 }
 
@@ -187,6 +191,7 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
     ox_status status = oxi_check_expandable(t.b_dtype);
     if (status != OX_OK) return status;
     bool exact = oxi_atomic_load(&oxi_exact) != 0 || t.a_dtype == OX_F64;
-    if (t.m > OXI_BLOCK_ROWS || t.k == 0) return oxi_gemm_packed(&t);
-    return oxi_block_rows_run(&t, exact);
+    if (t.m <= OXI_BLOCK_ROWS && t.k > 0) return oxi_block_rows_run(&t, exact);
+    if (!exact && t.k > 0 && oxi_code_product_run(&t, &status)) return status;
+    return oxi_gemm_packed(&t);
 }

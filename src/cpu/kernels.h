@@ -68,6 +68,23 @@ typedef struct oxi_q8 {
     const float *scale, *sum;
 } oxi_q8;
 
+/* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line (two of 16 bits)
+ * lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken from each code times the scale,
+ * [k / group][width]. Activations: scale [k / 32][width], extra [k / group][width], the sums of the group. */
+typedef struct oxi_code_panel {
+    void *codes;
+    float *scale, *extra; /* extra of weights: NULL if there is none */
+} oxi_code_panel;
+
+/* c[mr][nr] = or += products of a panel of mr activations and one of nr weights over k codes. Integer sums are taken over
+ * `steps` lanes; groups of 16 or 32 codes share a scale. */
+typedef struct oxi_codes_kernel {
+    int mr, nr;
+    int bytes;      /* of a code */
+    bool is_signed; /* codes of weights */
+    void (*run)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more); /* or NULL */
+} oxi_codes_kernel;
+
 /* The table of dtypes as constants: OXI_ELEMENTS_OX_Q4_K = 256, OXI_BYTES_OX_Q4_K = 144. */
 enum {
 #define OXI_X(name, id, text, elements, bytes, cls, gguf, safetensors, npy) \
@@ -124,11 +141,15 @@ typedef struct oxi_kernels {
     /* block types: n elements (a multiple of the block) as codes, and codes as numbers */
     void (*unpack[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_codes codes);
     void (*expand_codes)(int64_t n, oxi_codes codes, float *out);
-    /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / 32]; then rows of blocks
-     * against them */
-    void (*quantize_activation)(int64_t n, const float *x, int8_t *q, float *scale, float *sum);
+    /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / group], groups of 16 or 32;
+     * then rows of blocks against them, those with sums of 32 */
+    void (*quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum);
     float (*dot_block[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_q8 x); /* NULL: through dot_codes */
     float (*dot_codes)(int64_t n, oxi_codes codes, oxi_q8 x);
+    /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
+    oxi_codes_kernel codes_16, codes_32;
+    void (*codes_shift)(int64_t n, int offset, int8_t *code);           /* code += offset, n a multiple of 32 */
+    void (*codes_widen)(int64_t n, const int8_t *code, int16_t *out);   /* n a multiple of 32 */
 } oxi_kernels;
 
 /* The tier in use: the best this processor has, or the one OX_ISA names if it has that. */

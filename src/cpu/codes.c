@@ -1,0 +1,217 @@
+/* Products of many rows of activations with weights of block types, in integers.
+ * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time, into a panel that
+ * stays in the first cache, and takes it against all activations. Nothing of the weights is kept, so memory holds the file
+ * alone. Called by cpu/blocks.c; the panels and their kernels are those of kernels/codes.inc. */
+
+enum {
+    OXI_CODE_ROWS_MOST = 512,     /* rows of activations of one round */
+    OXI_CODE_PANEL_BYTES = 16384  /* codes of a panel of weights */
+};
+
+/* Codes of a type, once `offset` has made them unsigned, are at most `most`; `group` of them share a scale. What is not listed
+ * is taken as what fits all. */
+typedef struct oxi_code_type {
+    ox_dtype dtype;
+    int offset, most, group;
+} oxi_code_type;
+static const oxi_code_type oxi_code_types[] = {
+    {OX_Q4_0, 8, 15, 32},   {OX_Q4_1, 0, 15, 32},   {OX_Q5_0, 16, 31, 32},    {OX_Q5_1, 0, 31, 32},
+    {OX_Q8_0, 128, 255, 32}, {OX_Q2_K, 0, 3, 16},    {OX_Q3_K, 4, 7, 16},      {OX_Q4_K, 0, 15, 32},
+    {OX_Q5_K, 0, 31, 32},   {OX_Q6_K, 32, 63, 16},  {OX_IQ4_NL, 128, 255, 32}, {OX_IQ4_XS, 128, 255, 32},
+    {OX_MXFP4, 12, 24, 32}, {OX_NVFP4, 12, 24, 16}, {OX_TQ1_0, 1, 2, 32},     {OX_TQ2_0, 1, 2, 32},
+    {OX_DTYPE_NONE, 128, 255, 16},
+};
+
+static const oxi_code_type *oxi_code_type_of(ox_dtype dtype) {
+    const oxi_code_type *row = oxi_code_types;
+    while (row->dtype != dtype && row->dtype != OX_DTYPE_NONE) row++;
+    return row;
+}
+
+typedef struct oxi_code_product {
+    const oxi_gemm *g; /* b is the weights: b_col its row stride, b_row 1 */
+    const oxi_kernels *kernels;
+    const oxi_codes_kernel *kernel;
+    const oxi_code_type *type;
+    int steps;
+    int64_t piece;      /* of k at a time */
+    int64_t m0, rows;   /* the rows of this round */
+    char *q;            /* panels of activations: q_bytes, k / 32 and k / group elements of each line */
+    float *scale, *sum;
+    float *lift;        /* [rows] */
+    char *scratch;      /* of each lane, at these offsets: lines of codes, the same as int16, their scales and extras, panels
+                         * of these, sums */
+    size_t codes_at, wide_at, scale_at, extra_at, panel_at, panel_scale_at, panel_extra_at, sums_at, lane_bytes;
+} oxi_code_product;
+
+static int64_t oxi_code_step(const oxi_code_product *p) { return 4 / p->kernel->bytes; }
+
+/* Lines of codes [lines][k], their scales and extras [lines][k / 32 or group] into a panel `width` wide. */
+static void oxi_code_pack(const oxi_code_product *p, char *lane, int64_t lines, int width, int64_t k, int64_t scales,
+                          int64_t extras, oxi_code_panel to) {
+    oxi_pack_kernel pack = p->kernels->pack_along;
+    const char *from = lane + p->codes_at;
+    if (p->kernel->bytes == 2) {
+        p->kernels->codes_widen(lines * k, (const int8_t *)from, (int16_t *)(void *)(lane + p->wide_at));
+        from = lane + p->wide_at;
+    }
+    k /= oxi_code_step(p);
+    pack(lines, k, from, k, width, to.codes, 0);
+    pack(lines, scales, lane + p->scale_at, scales, width, to.scale, 0);
+    if (to.extra) pack(lines, extras, lane + p->extra_at, extras, width, to.extra, 0);
+}
+
+/* Panel `index` of the activations from k0 on. */
+static oxi_code_panel oxi_code_rows_at(const oxi_code_product *p, int64_t index, int64_t k0) {
+    int64_t mr = p->kernel->mr, k = p->g->k, group = p->type->group;
+    oxi_code_panel panel;
+    panel.codes = p->q + (index * k + k0) * mr * p->kernel->bytes;
+    panel.scale = p->scale + (index * (k / 32) + k0 / 32) * mr;
+    panel.extra = p->sum + (index * (k / group) + k0 / group) * mr;
+    return panel;
+}
+
+/* Task: a panel of activations. */
+static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
+    const oxi_code_product *p = (const oxi_code_product *)arg;
+    const oxi_gemm *g = p->g;
+    char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
+    float *x = (float *)(void *)(lane + p->sums_at), *scale = (float *)(void *)(lane + p->scale_at);
+    float *sum = (float *)(void *)(lane + p->extra_at);
+    int64_t first = index * p->kernel->mr, lines = oxi_least(p->kernel->mr, p->rows - first), group = p->type->group;
+    int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
+    for (int64_t i = 0; i < lines; i++) {
+        const char *from = (const char *)g->a + (p->m0 + first + i) * g->a_row * element;
+        p->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
+        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, (int)group, (int8_t *)lane + p->codes_at + i * g->k,
+                                              scale + i * (g->k / 32), sum + i * (g->k / group));
+    }
+    oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group, oxi_code_rows_at(p, index, 0));
+}
+
+/* One line of k codes, made unsigned where the kernel wants that; one scale and extra a group. Whether there are extras. */
+static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *blocks, int8_t *code, float *scale,
+                            float *extra) {
+    int offset = p->kernel->is_signed ? 0 : p->type->offset;
+    bool any = false;
+    oxi_codes_piece piece;
+    oxi_codes c = oxi_codes_of(&piece);
+    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE) {
+        int64_t part = oxi_least(k - at, OXI_CODES_PIECE), every = p->type->group / 16;
+        c.code = code + at;
+        p->kernels->unpack[p->g->b_dtype](part, blocks + oxi_byte_offset(p->g->b_dtype, at), c);
+        for (int64_t i = 0; i < part / 16; i += every) {
+            float least = c.least[i] + (float)offset * c.scale[i];
+            *scale++ = c.scale[i];
+            *extra++ = least;
+            any = any || least != 0;
+        }
+    }
+    if (offset) p->kernels->codes_shift(k, offset, code);
+    return any;
+}
+
+/* Lines of weights from line n on, k codes from k0 on. */
+static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, int64_t n, int64_t lines, int64_t k0, int64_t k) {
+    const oxi_gemm *g = p->g;
+    float *scale = (float *)(void *)(lane + p->scale_at), *extra = (float *)(void *)(lane + p->extra_at);
+    int64_t groups = k / p->type->group;
+    bool any = false;
+    for (int64_t i = 0; i < lines; i++) {
+        const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (n + i) * g->b_col + k0);
+        bool here = oxi_code_unpack(p, k, row, (int8_t *)lane + p->codes_at + i * k, scale + i * groups, extra + i * groups);
+        any = any || here;
+    }
+    oxi_code_panel panel;
+    panel.codes = lane + p->panel_at;
+    panel.scale = (float *)(void *)(lane + p->panel_scale_at);
+    panel.extra = any ? (float *)(void *)(lane + p->panel_extra_at) : NULL;
+    oxi_code_pack(p, lane, lines, p->kernel->nr, k, groups, groups, panel);
+    return panel;
+}
+
+/* Task: a panel of weights against all rows. */
+static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
+    const oxi_code_product *p = (const oxi_code_product *)arg;
+    const oxi_gemm *g = p->g;
+    char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
+    float *sums = (float *)(void *)(lane + p->sums_at), *stage = (float *)(void *)(lane + p->panel_scale_at);
+    int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_least(nr, g->n - n);
+    for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
+        int64_t k = oxi_least(p->piece, g->k - k0);
+        oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
+        for (int64_t i = 0; i < oxi_parts(p->rows, mr); i++)
+            p->kernel->run(k, weights, oxi_code_rows_at(p, i, k0), p->steps, p->type->group, sums + i * mr * nr, k0 > 0);
+    }
+    for (int64_t i = 0; i < p->rows; i++) {
+        float *row = sums + i * nr;
+        if (p->lift[i] != 1) p->kernels->row_scale(columns, row, p->lift[i], row);
+        if (!oxi_gemm_is_plain(g))
+            oxi_gemm_epilogue(g, p->kernels, OXI_LANE_F32, p->m0 + i, n, columns, true, row, stage);
+        p->kernels->store[g->c_dtype][OXI_LANE_F32](columns, row, oxi_gemm_c(g, p->m0 + i, n), g->c_col);
+    }
+}
+
+/* The kernel for the type, and how many lanes it may add up. */
+static bool oxi_code_choose(oxi_code_product *p) {
+    int pairs = INT16_MAX / (2 * 127 * p->type->most); /* a lane of 16 bits takes two products a step */
+    p->kernel = p->kernels->codes_16.run && pairs >= 2 ? &p->kernels->codes_16 : &p->kernels->codes_32;
+    if (!p->kernel->run) return false;
+    p->steps = p->type->group / (int)oxi_code_step(p);
+    while (p->kernel == &p->kernels->codes_16 && p->steps > pairs) p->steps /= 2;
+    return true;
+}
+
+static size_t oxi_code_place(size_t *at, int64_t bytes) {
+    size_t here = *at;
+    *at += oxi_align_up((size_t)bytes);
+    return here;
+}
+
+/* Where things lie in the memory of a lane. */
+static void oxi_code_plan(oxi_code_product *p, int64_t rows) {
+    int64_t k = p->g->k, mr = p->kernel->mr, nr = p->kernel->nr, bytes = p->kernel->bytes, f32 = sizeof(float);
+    p->piece = oxi_least(k, oxi_round_up(OXI_CODE_PANEL_BYTES / (nr * bytes), 256));
+    int64_t codes = nr * p->piece > mr * k ? nr * p->piece : mr * k, sums = oxi_round_up(rows, mr) * nr;
+    p->codes_at = oxi_code_place(&p->lane_bytes, codes);
+    p->wide_at = oxi_code_place(&p->lane_bytes, bytes == 2 ? 2 * codes : 0);
+    p->scale_at = oxi_code_place(&p->lane_bytes, codes / 16 * f32);
+    p->extra_at = oxi_code_place(&p->lane_bytes, codes / 16 * f32);
+    p->panel_at = oxi_code_place(&p->lane_bytes, nr * p->piece * bytes);
+    p->panel_scale_at = oxi_code_place(&p->lane_bytes, (nr * p->piece / 16 + nr) * f32);
+    p->panel_extra_at = oxi_code_place(&p->lane_bytes, nr * p->piece / 16 * f32);
+    p->sums_at = oxi_code_place(&p->lane_bytes, (sums > k ? sums : k) * f32);
+}
+
+/* g's b is of a block type, its lines contiguous; k > 0. false: this tier has no kernel for it. */
+static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
+    oxi_code_product p;
+    memset(&p, 0, sizeof p);
+    p.g = g;
+    p.kernels = oxi_cpu_kernels();
+    p.type = oxi_code_type_of(g->b_dtype);
+    if (!oxi_code_choose(&p)) return false;
+    int64_t rows = oxi_least(g->m, OXI_CODE_ROWS_MOST), mr = p.kernel->mr, f32 = sizeof(float);
+    int64_t cells = oxi_round_up(rows, mr) * g->k, panels = oxi_parts(g->n, p.kernel->nr);
+    oxi_code_plan(&p, rows);
+    size_t bytes = 0, q_at = oxi_code_place(&bytes, cells * p.kernel->bytes);
+    size_t scale_at = oxi_code_place(&bytes, cells / 32 * f32);
+    size_t sum_at = oxi_code_place(&bytes, cells / p.type->group * f32);
+    size_t lift_at = oxi_code_place(&bytes, rows * f32);
+    size_t scratch_at = oxi_code_place(&bytes, oxi_lanes(INT32_MAX) * (int64_t)p.lane_bytes);
+    char *memory = (char *)oxi_alloc(bytes);
+    *status = memory ? OX_OK : OX_ERR_NOMEM;
+    if (!memory) return true;
+    p.q = memory + q_at;
+    p.scale = (float *)(void *)(memory + scale_at);
+    p.sum = (float *)(void *)(memory + sum_at);
+    p.lift = (float *)(void *)(memory + lift_at);
+    p.scratch = memory + scratch_at;
+    for (p.m0 = 0; p.m0 < g->m; p.m0 += rows) {
+        p.rows = oxi_least(rows, g->m - p.m0);
+        oxi_parallel_for(oxi_parts(p.rows, mr), oxi_code_rows_task, &p);
+        oxi_parallel_for(panels, oxi_code_product_task, &p);
+    }
+    oxi_free(memory, bytes);
+    return true;
+}
