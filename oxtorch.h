@@ -7743,12 +7743,12 @@ typedef struct oxi_code_panel {
 } oxi_code_panel;
 
 /* c[mr][nr] = or += products of a panel of mr activations and one of nr weights over k codes. Integer sums are taken over
- * `steps` lanes; groups of 16 or 32 codes share a scale. */
+ * `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
 typedef struct oxi_codes_kernel {
     int mr, nr;
     int bytes;      /* of a code */
     bool is_signed; /* codes of weights */
-    void (*run)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more); /* or NULL */
+    void (*run)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more); /* or NULL */
 } oxi_codes_kernel;
 
 /* The table of dtypes as constants: OXI_ELEMENTS_OX_Q4_K = 256, OXI_BYTES_OX_Q4_K = 144. */
@@ -11555,6 +11555,15 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define vq_step OXI_ISA(vq_step)
 #define vq_sums OXI_ISA(vq_sums)
 
+/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
+#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
+        __typeof__(sums) product; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+        else \
+            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+    }
+
 #if defined(OXI_X86) && VF == 16
 #define OXI_CODE_ROWS 8
 #define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
@@ -11567,9 +11576,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm512_set1_epi32(lane);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) return _mm512_add_epi16(sums, _mm512_maddubs_epi16(w, x));
-    if (way == OXI_CODES_WORDS) return _mm512_add_epi32(sums, _mm512_madd_epi16(w, x));
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
     return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
@@ -11588,8 +11596,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm256_set1_epi32(lane);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) return _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
-    return _mm256_add_epi32(sums, _mm256_madd_epi16(w, x));
+    OXI_MULTIPLY_ADD("x", sums, w, x, way)
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
@@ -11616,11 +11624,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     return OXI_ISA(vq_pair)(all, all);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES)
-        return OXI_ISA(vq_pair)(_mm_add_epi16(sums.low, _mm_maddubs_epi16(w.low, x.low)),
-                                _mm_add_epi16(sums.high, _mm_maddubs_epi16(w.high, x.high)));
-    return OXI_ISA(vq_pair)(_mm_add_epi32(sums.low, _mm_madd_epi16(w.low, x.low)),
-                            _mm_add_epi32(sums.high, _mm_madd_epi16(w.high, x.high)));
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way)
+    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     __m128i one = _mm_set1_epi16(1);
@@ -11641,11 +11647,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) { /* SSSE3, which is asked for before */
-        __asm__("pmaddubsw %1, %0" : "+x"(w) : "x"(x));
-        return _mm_add_epi16(sums, w);
-    }
-    return _mm_add_epi32(sums, _mm_madd_epi16(w, x));
+    if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(w) : "x"(x)); /* SSSE3 */
+    else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(w) : "x"(x));
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
@@ -11678,14 +11682,17 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 /* ---- the kernel --------------------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
+#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
+
 /* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
  * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more,
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more,
                                    int way) {
     const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
     for (int64_t at = 0; at < k; at += steps * each) {
+        const float *scales = w.scale + (at >> shift) * (2 * VF), *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
@@ -11701,7 +11708,7 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
             x_codes += 4 * OXI_CODE_ROWS;
         }
 #undef OXI_X
-        const float *scales = w.scale + at / group * (2 * VF), *x_scales = x.scale + at / 32 * OXI_CODE_ROWS;
+        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
 #define OXI_X(i) { \
             vf s = vf_set1(x_scales[i]); \
@@ -11721,7 +11728,7 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
         c##i = vf_fnma(extra0, s, c##i); \
         d##i = vf_fnma(extra1, s, d##i); \
     }
-    for (int64_t at = 0; at < k; at += group) {
+    for (int64_t left = k >> shift; left > 0; left--) {
         vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
         OXI_EACH_CODE_ROW(OXI_X)
         w.extra += 2 * VF;
@@ -11734,9 +11741,9 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, \
                                       bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, group, c, more, way); \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
 }
 OXI_CODES(bytes, OXI_CODES_BYTES)
 #if defined(OXI_X86)
@@ -11746,6 +11753,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
+#undef OXI_MEMORY_CHANGES
 
 /* Codes become unsigned, or 16 bits wide. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
@@ -11793,6 +11801,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #endif
 }
 
+#undef OXI_MULTIPLY_ADD
 #undef OXI_CODES_BYTES
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
@@ -14583,6 +14592,15 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define vq_step OXI_ISA(vq_step)
 #define vq_sums OXI_ISA(vq_sums)
 
+/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
+#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
+        __typeof__(sums) product; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+        else \
+            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+    }
+
 #if defined(OXI_X86) && VF == 16
 #define OXI_CODE_ROWS 8
 #define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
@@ -14595,9 +14613,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm512_set1_epi32(lane);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) return _mm512_add_epi16(sums, _mm512_maddubs_epi16(w, x));
-    if (way == OXI_CODES_WORDS) return _mm512_add_epi32(sums, _mm512_madd_epi16(w, x));
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
     return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
@@ -14616,8 +14633,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm256_set1_epi32(lane);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) return _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
-    return _mm256_add_epi32(sums, _mm256_madd_epi16(w, x));
+    OXI_MULTIPLY_ADD("x", sums, w, x, way)
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
@@ -14644,11 +14661,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     return OXI_ISA(vq_pair)(all, all);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES)
-        return OXI_ISA(vq_pair)(_mm_add_epi16(sums.low, _mm_maddubs_epi16(w.low, x.low)),
-                                _mm_add_epi16(sums.high, _mm_maddubs_epi16(w.high, x.high)));
-    return OXI_ISA(vq_pair)(_mm_add_epi32(sums.low, _mm_madd_epi16(w.low, x.low)),
-                            _mm_add_epi32(sums.high, _mm_madd_epi16(w.high, x.high)));
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way)
+    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     __m128i one = _mm_set1_epi16(1);
@@ -14669,11 +14684,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) { /* SSSE3, which is asked for before */
-        __asm__("pmaddubsw %1, %0" : "+x"(w) : "x"(x));
-        return _mm_add_epi16(sums, w);
-    }
-    return _mm_add_epi32(sums, _mm_madd_epi16(w, x));
+    if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(w) : "x"(x)); /* SSSE3 */
+    else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(w) : "x"(x));
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
@@ -14706,14 +14719,17 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 /* ---- the kernel --------------------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
+#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
+
 /* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
  * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more,
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more,
                                    int way) {
     const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
     for (int64_t at = 0; at < k; at += steps * each) {
+        const float *scales = w.scale + (at >> shift) * (2 * VF), *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
@@ -14729,7 +14745,7 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
             x_codes += 4 * OXI_CODE_ROWS;
         }
 #undef OXI_X
-        const float *scales = w.scale + at / group * (2 * VF), *x_scales = x.scale + at / 32 * OXI_CODE_ROWS;
+        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
 #define OXI_X(i) { \
             vf s = vf_set1(x_scales[i]); \
@@ -14749,7 +14765,7 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
         c##i = vf_fnma(extra0, s, c##i); \
         d##i = vf_fnma(extra1, s, d##i); \
     }
-    for (int64_t at = 0; at < k; at += group) {
+    for (int64_t left = k >> shift; left > 0; left--) {
         vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
         OXI_EACH_CODE_ROW(OXI_X)
         w.extra += 2 * VF;
@@ -14762,9 +14778,9 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, \
                                       bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, group, c, more, way); \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
 }
 OXI_CODES(bytes, OXI_CODES_BYTES)
 #if defined(OXI_X86)
@@ -14774,6 +14790,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
+#undef OXI_MEMORY_CHANGES
 
 /* Codes become unsigned, or 16 bits wide. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
@@ -14821,6 +14838,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #endif
 }
 
+#undef OXI_MULTIPLY_ADD
 #undef OXI_CODES_BYTES
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
@@ -17620,6 +17638,15 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define vq_step OXI_ISA(vq_step)
 #define vq_sums OXI_ISA(vq_sums)
 
+/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
+#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
+        __typeof__(sums) product; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+        else \
+            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+    }
+
 #if defined(OXI_X86) && VF == 16
 #define OXI_CODE_ROWS 8
 #define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
@@ -17632,9 +17659,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm512_set1_epi32(lane);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) return _mm512_add_epi16(sums, _mm512_maddubs_epi16(w, x));
-    if (way == OXI_CODES_WORDS) return _mm512_add_epi32(sums, _mm512_madd_epi16(w, x));
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
     return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
@@ -17653,8 +17679,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm256_set1_epi32(lane);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) return _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
-    return _mm256_add_epi32(sums, _mm256_madd_epi16(w, x));
+    OXI_MULTIPLY_ADD("x", sums, w, x, way)
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
@@ -17681,11 +17707,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     return OXI_ISA(vq_pair)(all, all);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES)
-        return OXI_ISA(vq_pair)(_mm_add_epi16(sums.low, _mm_maddubs_epi16(w.low, x.low)),
-                                _mm_add_epi16(sums.high, _mm_maddubs_epi16(w.high, x.high)));
-    return OXI_ISA(vq_pair)(_mm_add_epi32(sums.low, _mm_madd_epi16(w.low, x.low)),
-                            _mm_add_epi32(sums.high, _mm_madd_epi16(w.high, x.high)));
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way)
+    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     __m128i one = _mm_set1_epi16(1);
@@ -17706,11 +17730,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) { /* SSSE3, which is asked for before */
-        __asm__("pmaddubsw %1, %0" : "+x"(w) : "x"(x));
-        return _mm_add_epi16(sums, w);
-    }
-    return _mm_add_epi32(sums, _mm_madd_epi16(w, x));
+    if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(w) : "x"(x)); /* SSSE3 */
+    else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(w) : "x"(x));
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
@@ -17743,14 +17765,17 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 /* ---- the kernel --------------------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
+#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
+
 /* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
  * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more,
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more,
                                    int way) {
     const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
     for (int64_t at = 0; at < k; at += steps * each) {
+        const float *scales = w.scale + (at >> shift) * (2 * VF), *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
@@ -17766,7 +17791,7 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
             x_codes += 4 * OXI_CODE_ROWS;
         }
 #undef OXI_X
-        const float *scales = w.scale + at / group * (2 * VF), *x_scales = x.scale + at / 32 * OXI_CODE_ROWS;
+        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
 #define OXI_X(i) { \
             vf s = vf_set1(x_scales[i]); \
@@ -17786,7 +17811,7 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
         c##i = vf_fnma(extra0, s, c##i); \
         d##i = vf_fnma(extra1, s, d##i); \
     }
-    for (int64_t at = 0; at < k; at += group) {
+    for (int64_t left = k >> shift; left > 0; left--) {
         vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
         OXI_EACH_CODE_ROW(OXI_X)
         w.extra += 2 * VF;
@@ -17799,9 +17824,9 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, \
                                       bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, group, c, more, way); \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
 }
 OXI_CODES(bytes, OXI_CODES_BYTES)
 #if defined(OXI_X86)
@@ -17811,6 +17836,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
+#undef OXI_MEMORY_CHANGES
 
 /* Codes become unsigned, or 16 bits wide. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
@@ -17858,6 +17884,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #endif
 }
 
+#undef OXI_MULTIPLY_ADD
 #undef OXI_CODES_BYTES
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
@@ -20595,6 +20622,15 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define vq_step OXI_ISA(vq_step)
 #define vq_sums OXI_ISA(vq_sums)
 
+/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
+#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
+        __typeof__(sums) product; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+        else \
+            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+    }
+
 #if defined(OXI_X86) && VF == 16
 #define OXI_CODE_ROWS 8
 #define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
@@ -20607,9 +20643,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm512_set1_epi32(lane);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) return _mm512_add_epi16(sums, _mm512_maddubs_epi16(w, x));
-    if (way == OXI_CODES_WORDS) return _mm512_add_epi32(sums, _mm512_madd_epi16(w, x));
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
     return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
@@ -20628,8 +20663,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm256_set1_epi32(lane);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) return _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
-    return _mm256_add_epi32(sums, _mm256_madd_epi16(w, x));
+    OXI_MULTIPLY_ADD("x", sums, w, x, way)
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
@@ -20656,11 +20691,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     return OXI_ISA(vq_pair)(all, all);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES)
-        return OXI_ISA(vq_pair)(_mm_add_epi16(sums.low, _mm_maddubs_epi16(w.low, x.low)),
-                                _mm_add_epi16(sums.high, _mm_maddubs_epi16(w.high, x.high)));
-    return OXI_ISA(vq_pair)(_mm_add_epi32(sums.low, _mm_madd_epi16(w.low, x.low)),
-                            _mm_add_epi32(sums.high, _mm_madd_epi16(w.high, x.high)));
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way)
+    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     __m128i one = _mm_set1_epi16(1);
@@ -20681,11 +20714,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) { /* SSSE3, which is asked for before */
-        __asm__("pmaddubsw %1, %0" : "+x"(w) : "x"(x));
-        return _mm_add_epi16(sums, w);
-    }
-    return _mm_add_epi32(sums, _mm_madd_epi16(w, x));
+    if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(w) : "x"(x)); /* SSSE3 */
+    else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(w) : "x"(x));
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
@@ -20718,14 +20749,17 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 /* ---- the kernel --------------------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
+#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
+
 /* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
  * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more,
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more,
                                    int way) {
     const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
     for (int64_t at = 0; at < k; at += steps * each) {
+        const float *scales = w.scale + (at >> shift) * (2 * VF), *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
@@ -20741,7 +20775,7 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
             x_codes += 4 * OXI_CODE_ROWS;
         }
 #undef OXI_X
-        const float *scales = w.scale + at / group * (2 * VF), *x_scales = x.scale + at / 32 * OXI_CODE_ROWS;
+        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
 #define OXI_X(i) { \
             vf s = vf_set1(x_scales[i]); \
@@ -20761,7 +20795,7 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
         c##i = vf_fnma(extra0, s, c##i); \
         d##i = vf_fnma(extra1, s, d##i); \
     }
-    for (int64_t at = 0; at < k; at += group) {
+    for (int64_t left = k >> shift; left > 0; left--) {
         vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
         OXI_EACH_CODE_ROW(OXI_X)
         w.extra += 2 * VF;
@@ -20774,9 +20808,9 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, \
                                       bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, group, c, more, way); \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
 }
 OXI_CODES(bytes, OXI_CODES_BYTES)
 #if defined(OXI_X86)
@@ -20786,6 +20820,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
+#undef OXI_MEMORY_CHANGES
 
 /* Codes become unsigned, or 16 bits wide. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
@@ -20833,6 +20868,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #endif
 }
 
+#undef OXI_MULTIPLY_ADD
 #undef OXI_CODES_BYTES
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
@@ -23562,6 +23598,15 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define vq_step OXI_ISA(vq_step)
 #define vq_sums OXI_ISA(vq_sums)
 
+/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
+#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
+        __typeof__(sums) product; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+        else \
+            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+    }
+
 #if defined(OXI_X86) && VF == 16
 #define OXI_CODE_ROWS 8
 #define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
@@ -23574,9 +23619,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm512_set1_epi32(lane);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) return _mm512_add_epi16(sums, _mm512_maddubs_epi16(w, x));
-    if (way == OXI_CODES_WORDS) return _mm512_add_epi32(sums, _mm512_madd_epi16(w, x));
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
     return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
@@ -23595,8 +23639,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm256_set1_epi32(lane);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) return _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
-    return _mm256_add_epi32(sums, _mm256_madd_epi16(w, x));
+    OXI_MULTIPLY_ADD("x", sums, w, x, way)
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
@@ -23623,11 +23667,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     return OXI_ISA(vq_pair)(all, all);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES)
-        return OXI_ISA(vq_pair)(_mm_add_epi16(sums.low, _mm_maddubs_epi16(w.low, x.low)),
-                                _mm_add_epi16(sums.high, _mm_maddubs_epi16(w.high, x.high)));
-    return OXI_ISA(vq_pair)(_mm_add_epi32(sums.low, _mm_madd_epi16(w.low, x.low)),
-                            _mm_add_epi32(sums.high, _mm_madd_epi16(w.high, x.high)));
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way)
+    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     __m128i one = _mm_set1_epi16(1);
@@ -23648,11 +23690,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) { /* SSSE3, which is asked for before */
-        __asm__("pmaddubsw %1, %0" : "+x"(w) : "x"(x));
-        return _mm_add_epi16(sums, w);
-    }
-    return _mm_add_epi32(sums, _mm_madd_epi16(w, x));
+    if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(w) : "x"(x)); /* SSSE3 */
+    else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(w) : "x"(x));
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
@@ -23685,14 +23725,17 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 /* ---- the kernel --------------------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
+#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
+
 /* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
  * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more,
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more,
                                    int way) {
     const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
     for (int64_t at = 0; at < k; at += steps * each) {
+        const float *scales = w.scale + (at >> shift) * (2 * VF), *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
@@ -23708,7 +23751,7 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
             x_codes += 4 * OXI_CODE_ROWS;
         }
 #undef OXI_X
-        const float *scales = w.scale + at / group * (2 * VF), *x_scales = x.scale + at / 32 * OXI_CODE_ROWS;
+        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
 #define OXI_X(i) { \
             vf s = vf_set1(x_scales[i]); \
@@ -23728,7 +23771,7 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
         c##i = vf_fnma(extra0, s, c##i); \
         d##i = vf_fnma(extra1, s, d##i); \
     }
-    for (int64_t at = 0; at < k; at += group) {
+    for (int64_t left = k >> shift; left > 0; left--) {
         vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
         OXI_EACH_CODE_ROW(OXI_X)
         w.extra += 2 * VF;
@@ -23741,9 +23784,9 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, \
                                       bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, group, c, more, way); \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
 }
 OXI_CODES(bytes, OXI_CODES_BYTES)
 #if defined(OXI_X86)
@@ -23753,6 +23796,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
+#undef OXI_MEMORY_CHANGES
 
 /* Codes become unsigned, or 16 bits wide. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
@@ -23800,6 +23844,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #endif
 }
 
+#undef OXI_MULTIPLY_ADD
 #undef OXI_CODES_BYTES
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
@@ -26524,6 +26569,15 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define vq_step OXI_ISA(vq_step)
 #define vq_sums OXI_ISA(vq_sums)
 
+/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
+#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
+        __typeof__(sums) product; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+        else \
+            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+    }
+
 #if defined(OXI_X86) && VF == 16
 #define OXI_CODE_ROWS 8
 #define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
@@ -26536,9 +26590,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm512_set1_epi32(lane);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) return _mm512_add_epi16(sums, _mm512_maddubs_epi16(w, x));
-    if (way == OXI_CODES_WORDS) return _mm512_add_epi32(sums, _mm512_madd_epi16(w, x));
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
     return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
@@ -26557,8 +26610,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm256_set1_epi32(lane);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) return _mm256_add_epi16(sums, _mm256_maddubs_epi16(w, x));
-    return _mm256_add_epi32(sums, _mm256_madd_epi16(w, x));
+    OXI_MULTIPLY_ADD("x", sums, w, x, way)
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
@@ -26585,11 +26638,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     return OXI_ISA(vq_pair)(all, all);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES)
-        return OXI_ISA(vq_pair)(_mm_add_epi16(sums.low, _mm_maddubs_epi16(w.low, x.low)),
-                                _mm_add_epi16(sums.high, _mm_maddubs_epi16(w.high, x.high)));
-    return OXI_ISA(vq_pair)(_mm_add_epi32(sums.low, _mm_madd_epi16(w.low, x.low)),
-                            _mm_add_epi32(sums.high, _mm_madd_epi16(w.high, x.high)));
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way)
+    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     __m128i one = _mm_set1_epi16(1);
@@ -26610,11 +26661,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
 }
 OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) { /* SSSE3, which is asked for before */
-        __asm__("pmaddubsw %1, %0" : "+x"(w) : "x"(x));
-        return _mm_add_epi16(sums, w);
-    }
-    return _mm_add_epi32(sums, _mm_madd_epi16(w, x));
+    if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(w) : "x"(x)); /* SSSE3 */
+    else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(w) : "x"(x));
+    return sums;
 }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
@@ -26647,14 +26696,17 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 /* ---- the kernel --------------------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
+#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
+
 /* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
  * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more,
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more,
                                    int way) {
     const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
     for (int64_t at = 0; at < k; at += steps * each) {
+        const float *scales = w.scale + (at >> shift) * (2 * VF), *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
@@ -26670,7 +26722,7 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
             x_codes += 4 * OXI_CODE_ROWS;
         }
 #undef OXI_X
-        const float *scales = w.scale + at / group * (2 * VF), *x_scales = x.scale + at / 32 * OXI_CODE_ROWS;
+        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
 #define OXI_X(i) { \
             vf s = vf_set1(x_scales[i]); \
@@ -26690,7 +26742,7 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
         c##i = vf_fnma(extra0, s, c##i); \
         d##i = vf_fnma(extra1, s, d##i); \
     }
-    for (int64_t at = 0; at < k; at += group) {
+    for (int64_t left = k >> shift; left > 0; left--) {
         vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
         OXI_EACH_CODE_ROW(OXI_X)
         w.extra += 2 * VF;
@@ -26703,9 +26755,9 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, \
                                       bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, group, c, more, way); \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
 }
 OXI_CODES(bytes, OXI_CODES_BYTES)
 #if defined(OXI_X86)
@@ -26715,6 +26767,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
+#undef OXI_MEMORY_CHANGES
 
 /* Codes become unsigned, or 16 bits wide. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
@@ -26762,6 +26815,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #endif
 }
 
+#undef OXI_MULTIPLY_ADD
 #undef OXI_CODES_BYTES
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
@@ -34519,11 +34573,12 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
     float *sums = (float *)(void *)(lane + p->sums_at), *stage = (float *)(void *)(lane + p->panel_scale_at);
     int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_least(nr, g->n - n);
+    int shift = p->type->group == 16 ? 4 : 5;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
         int64_t k = oxi_least(p->piece, g->k - k0);
         oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
         for (int64_t i = 0; i < oxi_parts(p->rows, mr); i++)
-            p->kernel->run(k, weights, oxi_code_rows_at(p, i, k0), p->steps, p->type->group, sums + i * mr * nr, k0 > 0);
+            p->kernel->run(k, weights, oxi_code_rows_at(p, i, k0), p->steps, shift, sums + i * mr * nr, k0 > 0);
     }
     for (int64_t i = 0; i < p->rows; i++) {
         float *row = sums + i * nr;

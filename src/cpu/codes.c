@@ -137,11 +137,12 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
     float *sums = (float *)(void *)(lane + p->sums_at), *stage = (float *)(void *)(lane + p->panel_scale_at);
     int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_least(nr, g->n - n);
+    int shift = p->type->group == 16 ? 4 : 5;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
         int64_t k = oxi_least(p->piece, g->k - k0);
         oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
         for (int64_t i = 0; i < oxi_parts(p->rows, mr); i++)
-            p->kernel->run(k, weights, oxi_code_rows_at(p, i, k0), p->steps, p->type->group, sums + i * mr * nr, k0 > 0);
+            p->kernel->run(k, weights, oxi_code_rows_at(p, i, k0), p->steps, shift, sums + i * mr * nr, k0 > 0);
     }
     for (int64_t i = 0; i < p->rows; i++) {
         float *row = sums + i * nr;

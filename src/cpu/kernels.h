@@ -77,12 +77,12 @@ typedef struct oxi_code_panel {
 } oxi_code_panel;
 
 /* c[mr][nr] = or += products of a panel of mr activations and one of nr weights over k codes. Integer sums are taken over
- * `steps` lanes; groups of 16 or 32 codes share a scale. */
+ * `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
 typedef struct oxi_codes_kernel {
     int mr, nr;
     int bytes;      /* of a code */
     bool is_signed; /* codes of weights */
-    void (*run)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int group, float *c, bool more); /* or NULL */
+    void (*run)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more); /* or NULL */
 } oxi_codes_kernel;
 
 /* The table of dtypes as constants: OXI_ELEMENTS_OX_Q4_K = 256, OXI_BYTES_OX_Q4_K = 144. */

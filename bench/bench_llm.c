@@ -1,0 +1,105 @@
+/* bench_llm.c - a language model's tokens per second: prompts of some lengths, and new tokens one by one.
+ *
+ *     bench_llm MODEL.gguf [-p 128,512] [-n 64] [--threads N] [--runs 3]
+ *
+ * Tokens are arbitrary ids; nothing is sampled. A run that does not count comes first. One line a measurement, medians:
+ * "prompt 128 345.6" or "new 64 78.9". Without a model it says so and ends well, since `make bench` has none to give. */
+#include "oxtorch_llm.h"
+#include "bench.h"
+
+enum { LENGTHS = 8, RUNS = BENCH_MAX_RUNS };
+
+typedef struct options {
+    const char *model;
+    long prompts[LENGTHS], count, steps, threads, runs;
+} options;
+
+static long list(const char *text, long *out) {
+    long n = 0;
+    for (char *end; n < LENGTHS && *text; text = *end ? end + 1 : end) {
+        out[n] = strtol(text, &end, 10);
+        if (end == text || out[n++] < 1) return 0;
+    }
+    return n;
+}
+
+static bool read_options(options *o, int argc, char **argv) {
+    memset(o, 0, sizeof *o);
+    o->count = list("128", o->prompts);
+    o->steps = 64;
+    o->runs = 3;
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (argv[i][0] != '-') {
+            o->model = argv[i];
+            continue;
+        }
+        if (strcmp(argv[i], "-p") == 0) o->count = list(value, o->prompts);
+        else if (strcmp(argv[i], "-n") == 0) o->steps = strtol(value, NULL, 10);
+        else if (strcmp(argv[i], "--threads") == 0) o->threads = strtol(value, NULL, 10);
+        else if (strcmp(argv[i], "--runs") == 0) o->runs = strtol(value, NULL, 10);
+        else return false;
+        i++;
+    }
+    return o->runs > 0 && o->runs <= RUNS && o->steps >= 0 && o->threads >= 0;
+}
+
+/* Seconds for `count` tokens, all at once or one by one, in an empty context; below 0: an error. */
+static double run(ox_llm_context *context, const int32_t *tokens, long count, bool at_once, float *logits) {
+    ox_status status = ox_llm_rewind(context, 0);
+    double start = bench_now();
+    if (at_once && status == OX_OK) status = ox_llm_decode(context, tokens, count, logits);
+    for (long i = 0; !at_once && status == OX_OK && i < count; i++) status = ox_llm_step(context, tokens[i], logits);
+    return status == OX_OK ? bench_now() - start : -1;
+}
+
+static bool measure(const options *o, ox_llm_context *context, const int32_t *tokens, long count, bool at_once,
+                    float *logits) {
+    double seconds[RUNS];
+    for (long i = -1; i < o->runs; i++) {
+        double took = run(context, tokens, count, at_once, logits);
+        if (took < 0) return false;
+        if (i >= 0) seconds[i] = took;
+    }
+    printf("%s %ld %.2f\n", at_once ? "prompt" : "new", count, (double)count / bench_median(seconds, (int)o->runs));
+    fflush(stdout);
+    return true;
+}
+
+static bool measure_all(const options *o, ox_llm *model, ox_llm_context *context, int32_t *tokens, float *logits) {
+    bool ok = true;
+    for (long i = 0; i < ox_llm_capacity(context); i++)
+        tokens[i] = (int32_t)(i * 7919 % ox_llm_config_of(model)->vocabulary);
+    for (long i = 0; ok && i < o->count; i++) ok = measure(o, context, tokens, o->prompts[i], true, logits);
+    return ok && (o->steps == 0 || measure(o, context, tokens, o->steps, false, logits));
+}
+
+int main(int argc, char **argv) {
+    options o;
+    if (!read_options(&o, argc, argv)) {
+        fprintf(stderr, "bench_llm MODEL.gguf [-p 128,512] [-n 64] [--threads N] [--runs 3]\n");
+        return 2;
+    }
+    if (!o.model) {
+        puts("bench_llm: no model was given");
+        return 0;
+    }
+    ox_set_threads((int)o.threads);
+    ox_llm_context_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.capacity = o.steps;
+    for (long i = 0; i < o.count; i++)
+        if (o.prompts[i] > desc.capacity) desc.capacity = o.prompts[i];
+    desc.cache = OX_F16;
+    ox_llm *model = ox_llm_open(o.model, NULL);
+    ox_llm_context *context = model ? ox_llm_context_open(model, &desc) : NULL;
+    int32_t *tokens = (int32_t *)malloc((size_t)(desc.capacity + 1) * sizeof *tokens);
+    float *logits = model ? (float *)malloc((size_t)ox_llm_config_of(model)->vocabulary * sizeof *logits) : NULL;
+    bool ok = context && tokens && logits && measure_all(&o, model, context, tokens, logits);
+    if (!ok) fprintf(stderr, "bench_llm: %s\n", ox_error_text());
+    free(logits);
+    free(tokens);
+    ox_llm_context_close(context);
+    ox_llm_close(model);
+    return ok ? 0 : 1;
+}
