@@ -140,6 +140,7 @@ OXI_LIGHT_BEGIN
 #include "cpu/convert.c"
 #include "cpu/scalar_map.c"
 OXI_LIGHT_END
+#include "cpu/blocks_iq.c"
 #include "cpu/tiers.c"
 OXI_LIGHT_BEGIN
 #include "cpu/walk.c"

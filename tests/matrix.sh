@@ -28,7 +28,7 @@ dir=${BUILD:-build}/matrix
 rm -rf $dir
 mkdir -p $dir/src $dir/jobs
 strict="-Wall -Wextra -Wpedantic -Wshadow -Werror -I. -Itests"
-macros="OX_NO_THREADS OX_NO_STDIO OX_NO_SIMD OX_NO_AVX512 OX_NO_AVX2 OX_NO_AVX OX_NO_NEON OX_STATIC"
+macros="OX_NO_THREADS OX_NO_STDIO OX_NO_SIMD OX_NO_AVX512 OX_NO_AVX2 OX_NO_AVX OX_NO_NEON OX_NO_IQ OX_STATIC"
 tried=0 skipped=0
 
 have() {

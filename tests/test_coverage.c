@@ -450,7 +450,7 @@ static void run_blocks(void) {
                             memcmp(ox_data(plain), ox_data(ox_select(rows, 0, 0)), ox_nbytes(plain) / 4) == 0,
                             dtype);
             ox_tensor *full = ox_cast(rows, OX_F32);
-            bool known = full != NULL; /* a few types have no expansion yet: they are refused, not guessed */
+            bool known = full != NULL; /* with OX_NO_IQ some types have no expansion: they are refused */
             if (!known) {
                 CHECK_MSG(ox_error() == OX_ERR_UNSUPPORTED, "%s: %s", ox_dtype_name(dtype), ox_error_text());
                 ox_error_clear();

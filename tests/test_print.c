@@ -4,6 +4,7 @@
 #define OX_IMPLEMENTATION
 #define OX_STATIC
 #define OX_NO_SIMD                       /* no kernels are tested here: compile less */
+#define OX_NO_IQ                         /* to print what cannot be expanded */
 #include "oxtorch.h"
 
 #include "check.h"
@@ -213,10 +214,22 @@ static void test_blocks(void) {
     CHECK_MSG(strncmp(text, "tensor([[ 0.,  1.,  2.,  3.,  4.,", 33) == 0, "%s", text);
     CHECK_MSG(strstr(text, "dtype=q8_0)") != NULL, "%s", text);
     ox_release(t);
-    t = ox_from_blob(bytes, OX_SHAPE(2, 256), NULL, OX_IQ1_S, NULL, NULL); /* read, not expanded yet */
+    t = ox_from_blob(bytes, OX_SHAPE(2, 256), NULL, OX_IQ1_S, NULL, NULL); /* left out of this build */
     ox_format(t, text, sizeof text);
     CHECK_MSG(strcmp(text, "tensor(..., size=(2, 256), dtype=iq1_s)") == 0, "%s", text);
     CHECK(ox_error() == OX_OK);
+    OX_SCOPE {
+        const char *words = "iq1_s is left out of this build (OX_NO_IQ)";
+        CHECK(!ox_linear(ox_ones(OX_SHAPE(1, 256), OX_F32), t, NULL) && ox_error() == OX_ERR_UNSUPPORTED);
+        CHECK_MSG(strstr(ox_error_text(), words) != NULL, "%s", ox_error_text());
+        ox_error_clear();
+        CHECK(!ox_embedding(t, ox_zeros(OX_SHAPE(2), OX_I64)) && ox_error() == OX_ERR_UNSUPPORTED);
+        CHECK_MSG(strstr(ox_error_text(), words) != NULL, "%s", ox_error_text());
+        ox_error_clear();
+        CHECK(!ox_cast(t, OX_F32) && ox_error() == OX_ERR_UNSUPPORTED);
+        CHECK_MSG(strstr(ox_error_text(), words) != NULL, "%s", ox_error_text());
+        ox_error_clear();
+    }
     ox_release(t);
 }
 

@@ -15,7 +15,7 @@ OX_API void ox_set_exact(bool exact) {
 
 static ox_status oxi_check_expandable(ox_dtype dtype) {
     if (oxi_cpu_kernels()->unpack[dtype]) return OX_OK;
-    return oxi_fail(OX_ERR_UNSUPPORTED, "%s cannot be expanded yet", ox_dtype_name(dtype));
+    return oxi_fail(OX_ERR_UNSUPPORTED, "%s is left out of this build (OX_NO_IQ)", ox_dtype_name(dtype));
 }
 
 /* Memory for the codes of a piece, whole blocks of any type. */

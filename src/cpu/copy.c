@@ -445,9 +445,10 @@ static ox_status oxi_copy_blocks(const ox_tensor *from, const ox_tensor *to) {
     int64_t shape[OX_MAX_DIMS], from_stride[OX_MAX_DIMS], to_stride[OX_MAX_DIMS];
     bool same = from->dtype == to->dtype;
     int lead = to->ndim - from->ndim, along = oxi_block_dim(from) + lead;
+    ox_status status = same ? OX_OK : oxi_check_expandable(from->dtype);
+    if (status != OX_OK) return status;
     if (lead < 0 || along < lead || to->shape[along] != from->shape[along - lead] ||
-        (same ? to->stride[along] != 1
-              : !kernels->unpack[from->dtype] || !kernels->store[to->dtype][OXI_LANE_F32]))
+        (same ? to->stride[along] != 1 : !kernels->store[to->dtype][OXI_LANE_F32]))
         return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s to %s is not supported", oxi_tensor_text(from),
                         oxi_tensor_text(to));
     oxi_block_copy job;
