@@ -11174,8 +11174,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's quants.py. */
 
 /* ---- 32 bytes -------------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: f32 sums of products, several lanes. vs_add: sums += scale * codes * q, vs_add_halves: the first and the
- * last 16 bytes have a scale each. Shifts carry bits from byte to byte: a mask follows. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no code is negative.
+ * vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1]. vs_halves_8: the f16 numbers at p,
+ * p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts carry bits from byte to byte: a mask follows.
+ * `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -11190,8 +11192,35 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_look_up OXI_ISA(vb_look_up)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
+#define vs_load OXI_ISA(vs_load)
+#define vs_store OXI_ISA(vs_store)
+#define vs_set1 OXI_ISA(vs_set1)
+#define vs_mul OXI_ISA(vs_mul)
 #define vs_add OXI_ISA(vs_add)
-#define vs_add_halves OXI_ISA(vs_add_halves)
+#define vs_fma OXI_ISA(vs_fma)
+#define vs_products OXI_ISA(vs_products)
+#define vs_halves OXI_ISA(vs_halves)
+#define vs_halves_8 OXI_ISA(vs_halves_8)
+#define vs_bytes_8 OXI_ISA(vs_bytes_8)
+
+/* The f16 number at p of each of eight blocks, in a vector of integers. */
+#if defined(OXI_X86) && VF > 1
+OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
+    uint16_t h;
+    memcpy(&h, p, 2);
+    return h;
+}
+OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 2 * step), 2);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 3 * step), 3);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 4 * step), 4);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 5 * step), 5);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
+    return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
+}
+#endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 
@@ -11219,21 +11248,40 @@ OXI_INLINE float vs_sum(vs a) {
     b = _mm_add_ps(b, _mm_movehl_ps(b, b));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
-OXI_INLINE __m256 OXI_ISA(vs_products)(vb codes, vb q, bool small) {
+#define OXI_VS 8
+OXI_INLINE vs vs_load(const float *p) { return _mm256_loadu_ps(p); }
+OXI_INLINE void vs_store(float *p, vs a) { _mm256_storeu_ps(p, a); }
+OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
+/* extra: VNNI on the avx512 tier. */
+OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra) {
+    vb q = vb_load(numbers), sum = _mm256_setzero_si256();
     if (!small) {
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
+#if VF == 16
+    if (extra) {
+        __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
+        return _mm256_cvtepi32_ps(sum);
+    }
+#endif
+    (void)sum;
+    (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    (void)extra;
-    return _mm256_fmadd_ps(OXI_ISA(vs_products)(codes, vb_load(q), small), _mm256_set1_ps(scale), sums);
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+    __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
+    return vs_mul(vs_products(codes, q, small, extra), _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
-    __m256 scales = _mm256_insertf128_ps(_mm256_set1_ps(scale[0]), _mm_set1_ps(scale[1]), 1);
-    (void)extra;
-    return _mm256_fmadd_ps(OXI_ISA(vs_products)(codes, vb_load(q), small), scales, sums);
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    vs_store(out, _mm256_cvtph_ps(OXI_ISA(gather_halves)(p, step)));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes);
+    vs_store(out, _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(b) : _mm256_cvtepu8_epi32(b)));
 }
 
 #elif defined(OXI_X86) && VF > 1
@@ -11283,8 +11331,15 @@ OXI_INLINE float vs_sum(vs a) {
     __m128 b = _mm_add_ps(a, _mm_movehl_ps(a, a));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
+#define OXI_VS 4
+OXI_INLINE vs vs_load(const float *p) { return _mm_loadu_ps(p); }
+OXI_INLINE void vs_store(float *p, vs a) { _mm_storeu_ps(p, a); }
+OXI_INLINE vs vs_set1(float a) { return _mm_set1_ps(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return _mm_mul_ps(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return _mm_add_ps(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
 /* Four i32 sums of 16 products. extra: by SSSE3, which the sse2 tier's own target does not have. */
-OXI_INLINE __m128i OXI_ISA(vs_products)(__m128i codes, __m128i q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int extra) {
 #if VF == 8
     (void)extra;
     if (!small) {
@@ -11307,18 +11362,36 @@ OXI_INLINE __m128i OXI_ISA(vs_products)(__m128i codes, __m128i q, bool small, in
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     vb x = vb_load(q);
-    __m128i low = OXI_ISA(vs_products)(codes.low, x.low, small, extra);
-    __m128i both = _mm_add_epi32(low, OXI_ISA(vs_products)(codes.high, x.high, small, extra));
-    return _mm_add_ps(sums, _mm_mul_ps(_mm_cvtepi32_ps(both), _mm_set1_ps(scale)));
+    __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, small, extra);
+    return _mm_cvtepi32_ps(_mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, small, extra)));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     vb x = vb_load(q);
-    __m128 low = _mm_cvtepi32_ps(OXI_ISA(vs_products)(codes.low, x.low, small, extra));
-    __m128 high = _mm_cvtepi32_ps(OXI_ISA(vs_products)(codes.high, x.high, small, extra));
-    sums = _mm_add_ps(sums, _mm_mul_ps(low, _mm_set1_ps(scale[0])));
-    return _mm_add_ps(sums, _mm_mul_ps(high, _mm_set1_ps(scale[1])));
+    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
+    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
+    return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
+}
+/* As OXI_ISA(half) below. */
+OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
+    __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
+    __m128i special = _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
+    return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
+}
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
+    vs_store(out, OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, zero)));
+    vs_store(out + 4, OXI_ISA(vs_of_halves)(_mm_unpackhi_epi16(h, zero)));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes), zero = _mm_setzero_si128();
+    __m128i sign = is_signed ? _mm_cmpgt_epi8(zero, b) : zero, words = _mm_unpacklo_epi8(b, sign);
+    sign = is_signed ? _mm_srai_epi16(words, 15) : zero;
+    vs_store(out, _mm_cvtepi32_ps(_mm_unpacklo_epi16(words, sign)));
+    vs_store(out + 4, _mm_cvtepi32_ps(_mm_unpackhi_epi16(words, sign)));
 }
 
 #elif VF == 4
@@ -11364,23 +11437,42 @@ OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
             : "w"(a), "w"(b));
     return sum;
 }
-/* Four i32 sums of 16 products. extra: by the dot product instruction. */
-OXI_INLINE int32x4_t OXI_ISA(vs_products)(uint8x16_t codes, int8x16_t q, int extra) {
-    int8x16_t c = vreinterpretq_s8_u8(codes);
-    if (extra) return OXI_ISA(vb_dot)(vdupq_n_s32(0), c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
-    return vpadalq_s16(vpaddlq_s16(low), vmull_s8(vget_high_s8(c), vget_high_s8(q)));
+#define OXI_VS 4
+OXI_INLINE vs vs_load(const float *p) { return vld1q_f32(p); }
+OXI_INLINE void vs_store(float *p, vs a) { vst1q_f32(p, a); }
+OXI_INLINE vs vs_set1(float a) { return vdupq_n_f32(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return vmulq_f32(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return vaddq_f32(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return vfmaq_f32(c, a, b); }
+/* Four i32 sums of 16 products more. extra: by the dot product instruction. */
+OXI_INLINE int32x4_t OXI_ISA(vb_add_dot)(int32x4_t sum, uint8x16_t codes, const int8_t *numbers, int extra) {
+    int8x16_t c = vreinterpretq_s8_u8(codes), q = vld1q_s8(numbers);
+    if (extra) return OXI_ISA(vb_dot)(sum, c, q);
+    sum = vpadalq_s16(sum, vmull_s8(vget_low_s8(c), vget_low_s8(q)));
+    return vpadalq_s16(sum, vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
+    int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
     (void)small;
-    sums = vfmaq_n_f32(sums, vcvtq_f32_s32(OXI_ISA(vs_products)(codes.low, vld1q_s8(q), extra)), scale[0]);
-    return vfmaq_n_f32(sums, vcvtq_f32_s32(OXI_ISA(vs_products)(codes.high, vld1q_s8(q + 16), extra)), scale[1]);
+    return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    int32x4_t low = OXI_ISA(vs_products)(codes.low, vld1q_s8(q), extra);
-    int32x4_t both = vaddq_s32(low, OXI_ISA(vs_products)(codes.high, vld1q_s8(q + 16), extra));
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+    int32x4_t zero = vdupq_n_s32(0);
+    vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
     (void)small;
-    return vfmaq_n_f32(sums, vcvtq_f32_s32(both), scale);
+    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra)), scale[1]);
+}
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    uint16_t h[8];
+    for (int i = 0; i < 8; i++) memcpy(h + i, p + i * step, 2);
+    vs_store(out, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h))));
+    vs_store(out + 4, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h + 4))));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    uint8x8_t b = vcreate_u8(bytes);
+    int16x8_t words = is_signed ? vmovl_s8(vreinterpret_s8_u8(b)) : vreinterpretq_s16_u16(vmovl_u8(b));
+    vs_store(out, vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))));
+    vs_store(out + 4, vcvtq_f32_s32(vmovl_s16(vget_high_s16(words))));
 }
 
 #else
@@ -11431,23 +11523,17 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
-OXI_INLINE int32_t OXI_ISA(vs_products)(const int8_t *code, const int8_t *q) {
+OXI_INLINE vs vs_add(vs a, vs b) { return a + b; }
+OXI_INLINE int32_t OXI_ISA(vb_dot)(const int8_t *code, const int8_t *q) {
     int32_t sum = 0;
     for (int i = 0; i < 16; i++) sum += code[i] * q[i];
     return sum;
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    sums += (float)OXI_ISA(vs_products)(code, q) * scale[0];
-    return sums + (float)OXI_ISA(vs_products)(code + 16, q + 16) * scale[1];
-}
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    const int8_t *code = (const int8_t *)codes.word;
-    (void)small;
-    (void)extra;
-    return sums + (float)(OXI_ISA(vs_products)(code, q) + OXI_ISA(vs_products)(code + 16, q + 16)) * scale;
+    return (float)OXI_ISA(vb_dot)(code, q) * scale[0] + (float)OXI_ISA(vb_dot)(code + 16, q + 16) * scale[1];
 }
 #endif
 
@@ -11727,11 +11813,11 @@ OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int ex
         float s = x.scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = vs_add_halves(sums, vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra);
+        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra));
         if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
-        sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
+        sums = vs_add(sums, vs_halves(vb_set1(1), x.q + 32 * i, two, true, extra));
     }
     return vs_sum(sums);
 }
@@ -11743,107 +11829,125 @@ OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
-/* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
- * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
-#define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
-    vs sums = vs_zero(); \
-    float least = 0; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= 32, p += OXI_BYTES_##dtype, x = OXI_ISA(q8_from)(x, 32)) { \
-        float scale = OXI_ISA(half)(p); \
-        sums = vs_add(sums, codes, x.q, scale * x.scale[0], small, extra); \
-        least += (least_of_32) * x.sum[0]; \
-    } \
-    return vs_sum(sums) - least; \
+/* What eight groups of 32 need, from the scale of each and what is taken from its codes: scale[i] *= x.scale[i], and the sum
+ * of taken[i] * factor * x.sum[i] is added to `sum`. */
+OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
+    for (int i = 0; i < 8; i += OXI_VS) {
+        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
+        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x.scale + i)));
+    }
+    return sum;
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 8 * scale, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), -OXI_ISA(half)(p + 2), true)
-OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 16 * scale, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), -OXI_ISA(half)(p + 2), true)
-OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0 * scale, false)
+
+/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
+ * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
+#define OXI_DOT_32(name, dtype, codes, at, factor, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
+    float scale[8], least[8], rest = 0; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    enum { bytes = OXI_BYTES_##dtype }; \
+    for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+        vs_halves_8(p, bytes, scale); \
+        if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
+        taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
+        for (int i = 0; i < 8; i += 2) { \
+            sums = vs_fma(vs_products(codes, x.q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+            p += bytes; \
+            more = vs_fma(vs_products(codes, x.q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            p += bytes; \
+        } \
+    } \
+    for (; n > 0; n -= 32, p += bytes, x = OXI_ISA(q8_from)(x, 32)) { \
+        float d = OXI_ISA(half)(p); \
+        rest += ((at) ? OXI_ISA(half)(p + (at)) : d) * (factor) * x.sum[0]; \
+        sums = vs_fma(vs_products(codes, x.q, small, extra), vs_set1(d * x.scale[0]), sums); \
+    } \
+    return vs_sum(vs_add(sums, more)) - (vs_sum(taken) + rest); \
+}
+OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* Lanes of a vf that take part when there are eight (or more) numbers. */
-#define OXI_EIGHT (VF < 8 ? VF : 8)
-
-/* The scales of a q4_k or q5_k block times those of the activations; returns what its minima take away. */
-OXI_INLINE float OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8]) {
-    uint32_t packed[3], bits[8] = {0};
+/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to `taken`. */
+OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
+    uint32_t packed[3];
+    float least[8];
     memcpy(packed, p + 4, 12);
-    bits[0] = packed[0] & 0x3f3f3f3f;
-    bits[1] = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 6 & 0x03030303) << 4;
-    bits[4] = packed[1] & 0x3f3f3f3f;
-    bits[5] = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 6 & 0x03030303) << 4;
-    const uint8_t *scales = (const uint8_t *)bits, *least = scales + 16;
-    vf d = vf_set1(OXI_ISA(half)(p)), taken = vf_zero();
-    for (int i = 0; i < 8; i += OXI_EIGHT) {
-        vf s = vf_mul(vi_to_vf(vi_load_u8(scales + i)), vf_load_n(x.scale + i, OXI_EIGHT));
-        vf_store_n(scale + i, vf_mul(s, d), OXI_EIGHT);
-        taken = vf_fma(vi_to_vf(vi_load_u8(least + i)), vf_load_n(x.sum + i, OXI_EIGHT), taken);
-    }
-    return OXI_ISA(half)(p + 2) * vf_hsum(taken);
+    uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
+    uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
+    vs_bytes_8((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false, scale);
+    vs_bytes_8((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false, least);
+    vs d = vs_set1(OXI_ISA(half)(p));
+    for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
+    return OXI_ISA(scale_8)(scale, least, OXI_ISA(half)(p + 2), x, taken);
 }
 OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[8], least = 0;
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
+    float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
-        least += OXI_ISA(scales_k)(p, x, scale);
+        taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 16 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
-            sums = vs_add(sums, vb_and(q, vb_set1(15)), x.q + 64 * i, scale[2 * i], true, extra);
-            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+            vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            const int8_t *numbers = x.q + 64 * i;
+            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
+            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
         }
     }
-    return vs_sum(sums) - least;
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
 }
 OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[8], least = 0;
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
+    float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
         vb fifth = vb_load(p + 16), one = vb_set1(1);
-        least += OXI_ISA(scales_k)(p, x, scale);
+        taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 48 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
-            q = vb_or(vb_and(q, vb_set1(15)), vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
+            vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            const int8_t *numbers = x.q + 64 * i;
+            low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
             high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
-            sums = vs_add(sums, q, x.q + 64 * i, scale[2 * i], true, extra);
-            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
+            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
         }
     }
-    return vs_sum(sums) - least;
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+}
+
+/* Half a q6_k block: codes without their offset, for each of four groups of 32. */
+OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
+    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half), two = vb_set1(48);
+    if (group >= 2) low = vb_right(low, 4);
+    high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
+    return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
 }
 OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[16];
+    vs sums = vs_zero(), more = vs_zero();
+    float scale[16], both[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
-        vf d = vf_set1(OXI_ISA(half)(p + 208));
-        for (int i = 0; i < 16; i++) scale[i] = x.scale[i / 2];
-        for (int i = 0; i < 16; i += VF) {
-            vf s = vi_to_vf(vi_load_i8((const int8_t *)p + 192 + i));
-            vf_store(scale + i, vf_mul(vf_mul(s, d), vf_load(scale + i)));
-        }
-        for (int i = 0; i < 2; i++) {
-            vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
-            vb nibble = vb_set1(15), two = vb_set1(48), offset = vb_set1(32);
-            vb c0 = vb_or(vb_and(low, nibble), vb_and(vb_left(high, 4), two));
-            vb c1 = vb_or(vb_and(second, nibble), vb_and(vb_left(high, 2), two));
-            vb c2 = vb_or(vb_and(vb_right(low, 4), nibble), vb_and(high, two));
-            vb c3 = vb_or(vb_and(vb_right(second, 4), nibble), vb_and(vb_right(high, 2), two));
-            const int8_t *q = x.q + 128 * i;
-            const float *s = scale + 8 * i;
-            sums = vs_add_halves(sums, vb_sub(c0, offset), q, s, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c1, offset), q + 32, s + 2, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c2, offset), q + 64, s + 4, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c3, offset), q + 96, s + 6, false, extra);
-        }
+        uint64_t bytes[2];
+        vs d = vs_set1(OXI_ISA(half)(p + 208));
+        memcpy(bytes, p + 192, 16);
+        vs_bytes_8(bytes[0], true, scale);
+        vs_bytes_8(bytes[1], true, scale + 8);
+        for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
+        for (int i = 0; i < 2; i++)
+            for (int j = 0; j < 4; j += 2) {
+                int at = 4 * i + j;
+                vs first = vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
+                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32, scale + 2 * at + 2, false, extra);
+                sums = vs_fma(first, vs_set1(both[at]), sums);
+                more = vs_fma(second, vs_set1(both[at + 1]), more);
+            }
     }
-    return vs_sum(sums);
+    return vs_sum(vs_add(sums, more));
 }
-#undef OXI_EIGHT
 
 #define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
@@ -11886,8 +11990,10 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
     }
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, dotprod for neon. */
-#if defined(OXI_X86) && VF == 4
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
 #elif VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
@@ -11928,8 +12034,17 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_look_up
 #undef vs_zero
 #undef vs_sum
+#undef vs_load
+#undef vs_store
+#undef vs_set1
+#undef vs_mul
 #undef vs_add
-#undef vs_add_halves
+#undef vs_fma
+#undef vs_products
+#undef vs_halves
+#undef vs_halves_8
+#undef vs_bytes_8
+#undef OXI_VS
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
  * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
@@ -14221,8 +14336,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's quants.py. */
 
 /* ---- 32 bytes -------------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: f32 sums of products, several lanes. vs_add: sums += scale * codes * q, vs_add_halves: the first and the
- * last 16 bytes have a scale each. Shifts carry bits from byte to byte: a mask follows. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no code is negative.
+ * vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1]. vs_halves_8: the f16 numbers at p,
+ * p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts carry bits from byte to byte: a mask follows.
+ * `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -14237,8 +14354,35 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_look_up OXI_ISA(vb_look_up)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
+#define vs_load OXI_ISA(vs_load)
+#define vs_store OXI_ISA(vs_store)
+#define vs_set1 OXI_ISA(vs_set1)
+#define vs_mul OXI_ISA(vs_mul)
 #define vs_add OXI_ISA(vs_add)
-#define vs_add_halves OXI_ISA(vs_add_halves)
+#define vs_fma OXI_ISA(vs_fma)
+#define vs_products OXI_ISA(vs_products)
+#define vs_halves OXI_ISA(vs_halves)
+#define vs_halves_8 OXI_ISA(vs_halves_8)
+#define vs_bytes_8 OXI_ISA(vs_bytes_8)
+
+/* The f16 number at p of each of eight blocks, in a vector of integers. */
+#if defined(OXI_X86) && VF > 1
+OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
+    uint16_t h;
+    memcpy(&h, p, 2);
+    return h;
+}
+OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 2 * step), 2);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 3 * step), 3);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 4 * step), 4);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 5 * step), 5);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
+    return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
+}
+#endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 
@@ -14266,21 +14410,40 @@ OXI_INLINE float vs_sum(vs a) {
     b = _mm_add_ps(b, _mm_movehl_ps(b, b));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
-OXI_INLINE __m256 OXI_ISA(vs_products)(vb codes, vb q, bool small) {
+#define OXI_VS 8
+OXI_INLINE vs vs_load(const float *p) { return _mm256_loadu_ps(p); }
+OXI_INLINE void vs_store(float *p, vs a) { _mm256_storeu_ps(p, a); }
+OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
+/* extra: VNNI on the avx512 tier. */
+OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra) {
+    vb q = vb_load(numbers), sum = _mm256_setzero_si256();
     if (!small) {
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
+#if VF == 16
+    if (extra) {
+        __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
+        return _mm256_cvtepi32_ps(sum);
+    }
+#endif
+    (void)sum;
+    (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    (void)extra;
-    return _mm256_fmadd_ps(OXI_ISA(vs_products)(codes, vb_load(q), small), _mm256_set1_ps(scale), sums);
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+    __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
+    return vs_mul(vs_products(codes, q, small, extra), _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
-    __m256 scales = _mm256_insertf128_ps(_mm256_set1_ps(scale[0]), _mm_set1_ps(scale[1]), 1);
-    (void)extra;
-    return _mm256_fmadd_ps(OXI_ISA(vs_products)(codes, vb_load(q), small), scales, sums);
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    vs_store(out, _mm256_cvtph_ps(OXI_ISA(gather_halves)(p, step)));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes);
+    vs_store(out, _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(b) : _mm256_cvtepu8_epi32(b)));
 }
 
 #elif defined(OXI_X86) && VF > 1
@@ -14330,8 +14493,15 @@ OXI_INLINE float vs_sum(vs a) {
     __m128 b = _mm_add_ps(a, _mm_movehl_ps(a, a));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
+#define OXI_VS 4
+OXI_INLINE vs vs_load(const float *p) { return _mm_loadu_ps(p); }
+OXI_INLINE void vs_store(float *p, vs a) { _mm_storeu_ps(p, a); }
+OXI_INLINE vs vs_set1(float a) { return _mm_set1_ps(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return _mm_mul_ps(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return _mm_add_ps(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
 /* Four i32 sums of 16 products. extra: by SSSE3, which the sse2 tier's own target does not have. */
-OXI_INLINE __m128i OXI_ISA(vs_products)(__m128i codes, __m128i q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int extra) {
 #if VF == 8
     (void)extra;
     if (!small) {
@@ -14354,18 +14524,36 @@ OXI_INLINE __m128i OXI_ISA(vs_products)(__m128i codes, __m128i q, bool small, in
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     vb x = vb_load(q);
-    __m128i low = OXI_ISA(vs_products)(codes.low, x.low, small, extra);
-    __m128i both = _mm_add_epi32(low, OXI_ISA(vs_products)(codes.high, x.high, small, extra));
-    return _mm_add_ps(sums, _mm_mul_ps(_mm_cvtepi32_ps(both), _mm_set1_ps(scale)));
+    __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, small, extra);
+    return _mm_cvtepi32_ps(_mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, small, extra)));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     vb x = vb_load(q);
-    __m128 low = _mm_cvtepi32_ps(OXI_ISA(vs_products)(codes.low, x.low, small, extra));
-    __m128 high = _mm_cvtepi32_ps(OXI_ISA(vs_products)(codes.high, x.high, small, extra));
-    sums = _mm_add_ps(sums, _mm_mul_ps(low, _mm_set1_ps(scale[0])));
-    return _mm_add_ps(sums, _mm_mul_ps(high, _mm_set1_ps(scale[1])));
+    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
+    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
+    return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
+}
+/* As OXI_ISA(half) below. */
+OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
+    __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
+    __m128i special = _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
+    return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
+}
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
+    vs_store(out, OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, zero)));
+    vs_store(out + 4, OXI_ISA(vs_of_halves)(_mm_unpackhi_epi16(h, zero)));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes), zero = _mm_setzero_si128();
+    __m128i sign = is_signed ? _mm_cmpgt_epi8(zero, b) : zero, words = _mm_unpacklo_epi8(b, sign);
+    sign = is_signed ? _mm_srai_epi16(words, 15) : zero;
+    vs_store(out, _mm_cvtepi32_ps(_mm_unpacklo_epi16(words, sign)));
+    vs_store(out + 4, _mm_cvtepi32_ps(_mm_unpackhi_epi16(words, sign)));
 }
 
 #elif VF == 4
@@ -14411,23 +14599,42 @@ OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
             : "w"(a), "w"(b));
     return sum;
 }
-/* Four i32 sums of 16 products. extra: by the dot product instruction. */
-OXI_INLINE int32x4_t OXI_ISA(vs_products)(uint8x16_t codes, int8x16_t q, int extra) {
-    int8x16_t c = vreinterpretq_s8_u8(codes);
-    if (extra) return OXI_ISA(vb_dot)(vdupq_n_s32(0), c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
-    return vpadalq_s16(vpaddlq_s16(low), vmull_s8(vget_high_s8(c), vget_high_s8(q)));
+#define OXI_VS 4
+OXI_INLINE vs vs_load(const float *p) { return vld1q_f32(p); }
+OXI_INLINE void vs_store(float *p, vs a) { vst1q_f32(p, a); }
+OXI_INLINE vs vs_set1(float a) { return vdupq_n_f32(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return vmulq_f32(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return vaddq_f32(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return vfmaq_f32(c, a, b); }
+/* Four i32 sums of 16 products more. extra: by the dot product instruction. */
+OXI_INLINE int32x4_t OXI_ISA(vb_add_dot)(int32x4_t sum, uint8x16_t codes, const int8_t *numbers, int extra) {
+    int8x16_t c = vreinterpretq_s8_u8(codes), q = vld1q_s8(numbers);
+    if (extra) return OXI_ISA(vb_dot)(sum, c, q);
+    sum = vpadalq_s16(sum, vmull_s8(vget_low_s8(c), vget_low_s8(q)));
+    return vpadalq_s16(sum, vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
+    int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
     (void)small;
-    sums = vfmaq_n_f32(sums, vcvtq_f32_s32(OXI_ISA(vs_products)(codes.low, vld1q_s8(q), extra)), scale[0]);
-    return vfmaq_n_f32(sums, vcvtq_f32_s32(OXI_ISA(vs_products)(codes.high, vld1q_s8(q + 16), extra)), scale[1]);
+    return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    int32x4_t low = OXI_ISA(vs_products)(codes.low, vld1q_s8(q), extra);
-    int32x4_t both = vaddq_s32(low, OXI_ISA(vs_products)(codes.high, vld1q_s8(q + 16), extra));
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+    int32x4_t zero = vdupq_n_s32(0);
+    vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
     (void)small;
-    return vfmaq_n_f32(sums, vcvtq_f32_s32(both), scale);
+    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra)), scale[1]);
+}
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    uint16_t h[8];
+    for (int i = 0; i < 8; i++) memcpy(h + i, p + i * step, 2);
+    vs_store(out, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h))));
+    vs_store(out + 4, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h + 4))));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    uint8x8_t b = vcreate_u8(bytes);
+    int16x8_t words = is_signed ? vmovl_s8(vreinterpret_s8_u8(b)) : vreinterpretq_s16_u16(vmovl_u8(b));
+    vs_store(out, vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))));
+    vs_store(out + 4, vcvtq_f32_s32(vmovl_s16(vget_high_s16(words))));
 }
 
 #else
@@ -14478,23 +14685,17 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
-OXI_INLINE int32_t OXI_ISA(vs_products)(const int8_t *code, const int8_t *q) {
+OXI_INLINE vs vs_add(vs a, vs b) { return a + b; }
+OXI_INLINE int32_t OXI_ISA(vb_dot)(const int8_t *code, const int8_t *q) {
     int32_t sum = 0;
     for (int i = 0; i < 16; i++) sum += code[i] * q[i];
     return sum;
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    sums += (float)OXI_ISA(vs_products)(code, q) * scale[0];
-    return sums + (float)OXI_ISA(vs_products)(code + 16, q + 16) * scale[1];
-}
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    const int8_t *code = (const int8_t *)codes.word;
-    (void)small;
-    (void)extra;
-    return sums + (float)(OXI_ISA(vs_products)(code, q) + OXI_ISA(vs_products)(code + 16, q + 16)) * scale;
+    return (float)OXI_ISA(vb_dot)(code, q) * scale[0] + (float)OXI_ISA(vb_dot)(code + 16, q + 16) * scale[1];
 }
 #endif
 
@@ -14774,11 +14975,11 @@ OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int ex
         float s = x.scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = vs_add_halves(sums, vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra);
+        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra));
         if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
-        sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
+        sums = vs_add(sums, vs_halves(vb_set1(1), x.q + 32 * i, two, true, extra));
     }
     return vs_sum(sums);
 }
@@ -14790,107 +14991,125 @@ OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
-/* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
- * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
-#define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
-    vs sums = vs_zero(); \
-    float least = 0; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= 32, p += OXI_BYTES_##dtype, x = OXI_ISA(q8_from)(x, 32)) { \
-        float scale = OXI_ISA(half)(p); \
-        sums = vs_add(sums, codes, x.q, scale * x.scale[0], small, extra); \
-        least += (least_of_32) * x.sum[0]; \
-    } \
-    return vs_sum(sums) - least; \
+/* What eight groups of 32 need, from the scale of each and what is taken from its codes: scale[i] *= x.scale[i], and the sum
+ * of taken[i] * factor * x.sum[i] is added to `sum`. */
+OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
+    for (int i = 0; i < 8; i += OXI_VS) {
+        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
+        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x.scale + i)));
+    }
+    return sum;
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 8 * scale, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), -OXI_ISA(half)(p + 2), true)
-OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 16 * scale, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), -OXI_ISA(half)(p + 2), true)
-OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0 * scale, false)
+
+/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
+ * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
+#define OXI_DOT_32(name, dtype, codes, at, factor, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
+    float scale[8], least[8], rest = 0; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    enum { bytes = OXI_BYTES_##dtype }; \
+    for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+        vs_halves_8(p, bytes, scale); \
+        if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
+        taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
+        for (int i = 0; i < 8; i += 2) { \
+            sums = vs_fma(vs_products(codes, x.q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+            p += bytes; \
+            more = vs_fma(vs_products(codes, x.q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            p += bytes; \
+        } \
+    } \
+    for (; n > 0; n -= 32, p += bytes, x = OXI_ISA(q8_from)(x, 32)) { \
+        float d = OXI_ISA(half)(p); \
+        rest += ((at) ? OXI_ISA(half)(p + (at)) : d) * (factor) * x.sum[0]; \
+        sums = vs_fma(vs_products(codes, x.q, small, extra), vs_set1(d * x.scale[0]), sums); \
+    } \
+    return vs_sum(vs_add(sums, more)) - (vs_sum(taken) + rest); \
+}
+OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* Lanes of a vf that take part when there are eight (or more) numbers. */
-#define OXI_EIGHT (VF < 8 ? VF : 8)
-
-/* The scales of a q4_k or q5_k block times those of the activations; returns what its minima take away. */
-OXI_INLINE float OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8]) {
-    uint32_t packed[3], bits[8] = {0};
+/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to `taken`. */
+OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
+    uint32_t packed[3];
+    float least[8];
     memcpy(packed, p + 4, 12);
-    bits[0] = packed[0] & 0x3f3f3f3f;
-    bits[1] = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 6 & 0x03030303) << 4;
-    bits[4] = packed[1] & 0x3f3f3f3f;
-    bits[5] = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 6 & 0x03030303) << 4;
-    const uint8_t *scales = (const uint8_t *)bits, *least = scales + 16;
-    vf d = vf_set1(OXI_ISA(half)(p)), taken = vf_zero();
-    for (int i = 0; i < 8; i += OXI_EIGHT) {
-        vf s = vf_mul(vi_to_vf(vi_load_u8(scales + i)), vf_load_n(x.scale + i, OXI_EIGHT));
-        vf_store_n(scale + i, vf_mul(s, d), OXI_EIGHT);
-        taken = vf_fma(vi_to_vf(vi_load_u8(least + i)), vf_load_n(x.sum + i, OXI_EIGHT), taken);
-    }
-    return OXI_ISA(half)(p + 2) * vf_hsum(taken);
+    uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
+    uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
+    vs_bytes_8((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false, scale);
+    vs_bytes_8((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false, least);
+    vs d = vs_set1(OXI_ISA(half)(p));
+    for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
+    return OXI_ISA(scale_8)(scale, least, OXI_ISA(half)(p + 2), x, taken);
 }
 OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[8], least = 0;
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
+    float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
-        least += OXI_ISA(scales_k)(p, x, scale);
+        taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 16 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
-            sums = vs_add(sums, vb_and(q, vb_set1(15)), x.q + 64 * i, scale[2 * i], true, extra);
-            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+            vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            const int8_t *numbers = x.q + 64 * i;
+            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
+            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
         }
     }
-    return vs_sum(sums) - least;
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
 }
 OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[8], least = 0;
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
+    float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
         vb fifth = vb_load(p + 16), one = vb_set1(1);
-        least += OXI_ISA(scales_k)(p, x, scale);
+        taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 48 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
-            q = vb_or(vb_and(q, vb_set1(15)), vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
+            vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            const int8_t *numbers = x.q + 64 * i;
+            low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
             high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
-            sums = vs_add(sums, q, x.q + 64 * i, scale[2 * i], true, extra);
-            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
+            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
         }
     }
-    return vs_sum(sums) - least;
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+}
+
+/* Half a q6_k block: codes without their offset, for each of four groups of 32. */
+OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
+    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half), two = vb_set1(48);
+    if (group >= 2) low = vb_right(low, 4);
+    high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
+    return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
 }
 OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[16];
+    vs sums = vs_zero(), more = vs_zero();
+    float scale[16], both[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
-        vf d = vf_set1(OXI_ISA(half)(p + 208));
-        for (int i = 0; i < 16; i++) scale[i] = x.scale[i / 2];
-        for (int i = 0; i < 16; i += VF) {
-            vf s = vi_to_vf(vi_load_i8((const int8_t *)p + 192 + i));
-            vf_store(scale + i, vf_mul(vf_mul(s, d), vf_load(scale + i)));
-        }
-        for (int i = 0; i < 2; i++) {
-            vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
-            vb nibble = vb_set1(15), two = vb_set1(48), offset = vb_set1(32);
-            vb c0 = vb_or(vb_and(low, nibble), vb_and(vb_left(high, 4), two));
-            vb c1 = vb_or(vb_and(second, nibble), vb_and(vb_left(high, 2), two));
-            vb c2 = vb_or(vb_and(vb_right(low, 4), nibble), vb_and(high, two));
-            vb c3 = vb_or(vb_and(vb_right(second, 4), nibble), vb_and(vb_right(high, 2), two));
-            const int8_t *q = x.q + 128 * i;
-            const float *s = scale + 8 * i;
-            sums = vs_add_halves(sums, vb_sub(c0, offset), q, s, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c1, offset), q + 32, s + 2, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c2, offset), q + 64, s + 4, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c3, offset), q + 96, s + 6, false, extra);
-        }
+        uint64_t bytes[2];
+        vs d = vs_set1(OXI_ISA(half)(p + 208));
+        memcpy(bytes, p + 192, 16);
+        vs_bytes_8(bytes[0], true, scale);
+        vs_bytes_8(bytes[1], true, scale + 8);
+        for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
+        for (int i = 0; i < 2; i++)
+            for (int j = 0; j < 4; j += 2) {
+                int at = 4 * i + j;
+                vs first = vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
+                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32, scale + 2 * at + 2, false, extra);
+                sums = vs_fma(first, vs_set1(both[at]), sums);
+                more = vs_fma(second, vs_set1(both[at + 1]), more);
+            }
     }
-    return vs_sum(sums);
+    return vs_sum(vs_add(sums, more));
 }
-#undef OXI_EIGHT
 
 #define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
@@ -14933,8 +15152,10 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
     }
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, dotprod for neon. */
-#if defined(OXI_X86) && VF == 4
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
 #elif VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
@@ -14975,8 +15196,17 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_look_up
 #undef vs_zero
 #undef vs_sum
+#undef vs_load
+#undef vs_store
+#undef vs_set1
+#undef vs_mul
 #undef vs_add
-#undef vs_add_halves
+#undef vs_fma
+#undef vs_products
+#undef vs_halves
+#undef vs_halves_8
+#undef vs_bytes_8
+#undef OXI_VS
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
  * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
@@ -17277,8 +17507,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's quants.py. */
 
 /* ---- 32 bytes -------------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: f32 sums of products, several lanes. vs_add: sums += scale * codes * q, vs_add_halves: the first and the
- * last 16 bytes have a scale each. Shifts carry bits from byte to byte: a mask follows. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no code is negative.
+ * vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1]. vs_halves_8: the f16 numbers at p,
+ * p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts carry bits from byte to byte: a mask follows.
+ * `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -17293,8 +17525,35 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_look_up OXI_ISA(vb_look_up)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
+#define vs_load OXI_ISA(vs_load)
+#define vs_store OXI_ISA(vs_store)
+#define vs_set1 OXI_ISA(vs_set1)
+#define vs_mul OXI_ISA(vs_mul)
 #define vs_add OXI_ISA(vs_add)
-#define vs_add_halves OXI_ISA(vs_add_halves)
+#define vs_fma OXI_ISA(vs_fma)
+#define vs_products OXI_ISA(vs_products)
+#define vs_halves OXI_ISA(vs_halves)
+#define vs_halves_8 OXI_ISA(vs_halves_8)
+#define vs_bytes_8 OXI_ISA(vs_bytes_8)
+
+/* The f16 number at p of each of eight blocks, in a vector of integers. */
+#if defined(OXI_X86) && VF > 1
+OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
+    uint16_t h;
+    memcpy(&h, p, 2);
+    return h;
+}
+OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 2 * step), 2);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 3 * step), 3);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 4 * step), 4);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 5 * step), 5);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
+    return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
+}
+#endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 
@@ -17322,21 +17581,40 @@ OXI_INLINE float vs_sum(vs a) {
     b = _mm_add_ps(b, _mm_movehl_ps(b, b));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
-OXI_INLINE __m256 OXI_ISA(vs_products)(vb codes, vb q, bool small) {
+#define OXI_VS 8
+OXI_INLINE vs vs_load(const float *p) { return _mm256_loadu_ps(p); }
+OXI_INLINE void vs_store(float *p, vs a) { _mm256_storeu_ps(p, a); }
+OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
+/* extra: VNNI on the avx512 tier. */
+OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra) {
+    vb q = vb_load(numbers), sum = _mm256_setzero_si256();
     if (!small) {
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
+#if VF == 16
+    if (extra) {
+        __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
+        return _mm256_cvtepi32_ps(sum);
+    }
+#endif
+    (void)sum;
+    (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    (void)extra;
-    return _mm256_fmadd_ps(OXI_ISA(vs_products)(codes, vb_load(q), small), _mm256_set1_ps(scale), sums);
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+    __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
+    return vs_mul(vs_products(codes, q, small, extra), _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
-    __m256 scales = _mm256_insertf128_ps(_mm256_set1_ps(scale[0]), _mm_set1_ps(scale[1]), 1);
-    (void)extra;
-    return _mm256_fmadd_ps(OXI_ISA(vs_products)(codes, vb_load(q), small), scales, sums);
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    vs_store(out, _mm256_cvtph_ps(OXI_ISA(gather_halves)(p, step)));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes);
+    vs_store(out, _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(b) : _mm256_cvtepu8_epi32(b)));
 }
 
 #elif defined(OXI_X86) && VF > 1
@@ -17386,8 +17664,15 @@ OXI_INLINE float vs_sum(vs a) {
     __m128 b = _mm_add_ps(a, _mm_movehl_ps(a, a));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
+#define OXI_VS 4
+OXI_INLINE vs vs_load(const float *p) { return _mm_loadu_ps(p); }
+OXI_INLINE void vs_store(float *p, vs a) { _mm_storeu_ps(p, a); }
+OXI_INLINE vs vs_set1(float a) { return _mm_set1_ps(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return _mm_mul_ps(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return _mm_add_ps(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
 /* Four i32 sums of 16 products. extra: by SSSE3, which the sse2 tier's own target does not have. */
-OXI_INLINE __m128i OXI_ISA(vs_products)(__m128i codes, __m128i q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int extra) {
 #if VF == 8
     (void)extra;
     if (!small) {
@@ -17410,18 +17695,36 @@ OXI_INLINE __m128i OXI_ISA(vs_products)(__m128i codes, __m128i q, bool small, in
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     vb x = vb_load(q);
-    __m128i low = OXI_ISA(vs_products)(codes.low, x.low, small, extra);
-    __m128i both = _mm_add_epi32(low, OXI_ISA(vs_products)(codes.high, x.high, small, extra));
-    return _mm_add_ps(sums, _mm_mul_ps(_mm_cvtepi32_ps(both), _mm_set1_ps(scale)));
+    __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, small, extra);
+    return _mm_cvtepi32_ps(_mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, small, extra)));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     vb x = vb_load(q);
-    __m128 low = _mm_cvtepi32_ps(OXI_ISA(vs_products)(codes.low, x.low, small, extra));
-    __m128 high = _mm_cvtepi32_ps(OXI_ISA(vs_products)(codes.high, x.high, small, extra));
-    sums = _mm_add_ps(sums, _mm_mul_ps(low, _mm_set1_ps(scale[0])));
-    return _mm_add_ps(sums, _mm_mul_ps(high, _mm_set1_ps(scale[1])));
+    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
+    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
+    return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
+}
+/* As OXI_ISA(half) below. */
+OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
+    __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
+    __m128i special = _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
+    return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
+}
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
+    vs_store(out, OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, zero)));
+    vs_store(out + 4, OXI_ISA(vs_of_halves)(_mm_unpackhi_epi16(h, zero)));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes), zero = _mm_setzero_si128();
+    __m128i sign = is_signed ? _mm_cmpgt_epi8(zero, b) : zero, words = _mm_unpacklo_epi8(b, sign);
+    sign = is_signed ? _mm_srai_epi16(words, 15) : zero;
+    vs_store(out, _mm_cvtepi32_ps(_mm_unpacklo_epi16(words, sign)));
+    vs_store(out + 4, _mm_cvtepi32_ps(_mm_unpackhi_epi16(words, sign)));
 }
 
 #elif VF == 4
@@ -17467,23 +17770,42 @@ OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
             : "w"(a), "w"(b));
     return sum;
 }
-/* Four i32 sums of 16 products. extra: by the dot product instruction. */
-OXI_INLINE int32x4_t OXI_ISA(vs_products)(uint8x16_t codes, int8x16_t q, int extra) {
-    int8x16_t c = vreinterpretq_s8_u8(codes);
-    if (extra) return OXI_ISA(vb_dot)(vdupq_n_s32(0), c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
-    return vpadalq_s16(vpaddlq_s16(low), vmull_s8(vget_high_s8(c), vget_high_s8(q)));
+#define OXI_VS 4
+OXI_INLINE vs vs_load(const float *p) { return vld1q_f32(p); }
+OXI_INLINE void vs_store(float *p, vs a) { vst1q_f32(p, a); }
+OXI_INLINE vs vs_set1(float a) { return vdupq_n_f32(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return vmulq_f32(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return vaddq_f32(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return vfmaq_f32(c, a, b); }
+/* Four i32 sums of 16 products more. extra: by the dot product instruction. */
+OXI_INLINE int32x4_t OXI_ISA(vb_add_dot)(int32x4_t sum, uint8x16_t codes, const int8_t *numbers, int extra) {
+    int8x16_t c = vreinterpretq_s8_u8(codes), q = vld1q_s8(numbers);
+    if (extra) return OXI_ISA(vb_dot)(sum, c, q);
+    sum = vpadalq_s16(sum, vmull_s8(vget_low_s8(c), vget_low_s8(q)));
+    return vpadalq_s16(sum, vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
+    int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
     (void)small;
-    sums = vfmaq_n_f32(sums, vcvtq_f32_s32(OXI_ISA(vs_products)(codes.low, vld1q_s8(q), extra)), scale[0]);
-    return vfmaq_n_f32(sums, vcvtq_f32_s32(OXI_ISA(vs_products)(codes.high, vld1q_s8(q + 16), extra)), scale[1]);
+    return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    int32x4_t low = OXI_ISA(vs_products)(codes.low, vld1q_s8(q), extra);
-    int32x4_t both = vaddq_s32(low, OXI_ISA(vs_products)(codes.high, vld1q_s8(q + 16), extra));
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+    int32x4_t zero = vdupq_n_s32(0);
+    vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
     (void)small;
-    return vfmaq_n_f32(sums, vcvtq_f32_s32(both), scale);
+    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra)), scale[1]);
+}
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    uint16_t h[8];
+    for (int i = 0; i < 8; i++) memcpy(h + i, p + i * step, 2);
+    vs_store(out, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h))));
+    vs_store(out + 4, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h + 4))));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    uint8x8_t b = vcreate_u8(bytes);
+    int16x8_t words = is_signed ? vmovl_s8(vreinterpret_s8_u8(b)) : vreinterpretq_s16_u16(vmovl_u8(b));
+    vs_store(out, vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))));
+    vs_store(out + 4, vcvtq_f32_s32(vmovl_s16(vget_high_s16(words))));
 }
 
 #else
@@ -17534,23 +17856,17 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
-OXI_INLINE int32_t OXI_ISA(vs_products)(const int8_t *code, const int8_t *q) {
+OXI_INLINE vs vs_add(vs a, vs b) { return a + b; }
+OXI_INLINE int32_t OXI_ISA(vb_dot)(const int8_t *code, const int8_t *q) {
     int32_t sum = 0;
     for (int i = 0; i < 16; i++) sum += code[i] * q[i];
     return sum;
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    sums += (float)OXI_ISA(vs_products)(code, q) * scale[0];
-    return sums + (float)OXI_ISA(vs_products)(code + 16, q + 16) * scale[1];
-}
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    const int8_t *code = (const int8_t *)codes.word;
-    (void)small;
-    (void)extra;
-    return sums + (float)(OXI_ISA(vs_products)(code, q) + OXI_ISA(vs_products)(code + 16, q + 16)) * scale;
+    return (float)OXI_ISA(vb_dot)(code, q) * scale[0] + (float)OXI_ISA(vb_dot)(code + 16, q + 16) * scale[1];
 }
 #endif
 
@@ -17830,11 +18146,11 @@ OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int ex
         float s = x.scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = vs_add_halves(sums, vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra);
+        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra));
         if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
-        sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
+        sums = vs_add(sums, vs_halves(vb_set1(1), x.q + 32 * i, two, true, extra));
     }
     return vs_sum(sums);
 }
@@ -17846,107 +18162,125 @@ OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
-/* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
- * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
-#define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
-    vs sums = vs_zero(); \
-    float least = 0; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= 32, p += OXI_BYTES_##dtype, x = OXI_ISA(q8_from)(x, 32)) { \
-        float scale = OXI_ISA(half)(p); \
-        sums = vs_add(sums, codes, x.q, scale * x.scale[0], small, extra); \
-        least += (least_of_32) * x.sum[0]; \
-    } \
-    return vs_sum(sums) - least; \
+/* What eight groups of 32 need, from the scale of each and what is taken from its codes: scale[i] *= x.scale[i], and the sum
+ * of taken[i] * factor * x.sum[i] is added to `sum`. */
+OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
+    for (int i = 0; i < 8; i += OXI_VS) {
+        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
+        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x.scale + i)));
+    }
+    return sum;
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 8 * scale, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), -OXI_ISA(half)(p + 2), true)
-OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 16 * scale, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), -OXI_ISA(half)(p + 2), true)
-OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0 * scale, false)
+
+/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
+ * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
+#define OXI_DOT_32(name, dtype, codes, at, factor, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
+    float scale[8], least[8], rest = 0; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    enum { bytes = OXI_BYTES_##dtype }; \
+    for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+        vs_halves_8(p, bytes, scale); \
+        if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
+        taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
+        for (int i = 0; i < 8; i += 2) { \
+            sums = vs_fma(vs_products(codes, x.q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+            p += bytes; \
+            more = vs_fma(vs_products(codes, x.q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            p += bytes; \
+        } \
+    } \
+    for (; n > 0; n -= 32, p += bytes, x = OXI_ISA(q8_from)(x, 32)) { \
+        float d = OXI_ISA(half)(p); \
+        rest += ((at) ? OXI_ISA(half)(p + (at)) : d) * (factor) * x.sum[0]; \
+        sums = vs_fma(vs_products(codes, x.q, small, extra), vs_set1(d * x.scale[0]), sums); \
+    } \
+    return vs_sum(vs_add(sums, more)) - (vs_sum(taken) + rest); \
+}
+OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* Lanes of a vf that take part when there are eight (or more) numbers. */
-#define OXI_EIGHT (VF < 8 ? VF : 8)
-
-/* The scales of a q4_k or q5_k block times those of the activations; returns what its minima take away. */
-OXI_INLINE float OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8]) {
-    uint32_t packed[3], bits[8] = {0};
+/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to `taken`. */
+OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
+    uint32_t packed[3];
+    float least[8];
     memcpy(packed, p + 4, 12);
-    bits[0] = packed[0] & 0x3f3f3f3f;
-    bits[1] = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 6 & 0x03030303) << 4;
-    bits[4] = packed[1] & 0x3f3f3f3f;
-    bits[5] = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 6 & 0x03030303) << 4;
-    const uint8_t *scales = (const uint8_t *)bits, *least = scales + 16;
-    vf d = vf_set1(OXI_ISA(half)(p)), taken = vf_zero();
-    for (int i = 0; i < 8; i += OXI_EIGHT) {
-        vf s = vf_mul(vi_to_vf(vi_load_u8(scales + i)), vf_load_n(x.scale + i, OXI_EIGHT));
-        vf_store_n(scale + i, vf_mul(s, d), OXI_EIGHT);
-        taken = vf_fma(vi_to_vf(vi_load_u8(least + i)), vf_load_n(x.sum + i, OXI_EIGHT), taken);
-    }
-    return OXI_ISA(half)(p + 2) * vf_hsum(taken);
+    uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
+    uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
+    vs_bytes_8((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false, scale);
+    vs_bytes_8((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false, least);
+    vs d = vs_set1(OXI_ISA(half)(p));
+    for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
+    return OXI_ISA(scale_8)(scale, least, OXI_ISA(half)(p + 2), x, taken);
 }
 OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[8], least = 0;
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
+    float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
-        least += OXI_ISA(scales_k)(p, x, scale);
+        taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 16 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
-            sums = vs_add(sums, vb_and(q, vb_set1(15)), x.q + 64 * i, scale[2 * i], true, extra);
-            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+            vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            const int8_t *numbers = x.q + 64 * i;
+            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
+            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
         }
     }
-    return vs_sum(sums) - least;
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
 }
 OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[8], least = 0;
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
+    float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
         vb fifth = vb_load(p + 16), one = vb_set1(1);
-        least += OXI_ISA(scales_k)(p, x, scale);
+        taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 48 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
-            q = vb_or(vb_and(q, vb_set1(15)), vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
+            vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            const int8_t *numbers = x.q + 64 * i;
+            low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
             high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
-            sums = vs_add(sums, q, x.q + 64 * i, scale[2 * i], true, extra);
-            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
+            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
         }
     }
-    return vs_sum(sums) - least;
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+}
+
+/* Half a q6_k block: codes without their offset, for each of four groups of 32. */
+OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
+    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half), two = vb_set1(48);
+    if (group >= 2) low = vb_right(low, 4);
+    high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
+    return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
 }
 OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[16];
+    vs sums = vs_zero(), more = vs_zero();
+    float scale[16], both[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
-        vf d = vf_set1(OXI_ISA(half)(p + 208));
-        for (int i = 0; i < 16; i++) scale[i] = x.scale[i / 2];
-        for (int i = 0; i < 16; i += VF) {
-            vf s = vi_to_vf(vi_load_i8((const int8_t *)p + 192 + i));
-            vf_store(scale + i, vf_mul(vf_mul(s, d), vf_load(scale + i)));
-        }
-        for (int i = 0; i < 2; i++) {
-            vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
-            vb nibble = vb_set1(15), two = vb_set1(48), offset = vb_set1(32);
-            vb c0 = vb_or(vb_and(low, nibble), vb_and(vb_left(high, 4), two));
-            vb c1 = vb_or(vb_and(second, nibble), vb_and(vb_left(high, 2), two));
-            vb c2 = vb_or(vb_and(vb_right(low, 4), nibble), vb_and(high, two));
-            vb c3 = vb_or(vb_and(vb_right(second, 4), nibble), vb_and(vb_right(high, 2), two));
-            const int8_t *q = x.q + 128 * i;
-            const float *s = scale + 8 * i;
-            sums = vs_add_halves(sums, vb_sub(c0, offset), q, s, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c1, offset), q + 32, s + 2, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c2, offset), q + 64, s + 4, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c3, offset), q + 96, s + 6, false, extra);
-        }
+        uint64_t bytes[2];
+        vs d = vs_set1(OXI_ISA(half)(p + 208));
+        memcpy(bytes, p + 192, 16);
+        vs_bytes_8(bytes[0], true, scale);
+        vs_bytes_8(bytes[1], true, scale + 8);
+        for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
+        for (int i = 0; i < 2; i++)
+            for (int j = 0; j < 4; j += 2) {
+                int at = 4 * i + j;
+                vs first = vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
+                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32, scale + 2 * at + 2, false, extra);
+                sums = vs_fma(first, vs_set1(both[at]), sums);
+                more = vs_fma(second, vs_set1(both[at + 1]), more);
+            }
     }
-    return vs_sum(sums);
+    return vs_sum(vs_add(sums, more));
 }
-#undef OXI_EIGHT
 
 #define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
@@ -17989,8 +18323,10 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
     }
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, dotprod for neon. */
-#if defined(OXI_X86) && VF == 4
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
 #elif VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
@@ -18031,8 +18367,17 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_look_up
 #undef vs_zero
 #undef vs_sum
+#undef vs_load
+#undef vs_store
+#undef vs_set1
+#undef vs_mul
 #undef vs_add
-#undef vs_add_halves
+#undef vs_fma
+#undef vs_products
+#undef vs_halves
+#undef vs_halves_8
+#undef vs_bytes_8
+#undef OXI_VS
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
  * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
@@ -20271,8 +20616,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's quants.py. */
 
 /* ---- 32 bytes -------------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: f32 sums of products, several lanes. vs_add: sums += scale * codes * q, vs_add_halves: the first and the
- * last 16 bytes have a scale each. Shifts carry bits from byte to byte: a mask follows. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no code is negative.
+ * vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1]. vs_halves_8: the f16 numbers at p,
+ * p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts carry bits from byte to byte: a mask follows.
+ * `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -20287,8 +20634,35 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_look_up OXI_ISA(vb_look_up)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
+#define vs_load OXI_ISA(vs_load)
+#define vs_store OXI_ISA(vs_store)
+#define vs_set1 OXI_ISA(vs_set1)
+#define vs_mul OXI_ISA(vs_mul)
 #define vs_add OXI_ISA(vs_add)
-#define vs_add_halves OXI_ISA(vs_add_halves)
+#define vs_fma OXI_ISA(vs_fma)
+#define vs_products OXI_ISA(vs_products)
+#define vs_halves OXI_ISA(vs_halves)
+#define vs_halves_8 OXI_ISA(vs_halves_8)
+#define vs_bytes_8 OXI_ISA(vs_bytes_8)
+
+/* The f16 number at p of each of eight blocks, in a vector of integers. */
+#if defined(OXI_X86) && VF > 1
+OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
+    uint16_t h;
+    memcpy(&h, p, 2);
+    return h;
+}
+OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 2 * step), 2);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 3 * step), 3);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 4 * step), 4);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 5 * step), 5);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
+    return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
+}
+#endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 
@@ -20316,21 +20690,40 @@ OXI_INLINE float vs_sum(vs a) {
     b = _mm_add_ps(b, _mm_movehl_ps(b, b));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
-OXI_INLINE __m256 OXI_ISA(vs_products)(vb codes, vb q, bool small) {
+#define OXI_VS 8
+OXI_INLINE vs vs_load(const float *p) { return _mm256_loadu_ps(p); }
+OXI_INLINE void vs_store(float *p, vs a) { _mm256_storeu_ps(p, a); }
+OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
+/* extra: VNNI on the avx512 tier. */
+OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra) {
+    vb q = vb_load(numbers), sum = _mm256_setzero_si256();
     if (!small) {
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
+#if VF == 16
+    if (extra) {
+        __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
+        return _mm256_cvtepi32_ps(sum);
+    }
+#endif
+    (void)sum;
+    (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    (void)extra;
-    return _mm256_fmadd_ps(OXI_ISA(vs_products)(codes, vb_load(q), small), _mm256_set1_ps(scale), sums);
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+    __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
+    return vs_mul(vs_products(codes, q, small, extra), _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
-    __m256 scales = _mm256_insertf128_ps(_mm256_set1_ps(scale[0]), _mm_set1_ps(scale[1]), 1);
-    (void)extra;
-    return _mm256_fmadd_ps(OXI_ISA(vs_products)(codes, vb_load(q), small), scales, sums);
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    vs_store(out, _mm256_cvtph_ps(OXI_ISA(gather_halves)(p, step)));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes);
+    vs_store(out, _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(b) : _mm256_cvtepu8_epi32(b)));
 }
 
 #elif defined(OXI_X86) && VF > 1
@@ -20380,8 +20773,15 @@ OXI_INLINE float vs_sum(vs a) {
     __m128 b = _mm_add_ps(a, _mm_movehl_ps(a, a));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
+#define OXI_VS 4
+OXI_INLINE vs vs_load(const float *p) { return _mm_loadu_ps(p); }
+OXI_INLINE void vs_store(float *p, vs a) { _mm_storeu_ps(p, a); }
+OXI_INLINE vs vs_set1(float a) { return _mm_set1_ps(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return _mm_mul_ps(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return _mm_add_ps(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
 /* Four i32 sums of 16 products. extra: by SSSE3, which the sse2 tier's own target does not have. */
-OXI_INLINE __m128i OXI_ISA(vs_products)(__m128i codes, __m128i q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int extra) {
 #if VF == 8
     (void)extra;
     if (!small) {
@@ -20404,18 +20804,36 @@ OXI_INLINE __m128i OXI_ISA(vs_products)(__m128i codes, __m128i q, bool small, in
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     vb x = vb_load(q);
-    __m128i low = OXI_ISA(vs_products)(codes.low, x.low, small, extra);
-    __m128i both = _mm_add_epi32(low, OXI_ISA(vs_products)(codes.high, x.high, small, extra));
-    return _mm_add_ps(sums, _mm_mul_ps(_mm_cvtepi32_ps(both), _mm_set1_ps(scale)));
+    __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, small, extra);
+    return _mm_cvtepi32_ps(_mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, small, extra)));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     vb x = vb_load(q);
-    __m128 low = _mm_cvtepi32_ps(OXI_ISA(vs_products)(codes.low, x.low, small, extra));
-    __m128 high = _mm_cvtepi32_ps(OXI_ISA(vs_products)(codes.high, x.high, small, extra));
-    sums = _mm_add_ps(sums, _mm_mul_ps(low, _mm_set1_ps(scale[0])));
-    return _mm_add_ps(sums, _mm_mul_ps(high, _mm_set1_ps(scale[1])));
+    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
+    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
+    return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
+}
+/* As OXI_ISA(half) below. */
+OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
+    __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
+    __m128i special = _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
+    return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
+}
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
+    vs_store(out, OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, zero)));
+    vs_store(out + 4, OXI_ISA(vs_of_halves)(_mm_unpackhi_epi16(h, zero)));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes), zero = _mm_setzero_si128();
+    __m128i sign = is_signed ? _mm_cmpgt_epi8(zero, b) : zero, words = _mm_unpacklo_epi8(b, sign);
+    sign = is_signed ? _mm_srai_epi16(words, 15) : zero;
+    vs_store(out, _mm_cvtepi32_ps(_mm_unpacklo_epi16(words, sign)));
+    vs_store(out + 4, _mm_cvtepi32_ps(_mm_unpackhi_epi16(words, sign)));
 }
 
 #elif VF == 4
@@ -20461,23 +20879,42 @@ OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
             : "w"(a), "w"(b));
     return sum;
 }
-/* Four i32 sums of 16 products. extra: by the dot product instruction. */
-OXI_INLINE int32x4_t OXI_ISA(vs_products)(uint8x16_t codes, int8x16_t q, int extra) {
-    int8x16_t c = vreinterpretq_s8_u8(codes);
-    if (extra) return OXI_ISA(vb_dot)(vdupq_n_s32(0), c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
-    return vpadalq_s16(vpaddlq_s16(low), vmull_s8(vget_high_s8(c), vget_high_s8(q)));
+#define OXI_VS 4
+OXI_INLINE vs vs_load(const float *p) { return vld1q_f32(p); }
+OXI_INLINE void vs_store(float *p, vs a) { vst1q_f32(p, a); }
+OXI_INLINE vs vs_set1(float a) { return vdupq_n_f32(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return vmulq_f32(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return vaddq_f32(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return vfmaq_f32(c, a, b); }
+/* Four i32 sums of 16 products more. extra: by the dot product instruction. */
+OXI_INLINE int32x4_t OXI_ISA(vb_add_dot)(int32x4_t sum, uint8x16_t codes, const int8_t *numbers, int extra) {
+    int8x16_t c = vreinterpretq_s8_u8(codes), q = vld1q_s8(numbers);
+    if (extra) return OXI_ISA(vb_dot)(sum, c, q);
+    sum = vpadalq_s16(sum, vmull_s8(vget_low_s8(c), vget_low_s8(q)));
+    return vpadalq_s16(sum, vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
+    int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
     (void)small;
-    sums = vfmaq_n_f32(sums, vcvtq_f32_s32(OXI_ISA(vs_products)(codes.low, vld1q_s8(q), extra)), scale[0]);
-    return vfmaq_n_f32(sums, vcvtq_f32_s32(OXI_ISA(vs_products)(codes.high, vld1q_s8(q + 16), extra)), scale[1]);
+    return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    int32x4_t low = OXI_ISA(vs_products)(codes.low, vld1q_s8(q), extra);
-    int32x4_t both = vaddq_s32(low, OXI_ISA(vs_products)(codes.high, vld1q_s8(q + 16), extra));
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+    int32x4_t zero = vdupq_n_s32(0);
+    vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
     (void)small;
-    return vfmaq_n_f32(sums, vcvtq_f32_s32(both), scale);
+    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra)), scale[1]);
+}
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    uint16_t h[8];
+    for (int i = 0; i < 8; i++) memcpy(h + i, p + i * step, 2);
+    vs_store(out, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h))));
+    vs_store(out + 4, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h + 4))));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    uint8x8_t b = vcreate_u8(bytes);
+    int16x8_t words = is_signed ? vmovl_s8(vreinterpret_s8_u8(b)) : vreinterpretq_s16_u16(vmovl_u8(b));
+    vs_store(out, vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))));
+    vs_store(out + 4, vcvtq_f32_s32(vmovl_s16(vget_high_s16(words))));
 }
 
 #else
@@ -20528,23 +20965,17 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
-OXI_INLINE int32_t OXI_ISA(vs_products)(const int8_t *code, const int8_t *q) {
+OXI_INLINE vs vs_add(vs a, vs b) { return a + b; }
+OXI_INLINE int32_t OXI_ISA(vb_dot)(const int8_t *code, const int8_t *q) {
     int32_t sum = 0;
     for (int i = 0; i < 16; i++) sum += code[i] * q[i];
     return sum;
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    sums += (float)OXI_ISA(vs_products)(code, q) * scale[0];
-    return sums + (float)OXI_ISA(vs_products)(code + 16, q + 16) * scale[1];
-}
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    const int8_t *code = (const int8_t *)codes.word;
-    (void)small;
-    (void)extra;
-    return sums + (float)(OXI_ISA(vs_products)(code, q) + OXI_ISA(vs_products)(code + 16, q + 16)) * scale;
+    return (float)OXI_ISA(vb_dot)(code, q) * scale[0] + (float)OXI_ISA(vb_dot)(code + 16, q + 16) * scale[1];
 }
 #endif
 
@@ -20824,11 +21255,11 @@ OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int ex
         float s = x.scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = vs_add_halves(sums, vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra);
+        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra));
         if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
-        sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
+        sums = vs_add(sums, vs_halves(vb_set1(1), x.q + 32 * i, two, true, extra));
     }
     return vs_sum(sums);
 }
@@ -20840,107 +21271,125 @@ OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
-/* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
- * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
-#define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
-    vs sums = vs_zero(); \
-    float least = 0; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= 32, p += OXI_BYTES_##dtype, x = OXI_ISA(q8_from)(x, 32)) { \
-        float scale = OXI_ISA(half)(p); \
-        sums = vs_add(sums, codes, x.q, scale * x.scale[0], small, extra); \
-        least += (least_of_32) * x.sum[0]; \
-    } \
-    return vs_sum(sums) - least; \
+/* What eight groups of 32 need, from the scale of each and what is taken from its codes: scale[i] *= x.scale[i], and the sum
+ * of taken[i] * factor * x.sum[i] is added to `sum`. */
+OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
+    for (int i = 0; i < 8; i += OXI_VS) {
+        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
+        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x.scale + i)));
+    }
+    return sum;
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 8 * scale, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), -OXI_ISA(half)(p + 2), true)
-OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 16 * scale, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), -OXI_ISA(half)(p + 2), true)
-OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0 * scale, false)
+
+/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
+ * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
+#define OXI_DOT_32(name, dtype, codes, at, factor, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
+    float scale[8], least[8], rest = 0; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    enum { bytes = OXI_BYTES_##dtype }; \
+    for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+        vs_halves_8(p, bytes, scale); \
+        if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
+        taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
+        for (int i = 0; i < 8; i += 2) { \
+            sums = vs_fma(vs_products(codes, x.q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+            p += bytes; \
+            more = vs_fma(vs_products(codes, x.q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            p += bytes; \
+        } \
+    } \
+    for (; n > 0; n -= 32, p += bytes, x = OXI_ISA(q8_from)(x, 32)) { \
+        float d = OXI_ISA(half)(p); \
+        rest += ((at) ? OXI_ISA(half)(p + (at)) : d) * (factor) * x.sum[0]; \
+        sums = vs_fma(vs_products(codes, x.q, small, extra), vs_set1(d * x.scale[0]), sums); \
+    } \
+    return vs_sum(vs_add(sums, more)) - (vs_sum(taken) + rest); \
+}
+OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* Lanes of a vf that take part when there are eight (or more) numbers. */
-#define OXI_EIGHT (VF < 8 ? VF : 8)
-
-/* The scales of a q4_k or q5_k block times those of the activations; returns what its minima take away. */
-OXI_INLINE float OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8]) {
-    uint32_t packed[3], bits[8] = {0};
+/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to `taken`. */
+OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
+    uint32_t packed[3];
+    float least[8];
     memcpy(packed, p + 4, 12);
-    bits[0] = packed[0] & 0x3f3f3f3f;
-    bits[1] = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 6 & 0x03030303) << 4;
-    bits[4] = packed[1] & 0x3f3f3f3f;
-    bits[5] = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 6 & 0x03030303) << 4;
-    const uint8_t *scales = (const uint8_t *)bits, *least = scales + 16;
-    vf d = vf_set1(OXI_ISA(half)(p)), taken = vf_zero();
-    for (int i = 0; i < 8; i += OXI_EIGHT) {
-        vf s = vf_mul(vi_to_vf(vi_load_u8(scales + i)), vf_load_n(x.scale + i, OXI_EIGHT));
-        vf_store_n(scale + i, vf_mul(s, d), OXI_EIGHT);
-        taken = vf_fma(vi_to_vf(vi_load_u8(least + i)), vf_load_n(x.sum + i, OXI_EIGHT), taken);
-    }
-    return OXI_ISA(half)(p + 2) * vf_hsum(taken);
+    uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
+    uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
+    vs_bytes_8((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false, scale);
+    vs_bytes_8((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false, least);
+    vs d = vs_set1(OXI_ISA(half)(p));
+    for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
+    return OXI_ISA(scale_8)(scale, least, OXI_ISA(half)(p + 2), x, taken);
 }
 OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[8], least = 0;
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
+    float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
-        least += OXI_ISA(scales_k)(p, x, scale);
+        taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 16 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
-            sums = vs_add(sums, vb_and(q, vb_set1(15)), x.q + 64 * i, scale[2 * i], true, extra);
-            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+            vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            const int8_t *numbers = x.q + 64 * i;
+            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
+            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
         }
     }
-    return vs_sum(sums) - least;
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
 }
 OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[8], least = 0;
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
+    float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
         vb fifth = vb_load(p + 16), one = vb_set1(1);
-        least += OXI_ISA(scales_k)(p, x, scale);
+        taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 48 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
-            q = vb_or(vb_and(q, vb_set1(15)), vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
+            vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            const int8_t *numbers = x.q + 64 * i;
+            low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
             high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
-            sums = vs_add(sums, q, x.q + 64 * i, scale[2 * i], true, extra);
-            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
+            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
         }
     }
-    return vs_sum(sums) - least;
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+}
+
+/* Half a q6_k block: codes without their offset, for each of four groups of 32. */
+OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
+    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half), two = vb_set1(48);
+    if (group >= 2) low = vb_right(low, 4);
+    high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
+    return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
 }
 OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[16];
+    vs sums = vs_zero(), more = vs_zero();
+    float scale[16], both[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
-        vf d = vf_set1(OXI_ISA(half)(p + 208));
-        for (int i = 0; i < 16; i++) scale[i] = x.scale[i / 2];
-        for (int i = 0; i < 16; i += VF) {
-            vf s = vi_to_vf(vi_load_i8((const int8_t *)p + 192 + i));
-            vf_store(scale + i, vf_mul(vf_mul(s, d), vf_load(scale + i)));
-        }
-        for (int i = 0; i < 2; i++) {
-            vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
-            vb nibble = vb_set1(15), two = vb_set1(48), offset = vb_set1(32);
-            vb c0 = vb_or(vb_and(low, nibble), vb_and(vb_left(high, 4), two));
-            vb c1 = vb_or(vb_and(second, nibble), vb_and(vb_left(high, 2), two));
-            vb c2 = vb_or(vb_and(vb_right(low, 4), nibble), vb_and(high, two));
-            vb c3 = vb_or(vb_and(vb_right(second, 4), nibble), vb_and(vb_right(high, 2), two));
-            const int8_t *q = x.q + 128 * i;
-            const float *s = scale + 8 * i;
-            sums = vs_add_halves(sums, vb_sub(c0, offset), q, s, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c1, offset), q + 32, s + 2, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c2, offset), q + 64, s + 4, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c3, offset), q + 96, s + 6, false, extra);
-        }
+        uint64_t bytes[2];
+        vs d = vs_set1(OXI_ISA(half)(p + 208));
+        memcpy(bytes, p + 192, 16);
+        vs_bytes_8(bytes[0], true, scale);
+        vs_bytes_8(bytes[1], true, scale + 8);
+        for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
+        for (int i = 0; i < 2; i++)
+            for (int j = 0; j < 4; j += 2) {
+                int at = 4 * i + j;
+                vs first = vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
+                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32, scale + 2 * at + 2, false, extra);
+                sums = vs_fma(first, vs_set1(both[at]), sums);
+                more = vs_fma(second, vs_set1(both[at + 1]), more);
+            }
     }
-    return vs_sum(sums);
+    return vs_sum(vs_add(sums, more));
 }
-#undef OXI_EIGHT
 
 #define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
@@ -20983,8 +21432,10 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
     }
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, dotprod for neon. */
-#if defined(OXI_X86) && VF == 4
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
 #elif VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
@@ -21025,8 +21476,17 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_look_up
 #undef vs_zero
 #undef vs_sum
+#undef vs_load
+#undef vs_store
+#undef vs_set1
+#undef vs_mul
 #undef vs_add
-#undef vs_add_halves
+#undef vs_fma
+#undef vs_products
+#undef vs_halves
+#undef vs_halves_8
+#undef vs_bytes_8
+#undef OXI_VS
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
  * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
@@ -23257,8 +23717,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's quants.py. */
 
 /* ---- 32 bytes -------------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: f32 sums of products, several lanes. vs_add: sums += scale * codes * q, vs_add_halves: the first and the
- * last 16 bytes have a scale each. Shifts carry bits from byte to byte: a mask follows. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no code is negative.
+ * vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1]. vs_halves_8: the f16 numbers at p,
+ * p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts carry bits from byte to byte: a mask follows.
+ * `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -23273,8 +23735,35 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_look_up OXI_ISA(vb_look_up)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
+#define vs_load OXI_ISA(vs_load)
+#define vs_store OXI_ISA(vs_store)
+#define vs_set1 OXI_ISA(vs_set1)
+#define vs_mul OXI_ISA(vs_mul)
 #define vs_add OXI_ISA(vs_add)
-#define vs_add_halves OXI_ISA(vs_add_halves)
+#define vs_fma OXI_ISA(vs_fma)
+#define vs_products OXI_ISA(vs_products)
+#define vs_halves OXI_ISA(vs_halves)
+#define vs_halves_8 OXI_ISA(vs_halves_8)
+#define vs_bytes_8 OXI_ISA(vs_bytes_8)
+
+/* The f16 number at p of each of eight blocks, in a vector of integers. */
+#if defined(OXI_X86) && VF > 1
+OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
+    uint16_t h;
+    memcpy(&h, p, 2);
+    return h;
+}
+OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 2 * step), 2);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 3 * step), 3);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 4 * step), 4);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 5 * step), 5);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
+    return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
+}
+#endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 
@@ -23302,21 +23791,40 @@ OXI_INLINE float vs_sum(vs a) {
     b = _mm_add_ps(b, _mm_movehl_ps(b, b));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
-OXI_INLINE __m256 OXI_ISA(vs_products)(vb codes, vb q, bool small) {
+#define OXI_VS 8
+OXI_INLINE vs vs_load(const float *p) { return _mm256_loadu_ps(p); }
+OXI_INLINE void vs_store(float *p, vs a) { _mm256_storeu_ps(p, a); }
+OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
+/* extra: VNNI on the avx512 tier. */
+OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra) {
+    vb q = vb_load(numbers), sum = _mm256_setzero_si256();
     if (!small) {
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
+#if VF == 16
+    if (extra) {
+        __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
+        return _mm256_cvtepi32_ps(sum);
+    }
+#endif
+    (void)sum;
+    (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    (void)extra;
-    return _mm256_fmadd_ps(OXI_ISA(vs_products)(codes, vb_load(q), small), _mm256_set1_ps(scale), sums);
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+    __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
+    return vs_mul(vs_products(codes, q, small, extra), _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
-    __m256 scales = _mm256_insertf128_ps(_mm256_set1_ps(scale[0]), _mm_set1_ps(scale[1]), 1);
-    (void)extra;
-    return _mm256_fmadd_ps(OXI_ISA(vs_products)(codes, vb_load(q), small), scales, sums);
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    vs_store(out, _mm256_cvtph_ps(OXI_ISA(gather_halves)(p, step)));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes);
+    vs_store(out, _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(b) : _mm256_cvtepu8_epi32(b)));
 }
 
 #elif defined(OXI_X86) && VF > 1
@@ -23366,8 +23874,15 @@ OXI_INLINE float vs_sum(vs a) {
     __m128 b = _mm_add_ps(a, _mm_movehl_ps(a, a));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
+#define OXI_VS 4
+OXI_INLINE vs vs_load(const float *p) { return _mm_loadu_ps(p); }
+OXI_INLINE void vs_store(float *p, vs a) { _mm_storeu_ps(p, a); }
+OXI_INLINE vs vs_set1(float a) { return _mm_set1_ps(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return _mm_mul_ps(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return _mm_add_ps(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
 /* Four i32 sums of 16 products. extra: by SSSE3, which the sse2 tier's own target does not have. */
-OXI_INLINE __m128i OXI_ISA(vs_products)(__m128i codes, __m128i q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int extra) {
 #if VF == 8
     (void)extra;
     if (!small) {
@@ -23390,18 +23905,36 @@ OXI_INLINE __m128i OXI_ISA(vs_products)(__m128i codes, __m128i q, bool small, in
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     vb x = vb_load(q);
-    __m128i low = OXI_ISA(vs_products)(codes.low, x.low, small, extra);
-    __m128i both = _mm_add_epi32(low, OXI_ISA(vs_products)(codes.high, x.high, small, extra));
-    return _mm_add_ps(sums, _mm_mul_ps(_mm_cvtepi32_ps(both), _mm_set1_ps(scale)));
+    __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, small, extra);
+    return _mm_cvtepi32_ps(_mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, small, extra)));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     vb x = vb_load(q);
-    __m128 low = _mm_cvtepi32_ps(OXI_ISA(vs_products)(codes.low, x.low, small, extra));
-    __m128 high = _mm_cvtepi32_ps(OXI_ISA(vs_products)(codes.high, x.high, small, extra));
-    sums = _mm_add_ps(sums, _mm_mul_ps(low, _mm_set1_ps(scale[0])));
-    return _mm_add_ps(sums, _mm_mul_ps(high, _mm_set1_ps(scale[1])));
+    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
+    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
+    return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
+}
+/* As OXI_ISA(half) below. */
+OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
+    __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
+    __m128i special = _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
+    return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
+}
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
+    vs_store(out, OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, zero)));
+    vs_store(out + 4, OXI_ISA(vs_of_halves)(_mm_unpackhi_epi16(h, zero)));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes), zero = _mm_setzero_si128();
+    __m128i sign = is_signed ? _mm_cmpgt_epi8(zero, b) : zero, words = _mm_unpacklo_epi8(b, sign);
+    sign = is_signed ? _mm_srai_epi16(words, 15) : zero;
+    vs_store(out, _mm_cvtepi32_ps(_mm_unpacklo_epi16(words, sign)));
+    vs_store(out + 4, _mm_cvtepi32_ps(_mm_unpackhi_epi16(words, sign)));
 }
 
 #elif VF == 4
@@ -23447,23 +23980,42 @@ OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
             : "w"(a), "w"(b));
     return sum;
 }
-/* Four i32 sums of 16 products. extra: by the dot product instruction. */
-OXI_INLINE int32x4_t OXI_ISA(vs_products)(uint8x16_t codes, int8x16_t q, int extra) {
-    int8x16_t c = vreinterpretq_s8_u8(codes);
-    if (extra) return OXI_ISA(vb_dot)(vdupq_n_s32(0), c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
-    return vpadalq_s16(vpaddlq_s16(low), vmull_s8(vget_high_s8(c), vget_high_s8(q)));
+#define OXI_VS 4
+OXI_INLINE vs vs_load(const float *p) { return vld1q_f32(p); }
+OXI_INLINE void vs_store(float *p, vs a) { vst1q_f32(p, a); }
+OXI_INLINE vs vs_set1(float a) { return vdupq_n_f32(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return vmulq_f32(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return vaddq_f32(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return vfmaq_f32(c, a, b); }
+/* Four i32 sums of 16 products more. extra: by the dot product instruction. */
+OXI_INLINE int32x4_t OXI_ISA(vb_add_dot)(int32x4_t sum, uint8x16_t codes, const int8_t *numbers, int extra) {
+    int8x16_t c = vreinterpretq_s8_u8(codes), q = vld1q_s8(numbers);
+    if (extra) return OXI_ISA(vb_dot)(sum, c, q);
+    sum = vpadalq_s16(sum, vmull_s8(vget_low_s8(c), vget_low_s8(q)));
+    return vpadalq_s16(sum, vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
+    int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
     (void)small;
-    sums = vfmaq_n_f32(sums, vcvtq_f32_s32(OXI_ISA(vs_products)(codes.low, vld1q_s8(q), extra)), scale[0]);
-    return vfmaq_n_f32(sums, vcvtq_f32_s32(OXI_ISA(vs_products)(codes.high, vld1q_s8(q + 16), extra)), scale[1]);
+    return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    int32x4_t low = OXI_ISA(vs_products)(codes.low, vld1q_s8(q), extra);
-    int32x4_t both = vaddq_s32(low, OXI_ISA(vs_products)(codes.high, vld1q_s8(q + 16), extra));
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+    int32x4_t zero = vdupq_n_s32(0);
+    vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
     (void)small;
-    return vfmaq_n_f32(sums, vcvtq_f32_s32(both), scale);
+    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra)), scale[1]);
+}
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    uint16_t h[8];
+    for (int i = 0; i < 8; i++) memcpy(h + i, p + i * step, 2);
+    vs_store(out, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h))));
+    vs_store(out + 4, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h + 4))));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    uint8x8_t b = vcreate_u8(bytes);
+    int16x8_t words = is_signed ? vmovl_s8(vreinterpret_s8_u8(b)) : vreinterpretq_s16_u16(vmovl_u8(b));
+    vs_store(out, vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))));
+    vs_store(out + 4, vcvtq_f32_s32(vmovl_s16(vget_high_s16(words))));
 }
 
 #else
@@ -23514,23 +24066,17 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
-OXI_INLINE int32_t OXI_ISA(vs_products)(const int8_t *code, const int8_t *q) {
+OXI_INLINE vs vs_add(vs a, vs b) { return a + b; }
+OXI_INLINE int32_t OXI_ISA(vb_dot)(const int8_t *code, const int8_t *q) {
     int32_t sum = 0;
     for (int i = 0; i < 16; i++) sum += code[i] * q[i];
     return sum;
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    sums += (float)OXI_ISA(vs_products)(code, q) * scale[0];
-    return sums + (float)OXI_ISA(vs_products)(code + 16, q + 16) * scale[1];
-}
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    const int8_t *code = (const int8_t *)codes.word;
-    (void)small;
-    (void)extra;
-    return sums + (float)(OXI_ISA(vs_products)(code, q) + OXI_ISA(vs_products)(code + 16, q + 16)) * scale;
+    return (float)OXI_ISA(vb_dot)(code, q) * scale[0] + (float)OXI_ISA(vb_dot)(code + 16, q + 16) * scale[1];
 }
 #endif
 
@@ -23810,11 +24356,11 @@ OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int ex
         float s = x.scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = vs_add_halves(sums, vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra);
+        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra));
         if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
-        sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
+        sums = vs_add(sums, vs_halves(vb_set1(1), x.q + 32 * i, two, true, extra));
     }
     return vs_sum(sums);
 }
@@ -23826,107 +24372,125 @@ OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
-/* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
- * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
-#define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
-    vs sums = vs_zero(); \
-    float least = 0; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= 32, p += OXI_BYTES_##dtype, x = OXI_ISA(q8_from)(x, 32)) { \
-        float scale = OXI_ISA(half)(p); \
-        sums = vs_add(sums, codes, x.q, scale * x.scale[0], small, extra); \
-        least += (least_of_32) * x.sum[0]; \
-    } \
-    return vs_sum(sums) - least; \
+/* What eight groups of 32 need, from the scale of each and what is taken from its codes: scale[i] *= x.scale[i], and the sum
+ * of taken[i] * factor * x.sum[i] is added to `sum`. */
+OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
+    for (int i = 0; i < 8; i += OXI_VS) {
+        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
+        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x.scale + i)));
+    }
+    return sum;
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 8 * scale, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), -OXI_ISA(half)(p + 2), true)
-OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 16 * scale, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), -OXI_ISA(half)(p + 2), true)
-OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0 * scale, false)
+
+/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
+ * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
+#define OXI_DOT_32(name, dtype, codes, at, factor, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
+    float scale[8], least[8], rest = 0; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    enum { bytes = OXI_BYTES_##dtype }; \
+    for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+        vs_halves_8(p, bytes, scale); \
+        if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
+        taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
+        for (int i = 0; i < 8; i += 2) { \
+            sums = vs_fma(vs_products(codes, x.q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+            p += bytes; \
+            more = vs_fma(vs_products(codes, x.q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            p += bytes; \
+        } \
+    } \
+    for (; n > 0; n -= 32, p += bytes, x = OXI_ISA(q8_from)(x, 32)) { \
+        float d = OXI_ISA(half)(p); \
+        rest += ((at) ? OXI_ISA(half)(p + (at)) : d) * (factor) * x.sum[0]; \
+        sums = vs_fma(vs_products(codes, x.q, small, extra), vs_set1(d * x.scale[0]), sums); \
+    } \
+    return vs_sum(vs_add(sums, more)) - (vs_sum(taken) + rest); \
+}
+OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* Lanes of a vf that take part when there are eight (or more) numbers. */
-#define OXI_EIGHT (VF < 8 ? VF : 8)
-
-/* The scales of a q4_k or q5_k block times those of the activations; returns what its minima take away. */
-OXI_INLINE float OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8]) {
-    uint32_t packed[3], bits[8] = {0};
+/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to `taken`. */
+OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
+    uint32_t packed[3];
+    float least[8];
     memcpy(packed, p + 4, 12);
-    bits[0] = packed[0] & 0x3f3f3f3f;
-    bits[1] = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 6 & 0x03030303) << 4;
-    bits[4] = packed[1] & 0x3f3f3f3f;
-    bits[5] = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 6 & 0x03030303) << 4;
-    const uint8_t *scales = (const uint8_t *)bits, *least = scales + 16;
-    vf d = vf_set1(OXI_ISA(half)(p)), taken = vf_zero();
-    for (int i = 0; i < 8; i += OXI_EIGHT) {
-        vf s = vf_mul(vi_to_vf(vi_load_u8(scales + i)), vf_load_n(x.scale + i, OXI_EIGHT));
-        vf_store_n(scale + i, vf_mul(s, d), OXI_EIGHT);
-        taken = vf_fma(vi_to_vf(vi_load_u8(least + i)), vf_load_n(x.sum + i, OXI_EIGHT), taken);
-    }
-    return OXI_ISA(half)(p + 2) * vf_hsum(taken);
+    uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
+    uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
+    vs_bytes_8((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false, scale);
+    vs_bytes_8((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false, least);
+    vs d = vs_set1(OXI_ISA(half)(p));
+    for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
+    return OXI_ISA(scale_8)(scale, least, OXI_ISA(half)(p + 2), x, taken);
 }
 OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[8], least = 0;
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
+    float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
-        least += OXI_ISA(scales_k)(p, x, scale);
+        taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 16 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
-            sums = vs_add(sums, vb_and(q, vb_set1(15)), x.q + 64 * i, scale[2 * i], true, extra);
-            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+            vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            const int8_t *numbers = x.q + 64 * i;
+            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
+            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
         }
     }
-    return vs_sum(sums) - least;
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
 }
 OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[8], least = 0;
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
+    float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
         vb fifth = vb_load(p + 16), one = vb_set1(1);
-        least += OXI_ISA(scales_k)(p, x, scale);
+        taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 48 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
-            q = vb_or(vb_and(q, vb_set1(15)), vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
+            vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            const int8_t *numbers = x.q + 64 * i;
+            low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
             high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
-            sums = vs_add(sums, q, x.q + 64 * i, scale[2 * i], true, extra);
-            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
+            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
         }
     }
-    return vs_sum(sums) - least;
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+}
+
+/* Half a q6_k block: codes without their offset, for each of four groups of 32. */
+OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
+    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half), two = vb_set1(48);
+    if (group >= 2) low = vb_right(low, 4);
+    high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
+    return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
 }
 OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[16];
+    vs sums = vs_zero(), more = vs_zero();
+    float scale[16], both[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
-        vf d = vf_set1(OXI_ISA(half)(p + 208));
-        for (int i = 0; i < 16; i++) scale[i] = x.scale[i / 2];
-        for (int i = 0; i < 16; i += VF) {
-            vf s = vi_to_vf(vi_load_i8((const int8_t *)p + 192 + i));
-            vf_store(scale + i, vf_mul(vf_mul(s, d), vf_load(scale + i)));
-        }
-        for (int i = 0; i < 2; i++) {
-            vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
-            vb nibble = vb_set1(15), two = vb_set1(48), offset = vb_set1(32);
-            vb c0 = vb_or(vb_and(low, nibble), vb_and(vb_left(high, 4), two));
-            vb c1 = vb_or(vb_and(second, nibble), vb_and(vb_left(high, 2), two));
-            vb c2 = vb_or(vb_and(vb_right(low, 4), nibble), vb_and(high, two));
-            vb c3 = vb_or(vb_and(vb_right(second, 4), nibble), vb_and(vb_right(high, 2), two));
-            const int8_t *q = x.q + 128 * i;
-            const float *s = scale + 8 * i;
-            sums = vs_add_halves(sums, vb_sub(c0, offset), q, s, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c1, offset), q + 32, s + 2, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c2, offset), q + 64, s + 4, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c3, offset), q + 96, s + 6, false, extra);
-        }
+        uint64_t bytes[2];
+        vs d = vs_set1(OXI_ISA(half)(p + 208));
+        memcpy(bytes, p + 192, 16);
+        vs_bytes_8(bytes[0], true, scale);
+        vs_bytes_8(bytes[1], true, scale + 8);
+        for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
+        for (int i = 0; i < 2; i++)
+            for (int j = 0; j < 4; j += 2) {
+                int at = 4 * i + j;
+                vs first = vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
+                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32, scale + 2 * at + 2, false, extra);
+                sums = vs_fma(first, vs_set1(both[at]), sums);
+                more = vs_fma(second, vs_set1(both[at + 1]), more);
+            }
     }
-    return vs_sum(sums);
+    return vs_sum(vs_add(sums, more));
 }
-#undef OXI_EIGHT
 
 #define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
@@ -23969,8 +24533,10 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
     }
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, dotprod for neon. */
-#if defined(OXI_X86) && VF == 4
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
 #elif VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
@@ -24011,8 +24577,17 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_look_up
 #undef vs_zero
 #undef vs_sum
+#undef vs_load
+#undef vs_store
+#undef vs_set1
+#undef vs_mul
 #undef vs_add
-#undef vs_add_halves
+#undef vs_fma
+#undef vs_products
+#undef vs_halves
+#undef vs_halves_8
+#undef vs_bytes_8
+#undef OXI_VS
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
  * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
@@ -26238,8 +26813,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's quants.py. */
 
 /* ---- 32 bytes -------------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: f32 sums of products, several lanes. vs_add: sums += scale * codes * q, vs_add_halves: the first and the
- * last 16 bytes have a scale each. Shifts carry bits from byte to byte: a mask follows. `small`: no code is negative. `extra`: see OXI_BLOCK_EXTRA below. */
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no code is negative.
+ * vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1]. vs_halves_8: the f16 numbers at p,
+ * p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts carry bits from byte to byte: a mask follows.
+ * `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -26254,8 +26831,35 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_look_up OXI_ISA(vb_look_up)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
+#define vs_load OXI_ISA(vs_load)
+#define vs_store OXI_ISA(vs_store)
+#define vs_set1 OXI_ISA(vs_set1)
+#define vs_mul OXI_ISA(vs_mul)
 #define vs_add OXI_ISA(vs_add)
-#define vs_add_halves OXI_ISA(vs_add_halves)
+#define vs_fma OXI_ISA(vs_fma)
+#define vs_products OXI_ISA(vs_products)
+#define vs_halves OXI_ISA(vs_halves)
+#define vs_halves_8 OXI_ISA(vs_halves_8)
+#define vs_bytes_8 OXI_ISA(vs_bytes_8)
+
+/* The f16 number at p of each of eight blocks, in a vector of integers. */
+#if defined(OXI_X86) && VF > 1
+OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
+    uint16_t h;
+    memcpy(&h, p, 2);
+    return h;
+}
+OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 2 * step), 2);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 3 * step), 3);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 4 * step), 4);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 5 * step), 5);
+    h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
+    return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
+}
+#endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 
@@ -26283,21 +26887,40 @@ OXI_INLINE float vs_sum(vs a) {
     b = _mm_add_ps(b, _mm_movehl_ps(b, b));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
-OXI_INLINE __m256 OXI_ISA(vs_products)(vb codes, vb q, bool small) {
+#define OXI_VS 8
+OXI_INLINE vs vs_load(const float *p) { return _mm256_loadu_ps(p); }
+OXI_INLINE void vs_store(float *p, vs a) { _mm256_storeu_ps(p, a); }
+OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
+/* extra: VNNI on the avx512 tier. */
+OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra) {
+    vb q = vb_load(numbers), sum = _mm256_setzero_si256();
     if (!small) {
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
+#if VF == 16
+    if (extra) {
+        __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
+        return _mm256_cvtepi32_ps(sum);
+    }
+#endif
+    (void)sum;
+    (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    (void)extra;
-    return _mm256_fmadd_ps(OXI_ISA(vs_products)(codes, vb_load(q), small), _mm256_set1_ps(scale), sums);
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+    __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
+    return vs_mul(vs_products(codes, q, small, extra), _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
-    __m256 scales = _mm256_insertf128_ps(_mm256_set1_ps(scale[0]), _mm_set1_ps(scale[1]), 1);
-    (void)extra;
-    return _mm256_fmadd_ps(OXI_ISA(vs_products)(codes, vb_load(q), small), scales, sums);
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    vs_store(out, _mm256_cvtph_ps(OXI_ISA(gather_halves)(p, step)));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes);
+    vs_store(out, _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(b) : _mm256_cvtepu8_epi32(b)));
 }
 
 #elif defined(OXI_X86) && VF > 1
@@ -26347,8 +26970,15 @@ OXI_INLINE float vs_sum(vs a) {
     __m128 b = _mm_add_ps(a, _mm_movehl_ps(a, a));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
+#define OXI_VS 4
+OXI_INLINE vs vs_load(const float *p) { return _mm_loadu_ps(p); }
+OXI_INLINE void vs_store(float *p, vs a) { _mm_storeu_ps(p, a); }
+OXI_INLINE vs vs_set1(float a) { return _mm_set1_ps(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return _mm_mul_ps(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return _mm_add_ps(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
 /* Four i32 sums of 16 products. extra: by SSSE3, which the sse2 tier's own target does not have. */
-OXI_INLINE __m128i OXI_ISA(vs_products)(__m128i codes, __m128i q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int extra) {
 #if VF == 8
     (void)extra;
     if (!small) {
@@ -26371,18 +27001,36 @@ OXI_INLINE __m128i OXI_ISA(vs_products)(__m128i codes, __m128i q, bool small, in
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     vb x = vb_load(q);
-    __m128i low = OXI_ISA(vs_products)(codes.low, x.low, small, extra);
-    __m128i both = _mm_add_epi32(low, OXI_ISA(vs_products)(codes.high, x.high, small, extra));
-    return _mm_add_ps(sums, _mm_mul_ps(_mm_cvtepi32_ps(both), _mm_set1_ps(scale)));
+    __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, small, extra);
+    return _mm_cvtepi32_ps(_mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, small, extra)));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     vb x = vb_load(q);
-    __m128 low = _mm_cvtepi32_ps(OXI_ISA(vs_products)(codes.low, x.low, small, extra));
-    __m128 high = _mm_cvtepi32_ps(OXI_ISA(vs_products)(codes.high, x.high, small, extra));
-    sums = _mm_add_ps(sums, _mm_mul_ps(low, _mm_set1_ps(scale[0])));
-    return _mm_add_ps(sums, _mm_mul_ps(high, _mm_set1_ps(scale[1])));
+    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
+    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
+    return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
+}
+/* As OXI_ISA(half) below. */
+OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
+    __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
+    __m128i special = _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
+    return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
+}
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
+    vs_store(out, OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, zero)));
+    vs_store(out + 4, OXI_ISA(vs_of_halves)(_mm_unpackhi_epi16(h, zero)));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes), zero = _mm_setzero_si128();
+    __m128i sign = is_signed ? _mm_cmpgt_epi8(zero, b) : zero, words = _mm_unpacklo_epi8(b, sign);
+    sign = is_signed ? _mm_srai_epi16(words, 15) : zero;
+    vs_store(out, _mm_cvtepi32_ps(_mm_unpacklo_epi16(words, sign)));
+    vs_store(out + 4, _mm_cvtepi32_ps(_mm_unpackhi_epi16(words, sign)));
 }
 
 #elif VF == 4
@@ -26428,23 +27076,42 @@ OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
             : "w"(a), "w"(b));
     return sum;
 }
-/* Four i32 sums of 16 products. extra: by the dot product instruction. */
-OXI_INLINE int32x4_t OXI_ISA(vs_products)(uint8x16_t codes, int8x16_t q, int extra) {
-    int8x16_t c = vreinterpretq_s8_u8(codes);
-    if (extra) return OXI_ISA(vb_dot)(vdupq_n_s32(0), c, q);
-    int16x8_t low = vmull_s8(vget_low_s8(c), vget_low_s8(q));
-    return vpadalq_s16(vpaddlq_s16(low), vmull_s8(vget_high_s8(c), vget_high_s8(q)));
+#define OXI_VS 4
+OXI_INLINE vs vs_load(const float *p) { return vld1q_f32(p); }
+OXI_INLINE void vs_store(float *p, vs a) { vst1q_f32(p, a); }
+OXI_INLINE vs vs_set1(float a) { return vdupq_n_f32(a); }
+OXI_INLINE vs vs_mul(vs a, vs b) { return vmulq_f32(a, b); }
+OXI_INLINE vs vs_add(vs a, vs b) { return vaddq_f32(a, b); }
+OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return vfmaq_f32(c, a, b); }
+/* Four i32 sums of 16 products more. extra: by the dot product instruction. */
+OXI_INLINE int32x4_t OXI_ISA(vb_add_dot)(int32x4_t sum, uint8x16_t codes, const int8_t *numbers, int extra) {
+    int8x16_t c = vreinterpretq_s8_u8(codes), q = vld1q_s8(numbers);
+    if (extra) return OXI_ISA(vb_dot)(sum, c, q);
+    sum = vpadalq_s16(sum, vmull_s8(vget_low_s8(c), vget_low_s8(q)));
+    return vpadalq_s16(sum, vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
+    int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
     (void)small;
-    sums = vfmaq_n_f32(sums, vcvtq_f32_s32(OXI_ISA(vs_products)(codes.low, vld1q_s8(q), extra)), scale[0]);
-    return vfmaq_n_f32(sums, vcvtq_f32_s32(OXI_ISA(vs_products)(codes.high, vld1q_s8(q + 16), extra)), scale[1]);
+    return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    int32x4_t low = OXI_ISA(vs_products)(codes.low, vld1q_s8(q), extra);
-    int32x4_t both = vaddq_s32(low, OXI_ISA(vs_products)(codes.high, vld1q_s8(q + 16), extra));
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+    int32x4_t zero = vdupq_n_s32(0);
+    vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
     (void)small;
-    return vfmaq_n_f32(sums, vcvtq_f32_s32(both), scale);
+    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra)), scale[1]);
+}
+OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
+    uint16_t h[8];
+    for (int i = 0; i < 8; i++) memcpy(h + i, p + i * step, 2);
+    vs_store(out, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h))));
+    vs_store(out + 4, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(h + 4))));
+}
+OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
+    uint8x8_t b = vcreate_u8(bytes);
+    int16x8_t words = is_signed ? vmovl_s8(vreinterpret_s8_u8(b)) : vreinterpretq_s16_u16(vmovl_u8(b));
+    vs_store(out, vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))));
+    vs_store(out + 4, vcvtq_f32_s32(vmovl_s16(vget_high_s16(words))));
 }
 
 #else
@@ -26495,23 +27162,17 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
-OXI_INLINE int32_t OXI_ISA(vs_products)(const int8_t *code, const int8_t *q) {
+OXI_INLINE vs vs_add(vs a, vs b) { return a + b; }
+OXI_INLINE int32_t OXI_ISA(vb_dot)(const int8_t *code, const int8_t *q) {
     int32_t sum = 0;
     for (int i = 0; i < 16; i++) sum += code[i] * q[i];
     return sum;
 }
-OXI_INLINE vs vs_add_halves(vs sums, vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     const int8_t *code = (const int8_t *)codes.word;
     (void)small;
     (void)extra;
-    sums += (float)OXI_ISA(vs_products)(code, q) * scale[0];
-    return sums + (float)OXI_ISA(vs_products)(code + 16, q + 16) * scale[1];
-}
-OXI_INLINE vs vs_add(vs sums, vb codes, const int8_t *q, float scale, bool small, int extra) {
-    const int8_t *code = (const int8_t *)codes.word;
-    (void)small;
-    (void)extra;
-    return sums + (float)(OXI_ISA(vs_products)(code, q) + OXI_ISA(vs_products)(code + 16, q + 16)) * scale;
+    return (float)OXI_ISA(vb_dot)(code, q) * scale[0] + (float)OXI_ISA(vb_dot)(code + 16, q + 16) * scale[1];
 }
 #endif
 
@@ -26791,11 +27452,11 @@ OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int ex
         float s = x.scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = vs_add_halves(sums, vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra);
+        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra));
         if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
-        sums = vs_add_halves(sums, vb_set1(1), x.q + 32 * i, two, true, extra);
+        sums = vs_add(sums, vs_halves(vb_set1(1), x.q + 32 * i, two, true, extra));
     }
     return vs_sum(sums);
 }
@@ -26807,107 +27468,125 @@ OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
-/* Types with a scale for 32 numbers: scale * code - least, where what `least` takes away needs the activations' sum only.
- * codes: vb, or code - 8 and code - 16 as codes with a least number, so that none is negative. */
-#define OXI_DOT_32(name, dtype, codes, least_of_32, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
-    vs sums = vs_zero(); \
-    float least = 0; \
-    const uint8_t *p = (const uint8_t *)blocks; \
-    for (; n > 0; n -= 32, p += OXI_BYTES_##dtype, x = OXI_ISA(q8_from)(x, 32)) { \
-        float scale = OXI_ISA(half)(p); \
-        sums = vs_add(sums, codes, x.q, scale * x.scale[0], small, extra); \
-        least += (least_of_32) * x.sum[0]; \
-    } \
-    return vs_sum(sums) - least; \
+/* What eight groups of 32 need, from the scale of each and what is taken from its codes: scale[i] *= x.scale[i], and the sum
+ * of taken[i] * factor * x.sum[i] is added to `sum`. */
+OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
+    for (int i = 0; i < 8; i += OXI_VS) {
+        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
+        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x.scale + i)));
+    }
+    return sum;
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 8 * scale, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), -OXI_ISA(half)(p + 2), true)
-OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 16 * scale, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), -OXI_ISA(half)(p + 2), true)
-OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0 * scale, false)
+
+/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
+ * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
+#define OXI_DOT_32(name, dtype, codes, at, factor, small) \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
+    float scale[8], least[8], rest = 0; \
+    const uint8_t *p = (const uint8_t *)blocks; \
+    enum { bytes = OXI_BYTES_##dtype }; \
+    for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+        vs_halves_8(p, bytes, scale); \
+        if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
+        taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
+        for (int i = 0; i < 8; i += 2) { \
+            sums = vs_fma(vs_products(codes, x.q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+            p += bytes; \
+            more = vs_fma(vs_products(codes, x.q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            p += bytes; \
+        } \
+    } \
+    for (; n > 0; n -= 32, p += bytes, x = OXI_ISA(q8_from)(x, 32)) { \
+        float d = OXI_ISA(half)(p); \
+        rest += ((at) ? OXI_ISA(half)(p + (at)) : d) * (factor) * x.sum[0]; \
+        sums = vs_fma(vs_products(codes, x.q, small, extra), vs_set1(d * x.scale[0]), sums); \
+    } \
+    return vs_sum(vs_add(sums, more)) - (vs_sum(taken) + rest); \
+}
+OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* Lanes of a vf that take part when there are eight (or more) numbers. */
-#define OXI_EIGHT (VF < 8 ? VF : 8)
-
-/* The scales of a q4_k or q5_k block times those of the activations; returns what its minima take away. */
-OXI_INLINE float OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8]) {
-    uint32_t packed[3], bits[8] = {0};
+/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to `taken`. */
+OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
+    uint32_t packed[3];
+    float least[8];
     memcpy(packed, p + 4, 12);
-    bits[0] = packed[0] & 0x3f3f3f3f;
-    bits[1] = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 6 & 0x03030303) << 4;
-    bits[4] = packed[1] & 0x3f3f3f3f;
-    bits[5] = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 6 & 0x03030303) << 4;
-    const uint8_t *scales = (const uint8_t *)bits, *least = scales + 16;
-    vf d = vf_set1(OXI_ISA(half)(p)), taken = vf_zero();
-    for (int i = 0; i < 8; i += OXI_EIGHT) {
-        vf s = vf_mul(vi_to_vf(vi_load_u8(scales + i)), vf_load_n(x.scale + i, OXI_EIGHT));
-        vf_store_n(scale + i, vf_mul(s, d), OXI_EIGHT);
-        taken = vf_fma(vi_to_vf(vi_load_u8(least + i)), vf_load_n(x.sum + i, OXI_EIGHT), taken);
-    }
-    return OXI_ISA(half)(p + 2) * vf_hsum(taken);
+    uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
+    uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
+    vs_bytes_8((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false, scale);
+    vs_bytes_8((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false, least);
+    vs d = vs_set1(OXI_ISA(half)(p));
+    for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
+    return OXI_ISA(scale_8)(scale, least, OXI_ISA(half)(p + 2), x, taken);
 }
 OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[8], least = 0;
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
+    float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
-        least += OXI_ISA(scales_k)(p, x, scale);
+        taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 16 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
-            sums = vs_add(sums, vb_and(q, vb_set1(15)), x.q + 64 * i, scale[2 * i], true, extra);
-            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+            vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            const int8_t *numbers = x.q + 64 * i;
+            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
+            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
         }
     }
-    return vs_sum(sums) - least;
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
 }
 OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[8], least = 0;
+    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
+    float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
         vb fifth = vb_load(p + 16), one = vb_set1(1);
-        least += OXI_ISA(scales_k)(p, x, scale);
+        taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 48 + 32 * i), high = vb_and(vb_right(q, 4), vb_set1(15));
-            q = vb_or(vb_and(q, vb_set1(15)), vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
+            vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            const int8_t *numbers = x.q + 64 * i;
+            low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
             high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
-            sums = vs_add(sums, q, x.q + 64 * i, scale[2 * i], true, extra);
-            sums = vs_add(sums, high, x.q + 64 * i + 32, scale[2 * i + 1], true, extra);
+            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
+            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
         }
     }
-    return vs_sum(sums) - least;
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+}
+
+/* Half a q6_k block: codes without their offset, for each of four groups of 32. */
+OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
+    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half), two = vb_set1(48);
+    if (group >= 2) low = vb_right(low, 4);
+    high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
+    return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
 }
 OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero();
-    float scale[16];
+    vs sums = vs_zero(), more = vs_zero();
+    float scale[16], both[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
-        vf d = vf_set1(OXI_ISA(half)(p + 208));
-        for (int i = 0; i < 16; i++) scale[i] = x.scale[i / 2];
-        for (int i = 0; i < 16; i += VF) {
-            vf s = vi_to_vf(vi_load_i8((const int8_t *)p + 192 + i));
-            vf_store(scale + i, vf_mul(vf_mul(s, d), vf_load(scale + i)));
-        }
-        for (int i = 0; i < 2; i++) {
-            vb low = vb_load(p + 64 * i), second = vb_load(p + 64 * i + 32), high = vb_load(p + 128 + 32 * i);
-            vb nibble = vb_set1(15), two = vb_set1(48), offset = vb_set1(32);
-            vb c0 = vb_or(vb_and(low, nibble), vb_and(vb_left(high, 4), two));
-            vb c1 = vb_or(vb_and(second, nibble), vb_and(vb_left(high, 2), two));
-            vb c2 = vb_or(vb_and(vb_right(low, 4), nibble), vb_and(high, two));
-            vb c3 = vb_or(vb_and(vb_right(second, 4), nibble), vb_and(vb_right(high, 2), two));
-            const int8_t *q = x.q + 128 * i;
-            const float *s = scale + 8 * i;
-            sums = vs_add_halves(sums, vb_sub(c0, offset), q, s, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c1, offset), q + 32, s + 2, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c2, offset), q + 64, s + 4, false, extra);
-            sums = vs_add_halves(sums, vb_sub(c3, offset), q + 96, s + 6, false, extra);
-        }
+        uint64_t bytes[2];
+        vs d = vs_set1(OXI_ISA(half)(p + 208));
+        memcpy(bytes, p + 192, 16);
+        vs_bytes_8(bytes[0], true, scale);
+        vs_bytes_8(bytes[1], true, scale + 8);
+        for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
+        for (int i = 0; i < 2; i++)
+            for (int j = 0; j < 4; j += 2) {
+                int at = 4 * i + j;
+                vs first = vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
+                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32, scale + 2 * at + 2, false, extra);
+                sums = vs_fma(first, vs_set1(both[at]), sums);
+                more = vs_fma(second, vs_set1(both[at + 1]), more);
+            }
     }
-    return vs_sum(sums);
+    return vs_sum(vs_add(sums, more));
 }
-#undef OXI_EIGHT
 
 #define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
@@ -26950,8 +27629,10 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
     }
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, dotprod for neon. */
-#if defined(OXI_X86) && VF == 4
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
 #elif VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
@@ -26992,8 +27673,17 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_look_up
 #undef vs_zero
 #undef vs_sum
+#undef vs_load
+#undef vs_store
+#undef vs_set1
+#undef vs_mul
 #undef vs_add
-#undef vs_add_halves
+#undef vs_fma
+#undef vs_products
+#undef vs_halves
+#undef vs_halves_8
+#undef vs_bytes_8
+#undef OXI_VS
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
  * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
@@ -33997,6 +34687,12 @@ static int64_t oxi_least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+/* Bytes of a stride, which may be negative. */
+static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
+    const ox_dtype_info *info = ox_dtype_of(dtype);
+    return elements / info->block_elements * info->block_bytes;
+}
+
 /* What a product computes in. Packed elements: float, double, or two int16_t that are neighbours along k. */
 typedef struct oxi_gemm_type {
     oxi_lane lane;
@@ -34757,14 +35453,13 @@ typedef struct oxi_block_rows {
     size_t lane_bytes;
 } oxi_block_rows;
 
-static float oxi_block_dot(const oxi_block_rows *r, int64_t m, const char *row, const float *expanded) {
-    const oxi_gemm *g = r->g;
-    if (r->exact) return r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
+static oxi_q8 oxi_block_row_of(const oxi_block_rows *r, int64_t m) {
+    int64_t k = r->g->k;
     oxi_q8 x;
-    x.q = r->q + m * g->k;
-    x.scale = r->scale + m * (g->k / 32);
-    x.sum = r->sum + m * (g->k / 32);
-    return oxi_dot_blocks(r->kernels, g->b_dtype, g->k, row, x) * r->lift[m];
+    x.q = r->q + m * k;
+    x.scale = r->scale + m * (k / 32);
+    x.sum = r->sum + m * (k / 32);
+    return x;
 }
 
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
@@ -34773,11 +35468,16 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     int64_t first = index * r->task_rows, rows = oxi_least(g->n - first, r->task_rows);
     float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes), *stage = sums + g->m * r->task_rows;
     float *expanded = stage + r->task_rows;
-    for (int64_t i = 0; i < rows; i++) {
-        const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (first + i) * g->b_col);
+    int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col);
+    const char *row = (const char *)g->b + first * row_bytes;
+    for (int64_t i = 0; i < rows; i++, row += row_bytes) {
         if (r->exact) oxi_expand_blocks(g->b_dtype, g->k, row, expanded);
-        for (int64_t m = 0; m < g->m; m++) sums[m * rows + i] = oxi_block_dot(r, m, row, expanded);
+        for (int64_t m = 0; m < g->m; m++)
+            sums[m * rows + i] = r->exact ? r->kernels->dot_f32(g->k, expanded, r->x + m * g->k)
+                                          : oxi_dot_blocks(r->kernels, g->b_dtype, g->k, row, oxi_block_row_of(r, m));
     }
+    for (int64_t m = 0; m < g->m; m++)
+        if (!r->exact && r->lift[m] != 1) r->kernels->row_scale(rows, sums + m * rows, r->lift[m], sums + m * rows);
     for (int64_t m = 0; m < g->m; m++) {
         if (!oxi_gemm_is_plain(g))
             oxi_gemm_epilogue(g, r->kernels, OXI_LANE_F32, m, first, rows, true, sums + m * rows, stage);
@@ -35109,11 +35809,6 @@ typedef struct oxi_product {
     int64_t shape[OX_MAX_DIMS], a_stride[OX_MAX_DIMS], b_stride[OX_MAX_DIMS], c_stride[OX_MAX_DIMS];
     int64_t failed; /* atomic: status of a product that failed, or 0 */
 } oxi_product;
-
-static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
-    const ox_dtype_info *info = ox_dtype_of(dtype);
-    return elements / info->block_elements * info->block_bytes;
-}
 
 /* ---- integers: in 64 bits, wrapped to the result's dtype when stored ----------------------------------- */
 

@@ -74,14 +74,13 @@ typedef struct oxi_block_rows {
     size_t lane_bytes;
 } oxi_block_rows;
 
-static float oxi_block_dot(const oxi_block_rows *r, int64_t m, const char *row, const float *expanded) {
-    const oxi_gemm *g = r->g;
-    if (r->exact) return r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
+static oxi_q8 oxi_block_row_of(const oxi_block_rows *r, int64_t m) {
+    int64_t k = r->g->k;
     oxi_q8 x;
-    x.q = r->q + m * g->k;
-    x.scale = r->scale + m * (g->k / 32);
-    x.sum = r->sum + m * (g->k / 32);
-    return oxi_dot_blocks(r->kernels, g->b_dtype, g->k, row, x) * r->lift[m];
+    x.q = r->q + m * k;
+    x.scale = r->scale + m * (k / 32);
+    x.sum = r->sum + m * (k / 32);
+    return x;
 }
 
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
@@ -90,11 +89,16 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     int64_t first = index * r->task_rows, rows = oxi_least(g->n - first, r->task_rows);
     float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes), *stage = sums + g->m * r->task_rows;
     float *expanded = stage + r->task_rows;
-    for (int64_t i = 0; i < rows; i++) {
-        const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (first + i) * g->b_col);
+    int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col);
+    const char *row = (const char *)g->b + first * row_bytes;
+    for (int64_t i = 0; i < rows; i++, row += row_bytes) {
         if (r->exact) oxi_expand_blocks(g->b_dtype, g->k, row, expanded);
-        for (int64_t m = 0; m < g->m; m++) sums[m * rows + i] = oxi_block_dot(r, m, row, expanded);
+        for (int64_t m = 0; m < g->m; m++)
+            sums[m * rows + i] = r->exact ? r->kernels->dot_f32(g->k, expanded, r->x + m * g->k)
+                                          : oxi_dot_blocks(r->kernels, g->b_dtype, g->k, row, oxi_block_row_of(r, m));
     }
+    for (int64_t m = 0; m < g->m; m++)
+        if (!r->exact && r->lift[m] != 1) r->kernels->row_scale(rows, sums + m * rows, r->lift[m], sums + m * rows);
     for (int64_t m = 0; m < g->m; m++) {
         if (!oxi_gemm_is_plain(g))
             oxi_gemm_epilogue(g, r->kernels, OXI_LANE_F32, m, first, rows, true, sums + m * rows, stage);

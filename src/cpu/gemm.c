@@ -25,6 +25,12 @@ static int64_t oxi_least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+/* Bytes of a stride, which may be negative. */
+static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
+    const ox_dtype_info *info = ox_dtype_of(dtype);
+    return elements / info->block_elements * info->block_bytes;
+}
+
 /* What a product computes in. Packed elements: float, double, or two int16_t that are neighbours along k. */
 typedef struct oxi_gemm_type {
     oxi_lane lane;

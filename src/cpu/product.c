@@ -10,11 +10,6 @@ typedef struct oxi_product {
     int64_t failed; /* atomic: status of a product that failed, or 0 */
 } oxi_product;
 
-static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
-    const ox_dtype_info *info = ox_dtype_of(dtype);
-    return elements / info->block_elements * info->block_bytes;
-}
-
 /* ---- integers: in 64 bits, wrapped to the result's dtype when stored ----------------------------------- */
 
 enum { OXI_INT_ROWS = 8, OXI_INT_COLUMNS = 512 };
