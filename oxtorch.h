@@ -7682,6 +7682,10 @@ OXI_LIGHT_END
 #define OXI_PREFETCH_WRITE(p) ((void)(p))
 #endif
 
+/* How far ahead weights are asked for that are read once, from memory: the processor's own prefetching stops at the end of
+ * each page and starts anew. */
+enum { OXI_PREFETCH_AHEAD = 4096 };
+
 /* What a map computes in: every dtype loads into one of these. */
 typedef enum oxi_lane {
     OXI_LANE_F32,
@@ -11104,6 +11108,8 @@ OXI_KERNEL float OXI_ISA(name)(int64_t n, const type *a, const float *b) { \
     vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
     int64_t i = 0; \
     for (; i + 4 * VF <= n; i += 4 * VF) { \
+        for (int line = 0; line < 4 * VF * (int)sizeof(type); line += 64) \
+            OXI_PREFETCH_READ((const char *)(a + i) + OXI_PREFETCH_AHEAD + line); \
         s0 = vf_fma(load_a(a + i), vf_load(b + i), s0); \
         s1 = vf_fma(load_a(a + i + VF), vf_load(b + i + VF), s1); \
         s2 = vf_fma(load_a(a + i + 2 * VF), vf_load(b + i + 2 * VF), s2); \
@@ -11839,6 +11845,10 @@ OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float facto
     return sum;
 }
 
+OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
+    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+}
+
 /* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
  * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
@@ -11848,6 +11858,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
     for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+        OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
@@ -11890,6 +11901,7 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, 
     float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -11906,6 +11918,7 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
         vb fifth = vb_load(p + 16), one = vb_set1(1);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -11934,6 +11947,7 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
         uint64_t bytes[2];
         vs d = vs_set1(OXI_ISA(half)(p + 208));
         memcpy(bytes, p + 192, 16);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
         vs_bytes_8(bytes[0], true, scale);
         vs_bytes_8(bytes[1], true, scale + 8);
         for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
@@ -14266,6 +14280,8 @@ OXI_KERNEL float OXI_ISA(name)(int64_t n, const type *a, const float *b) { \
     vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
     int64_t i = 0; \
     for (; i + 4 * VF <= n; i += 4 * VF) { \
+        for (int line = 0; line < 4 * VF * (int)sizeof(type); line += 64) \
+            OXI_PREFETCH_READ((const char *)(a + i) + OXI_PREFETCH_AHEAD + line); \
         s0 = vf_fma(load_a(a + i), vf_load(b + i), s0); \
         s1 = vf_fma(load_a(a + i + VF), vf_load(b + i + VF), s1); \
         s2 = vf_fma(load_a(a + i + 2 * VF), vf_load(b + i + 2 * VF), s2); \
@@ -15001,6 +15017,10 @@ OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float facto
     return sum;
 }
 
+OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
+    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+}
+
 /* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
  * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
@@ -15010,6 +15030,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
     for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+        OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
@@ -15052,6 +15073,7 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, 
     float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -15068,6 +15090,7 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
         vb fifth = vb_load(p + 16), one = vb_set1(1);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -15096,6 +15119,7 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
         uint64_t bytes[2];
         vs d = vs_set1(OXI_ISA(half)(p + 208));
         memcpy(bytes, p + 192, 16);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
         vs_bytes_8(bytes[0], true, scale);
         vs_bytes_8(bytes[1], true, scale + 8);
         for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
@@ -17437,6 +17461,8 @@ OXI_KERNEL float OXI_ISA(name)(int64_t n, const type *a, const float *b) { \
     vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
     int64_t i = 0; \
     for (; i + 4 * VF <= n; i += 4 * VF) { \
+        for (int line = 0; line < 4 * VF * (int)sizeof(type); line += 64) \
+            OXI_PREFETCH_READ((const char *)(a + i) + OXI_PREFETCH_AHEAD + line); \
         s0 = vf_fma(load_a(a + i), vf_load(b + i), s0); \
         s1 = vf_fma(load_a(a + i + VF), vf_load(b + i + VF), s1); \
         s2 = vf_fma(load_a(a + i + 2 * VF), vf_load(b + i + 2 * VF), s2); \
@@ -18172,6 +18198,10 @@ OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float facto
     return sum;
 }
 
+OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
+    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+}
+
 /* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
  * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
@@ -18181,6 +18211,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
     for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+        OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
@@ -18223,6 +18254,7 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, 
     float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -18239,6 +18271,7 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
         vb fifth = vb_load(p + 16), one = vb_set1(1);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -18267,6 +18300,7 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
         uint64_t bytes[2];
         vs d = vs_set1(OXI_ISA(half)(p + 208));
         memcpy(bytes, p + 192, 16);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
         vs_bytes_8(bytes[0], true, scale);
         vs_bytes_8(bytes[1], true, scale + 8);
         for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
@@ -20546,6 +20580,8 @@ OXI_KERNEL float OXI_ISA(name)(int64_t n, const type *a, const float *b) { \
     vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
     int64_t i = 0; \
     for (; i + 4 * VF <= n; i += 4 * VF) { \
+        for (int line = 0; line < 4 * VF * (int)sizeof(type); line += 64) \
+            OXI_PREFETCH_READ((const char *)(a + i) + OXI_PREFETCH_AHEAD + line); \
         s0 = vf_fma(load_a(a + i), vf_load(b + i), s0); \
         s1 = vf_fma(load_a(a + i + VF), vf_load(b + i + VF), s1); \
         s2 = vf_fma(load_a(a + i + 2 * VF), vf_load(b + i + 2 * VF), s2); \
@@ -21281,6 +21317,10 @@ OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float facto
     return sum;
 }
 
+OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
+    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+}
+
 /* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
  * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
@@ -21290,6 +21330,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
     for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+        OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
@@ -21332,6 +21373,7 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, 
     float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -21348,6 +21390,7 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
         vb fifth = vb_load(p + 16), one = vb_set1(1);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -21376,6 +21419,7 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
         uint64_t bytes[2];
         vs d = vs_set1(OXI_ISA(half)(p + 208));
         memcpy(bytes, p + 192, 16);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
         vs_bytes_8(bytes[0], true, scale);
         vs_bytes_8(bytes[1], true, scale + 8);
         for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
@@ -23647,6 +23691,8 @@ OXI_KERNEL float OXI_ISA(name)(int64_t n, const type *a, const float *b) { \
     vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
     int64_t i = 0; \
     for (; i + 4 * VF <= n; i += 4 * VF) { \
+        for (int line = 0; line < 4 * VF * (int)sizeof(type); line += 64) \
+            OXI_PREFETCH_READ((const char *)(a + i) + OXI_PREFETCH_AHEAD + line); \
         s0 = vf_fma(load_a(a + i), vf_load(b + i), s0); \
         s1 = vf_fma(load_a(a + i + VF), vf_load(b + i + VF), s1); \
         s2 = vf_fma(load_a(a + i + 2 * VF), vf_load(b + i + 2 * VF), s2); \
@@ -24382,6 +24428,10 @@ OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float facto
     return sum;
 }
 
+OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
+    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+}
+
 /* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
  * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
@@ -24391,6 +24441,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
     for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+        OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
@@ -24433,6 +24484,7 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, 
     float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -24449,6 +24501,7 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
         vb fifth = vb_load(p + 16), one = vb_set1(1);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -24477,6 +24530,7 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
         uint64_t bytes[2];
         vs d = vs_set1(OXI_ISA(half)(p + 208));
         memcpy(bytes, p + 192, 16);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
         vs_bytes_8(bytes[0], true, scale);
         vs_bytes_8(bytes[1], true, scale + 8);
         for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
@@ -26743,6 +26797,8 @@ OXI_KERNEL float OXI_ISA(name)(int64_t n, const type *a, const float *b) { \
     vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
     int64_t i = 0; \
     for (; i + 4 * VF <= n; i += 4 * VF) { \
+        for (int line = 0; line < 4 * VF * (int)sizeof(type); line += 64) \
+            OXI_PREFETCH_READ((const char *)(a + i) + OXI_PREFETCH_AHEAD + line); \
         s0 = vf_fma(load_a(a + i), vf_load(b + i), s0); \
         s1 = vf_fma(load_a(a + i + VF), vf_load(b + i + VF), s1); \
         s2 = vf_fma(load_a(a + i + 2 * VF), vf_load(b + i + 2 * VF), s2); \
@@ -27478,6 +27534,10 @@ OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float facto
     return sum;
 }
 
+OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
+    for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
+}
+
 /* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
  * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
@@ -27487,6 +27547,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
     for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+        OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
@@ -27529,6 +27590,7 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, 
     float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -27545,6 +27607,7 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
         vb fifth = vb_load(p + 16), one = vb_set1(1);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -27573,6 +27636,7 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
         uint64_t bytes[2];
         vs d = vs_set1(OXI_ISA(half)(p + 208));
         memcpy(bytes, p + 192, 16);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
         vs_bytes_8(bytes[0], true, scale);
         vs_bytes_8(bytes[1], true, scale + 8);
         for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
@@ -35430,7 +35494,9 @@ static float oxi_dot_blocks(const oxi_kernels *kernels, ox_dtype dtype, int64_t 
     float sum = 0;
     for (int64_t at = 0; at < n; at += OXI_CODES_PIECE) {
         int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
-        kernels->unpack[dtype](part, blocks + oxi_byte_offset(dtype, at), codes);
+        const char *piece = blocks + oxi_byte_offset(dtype, at);
+        for (int i = 0; i < 256; i += 64) OXI_PREFETCH_READ(piece + OXI_PREFETCH_AHEAD + i);
+        kernels->unpack[dtype](part, piece, codes);
         sum += kernels->dot_codes(part, codes, x);
         x.q += part;
         x.scale += part / 32;

@@ -51,7 +51,9 @@ static float oxi_dot_blocks(const oxi_kernels *kernels, ox_dtype dtype, int64_t 
     float sum = 0;
     for (int64_t at = 0; at < n; at += OXI_CODES_PIECE) {
         int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
-        kernels->unpack[dtype](part, blocks + oxi_byte_offset(dtype, at), codes);
+        const char *piece = blocks + oxi_byte_offset(dtype, at);
+        for (int i = 0; i < 256; i += 64) OXI_PREFETCH_READ(piece + OXI_PREFETCH_AHEAD + i);
+        kernels->unpack[dtype](part, piece, codes);
         sum += kernels->dot_codes(part, codes, x);
         x.q += part;
         x.scale += part / 32;

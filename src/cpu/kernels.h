@@ -15,6 +15,10 @@
 #define OXI_PREFETCH_WRITE(p) ((void)(p))
 #endif
 
+/* How far ahead weights are asked for that are read once, from memory: the processor's own prefetching stops at the end of
+ * each page and starts anew. */
+enum { OXI_PREFETCH_AHEAD = 4096 };
+
 /* What a map computes in: every dtype loads into one of these. */
 typedef enum oxi_lane {
     OXI_LANE_F32,
