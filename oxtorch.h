@@ -916,8 +916,9 @@ OX_API size_t ox_profile_table(char *out, size_t room);
 #ifndef OX_NO_STDIO
 OX_API ox_status ox_profile_trace(const char *path);                    /* Chrome trace JSON */
 #endif
-/* "c", "sse2", "avx", "avx2", "avx512", "neon": the tier that was picked. OX_ISA in the environment lowers it; the log
- * tells when it names none that this processor runs. */
+/* "c", "sse2", "avx", "avx2", "avx512", "neon": the tier that was picked. OX_ISA in the environment lowers it,
+ * "avx512-base" to the tier without what the processor has beyond it (SSSE3, VNNI, dot products). The log tells when it
+ * names none that this processor runs. */
 OX_API const char *ox_isa(void);
 
 OX_EXTERN_C_END
@@ -7980,6 +7981,12 @@ static void oxi_detect_cpu(oxi_cpu *cpu) {
 
 #endif
 
+/* Whether OX_ISA asks for the tier alone: "avx512-base" leaves out what the processor has beyond it. */
+static bool oxi_wants_base(const char *wanted) {
+    size_t length = wanted ? strlen(wanted) : 0;
+    return length >= 5 && strcmp(wanted + length - 5, "-base") == 0;
+}
+
 /* This processor, found out once. */
 static const oxi_cpu *oxi_cpu_info(void) {
     static oxi_cpu cpu;
@@ -7990,6 +7997,7 @@ static const oxi_cpu *oxi_cpu_info(void) {
         if (!oxi_atomic_load(&known)) {
             cpu.runs[OXI_TIER_C] = true;
             oxi_detect_cpu(&cpu);
+            if (oxi_wants_base(getenv("OX_ISA"))) cpu.features = 0;
             oxi_atomic_store(&known, 1);
         }
         oxi_lock_give(&lock);
@@ -10391,8 +10399,9 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- vectors ---------------------------------------------------------------------------------------------- */
 
 /* A run side by side goes VF at a time; its tail and any other stride take the plain loop. */
-#define OXI_LOAD_VECTORS(dtype, type, vector)                                                               \
-    OXI_KERNEL void OXI_ISA(load_##dtype##_f32)(int64_t n, const void *source, int64_t stride, void *out) { \
+#define OXI_LOAD_VECTORS(dtype, type, vector) OXI_LOAD_VECTORS_AS(load_##dtype##_f32, dtype, type, vector)
+#define OXI_LOAD_VECTORS_AS(name, dtype, type, vector)                                                      \
+    OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *source, int64_t stride, void *out) {               \
         const type *from = (const type *)source;                                                            \
         float *to = (float *)out;                                                                           \
         int64_t i = 0;                                                                                      \
@@ -10441,8 +10450,9 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
 
-#define OXI_STORE_VECTORS(dtype, type, statement)                                                        \
-    OXI_KERNEL void OXI_ISA(store_##dtype##_f32)(int64_t n, const void *in, void *out, int64_t stride) { \
+#define OXI_STORE_VECTORS(dtype, type, statement) OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
+#define OXI_STORE_VECTORS_AS(name, dtype, type, statement)                                               \
+    OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *in, void *out, int64_t stride) {                \
         const float *from = (const float *)in;                                                           \
         type *to = (type *)out;                                                                          \
         int64_t i = 0;                                                                                   \
@@ -10452,6 +10462,10 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
 OXI_STORE_VECTORS(OX_BF16, uint16_t, vf_store_bf16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F16, uint16_t, vf_store_f16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F32, float, vf_store(to + i, vf_load(from + i)))
+#ifdef OXI_F16C_APART
+OXI_LOAD_VECTORS_AS(load_f16c, OX_F16, uint16_t, vf_load_f16c(from + i))
+OXI_STORE_VECTORS_AS(store_f16c, OX_F16, uint16_t, vf_store_f16c(to + i, vf_load(from + i)))
+#endif
 #if defined(OXI_X86)
 /* Only here does the instruction do what oxi_f64_to_i32 does with what does not fit. */
 OXI_STORE_VECTORS(OX_I32, int32_t, vi_store(to + i, vf_to_vi_trunc(vf_load(from + i))))
@@ -10481,11 +10495,19 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
     OXI_ENTER_STORE(OX_I8)
     OXI_ENTER_STORE(OX_U8)
 #endif
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->load[OX_F16][OXI_LANE_F32] = OXI_ISA(load_f16c);
+        k->store[OX_F16][OXI_LANE_F32] = OXI_ISA(store_f16c);
+    }
+#endif
 #undef OXI_ENTER_LOAD
 #undef OXI_ENTER_STORE
 }
 #undef OXI_LOAD_VECTORS
+#undef OXI_LOAD_VECTORS_AS
 #undef OXI_STORE_VECTORS
+#undef OXI_STORE_VECTORS_AS
 
 #endif
 OXI_LIGHT_END
@@ -11097,6 +11119,9 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
 }
 OXI_PACK(bf16)
 OXI_PACK(f16)
+#ifdef OXI_F16C_APART
+OXI_PACK(f16c)
+#endif
 #undef OXI_PACK
 #undef OXI_TURN
 
@@ -11127,6 +11152,9 @@ OXI_KERNEL float OXI_ISA(name)(int64_t n, const type *a, const float *b) { \
 OXI_DOT(dot_f32, float, vf_load)
 OXI_DOT(dot_bf16, uint16_t, vf_load_bf16)
 OXI_DOT(dot_f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_DOT(dot_f16c, uint16_t, vf_load_f16c)
+#endif
 #undef OXI_DOT
 
 OXI_KERNEL void OXI_ISA(axpy_f32)(int64_t n, float s, const float *x, float *y) {
@@ -11166,6 +11194,13 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->pack_across_f16 = OXI_ISA(pack_across_f16c);
+        k->pack_along_f16 = OXI_ISA(pack_along_f16c);
+        k->dot_f16 = OXI_ISA(dot_f16c);
+    }
+#endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
 }
 
@@ -12464,6 +12499,9 @@ OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, fl
     }
 OXI_ATTENTION_QUERY(f32, float, vf_load)
 OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
+#endif
 OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
 #undef OXI_ATTENTION_QUERY
 #undef OXI_ATTENTION_LAST
@@ -12477,6 +12515,12 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
     k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
     k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
+        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
+    }
+#endif
 }
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
@@ -12489,6 +12533,12 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
+
+#ifdef OXI_F16C_APART
+#undef OXI_F16C_APART
+#undef vf_load_f16c
+#undef vf_store_f16c
+#endif
 #if defined(OXI_BUILD_SSE2) || defined(OXI_BUILD_NEON)
 OXI_LIGHT_END
 #endif
@@ -13563,8 +13613,9 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- vectors ---------------------------------------------------------------------------------------------- */
 
 /* A run side by side goes VF at a time; its tail and any other stride take the plain loop. */
-#define OXI_LOAD_VECTORS(dtype, type, vector)                                                               \
-    OXI_KERNEL void OXI_ISA(load_##dtype##_f32)(int64_t n, const void *source, int64_t stride, void *out) { \
+#define OXI_LOAD_VECTORS(dtype, type, vector) OXI_LOAD_VECTORS_AS(load_##dtype##_f32, dtype, type, vector)
+#define OXI_LOAD_VECTORS_AS(name, dtype, type, vector)                                                      \
+    OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *source, int64_t stride, void *out) {               \
         const type *from = (const type *)source;                                                            \
         float *to = (float *)out;                                                                           \
         int64_t i = 0;                                                                                      \
@@ -13613,8 +13664,9 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
 
-#define OXI_STORE_VECTORS(dtype, type, statement)                                                        \
-    OXI_KERNEL void OXI_ISA(store_##dtype##_f32)(int64_t n, const void *in, void *out, int64_t stride) { \
+#define OXI_STORE_VECTORS(dtype, type, statement) OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
+#define OXI_STORE_VECTORS_AS(name, dtype, type, statement)                                               \
+    OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *in, void *out, int64_t stride) {                \
         const float *from = (const float *)in;                                                           \
         type *to = (type *)out;                                                                          \
         int64_t i = 0;                                                                                   \
@@ -13624,6 +13676,10 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
 OXI_STORE_VECTORS(OX_BF16, uint16_t, vf_store_bf16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F16, uint16_t, vf_store_f16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F32, float, vf_store(to + i, vf_load(from + i)))
+#ifdef OXI_F16C_APART
+OXI_LOAD_VECTORS_AS(load_f16c, OX_F16, uint16_t, vf_load_f16c(from + i))
+OXI_STORE_VECTORS_AS(store_f16c, OX_F16, uint16_t, vf_store_f16c(to + i, vf_load(from + i)))
+#endif
 #if defined(OXI_X86)
 /* Only here does the instruction do what oxi_f64_to_i32 does with what does not fit. */
 OXI_STORE_VECTORS(OX_I32, int32_t, vi_store(to + i, vf_to_vi_trunc(vf_load(from + i))))
@@ -13653,11 +13709,19 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
     OXI_ENTER_STORE(OX_I8)
     OXI_ENTER_STORE(OX_U8)
 #endif
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->load[OX_F16][OXI_LANE_F32] = OXI_ISA(load_f16c);
+        k->store[OX_F16][OXI_LANE_F32] = OXI_ISA(store_f16c);
+    }
+#endif
 #undef OXI_ENTER_LOAD
 #undef OXI_ENTER_STORE
 }
 #undef OXI_LOAD_VECTORS
+#undef OXI_LOAD_VECTORS_AS
 #undef OXI_STORE_VECTORS
+#undef OXI_STORE_VECTORS_AS
 
 #endif
 OXI_LIGHT_END
@@ -14269,6 +14333,9 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
 }
 OXI_PACK(bf16)
 OXI_PACK(f16)
+#ifdef OXI_F16C_APART
+OXI_PACK(f16c)
+#endif
 #undef OXI_PACK
 #undef OXI_TURN
 
@@ -14299,6 +14366,9 @@ OXI_KERNEL float OXI_ISA(name)(int64_t n, const type *a, const float *b) { \
 OXI_DOT(dot_f32, float, vf_load)
 OXI_DOT(dot_bf16, uint16_t, vf_load_bf16)
 OXI_DOT(dot_f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_DOT(dot_f16c, uint16_t, vf_load_f16c)
+#endif
 #undef OXI_DOT
 
 OXI_KERNEL void OXI_ISA(axpy_f32)(int64_t n, float s, const float *x, float *y) {
@@ -14338,6 +14408,13 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->pack_across_f16 = OXI_ISA(pack_across_f16c);
+        k->pack_along_f16 = OXI_ISA(pack_along_f16c);
+        k->dot_f16 = OXI_ISA(dot_f16c);
+    }
+#endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
 }
 
@@ -15636,6 +15713,9 @@ OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, fl
     }
 OXI_ATTENTION_QUERY(f32, float, vf_load)
 OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
+#endif
 OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
 #undef OXI_ATTENTION_QUERY
 #undef OXI_ATTENTION_LAST
@@ -15649,6 +15729,12 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
     k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
     k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
+        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
+    }
+#endif
 }
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
@@ -15661,6 +15747,12 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
+
+#ifdef OXI_F16C_APART
+#undef OXI_F16C_APART
+#undef vf_load_f16c
+#undef vf_store_f16c
+#endif
 #endif
 
 #ifdef OXI_BUILD_AVX
@@ -15932,6 +16024,21 @@ OXI_INLINE vf vf_load_f16(const uint16_t *p) {
 OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     oxi_sse2_vf_store_f16(p, _mm256_castps256_ps128(a));
     oxi_sse2_vf_store_f16(p + 4, _mm256_extractf128_ps(a, 1));
+}
+/* F16C, which the first processors with AVX lack: kernels that use these are entered where it is there. */
+#define OXI_F16C_APART 1
+#define vf_load_f16c OXI_ISA(vf_load_f16c)
+#define vf_store_f16c OXI_ISA(vf_store_f16c)
+OXI_INLINE vf vf_load_f16c(const uint16_t *p) {
+    __m128i h = _mm_loadu_si128((const __m128i *)(const void *)p);
+    vf a;
+    __asm__("vcvtph2ps %1, %0" : "=x"(a) : "x"(h));
+    return a;
+}
+OXI_INLINE void vf_store_f16c(uint16_t *p, vf a) {
+    __m128i h;
+    __asm__("vcvtps2ph $0, %1, %0" : "=x"(h) : "x"(a));
+    _mm_storeu_si128((__m128i *)(void *)p, h);
 }
 OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
 OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
@@ -16744,8 +16851,9 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- vectors ---------------------------------------------------------------------------------------------- */
 
 /* A run side by side goes VF at a time; its tail and any other stride take the plain loop. */
-#define OXI_LOAD_VECTORS(dtype, type, vector)                                                               \
-    OXI_KERNEL void OXI_ISA(load_##dtype##_f32)(int64_t n, const void *source, int64_t stride, void *out) { \
+#define OXI_LOAD_VECTORS(dtype, type, vector) OXI_LOAD_VECTORS_AS(load_##dtype##_f32, dtype, type, vector)
+#define OXI_LOAD_VECTORS_AS(name, dtype, type, vector)                                                      \
+    OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *source, int64_t stride, void *out) {               \
         const type *from = (const type *)source;                                                            \
         float *to = (float *)out;                                                                           \
         int64_t i = 0;                                                                                      \
@@ -16794,8 +16902,9 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
 
-#define OXI_STORE_VECTORS(dtype, type, statement)                                                        \
-    OXI_KERNEL void OXI_ISA(store_##dtype##_f32)(int64_t n, const void *in, void *out, int64_t stride) { \
+#define OXI_STORE_VECTORS(dtype, type, statement) OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
+#define OXI_STORE_VECTORS_AS(name, dtype, type, statement)                                               \
+    OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *in, void *out, int64_t stride) {                \
         const float *from = (const float *)in;                                                           \
         type *to = (type *)out;                                                                          \
         int64_t i = 0;                                                                                   \
@@ -16805,6 +16914,10 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
 OXI_STORE_VECTORS(OX_BF16, uint16_t, vf_store_bf16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F16, uint16_t, vf_store_f16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F32, float, vf_store(to + i, vf_load(from + i)))
+#ifdef OXI_F16C_APART
+OXI_LOAD_VECTORS_AS(load_f16c, OX_F16, uint16_t, vf_load_f16c(from + i))
+OXI_STORE_VECTORS_AS(store_f16c, OX_F16, uint16_t, vf_store_f16c(to + i, vf_load(from + i)))
+#endif
 #if defined(OXI_X86)
 /* Only here does the instruction do what oxi_f64_to_i32 does with what does not fit. */
 OXI_STORE_VECTORS(OX_I32, int32_t, vi_store(to + i, vf_to_vi_trunc(vf_load(from + i))))
@@ -16834,11 +16947,19 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
     OXI_ENTER_STORE(OX_I8)
     OXI_ENTER_STORE(OX_U8)
 #endif
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->load[OX_F16][OXI_LANE_F32] = OXI_ISA(load_f16c);
+        k->store[OX_F16][OXI_LANE_F32] = OXI_ISA(store_f16c);
+    }
+#endif
 #undef OXI_ENTER_LOAD
 #undef OXI_ENTER_STORE
 }
 #undef OXI_LOAD_VECTORS
+#undef OXI_LOAD_VECTORS_AS
 #undef OXI_STORE_VECTORS
+#undef OXI_STORE_VECTORS_AS
 
 #endif
 OXI_LIGHT_END
@@ -17450,6 +17571,9 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
 }
 OXI_PACK(bf16)
 OXI_PACK(f16)
+#ifdef OXI_F16C_APART
+OXI_PACK(f16c)
+#endif
 #undef OXI_PACK
 #undef OXI_TURN
 
@@ -17480,6 +17604,9 @@ OXI_KERNEL float OXI_ISA(name)(int64_t n, const type *a, const float *b) { \
 OXI_DOT(dot_f32, float, vf_load)
 OXI_DOT(dot_bf16, uint16_t, vf_load_bf16)
 OXI_DOT(dot_f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_DOT(dot_f16c, uint16_t, vf_load_f16c)
+#endif
 #undef OXI_DOT
 
 OXI_KERNEL void OXI_ISA(axpy_f32)(int64_t n, float s, const float *x, float *y) {
@@ -17519,6 +17646,13 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->pack_across_f16 = OXI_ISA(pack_across_f16c);
+        k->pack_along_f16 = OXI_ISA(pack_along_f16c);
+        k->dot_f16 = OXI_ISA(dot_f16c);
+    }
+#endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
 }
 
@@ -18817,6 +18951,9 @@ OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, fl
     }
 OXI_ATTENTION_QUERY(f32, float, vf_load)
 OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
+#endif
 OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
 #undef OXI_ATTENTION_QUERY
 #undef OXI_ATTENTION_LAST
@@ -18830,6 +18967,12 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
     k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
     k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
+        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
+    }
+#endif
 }
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
@@ -18842,6 +18985,12 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
+
+#ifdef OXI_F16C_APART
+#undef OXI_F16C_APART
+#undef vf_load_f16c
+#undef vf_store_f16c
+#endif
 #endif
 
 #ifdef OXI_BUILD_AVX2
@@ -19863,8 +20012,9 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- vectors ---------------------------------------------------------------------------------------------- */
 
 /* A run side by side goes VF at a time; its tail and any other stride take the plain loop. */
-#define OXI_LOAD_VECTORS(dtype, type, vector)                                                               \
-    OXI_KERNEL void OXI_ISA(load_##dtype##_f32)(int64_t n, const void *source, int64_t stride, void *out) { \
+#define OXI_LOAD_VECTORS(dtype, type, vector) OXI_LOAD_VECTORS_AS(load_##dtype##_f32, dtype, type, vector)
+#define OXI_LOAD_VECTORS_AS(name, dtype, type, vector)                                                      \
+    OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *source, int64_t stride, void *out) {               \
         const type *from = (const type *)source;                                                            \
         float *to = (float *)out;                                                                           \
         int64_t i = 0;                                                                                      \
@@ -19913,8 +20063,9 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
 
-#define OXI_STORE_VECTORS(dtype, type, statement)                                                        \
-    OXI_KERNEL void OXI_ISA(store_##dtype##_f32)(int64_t n, const void *in, void *out, int64_t stride) { \
+#define OXI_STORE_VECTORS(dtype, type, statement) OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
+#define OXI_STORE_VECTORS_AS(name, dtype, type, statement)                                               \
+    OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *in, void *out, int64_t stride) {                \
         const float *from = (const float *)in;                                                           \
         type *to = (type *)out;                                                                          \
         int64_t i = 0;                                                                                   \
@@ -19924,6 +20075,10 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
 OXI_STORE_VECTORS(OX_BF16, uint16_t, vf_store_bf16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F16, uint16_t, vf_store_f16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F32, float, vf_store(to + i, vf_load(from + i)))
+#ifdef OXI_F16C_APART
+OXI_LOAD_VECTORS_AS(load_f16c, OX_F16, uint16_t, vf_load_f16c(from + i))
+OXI_STORE_VECTORS_AS(store_f16c, OX_F16, uint16_t, vf_store_f16c(to + i, vf_load(from + i)))
+#endif
 #if defined(OXI_X86)
 /* Only here does the instruction do what oxi_f64_to_i32 does with what does not fit. */
 OXI_STORE_VECTORS(OX_I32, int32_t, vi_store(to + i, vf_to_vi_trunc(vf_load(from + i))))
@@ -19953,11 +20108,19 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
     OXI_ENTER_STORE(OX_I8)
     OXI_ENTER_STORE(OX_U8)
 #endif
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->load[OX_F16][OXI_LANE_F32] = OXI_ISA(load_f16c);
+        k->store[OX_F16][OXI_LANE_F32] = OXI_ISA(store_f16c);
+    }
+#endif
 #undef OXI_ENTER_LOAD
 #undef OXI_ENTER_STORE
 }
 #undef OXI_LOAD_VECTORS
+#undef OXI_LOAD_VECTORS_AS
 #undef OXI_STORE_VECTORS
+#undef OXI_STORE_VECTORS_AS
 
 #endif
 OXI_LIGHT_END
@@ -20569,6 +20732,9 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
 }
 OXI_PACK(bf16)
 OXI_PACK(f16)
+#ifdef OXI_F16C_APART
+OXI_PACK(f16c)
+#endif
 #undef OXI_PACK
 #undef OXI_TURN
 
@@ -20599,6 +20765,9 @@ OXI_KERNEL float OXI_ISA(name)(int64_t n, const type *a, const float *b) { \
 OXI_DOT(dot_f32, float, vf_load)
 OXI_DOT(dot_bf16, uint16_t, vf_load_bf16)
 OXI_DOT(dot_f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_DOT(dot_f16c, uint16_t, vf_load_f16c)
+#endif
 #undef OXI_DOT
 
 OXI_KERNEL void OXI_ISA(axpy_f32)(int64_t n, float s, const float *x, float *y) {
@@ -20638,6 +20807,13 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->pack_across_f16 = OXI_ISA(pack_across_f16c);
+        k->pack_along_f16 = OXI_ISA(pack_along_f16c);
+        k->dot_f16 = OXI_ISA(dot_f16c);
+    }
+#endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
 }
 
@@ -21936,6 +22112,9 @@ OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, fl
     }
 OXI_ATTENTION_QUERY(f32, float, vf_load)
 OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
+#endif
 OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
 #undef OXI_ATTENTION_QUERY
 #undef OXI_ATTENTION_LAST
@@ -21949,6 +22128,12 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
     k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
     k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
+        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
+    }
+#endif
 }
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
@@ -21961,6 +22146,12 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
+
+#ifdef OXI_F16C_APART
+#undef OXI_F16C_APART
+#undef vf_load_f16c
+#undef vf_store_f16c
+#endif
 #endif
 
 #ifdef OXI_BUILD_AVX512
@@ -22974,8 +23165,9 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- vectors ---------------------------------------------------------------------------------------------- */
 
 /* A run side by side goes VF at a time; its tail and any other stride take the plain loop. */
-#define OXI_LOAD_VECTORS(dtype, type, vector)                                                               \
-    OXI_KERNEL void OXI_ISA(load_##dtype##_f32)(int64_t n, const void *source, int64_t stride, void *out) { \
+#define OXI_LOAD_VECTORS(dtype, type, vector) OXI_LOAD_VECTORS_AS(load_##dtype##_f32, dtype, type, vector)
+#define OXI_LOAD_VECTORS_AS(name, dtype, type, vector)                                                      \
+    OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *source, int64_t stride, void *out) {               \
         const type *from = (const type *)source;                                                            \
         float *to = (float *)out;                                                                           \
         int64_t i = 0;                                                                                      \
@@ -23024,8 +23216,9 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
 
-#define OXI_STORE_VECTORS(dtype, type, statement)                                                        \
-    OXI_KERNEL void OXI_ISA(store_##dtype##_f32)(int64_t n, const void *in, void *out, int64_t stride) { \
+#define OXI_STORE_VECTORS(dtype, type, statement) OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
+#define OXI_STORE_VECTORS_AS(name, dtype, type, statement)                                               \
+    OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *in, void *out, int64_t stride) {                \
         const float *from = (const float *)in;                                                           \
         type *to = (type *)out;                                                                          \
         int64_t i = 0;                                                                                   \
@@ -23035,6 +23228,10 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
 OXI_STORE_VECTORS(OX_BF16, uint16_t, vf_store_bf16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F16, uint16_t, vf_store_f16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F32, float, vf_store(to + i, vf_load(from + i)))
+#ifdef OXI_F16C_APART
+OXI_LOAD_VECTORS_AS(load_f16c, OX_F16, uint16_t, vf_load_f16c(from + i))
+OXI_STORE_VECTORS_AS(store_f16c, OX_F16, uint16_t, vf_store_f16c(to + i, vf_load(from + i)))
+#endif
 #if defined(OXI_X86)
 /* Only here does the instruction do what oxi_f64_to_i32 does with what does not fit. */
 OXI_STORE_VECTORS(OX_I32, int32_t, vi_store(to + i, vf_to_vi_trunc(vf_load(from + i))))
@@ -23064,11 +23261,19 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
     OXI_ENTER_STORE(OX_I8)
     OXI_ENTER_STORE(OX_U8)
 #endif
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->load[OX_F16][OXI_LANE_F32] = OXI_ISA(load_f16c);
+        k->store[OX_F16][OXI_LANE_F32] = OXI_ISA(store_f16c);
+    }
+#endif
 #undef OXI_ENTER_LOAD
 #undef OXI_ENTER_STORE
 }
 #undef OXI_LOAD_VECTORS
+#undef OXI_LOAD_VECTORS_AS
 #undef OXI_STORE_VECTORS
+#undef OXI_STORE_VECTORS_AS
 
 #endif
 OXI_LIGHT_END
@@ -23680,6 +23885,9 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
 }
 OXI_PACK(bf16)
 OXI_PACK(f16)
+#ifdef OXI_F16C_APART
+OXI_PACK(f16c)
+#endif
 #undef OXI_PACK
 #undef OXI_TURN
 
@@ -23710,6 +23918,9 @@ OXI_KERNEL float OXI_ISA(name)(int64_t n, const type *a, const float *b) { \
 OXI_DOT(dot_f32, float, vf_load)
 OXI_DOT(dot_bf16, uint16_t, vf_load_bf16)
 OXI_DOT(dot_f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_DOT(dot_f16c, uint16_t, vf_load_f16c)
+#endif
 #undef OXI_DOT
 
 OXI_KERNEL void OXI_ISA(axpy_f32)(int64_t n, float s, const float *x, float *y) {
@@ -23749,6 +23960,13 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->pack_across_f16 = OXI_ISA(pack_across_f16c);
+        k->pack_along_f16 = OXI_ISA(pack_along_f16c);
+        k->dot_f16 = OXI_ISA(dot_f16c);
+    }
+#endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
 }
 
@@ -25047,6 +25265,9 @@ OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, fl
     }
 OXI_ATTENTION_QUERY(f32, float, vf_load)
 OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
+#endif
 OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
 #undef OXI_ATTENTION_QUERY
 #undef OXI_ATTENTION_LAST
@@ -25060,6 +25281,12 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
     k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
     k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
+        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
+    }
+#endif
 }
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
@@ -25072,6 +25299,12 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
+
+#ifdef OXI_F16C_APART
+#undef OXI_F16C_APART
+#undef vf_load_f16c
+#undef vf_store_f16c
+#endif
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
@@ -26080,8 +26313,9 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- vectors ---------------------------------------------------------------------------------------------- */
 
 /* A run side by side goes VF at a time; its tail and any other stride take the plain loop. */
-#define OXI_LOAD_VECTORS(dtype, type, vector)                                                               \
-    OXI_KERNEL void OXI_ISA(load_##dtype##_f32)(int64_t n, const void *source, int64_t stride, void *out) { \
+#define OXI_LOAD_VECTORS(dtype, type, vector) OXI_LOAD_VECTORS_AS(load_##dtype##_f32, dtype, type, vector)
+#define OXI_LOAD_VECTORS_AS(name, dtype, type, vector)                                                      \
+    OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *source, int64_t stride, void *out) {               \
         const type *from = (const type *)source;                                                            \
         float *to = (float *)out;                                                                           \
         int64_t i = 0;                                                                                      \
@@ -26130,8 +26364,9 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
 
-#define OXI_STORE_VECTORS(dtype, type, statement)                                                        \
-    OXI_KERNEL void OXI_ISA(store_##dtype##_f32)(int64_t n, const void *in, void *out, int64_t stride) { \
+#define OXI_STORE_VECTORS(dtype, type, statement) OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
+#define OXI_STORE_VECTORS_AS(name, dtype, type, statement)                                               \
+    OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *in, void *out, int64_t stride) {                \
         const float *from = (const float *)in;                                                           \
         type *to = (type *)out;                                                                          \
         int64_t i = 0;                                                                                   \
@@ -26141,6 +26376,10 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
 OXI_STORE_VECTORS(OX_BF16, uint16_t, vf_store_bf16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F16, uint16_t, vf_store_f16(to + i, vf_load(from + i)))
 OXI_STORE_VECTORS(OX_F32, float, vf_store(to + i, vf_load(from + i)))
+#ifdef OXI_F16C_APART
+OXI_LOAD_VECTORS_AS(load_f16c, OX_F16, uint16_t, vf_load_f16c(from + i))
+OXI_STORE_VECTORS_AS(store_f16c, OX_F16, uint16_t, vf_store_f16c(to + i, vf_load(from + i)))
+#endif
 #if defined(OXI_X86)
 /* Only here does the instruction do what oxi_f64_to_i32 does with what does not fit. */
 OXI_STORE_VECTORS(OX_I32, int32_t, vi_store(to + i, vf_to_vi_trunc(vf_load(from + i))))
@@ -26170,11 +26409,19 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
     OXI_ENTER_STORE(OX_I8)
     OXI_ENTER_STORE(OX_U8)
 #endif
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->load[OX_F16][OXI_LANE_F32] = OXI_ISA(load_f16c);
+        k->store[OX_F16][OXI_LANE_F32] = OXI_ISA(store_f16c);
+    }
+#endif
 #undef OXI_ENTER_LOAD
 #undef OXI_ENTER_STORE
 }
 #undef OXI_LOAD_VECTORS
+#undef OXI_LOAD_VECTORS_AS
 #undef OXI_STORE_VECTORS
+#undef OXI_STORE_VECTORS_AS
 
 #endif
 OXI_LIGHT_END
@@ -26786,6 +27033,9 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
 }
 OXI_PACK(bf16)
 OXI_PACK(f16)
+#ifdef OXI_F16C_APART
+OXI_PACK(f16c)
+#endif
 #undef OXI_PACK
 #undef OXI_TURN
 
@@ -26816,6 +27066,9 @@ OXI_KERNEL float OXI_ISA(name)(int64_t n, const type *a, const float *b) { \
 OXI_DOT(dot_f32, float, vf_load)
 OXI_DOT(dot_bf16, uint16_t, vf_load_bf16)
 OXI_DOT(dot_f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_DOT(dot_f16c, uint16_t, vf_load_f16c)
+#endif
 #undef OXI_DOT
 
 OXI_KERNEL void OXI_ISA(axpy_f32)(int64_t n, float s, const float *x, float *y) {
@@ -26855,6 +27108,13 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->pack_across_f16 = OXI_ISA(pack_across_f16c);
+        k->pack_along_f16 = OXI_ISA(pack_along_f16c);
+        k->dot_f16 = OXI_ISA(dot_f16c);
+    }
+#endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
 }
 
@@ -28153,6 +28413,9 @@ OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, fl
     }
 OXI_ATTENTION_QUERY(f32, float, vf_load)
 OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
+#endif
 OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
 #undef OXI_ATTENTION_QUERY
 #undef OXI_ATTENTION_LAST
@@ -28166,6 +28429,12 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
     k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
     k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
+        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
+    }
+#endif
 }
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
@@ -28178,6 +28447,12 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
 }
+
+#ifdef OXI_F16C_APART
+#undef OXI_F16C_APART
+#undef vf_load_f16c
+#undef vf_store_f16c
+#endif
 #endif
 
 /* >>cpu/simd/end.inc */
@@ -28418,6 +28693,13 @@ static const oxi_tier_row oxi_tiers[] = {
 };
 enum { OXI_TIER_ROWS = (int)(sizeof oxi_tiers / sizeof oxi_tiers[0]) };
 
+/* Whether OX_ISA names this tier, "-base" behind it or not. */
+static bool oxi_tier_is_named(const oxi_tier_row *row, const char *wanted) {
+    size_t length = wanted ? strlen(wanted) : 0;
+    if (oxi_wants_base(wanted)) length -= 5;
+    return length == strlen(row->name) && strncmp(wanted, row->name, length) == 0;
+}
+
 /* The row of the tier to use: the best that runs here, or the one that OX_ISA names if it runs. */
 static int oxi_pick_tier(void) {
     const char *wanted = getenv("OX_ISA");
@@ -28425,7 +28707,7 @@ static int oxi_pick_tier(void) {
     for (int i = 0; i < OXI_TIER_ROWS; i++) {
         if (!oxi_cpu_info()->runs[oxi_tiers[i].tier]) continue;
         best = i;
-        if (wanted && strcmp(wanted, oxi_tiers[i].name) == 0) break;
+        if (oxi_tier_is_named(&oxi_tiers[i], wanted)) break;
     }
     return best;
 }
@@ -28434,8 +28716,12 @@ static int oxi_pick_tier(void) {
 static void oxi_warn_of_tier(const char *used) {
     const char *wanted = getenv("OX_ISA");
     bool known = false;
-    if (!wanted || !*wanted || strcmp(wanted, used) == 0) return;
-    for (int i = 0; i < OXI_TIER_ROWS; i++) known = known || strcmp(wanted, oxi_tiers[i].name) == 0;
+    if (!wanted || !*wanted) return;
+    for (int i = 0; i < OXI_TIER_ROWS; i++) {
+        if (!oxi_tier_is_named(&oxi_tiers[i], wanted)) continue;
+        if (strcmp(oxi_tiers[i].name, used) == 0) return;
+        known = true;
+    }
     oxi_log(OX_LOG_WARN,
             known ? "OX_ISA=%s: this processor does not run it; %s is used"
                   : "OX_ISA=%s: no instruction set of this build; %s is used",

@@ -99,7 +99,10 @@ for source in tests/test_*.c; do
         if setarch -R true 2> /dev/null; then set -- setarch -R; else set --; fi
         suite "$name" "$@" "$program"
     elif head_says "$source" OX_TIERS; then
-        for tier in $("$BUILD/tiers" || echo c); do suite "$name [$tier]" env OX_ISA="$tier" "$program"; done
+        for tier in $("$BUILD/tiers" || echo c); do
+            suite "$name [$tier]" env OX_ISA="$tier" "$program"
+            ! head_says "$source" OX_BASE || suite "$name [$tier-base]" env OX_ISA="$tier-base" "$program"
+        done
     else
         suite "$name" "$program"
     fi

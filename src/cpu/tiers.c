@@ -108,6 +108,13 @@ static const oxi_tier_row oxi_tiers[] = {
 };
 enum { OXI_TIER_ROWS = (int)(sizeof oxi_tiers / sizeof oxi_tiers[0]) };
 
+/* Whether OX_ISA names this tier, "-base" behind it or not. */
+static bool oxi_tier_is_named(const oxi_tier_row *row, const char *wanted) {
+    size_t length = wanted ? strlen(wanted) : 0;
+    if (oxi_wants_base(wanted)) length -= 5;
+    return length == strlen(row->name) && strncmp(wanted, row->name, length) == 0;
+}
+
 /* The row of the tier to use: the best that runs here, or the one that OX_ISA names if it runs. */
 static int oxi_pick_tier(void) {
     const char *wanted = getenv("OX_ISA");
@@ -115,7 +122,7 @@ static int oxi_pick_tier(void) {
     for (int i = 0; i < OXI_TIER_ROWS; i++) {
         if (!oxi_cpu_info()->runs[oxi_tiers[i].tier]) continue;
         best = i;
-        if (wanted && strcmp(wanted, oxi_tiers[i].name) == 0) break;
+        if (oxi_tier_is_named(&oxi_tiers[i], wanted)) break;
     }
     return best;
 }
@@ -124,8 +131,12 @@ static int oxi_pick_tier(void) {
 static void oxi_warn_of_tier(const char *used) {
     const char *wanted = getenv("OX_ISA");
     bool known = false;
-    if (!wanted || !*wanted || strcmp(wanted, used) == 0) return;
-    for (int i = 0; i < OXI_TIER_ROWS; i++) known = known || strcmp(wanted, oxi_tiers[i].name) == 0;
+    if (!wanted || !*wanted) return;
+    for (int i = 0; i < OXI_TIER_ROWS; i++) {
+        if (!oxi_tier_is_named(&oxi_tiers[i], wanted)) continue;
+        if (strcmp(oxi_tiers[i].name, used) == 0) return;
+        known = true;
+    }
     oxi_log(OX_LOG_WARN,
             known ? "OX_ISA=%s: this processor does not run it; %s is used"
                   : "OX_ISA=%s: no instruction set of this build; %s is used",

@@ -156,6 +156,21 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     oxi_sse2_vf_store_f16(p, _mm256_castps256_ps128(a));
     oxi_sse2_vf_store_f16(p + 4, _mm256_extractf128_ps(a, 1));
 }
+/* F16C, which the first processors with AVX lack: kernels that use these are entered where it is there. */
+#define OXI_F16C_APART 1
+#define vf_load_f16c OXI_ISA(vf_load_f16c)
+#define vf_store_f16c OXI_ISA(vf_store_f16c)
+OXI_INLINE vf vf_load_f16c(const uint16_t *p) {
+    __m128i h = _mm_loadu_si128((const __m128i *)(const void *)p);
+    vf a;
+    __asm__("vcvtph2ps %1, %0" : "=x"(a) : "x"(h));
+    return a;
+}
+OXI_INLINE void vf_store_f16c(uint16_t *p, vf a) {
+    __m128i h;
+    __asm__("vcvtps2ph $0, %1, %0" : "=x"(h) : "x"(a));
+    _mm_storeu_si128((__m128i *)(void *)p, h);
+}
 OXI_INLINE vf vf_load_bf16(const uint16_t *p) { return vi_as_vf(vi_sll(vi_load_u16(p), 16)); }
 OXI_INLINE void vf_store_bf16(uint16_t *p, vf a) {
     oxi_sse2_vf_store_bf16(p, _mm256_castps256_ps128(a));
