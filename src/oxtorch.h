@@ -49,8 +49,8 @@
  *     allows. Files may be hostile: a bad one is an error that names file, offset and field.
  *
  * WHAT IT DOES NOT DO (YET)
- *     No gradients, convolutions, linear algebra beyond products, or GPU; no complex matmul, no c128;
- *     no packing of floats into block types.
+ *     No gradients, convolutions, linear algebra beyond products, or GPU; no complex matmul, no c128.
+ *     Floats are not packed into block types other than Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q4_K Q5_K Q6_K.
  *
  * CONTENTS (search for the tag)
  *     >>base/config.h   version, macros         >>tensor/dtype.h   dtypes
@@ -141,6 +141,7 @@ OXI_LIGHT_BEGIN
 #include "cpu/scalar_map.c"
 OXI_LIGHT_END
 #include "cpu/blocks_iq.c"
+#include "cpu/quantize.c"
 #include "cpu/tiers.c"
 OXI_LIGHT_BEGIN
 #include "cpu/walk.c"

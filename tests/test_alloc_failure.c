@@ -185,6 +185,8 @@ static int run_products(ox_tensor **out) {
     out[n++] = ox_einsum("ij,jk", list, 2);
     if (q) blocks = ox_from_data(ox_data(q), OX_SHAPE(4, 64), OX_Q4_0);
     out[n++] = ox_cast(blocks, OX_F32);
+    out[n++] = ox_cast(ox_cast(ox_narrow(a, 1, 4, 32), OX_Q5_1), OX_F32);
+    out[n++] = ox_cast(ox_cast(blocks, OX_Q8_0), OX_F32);
     out[n++] =
         ox_linear(ox_narrow(ox_expand(a, OX_SHAPE(2, 33, 40)), 2, 0, 32), ox_narrow(blocks, 1, 32, 32), NULL);
     out[n++] = ox_embedding(blocks, ox_arange(0, 3, 1, OX_I32));

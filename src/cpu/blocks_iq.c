@@ -1,6 +1,7 @@
-/* The block types iq1, iq2 and iq3: indices into a book of groups of 8 or 4 numbers, beside signs and scales.
- * A book's groups are sorted, so a map of bits keeps it: one for each of the 3^8 or 8^4 groups there could be.
- * Unpacks to codes like kernels/blocks.inc, for every tier alike: cpu/tiers.c calls oxi_fill_iq. */
+/* The block types iq1, iq2 and iq3: indices into a book of groups of 8 or 4 numbers, beside signs and
+ * scales. A book's groups are sorted, so a map of bits keeps it: one for each of the 3^8 or 8^4 groups
+ * there could be. Unpacks to codes like kernels/blocks.inc, for every tier alike: cpu/tiers.c calls
+ * oxi_fill_iq. */
 
 #ifdef OX_NO_IQ
 static void oxi_fill_iq(oxi_kernels *k) {

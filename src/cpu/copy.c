@@ -477,16 +477,94 @@ static ox_status oxi_copy_blocks(const ox_tensor *from, const ox_tensor *to) {
     return OX_OK;
 }
 
+/* ---- floats into block types --------------------------------------------------------------------------- */
+
+typedef struct oxi_quantize_copy {
+    void (*quantize)(int64_t n, const float *x, void *blocks);
+    oxi_load_kernel load;
+    int64_t elements;  /* a block */
+    int64_t from_step; /* between elements of the source */
+    bool direct;       /* the source is f32 without gaps */
+} oxi_quantize_copy;
+
+/* n elements (whole blocks), through a buffer unless they lie as the kernel wants them. */
+static void oxi_quantize_run(const oxi_quantize_copy *job, int64_t n, const char *from, int64_t from_bytes,
+                             char *to, int64_t block_bytes) {
+    enum { PIECE = 1024 }; /* a multiple of every block */
+    float buffer[PIECE];
+    if (job->direct) {
+        job->quantize(n, (const float *)(const void *)from, to);
+        return;
+    }
+    for (int64_t at = 0; at < n; at += PIECE) {
+        int64_t part = oxi_min_i64(n - at, PIECE);
+        job->load(part, from + at * job->from_step * from_bytes, job->from_step, buffer);
+        job->quantize(part, buffer, to + at / job->elements * block_bytes);
+    }
+}
+
+/* Positions are blocks of the destination. */
+static void oxi_quantize_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    (void)lane;
+    const oxi_quantize_copy *job = (const oxi_quantize_copy *)arg;
+    int64_t whole_step = job->elements * job->from_step;
+    int64_t blocks = w->step[0] == 1 && w->step[1] == whole_step ? c->n : 1;
+    for (int64_t i = 0; i < c->n; i += blocks)
+        oxi_quantize_run(job, blocks * job->elements, c->p[1] + i * w->step[1] * w->bytes[1], w->bytes[1],
+                         c->p[0] + i * w->step[0] * w->bytes[0], w->bytes[0]);
+}
+
+static ox_status oxi_copy_quantized(const ox_tensor *from, const ox_tensor *to) {
+    enum { TASK = 1 << 12 }; /* elements: some tens of microseconds */
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t shape[OX_MAX_DIMS], from_stride[OX_MAX_DIMS], to_stride[OX_MAX_DIMS];
+    int lead = to->ndim - from->ndim, along = oxi_block_dim(to), at = 0;
+    oxi_quantize_copy job;
+    job.quantize = kernels->quantize[to->dtype];
+    job.load = kernels->load[from->dtype][OXI_LANE_F32];
+    job.elements = ox_dtype_of(to->dtype)->block_elements;
+    if (!job.quantize || along < 0)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s cannot be quantised to %s", oxi_tensor_text(from),
+                        oxi_tensor_text(to));
+    for (int d = 0; d <= to->ndim; d++) { /* the dim of the blocks goes last */
+        int dim = d < to->ndim ? d : along;
+        if (d == along) continue;
+        shape[at] = dim == along ? to->shape[dim] / job.elements : to->shape[dim];
+        bool spread = dim < lead || (from->shape[dim - lead] == 1 && to->shape[dim] != 1);
+        from_stride[at] = spread ? 0 : from->stride[dim - lead];
+        to_stride[at++] = dim == along ? 1 : to->stride[dim] / job.elements;
+    }
+    job.from_step = from_stride[at - 1];
+    job.direct = from->dtype == OX_F32 && job.from_step == 1;
+    from_stride[at - 1] *= job.elements;
+    oxi_walk w;
+    oxi_walk_begin(&w, to->ndim, shape);
+    oxi_walk_add_raw(&w, oxi_ptr(to), oxi_dtype_bytes(to->dtype), to_stride);
+    oxi_walk_add_raw(&w, oxi_ptr(from), oxi_dtype_bytes(from->dtype), from_stride);
+    oxi_walk_ready(&w, OXI_WALK_IN_ORDER);
+    oxi_walk_all(&w, TASK / job.elements, TASK / job.elements, oxi_quantize_piece, &job);
+    return OX_OK;
+}
+
+/* One block type into another: through floats. */
+static ox_status oxi_copy_requantized(const ox_tensor *from, const ox_tensor *to) {
+    ox_tensor *plain = oxi_tensor_new(ox_cpu(), OX_F32, from->ndim, from->shape);
+    if (!plain) return OX_ERR_NOMEM;
+    ox_status status = oxi_copy_blocks(from, plain);
+    if (status == OX_OK) status = oxi_copy_quantized(plain, to);
+    ox_release(plain);
+    return status;
+}
+
 /* ---- the executor -------------------------------------------------------------------------------------- */
 
 /* `to` = `from`, broadcast to its shape and converted; both are headers over host memory and may be slices
  * made on the stack. They do not overlap unless they are the same. */
 static OXI_UNUSED ox_status oxi_cpu_copy_strided(const ox_tensor *from, const ox_tensor *to) {
-    if (oxi_is_block(from->dtype)) return oxi_copy_blocks(from, to);
-    if (oxi_is_block(to->dtype))
-        return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s to %s is not supported", ox_dtype_name(from->dtype),
-                        ox_dtype_name(to->dtype));
-    return oxi_copy_plain(from, to);
+    bool from_blocks = oxi_is_block(from->dtype), to_blocks = oxi_is_block(to->dtype);
+    if (from_blocks && to_blocks && from->dtype != to->dtype) return oxi_copy_requantized(from, to);
+    if (from_blocks) return oxi_copy_blocks(from, to);
+    return to_blocks ? oxi_copy_quantized(from, to) : oxi_copy_plain(from, to);
 }
 
 static ox_status oxi_cpu_copy(const oxi_call *call) {

@@ -145,6 +145,8 @@ typedef struct oxi_kernels {
     /* block types: n elements (a multiple of the block) as codes, and codes as numbers */
     void (*unpack[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_codes codes);
     void (*expand_codes)(int64_t n, oxi_codes codes, float *out);
+    /* n floats (a multiple of the block) as a block type; NULL for types that are only read */
+    void (*quantize[OX_DTYPE_COUNT])(int64_t n, const float *x, void *blocks);
     /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / group], groups of 16 or 32;
      * then rows of blocks against them, those with sums of 32 */
     void (*quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum);

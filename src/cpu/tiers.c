@@ -156,6 +156,7 @@ static const oxi_kernels *oxi_cpu_kernels(void) {
             oxi_fill_scalar_map(&table);
             oxi_fill_convert(&table);
             oxi_fill_iq(&table);
+            oxi_fill_quantize(&table);
             for (int i = 0; i <= best; i++) {
                 if (!oxi_cpu_info()->runs[oxi_tiers[i].tier]) continue;
                 oxi_tiers[i].fill(&table);

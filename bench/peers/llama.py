@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Measures OxTorch against llama.cpp: tokens per second of a model, tier by tier.
+
+    python3 bench/peers/llama.py --models a.gguf,b.gguf [--tiers haswell,skylakex] [--prompt 128,512] [--new 64]
+                                 [--threads 2] [--runs 5] [--llama "llama-bench"] [--json FILE]
+
+Tiers have llama.cpp's names; OxTorch is held to the same instructions by OX_ISA. `--llama` is the command that runs
+llama-bench; {tier} in it is replaced, for a build of llama.cpp with a library for each processor. The sides take turns
+(A B A B ...), a process each; figures are medians, ratios (the median of those of each turn) are OxTorch / llama.cpp:
+above 1, OxTorch is faster. bench_llm is built from the headers into build/ with `cc -O2`.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TIERS = {'x64': 'sse2-base', 'sse42': 'sse2', 'sandybridge': 'avx-base', 'ivybridge': 'avx', 'haswell': 'avx2',
+         'skylakex': 'avx512-base', 'icelake': 'avx512', 'sapphirerapids': 'avx512'}
+
+
+def build():
+    """Path of bench_llm, built if it is missing or older than the headers."""
+    program, source = ROOT + '/build/bench_llm', ROOT + '/bench/bench_llm.c'
+    inputs = [source, ROOT + '/oxtorch.h', ROOT + '/oxtorch_llm.h']
+    if not os.path.exists(program) or os.path.getmtime(program) < max(map(os.path.getmtime, inputs)):
+        os.makedirs(ROOT + '/build', exist_ok=True)
+        subprocess.run(['cc', '-O2', '-DOX_IMPLEMENTATION', '-I' + ROOT, source, '-o', program, '-lm', '-lpthread'],
+                       check=True)
+    return program
+
+
+def ours(program, options, tier, model, work):
+    kind, count = work
+    command = [program, model, '--threads', str(options.threads), '--runs', '1']
+    command += ['-p', str(count), '-n', '0'] if kind == 'prompt' else ['-p', '1', '-n', str(count)]
+    text = subprocess.run(command, env=dict(os.environ, OX_ISA=TIERS[tier]), check=True, capture_output=True,
+                          text=True).stdout
+    return next(float(line.split()[2]) for line in text.splitlines() if line.split()[:2] == [kind, str(count)])
+
+
+def theirs(options, tier, model, work):
+    kind, count = work
+    command = options.llama.replace('{tier}', tier).split()
+    command += ['-m', model, '-t', str(options.threads), '-r', '1', '-o', 'json']
+    command += ['-p', str(count), '-n', '0'] if kind == 'prompt' else ['-p', '0', '-n', str(count)]
+    text = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    return json.loads(text)[0]['avg_ts']
+
+
+def measure(program, options, tier, model, work):
+    a, b = [], []
+    for _ in range(options.runs):
+        a.append(ours(program, options, tier, model, work))
+        b.append(theirs(options, tier, model, work))
+    ratios = [x / y for x, y in zip(a, b)]
+    return {'tier': tier, 'model': os.path.basename(model), 'work': '%s %d' % work, 'threads': options.threads,
+            'ours': statistics.median(a), 'theirs': statistics.median(b), 'ratio': statistics.median(ratios),
+            'least': min(ratios), 'most': max(ratios)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description='tokens per second, OxTorch and llama.cpp in turn')
+    parser.add_argument('--models', required=True)
+    parser.add_argument('--tiers', default='haswell,skylakex')
+    parser.add_argument('--prompt', default='128,512')
+    parser.add_argument('--new', default='64')
+    parser.add_argument('--threads', type=int, default=2)
+    parser.add_argument('--runs', type=int, default=5)
+    parser.add_argument('--llama', default='llama-bench')
+    parser.add_argument('--json')
+    options = parser.parse_args()
+    works = [('prompt', int(n)) for n in options.prompt.split(',') if n]
+    works += [('new', int(n)) for n in options.new.split(',') if n]
+    program, rows = build(), []
+    print('%-15s %-22s %-11s %9s %9s  ratio (least .. most)' % ('tier', 'model', 'work', 'OxTorch', 'llama.cpp'))
+    for model in options.models.split(','):
+        for tier in options.tiers.split(','):
+            for work in works:
+                row = measure(program, options, tier, model, work)
+                rows.append(row)
+                print('%(tier)-15s %(model)-22s %(work)-11s %(ours)9.1f %(theirs)9.1f  %(ratio).2f '
+                      '(%(least).2f .. %(most).2f)' % row, flush=True)
+    if options.json:
+        with open(options.json, 'w') as f:
+            json.dump(rows, f, indent=1)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
