@@ -7821,7 +7821,7 @@ typedef struct oxi_kernels {
     /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / group], groups of 16 or 32;
      * then rows of blocks against them, those with sums of 32 */
     void (*quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum);
-    float (*dot_block[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_q8 x); /* NULL: through dot_codes */
+    float (*dot_block[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_q8 x); /* n a multiple of 256, or NULL */
     float (*dot_codes)(int64_t n, oxi_codes codes, oxi_q8 x);
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
@@ -12389,14 +12389,23 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types. The second list has products of its own below. */
-#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) \
-    X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
-    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+/* The types: those that look numbers up, those of the common sort, which have products of their own below, and others. */
+#define OXI_EACH_LOOKED_UP_TYPE(X) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
+#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
+    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+
+/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has not entered. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_EACH_UNPACKED_TYPE(X)
+#elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
+#else
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
+#endif
 
 #define OXI_X(name, dtype) \
 OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi_codes c) { \
@@ -12409,8 +12418,7 @@ OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi
         c.least += elements / 16; \
     } \
 }
-OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
 
 OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
@@ -12476,10 +12484,10 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
-    float scale[8], least[8], rest = 0; \
+    float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
-    for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+    for (; n > 0; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
@@ -12491,12 +12499,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x
             p += bytes; \
         } \
     } \
-    for (; n > 0; n -= 32, p += bytes, x = OXI_ISA(q8_from)(x, 32)) { \
-        float d = OXI_ISA(half)(p); \
-        rest += ((at) ? OXI_ISA(half)(p + (at)) : d) * (factor) * x.sum[0]; \
-        sums = vs_fma(vs_products(codes, x.q, small, extra), vs_set1(d * x.scale[0]), sums); \
-    } \
-    return vs_sum(vs_add(sums, more)) - (vs_sum(taken) + rest); \
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken); \
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
@@ -12585,15 +12588,31 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
     return vs_sum(vs_add(sums, more));
 }
 
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. avx512
+ * without it has nothing better than what avx2 entered. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 4
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
+#elif VF == 4
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
+#endif
+#if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-} \
+}
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
+#ifdef OXI_BLOCK_EXTRA
+#define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
 }
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+#endif
 
 #endif
 
@@ -12626,35 +12645,33 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
     }
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. */
-#if defined(OXI_X86) && VF == 16
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
-#elif defined(OXI_X86) && VF == 4
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
-#elif VF == 4
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
-#else
-#define OXI_BLOCK_EXTRA false
-#endif
-
 static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
-    bool extra = OXI_BLOCK_EXTRA;
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
-    OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+    k->expand_codes = OXI_ISA(expand_codes);
+    k->quantize_activation = OXI_ISA(quantize_activation);
+#if !defined(OXI_BLOCK_EXTRA) || VF < 16
+    k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
-#define OXI_X(name, dtype) k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
+#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
-    k->expand_codes = OXI_ISA(expand_codes);
-    k->dot_codes = extra ? OXI_ISA(dot_extra_codes) : OXI_ISA(dot_codes);
-    k->quantize_activation = OXI_ISA(quantize_activation);
+#endif
+#ifdef OXI_BLOCK_EXTRA
+    if (!OXI_BLOCK_EXTRA) return;
+    k->dot_codes = OXI_ISA(dot_extra_codes);
+#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_extra_##name);
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
 }
 
 #undef OXI_BLOCK_EXTRA
 #undef OXI_EACH_COMMON_BLOCK_TYPE
+#undef OXI_EACH_LOOKED_UP_TYPE
+#undef OXI_EACH_UNPACKED_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
@@ -15603,14 +15620,23 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types. The second list has products of its own below. */
-#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) \
-    X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
-    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+/* The types: those that look numbers up, those of the common sort, which have products of their own below, and others. */
+#define OXI_EACH_LOOKED_UP_TYPE(X) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
+#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
+    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+
+/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has not entered. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_EACH_UNPACKED_TYPE(X)
+#elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
+#else
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
+#endif
 
 #define OXI_X(name, dtype) \
 OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi_codes c) { \
@@ -15623,8 +15649,7 @@ OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi
         c.least += elements / 16; \
     } \
 }
-OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
 
 OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
@@ -15690,10 +15715,10 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
-    float scale[8], least[8], rest = 0; \
+    float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
-    for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+    for (; n > 0; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
@@ -15705,12 +15730,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x
             p += bytes; \
         } \
     } \
-    for (; n > 0; n -= 32, p += bytes, x = OXI_ISA(q8_from)(x, 32)) { \
-        float d = OXI_ISA(half)(p); \
-        rest += ((at) ? OXI_ISA(half)(p + (at)) : d) * (factor) * x.sum[0]; \
-        sums = vs_fma(vs_products(codes, x.q, small, extra), vs_set1(d * x.scale[0]), sums); \
-    } \
-    return vs_sum(vs_add(sums, more)) - (vs_sum(taken) + rest); \
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken); \
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
@@ -15799,15 +15819,31 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
     return vs_sum(vs_add(sums, more));
 }
 
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. avx512
+ * without it has nothing better than what avx2 entered. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 4
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
+#elif VF == 4
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
+#endif
+#if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-} \
+}
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
+#ifdef OXI_BLOCK_EXTRA
+#define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
 }
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+#endif
 
 #endif
 
@@ -15840,35 +15876,33 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
     }
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. */
-#if defined(OXI_X86) && VF == 16
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
-#elif defined(OXI_X86) && VF == 4
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
-#elif VF == 4
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
-#else
-#define OXI_BLOCK_EXTRA false
-#endif
-
 static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
-    bool extra = OXI_BLOCK_EXTRA;
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
-    OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+    k->expand_codes = OXI_ISA(expand_codes);
+    k->quantize_activation = OXI_ISA(quantize_activation);
+#if !defined(OXI_BLOCK_EXTRA) || VF < 16
+    k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
-#define OXI_X(name, dtype) k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
+#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
-    k->expand_codes = OXI_ISA(expand_codes);
-    k->dot_codes = extra ? OXI_ISA(dot_extra_codes) : OXI_ISA(dot_codes);
-    k->quantize_activation = OXI_ISA(quantize_activation);
+#endif
+#ifdef OXI_BLOCK_EXTRA
+    if (!OXI_BLOCK_EXTRA) return;
+    k->dot_codes = OXI_ISA(dot_extra_codes);
+#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_extra_##name);
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
 }
 
 #undef OXI_BLOCK_EXTRA
 #undef OXI_EACH_COMMON_BLOCK_TYPE
+#undef OXI_EACH_LOOKED_UP_TYPE
+#undef OXI_EACH_UNPACKED_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
@@ -18841,14 +18875,23 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types. The second list has products of its own below. */
-#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) \
-    X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
-    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+/* The types: those that look numbers up, those of the common sort, which have products of their own below, and others. */
+#define OXI_EACH_LOOKED_UP_TYPE(X) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
+#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
+    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+
+/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has not entered. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_EACH_UNPACKED_TYPE(X)
+#elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
+#else
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
+#endif
 
 #define OXI_X(name, dtype) \
 OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi_codes c) { \
@@ -18861,8 +18904,7 @@ OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi
         c.least += elements / 16; \
     } \
 }
-OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
 
 OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
@@ -18928,10 +18970,10 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
-    float scale[8], least[8], rest = 0; \
+    float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
-    for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+    for (; n > 0; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
@@ -18943,12 +18985,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x
             p += bytes; \
         } \
     } \
-    for (; n > 0; n -= 32, p += bytes, x = OXI_ISA(q8_from)(x, 32)) { \
-        float d = OXI_ISA(half)(p); \
-        rest += ((at) ? OXI_ISA(half)(p + (at)) : d) * (factor) * x.sum[0]; \
-        sums = vs_fma(vs_products(codes, x.q, small, extra), vs_set1(d * x.scale[0]), sums); \
-    } \
-    return vs_sum(vs_add(sums, more)) - (vs_sum(taken) + rest); \
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken); \
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
@@ -19037,15 +19074,31 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
     return vs_sum(vs_add(sums, more));
 }
 
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. avx512
+ * without it has nothing better than what avx2 entered. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 4
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
+#elif VF == 4
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
+#endif
+#if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-} \
+}
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
+#ifdef OXI_BLOCK_EXTRA
+#define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
 }
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+#endif
 
 #endif
 
@@ -19078,35 +19131,33 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
     }
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. */
-#if defined(OXI_X86) && VF == 16
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
-#elif defined(OXI_X86) && VF == 4
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
-#elif VF == 4
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
-#else
-#define OXI_BLOCK_EXTRA false
-#endif
-
 static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
-    bool extra = OXI_BLOCK_EXTRA;
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
-    OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+    k->expand_codes = OXI_ISA(expand_codes);
+    k->quantize_activation = OXI_ISA(quantize_activation);
+#if !defined(OXI_BLOCK_EXTRA) || VF < 16
+    k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
-#define OXI_X(name, dtype) k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
+#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
-    k->expand_codes = OXI_ISA(expand_codes);
-    k->dot_codes = extra ? OXI_ISA(dot_extra_codes) : OXI_ISA(dot_codes);
-    k->quantize_activation = OXI_ISA(quantize_activation);
+#endif
+#ifdef OXI_BLOCK_EXTRA
+    if (!OXI_BLOCK_EXTRA) return;
+    k->dot_codes = OXI_ISA(dot_extra_codes);
+#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_extra_##name);
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
 }
 
 #undef OXI_BLOCK_EXTRA
 #undef OXI_EACH_COMMON_BLOCK_TYPE
+#undef OXI_EACH_LOOKED_UP_TYPE
+#undef OXI_EACH_UNPACKED_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
@@ -22002,14 +22053,23 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types. The second list has products of its own below. */
-#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) \
-    X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
-    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+/* The types: those that look numbers up, those of the common sort, which have products of their own below, and others. */
+#define OXI_EACH_LOOKED_UP_TYPE(X) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
+#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
+    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+
+/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has not entered. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_EACH_UNPACKED_TYPE(X)
+#elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
+#else
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
+#endif
 
 #define OXI_X(name, dtype) \
 OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi_codes c) { \
@@ -22022,8 +22082,7 @@ OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi
         c.least += elements / 16; \
     } \
 }
-OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
 
 OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
@@ -22089,10 +22148,10 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
-    float scale[8], least[8], rest = 0; \
+    float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
-    for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+    for (; n > 0; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
@@ -22104,12 +22163,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x
             p += bytes; \
         } \
     } \
-    for (; n > 0; n -= 32, p += bytes, x = OXI_ISA(q8_from)(x, 32)) { \
-        float d = OXI_ISA(half)(p); \
-        rest += ((at) ? OXI_ISA(half)(p + (at)) : d) * (factor) * x.sum[0]; \
-        sums = vs_fma(vs_products(codes, x.q, small, extra), vs_set1(d * x.scale[0]), sums); \
-    } \
-    return vs_sum(vs_add(sums, more)) - (vs_sum(taken) + rest); \
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken); \
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
@@ -22198,15 +22252,31 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
     return vs_sum(vs_add(sums, more));
 }
 
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. avx512
+ * without it has nothing better than what avx2 entered. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 4
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
+#elif VF == 4
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
+#endif
+#if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-} \
+}
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
+#ifdef OXI_BLOCK_EXTRA
+#define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
 }
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+#endif
 
 #endif
 
@@ -22239,35 +22309,33 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
     }
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. */
-#if defined(OXI_X86) && VF == 16
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
-#elif defined(OXI_X86) && VF == 4
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
-#elif VF == 4
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
-#else
-#define OXI_BLOCK_EXTRA false
-#endif
-
 static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
-    bool extra = OXI_BLOCK_EXTRA;
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
-    OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+    k->expand_codes = OXI_ISA(expand_codes);
+    k->quantize_activation = OXI_ISA(quantize_activation);
+#if !defined(OXI_BLOCK_EXTRA) || VF < 16
+    k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
-#define OXI_X(name, dtype) k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
+#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
-    k->expand_codes = OXI_ISA(expand_codes);
-    k->dot_codes = extra ? OXI_ISA(dot_extra_codes) : OXI_ISA(dot_codes);
-    k->quantize_activation = OXI_ISA(quantize_activation);
+#endif
+#ifdef OXI_BLOCK_EXTRA
+    if (!OXI_BLOCK_EXTRA) return;
+    k->dot_codes = OXI_ISA(dot_extra_codes);
+#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_extra_##name);
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
 }
 
 #undef OXI_BLOCK_EXTRA
 #undef OXI_EACH_COMMON_BLOCK_TYPE
+#undef OXI_EACH_LOOKED_UP_TYPE
+#undef OXI_EACH_UNPACKED_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
@@ -25155,14 +25223,23 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types. The second list has products of its own below. */
-#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) \
-    X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
-    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+/* The types: those that look numbers up, those of the common sort, which have products of their own below, and others. */
+#define OXI_EACH_LOOKED_UP_TYPE(X) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
+#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
+    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+
+/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has not entered. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_EACH_UNPACKED_TYPE(X)
+#elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
+#else
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
+#endif
 
 #define OXI_X(name, dtype) \
 OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi_codes c) { \
@@ -25175,8 +25252,7 @@ OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi
         c.least += elements / 16; \
     } \
 }
-OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
 
 OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
@@ -25242,10 +25318,10 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
-    float scale[8], least[8], rest = 0; \
+    float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
-    for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+    for (; n > 0; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
@@ -25257,12 +25333,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x
             p += bytes; \
         } \
     } \
-    for (; n > 0; n -= 32, p += bytes, x = OXI_ISA(q8_from)(x, 32)) { \
-        float d = OXI_ISA(half)(p); \
-        rest += ((at) ? OXI_ISA(half)(p + (at)) : d) * (factor) * x.sum[0]; \
-        sums = vs_fma(vs_products(codes, x.q, small, extra), vs_set1(d * x.scale[0]), sums); \
-    } \
-    return vs_sum(vs_add(sums, more)) - (vs_sum(taken) + rest); \
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken); \
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
@@ -25351,15 +25422,31 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
     return vs_sum(vs_add(sums, more));
 }
 
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. avx512
+ * without it has nothing better than what avx2 entered. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 4
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
+#elif VF == 4
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
+#endif
+#if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-} \
+}
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
+#ifdef OXI_BLOCK_EXTRA
+#define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
 }
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+#endif
 
 #endif
 
@@ -25392,35 +25479,33 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
     }
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. */
-#if defined(OXI_X86) && VF == 16
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
-#elif defined(OXI_X86) && VF == 4
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
-#elif VF == 4
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
-#else
-#define OXI_BLOCK_EXTRA false
-#endif
-
 static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
-    bool extra = OXI_BLOCK_EXTRA;
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
-    OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+    k->expand_codes = OXI_ISA(expand_codes);
+    k->quantize_activation = OXI_ISA(quantize_activation);
+#if !defined(OXI_BLOCK_EXTRA) || VF < 16
+    k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
-#define OXI_X(name, dtype) k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
+#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
-    k->expand_codes = OXI_ISA(expand_codes);
-    k->dot_codes = extra ? OXI_ISA(dot_extra_codes) : OXI_ISA(dot_codes);
-    k->quantize_activation = OXI_ISA(quantize_activation);
+#endif
+#ifdef OXI_BLOCK_EXTRA
+    if (!OXI_BLOCK_EXTRA) return;
+    k->dot_codes = OXI_ISA(dot_extra_codes);
+#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_extra_##name);
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
 }
 
 #undef OXI_BLOCK_EXTRA
 #undef OXI_EACH_COMMON_BLOCK_TYPE
+#undef OXI_EACH_LOOKED_UP_TYPE
+#undef OXI_EACH_UNPACKED_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
@@ -28303,14 +28388,23 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types. The second list has products of its own below. */
-#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) \
-    X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
-    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+/* The types: those that look numbers up, those of the common sort, which have products of their own below, and others. */
+#define OXI_EACH_LOOKED_UP_TYPE(X) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
+#define OXI_EACH_OTHER_BLOCK_TYPE(X) \
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
+    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+
+/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has not entered. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_EACH_UNPACKED_TYPE(X)
+#elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
+#else
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
+#endif
 
 #define OXI_X(name, dtype) \
 OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi_codes c) { \
@@ -28323,8 +28417,7 @@ OXI_KERNEL void OXI_ISA(unpack_blocks_##name)(int64_t n, const void *blocks, oxi
         c.least += elements / 16; \
     } \
 }
-OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
 
 OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
@@ -28390,10 +28483,10 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
-    float scale[8], least[8], rest = 0; \
+    float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
-    for (; n >= 256; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+    for (; n > 0; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
@@ -28405,12 +28498,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x
             p += bytes; \
         } \
     } \
-    for (; n > 0; n -= 32, p += bytes, x = OXI_ISA(q8_from)(x, 32)) { \
-        float d = OXI_ISA(half)(p); \
-        rest += ((at) ? OXI_ISA(half)(p + (at)) : d) * (factor) * x.sum[0]; \
-        sums = vs_fma(vs_products(codes, x.q, small, extra), vs_set1(d * x.scale[0]), sums); \
-    } \
-    return vs_sum(vs_add(sums, more)) - (vs_sum(taken) + rest); \
+    return vs_sum(vs_add(sums, more)) - vs_sum(taken); \
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
@@ -28499,15 +28587,31 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
     return vs_sum(vs_add(sums, more));
 }
 
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. avx512
+ * without it has nothing better than what avx2 entered. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 4
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
+#elif VF == 4
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
+#endif
+#if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-} \
+}
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
+#ifdef OXI_BLOCK_EXTRA
+#define OXI_X(name, dtype) \
 OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
     return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
 }
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
+#endif
 
 #endif
 
@@ -28540,35 +28644,33 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
     }
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. */
-#if defined(OXI_X86) && VF == 16
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
-#elif defined(OXI_X86) && VF == 4
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
-#elif VF == 4
-#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
-#else
-#define OXI_BLOCK_EXTRA false
-#endif
-
 static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
-    bool extra = OXI_BLOCK_EXTRA;
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
-    OXI_EACH_OTHER_BLOCK_TYPE(OXI_X)
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+    k->expand_codes = OXI_ISA(expand_codes);
+    k->quantize_activation = OXI_ISA(quantize_activation);
+#if !defined(OXI_BLOCK_EXTRA) || VF < 16
+    k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
-#define OXI_X(name, dtype) k->dot_block[dtype] = extra ? OXI_ISA(dot_extra_##name) : OXI_ISA(dot_##name);
+#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
-    k->expand_codes = OXI_ISA(expand_codes);
-    k->dot_codes = extra ? OXI_ISA(dot_extra_codes) : OXI_ISA(dot_codes);
-    k->quantize_activation = OXI_ISA(quantize_activation);
+#endif
+#ifdef OXI_BLOCK_EXTRA
+    if (!OXI_BLOCK_EXTRA) return;
+    k->dot_codes = OXI_ISA(dot_extra_codes);
+#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_extra_##name);
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+#undef OXI_X
+#endif
 }
 
 #undef OXI_BLOCK_EXTRA
 #undef OXI_EACH_COMMON_BLOCK_TYPE
+#undef OXI_EACH_LOOKED_UP_TYPE
+#undef OXI_EACH_UNPACKED_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
 #undef vb
 #undef vs
@@ -36438,21 +36540,22 @@ static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, flo
     }
 }
 
-/* n elements of a block type against as many activations. */
+/* n elements of a block type against as many activations. Types with a kernel of their own take it for whole pieces. */
 static float oxi_dot_blocks(const oxi_kernels *kernels, ox_dtype dtype, int64_t n, const char *blocks, oxi_q8 x) {
-    if (kernels->dot_block[dtype]) return kernels->dot_block[dtype](n, blocks, x);
     oxi_codes_piece memory;
     oxi_codes codes = oxi_codes_of(&memory);
-    float sum = 0;
-    for (int64_t at = 0; at < n; at += OXI_CODES_PIECE) {
+    int64_t at = kernels->dot_block[dtype] ? n / OXI_CODES_PIECE * OXI_CODES_PIECE : 0;
+    float sum = at > 0 ? kernels->dot_block[dtype](at, blocks, x) : 0;
+    for (; at < n; at += OXI_CODES_PIECE) {
         int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
         const char *piece = blocks + oxi_byte_offset(dtype, at);
+        oxi_q8 from;
+        from.q = x.q + at;
+        from.scale = x.scale + at / 32;
+        from.sum = x.sum + at / 32;
         for (int i = 0; i < 256; i += 64) OXI_PREFETCH_READ(piece + OXI_PREFETCH_AHEAD + i);
         kernels->unpack[dtype](part, piece, codes);
-        sum += kernels->dot_codes(part, codes, x);
-        x.q += part;
-        x.scale += part / 32;
-        x.sum += part / 32;
+        sum += kernels->dot_codes(part, codes, from);
     }
     return sum;
 }
@@ -36618,6 +36721,7 @@ static const oxi_code_type oxi_code_types[] = {
     {OX_Q8_0, 128, 255, 32}, {OX_Q2_K, 0, 3, 16},    {OX_Q3_K, 4, 7, 16},      {OX_Q4_K, 0, 15, 32},
     {OX_Q5_K, 0, 31, 32},   {OX_Q6_K, 32, 63, 16},  {OX_IQ4_NL, 128, 255, 32}, {OX_IQ4_XS, 128, 255, 32},
     {OX_MXFP4, 12, 24, 32}, {OX_NVFP4, 12, 24, 16}, {OX_TQ1_0, 1, 2, 32},     {OX_TQ2_0, 1, 2, 32},
+    {OX_Q1_0, 1, 2, 32},    {OX_Q2_0, 1, 3, 32},    {OX_IQ1_S, 9, 18, 32},    {OX_IQ1_M, 9, 18, 16},
     {OX_DTYPE_NONE, 128, 255, 16},
 };
 

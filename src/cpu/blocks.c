@@ -43,21 +43,22 @@ static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, flo
     }
 }
 
-/* n elements of a block type against as many activations. */
+/* n elements of a block type against as many activations. Types with a kernel of their own take it for whole pieces. */
 static float oxi_dot_blocks(const oxi_kernels *kernels, ox_dtype dtype, int64_t n, const char *blocks, oxi_q8 x) {
-    if (kernels->dot_block[dtype]) return kernels->dot_block[dtype](n, blocks, x);
     oxi_codes_piece memory;
     oxi_codes codes = oxi_codes_of(&memory);
-    float sum = 0;
-    for (int64_t at = 0; at < n; at += OXI_CODES_PIECE) {
+    int64_t at = kernels->dot_block[dtype] ? n / OXI_CODES_PIECE * OXI_CODES_PIECE : 0;
+    float sum = at > 0 ? kernels->dot_block[dtype](at, blocks, x) : 0;
+    for (; at < n; at += OXI_CODES_PIECE) {
         int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
         const char *piece = blocks + oxi_byte_offset(dtype, at);
+        oxi_q8 from;
+        from.q = x.q + at;
+        from.scale = x.scale + at / 32;
+        from.sum = x.sum + at / 32;
         for (int i = 0; i < 256; i += 64) OXI_PREFETCH_READ(piece + OXI_PREFETCH_AHEAD + i);
         kernels->unpack[dtype](part, piece, codes);
-        sum += kernels->dot_codes(part, codes, x);
-        x.q += part;
-        x.scale += part / 32;
-        x.sum += part / 32;
+        sum += kernels->dot_codes(part, codes, from);
     }
     return sum;
 }
