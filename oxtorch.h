@@ -7821,7 +7821,8 @@ typedef struct oxi_kernels {
     /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / group], groups of 16 or 32;
      * then rows of blocks against them, those with sums of 32 */
     void (*quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum);
-    float (*dot_block[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_q8 x); /* n a multiple of 256, or NULL */
+    /* out[i] = the row at blocks + i * row_bytes times x; n a multiple of 256. NULL: by dot_codes */
+    void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out);
     float (*dot_codes)(int64_t n, oxi_codes codes, oxi_q8 x);
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
@@ -12597,19 +12598,20 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #elif VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
+#define OXI_DOT_ROWS(name, dot, extra) \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out) { \
+    const char *row = (const char *)blocks; \
+    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+}
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
-OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-}
+OXI_DOT_ROWS(dot_##name, dot_any_##name, 0)
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #ifdef OXI_BLOCK_EXTRA
 #define OXI_X(name, dtype) \
-OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
-}
+OXI_DOT_ROWS(dot_extra_##name, dot_any_##name, 1)
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
@@ -12654,7 +12656,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
     k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
-#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_##name);
+#define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
@@ -12662,13 +12664,14 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #ifdef OXI_BLOCK_EXTRA
     if (!OXI_BLOCK_EXTRA) return;
     k->dot_codes = OXI_ISA(dot_extra_codes);
-#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_extra_##name);
+#define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_extra_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
 }
 
 #undef OXI_BLOCK_EXTRA
+#undef OXI_DOT_ROWS
 #undef OXI_EACH_COMMON_BLOCK_TYPE
 #undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
@@ -15828,19 +15831,20 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #elif VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
+#define OXI_DOT_ROWS(name, dot, extra) \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out) { \
+    const char *row = (const char *)blocks; \
+    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+}
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
-OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-}
+OXI_DOT_ROWS(dot_##name, dot_any_##name, 0)
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #ifdef OXI_BLOCK_EXTRA
 #define OXI_X(name, dtype) \
-OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
-}
+OXI_DOT_ROWS(dot_extra_##name, dot_any_##name, 1)
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
@@ -15885,7 +15889,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
     k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
-#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_##name);
+#define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
@@ -15893,13 +15897,14 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #ifdef OXI_BLOCK_EXTRA
     if (!OXI_BLOCK_EXTRA) return;
     k->dot_codes = OXI_ISA(dot_extra_codes);
-#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_extra_##name);
+#define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_extra_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
 }
 
 #undef OXI_BLOCK_EXTRA
+#undef OXI_DOT_ROWS
 #undef OXI_EACH_COMMON_BLOCK_TYPE
 #undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
@@ -19083,19 +19088,20 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #elif VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
+#define OXI_DOT_ROWS(name, dot, extra) \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out) { \
+    const char *row = (const char *)blocks; \
+    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+}
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
-OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-}
+OXI_DOT_ROWS(dot_##name, dot_any_##name, 0)
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #ifdef OXI_BLOCK_EXTRA
 #define OXI_X(name, dtype) \
-OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
-}
+OXI_DOT_ROWS(dot_extra_##name, dot_any_##name, 1)
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
@@ -19140,7 +19146,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
     k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
-#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_##name);
+#define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
@@ -19148,13 +19154,14 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #ifdef OXI_BLOCK_EXTRA
     if (!OXI_BLOCK_EXTRA) return;
     k->dot_codes = OXI_ISA(dot_extra_codes);
-#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_extra_##name);
+#define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_extra_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
 }
 
 #undef OXI_BLOCK_EXTRA
+#undef OXI_DOT_ROWS
 #undef OXI_EACH_COMMON_BLOCK_TYPE
 #undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
@@ -22261,19 +22268,20 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #elif VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
+#define OXI_DOT_ROWS(name, dot, extra) \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out) { \
+    const char *row = (const char *)blocks; \
+    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+}
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
-OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-}
+OXI_DOT_ROWS(dot_##name, dot_any_##name, 0)
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #ifdef OXI_BLOCK_EXTRA
 #define OXI_X(name, dtype) \
-OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
-}
+OXI_DOT_ROWS(dot_extra_##name, dot_any_##name, 1)
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
@@ -22318,7 +22326,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
     k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
-#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_##name);
+#define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
@@ -22326,13 +22334,14 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #ifdef OXI_BLOCK_EXTRA
     if (!OXI_BLOCK_EXTRA) return;
     k->dot_codes = OXI_ISA(dot_extra_codes);
-#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_extra_##name);
+#define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_extra_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
 }
 
 #undef OXI_BLOCK_EXTRA
+#undef OXI_DOT_ROWS
 #undef OXI_EACH_COMMON_BLOCK_TYPE
 #undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
@@ -25431,19 +25440,20 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #elif VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
+#define OXI_DOT_ROWS(name, dot, extra) \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out) { \
+    const char *row = (const char *)blocks; \
+    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+}
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
-OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-}
+OXI_DOT_ROWS(dot_##name, dot_any_##name, 0)
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #ifdef OXI_BLOCK_EXTRA
 #define OXI_X(name, dtype) \
-OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
-}
+OXI_DOT_ROWS(dot_extra_##name, dot_any_##name, 1)
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
@@ -25488,7 +25498,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
     k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
-#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_##name);
+#define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
@@ -25496,13 +25506,14 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #ifdef OXI_BLOCK_EXTRA
     if (!OXI_BLOCK_EXTRA) return;
     k->dot_codes = OXI_ISA(dot_extra_codes);
-#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_extra_##name);
+#define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_extra_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
 }
 
 #undef OXI_BLOCK_EXTRA
+#undef OXI_DOT_ROWS
 #undef OXI_EACH_COMMON_BLOCK_TYPE
 #undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
@@ -28596,19 +28607,20 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #elif VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
+#define OXI_DOT_ROWS(name, dot, extra) \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out) { \
+    const char *row = (const char *)blocks; \
+    for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
+}
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
-OXI_KERNEL float OXI_ISA(dot_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 0); \
-}
+OXI_DOT_ROWS(dot_##name, dot_any_##name, 0)
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #ifdef OXI_BLOCK_EXTRA
 #define OXI_X(name, dtype) \
-OXI_KERNEL float OXI_ISA(dot_extra_##name)(int64_t n, const void *blocks, oxi_q8 x) { \
-    return OXI_ISA(dot_any_##name)(n, blocks, x, 1); \
-}
+OXI_DOT_ROWS(dot_extra_##name, dot_any_##name, 1)
 OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
@@ -28653,7 +28665,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
     k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
-#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_##name);
+#define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
@@ -28661,13 +28673,14 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #ifdef OXI_BLOCK_EXTRA
     if (!OXI_BLOCK_EXTRA) return;
     k->dot_codes = OXI_ISA(dot_extra_codes);
-#define OXI_X(name, dtype) k->dot_block[dtype] = OXI_ISA(dot_extra_##name);
+#define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_extra_##name);
     OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 #undef OXI_X
 #endif
 }
 
 #undef OXI_BLOCK_EXTRA
+#undef OXI_DOT_ROWS
 #undef OXI_EACH_COMMON_BLOCK_TYPE
 #undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
@@ -36540,15 +36553,14 @@ static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, flo
     }
 }
 
-/* n elements of a block type against as many activations. Types with a kernel of their own take it for whole pieces. */
-static float oxi_dot_blocks(const oxi_kernels *kernels, ox_dtype dtype, int64_t n, const char *blocks, oxi_q8 x) {
+/* A row of blocks, from number `at` on, against as many activations. */
+static float oxi_dot_codes(const oxi_kernels *kernels, ox_dtype dtype, int64_t at, int64_t n, const char *row, oxi_q8 x) {
     oxi_codes_piece memory;
     oxi_codes codes = oxi_codes_of(&memory);
-    int64_t at = kernels->dot_block[dtype] ? n / OXI_CODES_PIECE * OXI_CODES_PIECE : 0;
-    float sum = at > 0 ? kernels->dot_block[dtype](at, blocks, x) : 0;
+    float sum = 0;
     for (; at < n; at += OXI_CODES_PIECE) {
         int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
-        const char *piece = blocks + oxi_byte_offset(dtype, at);
+        const char *piece = row + oxi_byte_offset(dtype, at);
         oxi_q8 from;
         from.q = x.q + at;
         from.scale = x.scale + at / 32;
@@ -36558,6 +36570,16 @@ static float oxi_dot_blocks(const oxi_kernels *kernels, ox_dtype dtype, int64_t 
         sum += kernels->dot_codes(part, codes, from);
     }
     return sum;
+}
+
+/* out[i] = row i times x. Types with a kernel of their own take it for whole pieces. */
+static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t rows, int64_t row_bytes, int64_t n,
+                         const char *blocks, oxi_q8 x, float *out) {
+    int64_t whole = kernels->dot_rows[dtype] ? n / OXI_CODES_PIECE * OXI_CODES_PIECE : 0;
+    if (whole > 0) kernels->dot_rows[dtype](rows, row_bytes, whole, blocks, x, out);
+    else memset(out, 0, (size_t)rows * sizeof *out);
+    for (int64_t i = 0; whole < n && i < rows; i++)
+        out[i] += oxi_dot_codes(kernels, dtype, whole, n, blocks + i * row_bytes, x);
 }
 
 /* Rows of blocks against few rows of activations: out[m,n] = sum_k x[m,k] * w[n,k]. */
@@ -36590,12 +36612,12 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes), *stage = sums + g->m * r->task_rows;
     float *expanded = stage + r->task_rows;
     int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col);
-    const char *row = (const char *)g->b + first * row_bytes;
-    for (int64_t i = 0; i < rows; i++, row += row_bytes) {
-        if (r->exact) oxi_expand_blocks(g->b_dtype, g->k, row, expanded);
-        for (int64_t m = 0; m < g->m; m++)
-            sums[m * rows + i] = r->exact ? r->kernels->dot_f32(g->k, expanded, r->x + m * g->k)
-                                          : oxi_dot_blocks(r->kernels, g->b_dtype, g->k, row, oxi_block_row_of(r, m));
+    const char *blocks = (const char *)g->b + first * row_bytes;
+    for (int64_t m = 0; !r->exact && m < g->m; m++)
+        oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, oxi_block_row_of(r, m), sums + m * rows);
+    for (int64_t i = 0; r->exact && i < rows; i++) {
+        oxi_expand_blocks(g->b_dtype, g->k, blocks + i * row_bytes, expanded);
+        for (int64_t m = 0; m < g->m; m++) sums[m * rows + i] = r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
     }
     for (int64_t m = 0; m < g->m; m++)
         if (!r->exact && r->lift[m] != 1) r->kernels->row_scale(rows, sums + m * rows, r->lift[m], sums + m * rows);

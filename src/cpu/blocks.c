@@ -43,15 +43,14 @@ static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, flo
     }
 }
 
-/* n elements of a block type against as many activations. Types with a kernel of their own take it for whole pieces. */
-static float oxi_dot_blocks(const oxi_kernels *kernels, ox_dtype dtype, int64_t n, const char *blocks, oxi_q8 x) {
+/* A row of blocks, from number `at` on, against as many activations. */
+static float oxi_dot_codes(const oxi_kernels *kernels, ox_dtype dtype, int64_t at, int64_t n, const char *row, oxi_q8 x) {
     oxi_codes_piece memory;
     oxi_codes codes = oxi_codes_of(&memory);
-    int64_t at = kernels->dot_block[dtype] ? n / OXI_CODES_PIECE * OXI_CODES_PIECE : 0;
-    float sum = at > 0 ? kernels->dot_block[dtype](at, blocks, x) : 0;
+    float sum = 0;
     for (; at < n; at += OXI_CODES_PIECE) {
         int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
-        const char *piece = blocks + oxi_byte_offset(dtype, at);
+        const char *piece = row + oxi_byte_offset(dtype, at);
         oxi_q8 from;
         from.q = x.q + at;
         from.scale = x.scale + at / 32;
@@ -61,6 +60,16 @@ static float oxi_dot_blocks(const oxi_kernels *kernels, ox_dtype dtype, int64_t 
         sum += kernels->dot_codes(part, codes, from);
     }
     return sum;
+}
+
+/* out[i] = row i times x. Types with a kernel of their own take it for whole pieces. */
+static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t rows, int64_t row_bytes, int64_t n,
+                         const char *blocks, oxi_q8 x, float *out) {
+    int64_t whole = kernels->dot_rows[dtype] ? n / OXI_CODES_PIECE * OXI_CODES_PIECE : 0;
+    if (whole > 0) kernels->dot_rows[dtype](rows, row_bytes, whole, blocks, x, out);
+    else memset(out, 0, (size_t)rows * sizeof *out);
+    for (int64_t i = 0; whole < n && i < rows; i++)
+        out[i] += oxi_dot_codes(kernels, dtype, whole, n, blocks + i * row_bytes, x);
 }
 
 /* Rows of blocks against few rows of activations: out[m,n] = sum_k x[m,k] * w[n,k]. */
@@ -93,12 +102,12 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes), *stage = sums + g->m * r->task_rows;
     float *expanded = stage + r->task_rows;
     int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col);
-    const char *row = (const char *)g->b + first * row_bytes;
-    for (int64_t i = 0; i < rows; i++, row += row_bytes) {
-        if (r->exact) oxi_expand_blocks(g->b_dtype, g->k, row, expanded);
-        for (int64_t m = 0; m < g->m; m++)
-            sums[m * rows + i] = r->exact ? r->kernels->dot_f32(g->k, expanded, r->x + m * g->k)
-                                          : oxi_dot_blocks(r->kernels, g->b_dtype, g->k, row, oxi_block_row_of(r, m));
+    const char *blocks = (const char *)g->b + first * row_bytes;
+    for (int64_t m = 0; !r->exact && m < g->m; m++)
+        oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, oxi_block_row_of(r, m), sums + m * rows);
+    for (int64_t i = 0; r->exact && i < rows; i++) {
+        oxi_expand_blocks(g->b_dtype, g->k, blocks + i * row_bytes, expanded);
+        for (int64_t m = 0; m < g->m; m++) sums[m * rows + i] = r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
     }
     for (int64_t m = 0; m < g->m; m++)
         if (!r->exact && r->lift[m] != 1) r->kernels->row_scale(rows, sums + m * rows, r->lift[m], sums + m * rows);

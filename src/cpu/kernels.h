@@ -150,7 +150,8 @@ typedef struct oxi_kernels {
     /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / group], groups of 16 or 32;
      * then rows of blocks against them, those with sums of 32 */
     void (*quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum);
-    float (*dot_block[OX_DTYPE_COUNT])(int64_t n, const void *blocks, oxi_q8 x); /* n a multiple of 256, or NULL */
+    /* out[i] = the row at blocks + i * row_bytes times x; n a multiple of 256. NULL: by dot_codes */
+    void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out);
     float (*dot_codes)(int64_t n, oxi_codes codes, oxi_q8 x);
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
