@@ -36453,12 +36453,16 @@ static bool oxi_thin_takes(ox_dtype wide, int64_t line_stride, int64_t k_stride,
     return narrow && f32 && count <= OXI_THIN_LINES && (line_stride == 1 || k_stride == 1);
 }
 
-/* A memory-bound task has OXI_THIN_BYTES of weights; when lines lie side by side, at least half a page of each k. */
+/* Rows of weights of one task: OXI_THIN_BYTES of them, but eight tasks a thread, so that none waits long for another. */
+static int64_t oxi_rows_of_task(int64_t rows, int64_t row_bytes) {
+    int64_t most = 4 + OXI_THIN_BYTES / (row_bytes > 0 ? row_bytes : 1), fair = oxi_parts(rows, 8 * oxi_lanes(INT32_MAX));
+    return oxi_least(rows, oxi_least(most, fair < 8 ? 8 : fair));
+}
+
+/* When lines lie side by side, a task has at least half a page of each k. */
 static int64_t oxi_thin_task_lines(const oxi_thin *t) {
-    int64_t line_bytes = t->k * ox_dtype_of(t->dtype)->block_bytes,
-            lines = OXI_THIN_BYTES / (line_bytes > 0 ? line_bytes : 1);
-    int64_t least = t->k_stride == 1 ? 4 : 512;
-    return oxi_least(lines < least ? least : lines, oxi_least(t->lines, 4096));
+    int64_t line_bytes = t->k * ox_dtype_of(t->dtype)->block_bytes, lines = oxi_rows_of_task(t->lines, line_bytes);
+    return t->k_stride == 1 || lines > 512 ? oxi_least(lines, 4096) : oxi_least(t->lines, 512);
 }
 
 static ox_status oxi_gemm_thin(const oxi_gemm *g, bool thin_is_a) {
@@ -36661,7 +36665,7 @@ static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     r.kernels = oxi_cpu_kernels();
     r.exact = exact;
     size_t row_bytes = oxi_byte_offset(g->b_dtype, g->k), cells = (size_t)(g->m * g->k), f32 = sizeof(float);
-    r.task_rows = oxi_least(g->n, 4 + OXI_THIN_BYTES / (int64_t)row_bytes);
+    r.task_rows = oxi_rows_of_task(g->n, (int64_t)row_bytes);
     int64_t tasks = oxi_parts(g->n, r.task_rows);
     size_t x_bytes = oxi_align_up(cells * f32), q_bytes = exact ? 0 : oxi_align_up(cells);
     size_t group_bytes = exact ? 0 : oxi_align_up(cells / 32 * f32);

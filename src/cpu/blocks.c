@@ -151,7 +151,7 @@ static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     r.kernels = oxi_cpu_kernels();
     r.exact = exact;
     size_t row_bytes = oxi_byte_offset(g->b_dtype, g->k), cells = (size_t)(g->m * g->k), f32 = sizeof(float);
-    r.task_rows = oxi_least(g->n, 4 + OXI_THIN_BYTES / (int64_t)row_bytes);
+    r.task_rows = oxi_rows_of_task(g->n, (int64_t)row_bytes);
     int64_t tasks = oxi_parts(g->n, r.task_rows);
     size_t x_bytes = oxi_align_up(cells * f32), q_bytes = exact ? 0 : oxi_align_up(cells);
     size_t group_bytes = exact ? 0 : oxi_align_up(cells / 32 * f32);
