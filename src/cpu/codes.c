@@ -93,22 +93,23 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
 /* One line of k codes, made unsigned where the kernel wants that; one scale and extra a group. Whether there are extras. */
 static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *blocks, int8_t *code, float *scale,
                             float *extra) {
-    int offset = p->kernel->is_signed ? 0 : p->type->offset;
+    int64_t every = p->type->group / 16, piece_bytes = oxi_signed_bytes(p->g->b_dtype, OXI_CODES_PIECE);
+    float offset = p->kernel->is_signed ? 0 : (float)p->type->offset;
     bool any = false;
     oxi_codes_piece piece;
     oxi_codes c = oxi_codes_of(&piece);
-    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE) {
-        int64_t part = oxi_least(k - at, OXI_CODES_PIECE), every = p->type->group / 16;
+    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, blocks += piece_bytes) {
+        int64_t part = oxi_least(k - at, OXI_CODES_PIECE);
         c.code = code + at;
-        p->kernels->unpack[p->g->b_dtype](part, blocks + oxi_byte_offset(p->g->b_dtype, at), c);
+        p->kernels->unpack[p->g->b_dtype](part, blocks, c);
         for (int64_t i = 0; i < part / 16; i += every) {
-            float least = c.least[i] + (float)offset * c.scale[i];
             *scale++ = c.scale[i];
-            *extra++ = least;
-            any = any || least != 0;
+            *extra = c.least[i] + offset * c.scale[i];
+            any = any || *extra != 0;
+            extra++;
         }
     }
-    if (offset) p->kernels->codes_shift(k, offset, code);
+    if (offset != 0) p->kernels->codes_shift(k, (int)offset, code);
     return any;
 }
 
@@ -131,6 +132,21 @@ static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, in
     return panel;
 }
 
+/* Columns from n on of all rows, from sums [rows][nr] to C. */
+static void oxi_code_finish(const oxi_code_product *p, int64_t n, int64_t columns, float *sums, float *stage) {
+    const oxi_gemm *g = p->g;
+    oxi_store_kernel store = p->kernels->store[g->c_dtype][OXI_LANE_F32];
+    bool plain = oxi_gemm_is_plain(g), copies = plain && g->c_dtype == OX_F32 && g->c_col == 1;
+    int64_t row_bytes = oxi_signed_bytes(g->c_dtype, g->c_row);
+    char *c = oxi_gemm_c(g, p->m0, n);
+    for (int64_t i = 0; i < p->rows; i++, sums += p->kernel->nr, c += row_bytes) {
+        if (p->lift[i] != 1) p->kernels->row_scale(columns, sums, p->lift[i], sums);
+        if (!plain) oxi_gemm_epilogue(g, p->kernels, OXI_LANE_F32, p->m0 + i, n, columns, true, sums, stage);
+        if (copies) memcpy(c, sums, (size_t)columns * sizeof *sums);
+        else store(columns, sums, c, g->c_col);
+    }
+}
+
 /* Task: a panel of weights against all rows. */
 static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     const oxi_code_product *p = (const oxi_code_product *)arg;
@@ -145,13 +161,7 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
         for (int64_t i = 0; i < oxi_parts(p->rows, mr); i++)
             p->kernel->run(k, weights, oxi_code_rows_at(p, i, k0), p->steps, shift, sums + i * mr * nr, k0 > 0);
     }
-    for (int64_t i = 0; i < p->rows; i++) {
-        float *row = sums + i * nr;
-        if (p->lift[i] != 1) p->kernels->row_scale(columns, row, p->lift[i], row);
-        if (!oxi_gemm_is_plain(g))
-            oxi_gemm_epilogue(g, p->kernels, OXI_LANE_F32, p->m0 + i, n, columns, true, row, stage);
-        p->kernels->store[g->c_dtype][OXI_LANE_F32](columns, row, oxi_gemm_c(g, p->m0 + i, n), g->c_col);
-    }
+    oxi_code_finish(p, n, columns, sums, stage);
 }
 
 /* The kernel for the type, and how many lanes it may add up. */
