@@ -12716,7 +12716,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
 #define vq_spread OXI_ISA(vq_spread)
-#define vq_step OXI_ISA(vq_step)
 #define vq_sums OXI_ISA(vq_sums)
 
 /* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
@@ -12739,11 +12738,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm512_set1_epi32(lane);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-    return sums;
-}
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
 }
@@ -12759,10 +12756,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm256_set1_epi32(lane);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    OXI_MULTIPLY_ADD("x", sums, w, x, way)
-    return sums;
-}
+#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
 }
@@ -12787,11 +12781,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     __m128i all = _mm_set1_epi32(lane);
     return OXI_ISA(vq_pair)(all, all);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way)
+#define vq_step(sums, w, x, way) \
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
     OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-    return sums;
-}
 OXI_INLINE vf vq_sums(vq sums, int way) {
     __m128i one = _mm_set1_epi16(1);
     if (way == OXI_CODES_BYTES)
@@ -12810,11 +12802,11 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(w) : "x"(x)); /* SSSE3 */
-    else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(w) : "x"(x));
-    return sums;
-}
+#define vq_step(sums, w, x, way) { \
+        vq product = w; \
+        if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+        else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+    }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
 }
@@ -12831,12 +12823,13 @@ OXI_INLINE vq vq_spread(const void *p) {
     return vdupq_n_s32(lane);
 }
 /* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
     if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
     int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
+#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
 OXI_INLINE vf vq_sums(vq sums, int way) {
     (void)way;
     return vcvtq_f32_s32(sums);
@@ -12846,6 +12839,11 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 /* ---- the kernel --------------------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+/* Without it gcc copies half of the sums from register to register in each step. */
+#pragma GCC push_options
+#pragma GCC optimize("ira-region=all")
+#endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
 /* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
@@ -12862,8 +12860,8 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
 #undef OXI_X
 #define OXI_X(i) { \
             vq s = vq_spread(x_codes + 4 * i); \
-            a##i = vq_step(a##i, w0, s, way); \
-            b##i = vq_step(b##i, w1, s, way); \
+            vq_step(a##i, w0, s, way) \
+            vq_step(b##i, w1, s, way) \
         }
         for (int step = 0; step < steps; step++) {
             vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
@@ -12918,6 +12916,9 @@ OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
 #undef OXI_MEMORY_CHANGES
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC pop_options
+#endif
 
 /* Codes become unsigned, or 16 bits wide. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
@@ -15949,7 +15950,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
 #define vq_spread OXI_ISA(vq_spread)
-#define vq_step OXI_ISA(vq_step)
 #define vq_sums OXI_ISA(vq_sums)
 
 /* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
@@ -15972,11 +15972,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm512_set1_epi32(lane);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-    return sums;
-}
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
 }
@@ -15992,10 +15990,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm256_set1_epi32(lane);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    OXI_MULTIPLY_ADD("x", sums, w, x, way)
-    return sums;
-}
+#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
 }
@@ -16020,11 +16015,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     __m128i all = _mm_set1_epi32(lane);
     return OXI_ISA(vq_pair)(all, all);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way)
+#define vq_step(sums, w, x, way) \
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
     OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-    return sums;
-}
 OXI_INLINE vf vq_sums(vq sums, int way) {
     __m128i one = _mm_set1_epi16(1);
     if (way == OXI_CODES_BYTES)
@@ -16043,11 +16036,11 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(w) : "x"(x)); /* SSSE3 */
-    else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(w) : "x"(x));
-    return sums;
-}
+#define vq_step(sums, w, x, way) { \
+        vq product = w; \
+        if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+        else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+    }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
 }
@@ -16064,12 +16057,13 @@ OXI_INLINE vq vq_spread(const void *p) {
     return vdupq_n_s32(lane);
 }
 /* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
     if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
     int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
+#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
 OXI_INLINE vf vq_sums(vq sums, int way) {
     (void)way;
     return vcvtq_f32_s32(sums);
@@ -16079,6 +16073,11 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 /* ---- the kernel --------------------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+/* Without it gcc copies half of the sums from register to register in each step. */
+#pragma GCC push_options
+#pragma GCC optimize("ira-region=all")
+#endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
 /* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
@@ -16095,8 +16094,8 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
 #undef OXI_X
 #define OXI_X(i) { \
             vq s = vq_spread(x_codes + 4 * i); \
-            a##i = vq_step(a##i, w0, s, way); \
-            b##i = vq_step(b##i, w1, s, way); \
+            vq_step(a##i, w0, s, way) \
+            vq_step(b##i, w1, s, way) \
         }
         for (int step = 0; step < steps; step++) {
             vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
@@ -16151,6 +16150,9 @@ OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
 #undef OXI_MEMORY_CHANGES
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC pop_options
+#endif
 
 /* Codes become unsigned, or 16 bits wide. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
@@ -19206,7 +19208,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
 #define vq_spread OXI_ISA(vq_spread)
-#define vq_step OXI_ISA(vq_step)
 #define vq_sums OXI_ISA(vq_sums)
 
 /* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
@@ -19229,11 +19230,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm512_set1_epi32(lane);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-    return sums;
-}
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
 }
@@ -19249,10 +19248,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm256_set1_epi32(lane);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    OXI_MULTIPLY_ADD("x", sums, w, x, way)
-    return sums;
-}
+#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
 }
@@ -19277,11 +19273,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     __m128i all = _mm_set1_epi32(lane);
     return OXI_ISA(vq_pair)(all, all);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way)
+#define vq_step(sums, w, x, way) \
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
     OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-    return sums;
-}
 OXI_INLINE vf vq_sums(vq sums, int way) {
     __m128i one = _mm_set1_epi16(1);
     if (way == OXI_CODES_BYTES)
@@ -19300,11 +19294,11 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(w) : "x"(x)); /* SSSE3 */
-    else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(w) : "x"(x));
-    return sums;
-}
+#define vq_step(sums, w, x, way) { \
+        vq product = w; \
+        if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+        else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+    }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
 }
@@ -19321,12 +19315,13 @@ OXI_INLINE vq vq_spread(const void *p) {
     return vdupq_n_s32(lane);
 }
 /* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
     if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
     int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
+#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
 OXI_INLINE vf vq_sums(vq sums, int way) {
     (void)way;
     return vcvtq_f32_s32(sums);
@@ -19336,6 +19331,11 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 /* ---- the kernel --------------------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+/* Without it gcc copies half of the sums from register to register in each step. */
+#pragma GCC push_options
+#pragma GCC optimize("ira-region=all")
+#endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
 /* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
@@ -19352,8 +19352,8 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
 #undef OXI_X
 #define OXI_X(i) { \
             vq s = vq_spread(x_codes + 4 * i); \
-            a##i = vq_step(a##i, w0, s, way); \
-            b##i = vq_step(b##i, w1, s, way); \
+            vq_step(a##i, w0, s, way) \
+            vq_step(b##i, w1, s, way) \
         }
         for (int step = 0; step < steps; step++) {
             vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
@@ -19408,6 +19408,9 @@ OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
 #undef OXI_MEMORY_CHANGES
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC pop_options
+#endif
 
 /* Codes become unsigned, or 16 bits wide. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
@@ -22386,7 +22389,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
 #define vq_spread OXI_ISA(vq_spread)
-#define vq_step OXI_ISA(vq_step)
 #define vq_sums OXI_ISA(vq_sums)
 
 /* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
@@ -22409,11 +22411,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm512_set1_epi32(lane);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-    return sums;
-}
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
 }
@@ -22429,10 +22429,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm256_set1_epi32(lane);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    OXI_MULTIPLY_ADD("x", sums, w, x, way)
-    return sums;
-}
+#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
 }
@@ -22457,11 +22454,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     __m128i all = _mm_set1_epi32(lane);
     return OXI_ISA(vq_pair)(all, all);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way)
+#define vq_step(sums, w, x, way) \
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
     OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-    return sums;
-}
 OXI_INLINE vf vq_sums(vq sums, int way) {
     __m128i one = _mm_set1_epi16(1);
     if (way == OXI_CODES_BYTES)
@@ -22480,11 +22475,11 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(w) : "x"(x)); /* SSSE3 */
-    else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(w) : "x"(x));
-    return sums;
-}
+#define vq_step(sums, w, x, way) { \
+        vq product = w; \
+        if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+        else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+    }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
 }
@@ -22501,12 +22496,13 @@ OXI_INLINE vq vq_spread(const void *p) {
     return vdupq_n_s32(lane);
 }
 /* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
     if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
     int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
+#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
 OXI_INLINE vf vq_sums(vq sums, int way) {
     (void)way;
     return vcvtq_f32_s32(sums);
@@ -22516,6 +22512,11 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 /* ---- the kernel --------------------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+/* Without it gcc copies half of the sums from register to register in each step. */
+#pragma GCC push_options
+#pragma GCC optimize("ira-region=all")
+#endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
 /* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
@@ -22532,8 +22533,8 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
 #undef OXI_X
 #define OXI_X(i) { \
             vq s = vq_spread(x_codes + 4 * i); \
-            a##i = vq_step(a##i, w0, s, way); \
-            b##i = vq_step(b##i, w1, s, way); \
+            vq_step(a##i, w0, s, way) \
+            vq_step(b##i, w1, s, way) \
         }
         for (int step = 0; step < steps; step++) {
             vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
@@ -22588,6 +22589,9 @@ OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
 #undef OXI_MEMORY_CHANGES
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC pop_options
+#endif
 
 /* Codes become unsigned, or 16 bits wide. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
@@ -25558,7 +25562,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
 #define vq_spread OXI_ISA(vq_spread)
-#define vq_step OXI_ISA(vq_step)
 #define vq_sums OXI_ISA(vq_sums)
 
 /* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
@@ -25581,11 +25584,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm512_set1_epi32(lane);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-    return sums;
-}
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
 }
@@ -25601,10 +25602,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm256_set1_epi32(lane);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    OXI_MULTIPLY_ADD("x", sums, w, x, way)
-    return sums;
-}
+#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
 }
@@ -25629,11 +25627,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     __m128i all = _mm_set1_epi32(lane);
     return OXI_ISA(vq_pair)(all, all);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way)
+#define vq_step(sums, w, x, way) \
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
     OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-    return sums;
-}
 OXI_INLINE vf vq_sums(vq sums, int way) {
     __m128i one = _mm_set1_epi16(1);
     if (way == OXI_CODES_BYTES)
@@ -25652,11 +25648,11 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(w) : "x"(x)); /* SSSE3 */
-    else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(w) : "x"(x));
-    return sums;
-}
+#define vq_step(sums, w, x, way) { \
+        vq product = w; \
+        if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+        else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+    }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
 }
@@ -25673,12 +25669,13 @@ OXI_INLINE vq vq_spread(const void *p) {
     return vdupq_n_s32(lane);
 }
 /* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
     if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
     int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
+#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
 OXI_INLINE vf vq_sums(vq sums, int way) {
     (void)way;
     return vcvtq_f32_s32(sums);
@@ -25688,6 +25685,11 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 /* ---- the kernel --------------------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+/* Without it gcc copies half of the sums from register to register in each step. */
+#pragma GCC push_options
+#pragma GCC optimize("ira-region=all")
+#endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
 /* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
@@ -25704,8 +25706,8 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
 #undef OXI_X
 #define OXI_X(i) { \
             vq s = vq_spread(x_codes + 4 * i); \
-            a##i = vq_step(a##i, w0, s, way); \
-            b##i = vq_step(b##i, w1, s, way); \
+            vq_step(a##i, w0, s, way) \
+            vq_step(b##i, w1, s, way) \
         }
         for (int step = 0; step < steps; step++) {
             vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
@@ -25760,6 +25762,9 @@ OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
 #undef OXI_MEMORY_CHANGES
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC pop_options
+#endif
 
 /* Codes become unsigned, or 16 bits wide. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
@@ -28725,7 +28730,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
 #define vq_spread OXI_ISA(vq_spread)
-#define vq_step OXI_ISA(vq_step)
 #define vq_sums OXI_ISA(vq_sums)
 
 /* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
@@ -28748,11 +28752,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm512_set1_epi32(lane);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x));
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-    return sums;
-}
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
 }
@@ -28768,10 +28770,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm256_set1_epi32(lane);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    OXI_MULTIPLY_ADD("x", sums, w, x, way)
-    return sums;
-}
+#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
 }
@@ -28796,11 +28795,9 @@ OXI_INLINE vq vq_spread(const void *p) {
     __m128i all = _mm_set1_epi32(lane);
     return OXI_ISA(vq_pair)(all, all);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way)
+#define vq_step(sums, w, x, way) \
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
     OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-    return sums;
-}
 OXI_INLINE vf vq_sums(vq sums, int way) {
     __m128i one = _mm_set1_epi16(1);
     if (way == OXI_CODES_BYTES)
@@ -28819,11 +28816,11 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
 }
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
-    if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(w) : "x"(x)); /* SSSE3 */
-    else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(w) : "x"(x));
-    return sums;
-}
+#define vq_step(sums, w, x, way) { \
+        vq product = w; \
+        if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+        else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+    }
 OXI_INLINE vf vq_sums(vq sums, int way) {
     return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
 }
@@ -28840,12 +28837,13 @@ OXI_INLINE vq vq_spread(const void *p) {
     return vdupq_n_s32(lane);
 }
 /* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
-OXI_INLINE vq vq_step(vq sums, vq w, vq x, int way) {
+OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
     if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
     int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
+#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
 OXI_INLINE vf vq_sums(vq sums, int way) {
     (void)way;
     return vcvtq_f32_s32(sums);
@@ -28855,6 +28853,11 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 /* ---- the kernel --------------------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+/* Without it gcc copies half of the sums from register to register in each step. */
+#pragma GCC push_options
+#pragma GCC optimize("ira-region=all")
+#endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
 /* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
@@ -28871,8 +28874,8 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
 #undef OXI_X
 #define OXI_X(i) { \
             vq s = vq_spread(x_codes + 4 * i); \
-            a##i = vq_step(a##i, w0, s, way); \
-            b##i = vq_step(b##i, w1, s, way); \
+            vq_step(a##i, w0, s, way) \
+            vq_step(b##i, w1, s, way) \
         }
         for (int step = 0; step < steps; step++) {
             vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
@@ -28927,6 +28930,9 @@ OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
 #undef OXI_MEMORY_CHANGES
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC pop_options
+#endif
 
 /* Codes become unsigned, or 16 bits wide. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
