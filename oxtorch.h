@@ -30982,6 +30982,7 @@ static double oxi_exp_shift(double most) {
 
 static void oxi_logsumexp_add(double *most, double *sum, double other_most, double other_sum) {
     double joint = other_most > *most || other_most != other_most ? other_most : *most;
+    if (isinf(other_most)) other_sum = other_most > 0 ? other_most : 0; /* kernels take e^x of no infinite x */
     double shift = oxi_exp_shift(joint);
     double here = oxi_exp_shift(*most), there = oxi_exp_shift(other_most);
     if (here != shift && *sum != 0) *sum *= exp(here - shift);
@@ -35878,6 +35879,20 @@ static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) 
     return s->data + (line * s->line_stride + k * s->k_stride) / info->block_elements * info->block_bytes;
 }
 
+/* Blocks as floats, or as doubles. */
+static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t count, const char *from, void *out) {
+    float piece[OXI_GEMM_DEPTH];
+    if (p->type.lane == OXI_LANE_F32) {
+        oxi_expand_blocks(dtype, count, from, (float *)out);
+        return;
+    }
+    for (int64_t at = 0; at < count; at += OXI_GEMM_DEPTH) {
+        int64_t part = oxi_least(count - at, OXI_GEMM_DEPTH);
+        oxi_expand_blocks(dtype, part, from + oxi_signed_bytes(dtype, at), piece);
+        p->kernels->load[OX_F32][p->type.lane](part, piece, 1, (double *)out + at);
+    }
+}
+
 /* Widens `count` neighbours along k of one line (`along`), or lines of one k, into packed elements. */
 static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                            int64_t count, bool along, void *out) {
@@ -35885,7 +35900,7 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
     if (p->type.k_each == 1) {
         const char *from = oxi_gemm_at(s, line, k);
         if (oxi_is_block(s->dtype))
-            oxi_expand_blocks(s->dtype, count, from, (float *)out);
+            oxi_gemm_expand(p, s->dtype, count, from, out);
         else
             p->kernels->load[s->dtype][p->type.lane](count, from, stride, out);
         return;

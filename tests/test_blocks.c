@@ -254,6 +254,26 @@ static void test_halves(void) {
             }
 }
 
+/* Any float type of activations, few rows and many. */
+static void test_activations(void) {
+    static const ox_dtype dtypes[] = {OX_F64, OX_F16, OX_BF16};
+    for (int n = 0; n < CASES; n++)
+        for (int d = 0; d < 3; d++)
+            for (int64_t m = 1; m < 40; m += 12)
+                OX_SCOPE {
+                    if (dtypes[d] == OX_F16 && cases[n].scale_at[0] < 0) continue; /* results beyond f16 */
+                    float *numbers = (float *)malloc(9 * 512 * sizeof(float));
+                    ox_tensor *w = random_weights(&cases[n], 9, 512, 5);
+                    CHECK(ox_to_floats(w, numbers, 9 * 512) == OX_OK);
+                    ox_tensor *expanded = ox_from_floats(numbers, OX_SHAPE(9, 512), OX_F32);
+                    ox_tensor *x = ox_cast(random_activations(OX_SHAPE(m, 512), 6), dtypes[d]);
+                    bool exact = d == 0; /* f64 */
+                    check_rows("activations", cases[n].dtype, ox_linear(x, w, NULL), x, expanded, NULL, !exact);
+                    check_rows("blocks first", cases[n].dtype, ox_t(ox_matmul(w, ox_t(x))), x, expanded, NULL, !exact);
+                    free(numbers);
+                }
+}
+
 static void test_special(void) {
     OX_SCOPE {
         float out[3 * 6];
@@ -324,6 +344,7 @@ int main(void) {
     test_scales();
     test_products();
     test_halves();
+    test_activations();
     test_special();
     test_all_types();
     test_large_activations();

@@ -79,6 +79,20 @@ static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) 
     return s->data + (line * s->line_stride + k * s->k_stride) / info->block_elements * info->block_bytes;
 }
 
+/* Blocks as floats, or as doubles. */
+static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t count, const char *from, void *out) {
+    float piece[OXI_GEMM_DEPTH];
+    if (p->type.lane == OXI_LANE_F32) {
+        oxi_expand_blocks(dtype, count, from, (float *)out);
+        return;
+    }
+    for (int64_t at = 0; at < count; at += OXI_GEMM_DEPTH) {
+        int64_t part = oxi_least(count - at, OXI_GEMM_DEPTH);
+        oxi_expand_blocks(dtype, part, from + oxi_signed_bytes(dtype, at), piece);
+        p->kernels->load[OX_F32][p->type.lane](part, piece, 1, (double *)out + at);
+    }
+}
+
 /* Widens `count` neighbours along k of one line (`along`), or lines of one k, into packed elements. */
 static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                            int64_t count, bool along, void *out) {
@@ -86,7 +100,7 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
     if (p->type.k_each == 1) {
         const char *from = oxi_gemm_at(s, line, k);
         if (oxi_is_block(s->dtype))
-            oxi_expand_blocks(s->dtype, count, from, (float *)out);
+            oxi_gemm_expand(p, s->dtype, count, from, out);
         else
             p->kernels->load[s->dtype][p->type.lane](count, from, stride, out);
         return;
