@@ -481,6 +481,9 @@ OX_API ox_tensor *ox_rand(ox_shape shape, ox_dtype dtype);     /* uniform in [0,
 OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype);    /* normal, mean 0, deviation 1 */
 OX_API ox_tensor *ox_randint(int64_t low, int64_t high, ox_shape shape, ox_dtype dtype); /* [low, high) */
 OX_API ox_tensor *ox_randperm(int64_t n, ox_dtype dtype);
+OX_API ox_tensor *ox_rand_like(const ox_tensor *t);            /* shape, dtype and device of t */
+OX_API ox_tensor *ox_randn_like(const ox_tensor *t);
+OX_API ox_tensor *ox_randint_like(const ox_tensor *t, int64_t low, int64_t high);
 
 /* A copy of row-major numbers of that dtype at `data`. */
 OX_API ox_tensor *ox_from_data(const void *data, ox_shape shape, ox_dtype dtype);
@@ -762,6 +765,7 @@ OX_API ox_tensor *ox_fill_(ox_tensor *x, double value);
 OX_API ox_tensor *ox_zero_(ox_tensor *x);
 OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high);
 OX_API ox_tensor *ox_normal_(ox_tensor *x, double mean, double deviation);
+OX_API ox_tensor *ox_bernoulli_(ox_tensor *x, double p); /* 1 with probability p, else 0 */
 
 /* ---- copies and dtypes --------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_clone(ox_tensor *x);                               /* always a copy, contiguous */
@@ -839,7 +843,7 @@ OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
 /* ox_matmul - matrix product; leading dims broadcast.
  *   out[..,m,n] = sum_k a[..,m,k] * b[..,k,n]
  * shapes    a [..,M,K], b [..,K,N] -> [..,M,N]; 1-d operands as in torch.matmul
- * dtypes    f16 bf16 f32 f64 promoted; i8 x i8 -> i32; other integers in their own type; one operand may be
+ * dtypes    f16 bf16 f32 f64, both operands the same; i8 x i8 -> i32; other integers in their own type; one operand may be
  *           a block type (b given as [..,K,N] = ox_t of block rows [N,K]); f16 and bf16 accumulate in f32
  * memory    a new tensor, one reference; transposed and sliced operands are read in place
  * errors    OX_ERR_SHAPE inner sizes differ; OX_ERR_DTYPE; OX_ERR_NOMEM
@@ -854,6 +858,7 @@ OX_API ox_tensor *ox_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias);
 OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char *activation);
 /* beta c + alpha a b */
 OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
+OX_API ox_tensor *ox_addmm_(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
 OX_API ox_tensor *ox_outer(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b);
 /* ox_einsum - sums of products by index letters: "bij,bjk->bik", "ii->i", "...ij->...ji"; without "->"
@@ -4556,7 +4561,7 @@ OXI_RULE(index_add) {
     if (source->dtype != x->dtype)
         return oxi_fail(OX_ERR_DTYPE, "index_add: source %s, target %s", oxi_tensor_text(source),
                         oxi_tensor_text(x));
-    bool fits = source->ndim == x->ndim && x->ndim > 0;
+    bool fits = source->ndim == x->ndim && (x->ndim > 0 || ox_numel(call->in[1]) == 1);
     for (int d = 0; fits && d < x->ndim; d++)
         fits = source->shape[d] == (d == call->attr.dim ? ox_numel(call->in[1]) : x->shape[d]);
     return fits ? oxi_rule_row(call, out) : oxi_fail_fit(call, source);
@@ -5572,7 +5577,7 @@ static ox_status oxi_check_given_result(const oxi_call *call, const oxi_op_row *
     if (!same)
         return oxi_fail(OX_ERR_SHAPE, "%s_: the result %s does not fit into %s", row->name,
                         oxi_shape_text(meta->ndim, meta->shape), oxi_shape_text(out->ndim, out->shape));
-    for (int d = 0; d < out->ndim; d++)
+    for (int d = 0; d < out->ndim && ox_numel(out) > 0; d++)
         if (out->shape[d] > 1 && out->stride[d] == 0)
             return oxi_fail(OX_ERR_ARG,
                             "%s_: several elements of an expanded tensor share memory; clone it first",
@@ -6084,12 +6089,11 @@ OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype) {
 
 /* ---- lists of views ------------------------------------------------------------------------------------ */
 
-/* Parts of `size` along dim `at` of x. */
-static int64_t oxi_split(const char *name, ox_tensor *x, int64_t size, int at, ox_tensor **out,
+/* `count` parts of `size` along dim `at` of x, the last one maybe smaller. */
+static int64_t oxi_split(const char *name, ox_tensor *x, int64_t size, int64_t count, int at, ox_tensor **out,
                          int64_t room) {
     int64_t length = x->shape[at];
     if (!out) room = 0; /* only counts */
-    int64_t count = length == 0 ? 1 : (length - 1) / size + 1;
     for (int64_t i = 0; i < count && i < room; i++) {
         int64_t start = i * size, left = length - start;
         out[i] = oxi_sliced(name, x, at, start, left < size ? left : size, 1);
@@ -6113,7 +6117,7 @@ OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, in
                        oxi_tensor_text(x));
         return -1;
     }
-    return oxi_split("split", x, size, at, out, room);
+    return oxi_split("split", x, size, x->shape[at] == 0 ? 1 : (x->shape[at] - 1) / size + 1, at, out, room);
 }
 
 OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, int64_t room) {
@@ -6125,7 +6129,8 @@ OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, 
         return -1;
     }
     int64_t length = x->shape[at];
-    return oxi_split("chunk", x, length == 0 ? 0 : (length - 1) / chunks + 1, at, out, room);
+    int64_t size = length == 0 ? 0 : (length - 1) / chunks + 1;
+    return oxi_split("chunk", x, size, length == 0 ? chunks : (length - 1) / size + 1, at, out, room);
 }
 
 OX_API int64_t ox_unbind(ox_tensor *x, int dim, ox_tensor **out, int64_t room) {
@@ -6224,7 +6229,7 @@ OX_API ox_tensor *ox_nan_to_num_(ox_tensor *x, double nan, double positive, doub
 static bool oxi_check_integer_operand(const char *name, oxi_op op, ox_tensor *a, ox_tensor *b) {
     bool divides =
         op == OXI_OP_floor_divide || op == OXI_OP_trunc_divide || op == OXI_OP_remainder || op == OXI_OP_fmod;
-    if (!a || !b || (!divides && op != OXI_OP_pow)) return true;
+    if (!a || !b || (!divides && op != OXI_OP_pow) || ox_numel(a) == 0) return true;
     if (oxi_is_float(a->dtype) || oxi_is_float(b->dtype)) return true;
     if (!divides && !oxi_is_int(b->dtype)) return true;
     oxi_work work = oxi_work_begin(name);
@@ -6239,13 +6244,28 @@ static bool oxi_check_integer_operand(const char *name, oxi_op op, ox_tensor *a,
     return looked && found == 0;
 }
 
+/* Kernels compute f16 and bf16 in f32, which holds more of an integer beside them than they do: such an operand is rounded to
+ * their dtype first, as torch does. */
+static bool oxi_rounds_first(const ox_tensor *a, const ox_tensor *b) {
+    bool narrow = b->dtype == OX_F16 || b->dtype == OX_BF16;
+    return narrow && oxi_is_int(a->dtype) && ox_dtype_of(a->dtype)->block_bytes > 1;
+}
+
 static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor *b, bool in_place,
                             double scale) {
     ox_tensor *in[2] = {a, b};
     oxi_attrs attr = oxi_numbers(scale, 0, 0);
     attr.name = name;
     if (oxi_any_null(name, in, 2) || !oxi_check_integer_operand(name, op, a, b)) return NULL;
-    return oxi_apply_list(op, &attr, in, 2, in_place ? a : NULL);
+    int at = oxi_rounds_first(a, b) ? 0 : 1;
+    if ((at == 0 && in_place) || (at == 1 && !oxi_rounds_first(b, a)))
+        return oxi_apply_list(op, &attr, in, 2, in_place ? a : NULL);
+    oxi_work work = oxi_work_begin(name);
+    in[at] = ox_cast(in[at], in[1 - at]->dtype);
+    ox_tensor *result = in[at] ? oxi_apply_list(op, &attr, in, 2, in_place ? a : NULL) : NULL;
+    if (!in_place) return oxi_work_end(&work, result);
+    (void)oxi_work_end(&work, NULL);
+    return result;
 }
 
 #define OXI_X(name)                                              \
@@ -6253,7 +6273,7 @@ static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor
         return oxi_map_2(#name, OXI_OP_##name, a, b, false, 1);  \
     }                                                            \
     OX_API ox_tensor *ox_##name##_(ox_tensor *a, ox_tensor *b) { \
-        return oxi_map_2(#name, OXI_OP_##name, a, b, true, 1);   \
+        return oxi_map_2(#name "_", OXI_OP_##name, a, b, true, 1); \
     }
 OX_INPLACE_2(OXI_X)
 #undef OXI_X
@@ -6291,6 +6311,7 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
     if (oxi_any_null("glu", &x, 1)) return NULL;
     int d = oxi_wrap_dim("glu", dim, x->ndim);
     if (d < 0) return NULL;
+    if (!oxi_is_float(x->dtype)) return OXI_FAIL_NULL(OX_ERR_DTYPE, "glu: not defined for %s", oxi_tensor_text(x));
     if (x->ndim == 0 || x->shape[d] % 2)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "glu: dim %d of %s does not split in halves", d,
                              oxi_tensor_text(x));
@@ -6684,12 +6705,35 @@ OX_API ox_tensor *ox_log_softmax(ox_tensor *x, int dim) {
 /* >>ops/index.c */
 /* The public functions that move numbers by index: gather, scatter, cat, repeat, roll ... */
 
+/* Tensors of shape [0] join anything, as in torch: they are left out. */
+static bool oxi_is_nothing(const ox_tensor *t) { return t->ndim == 1 && t->shape[0] == 0; }
+
+static ox_tensor *oxi_cat_others(const oxi_attrs *attr, ox_tensor *const *list, int count) {
+    size_t bytes = (size_t)count * sizeof *list;
+    ox_tensor **others = (ox_tensor **)oxi_alloc(bytes);
+    int kept = 0;
+    if (!others) return NULL;
+    for (int i = 0; i < count; i++)
+        if (!oxi_is_nothing(list[i])) others[kept++] = list[i];
+    ox_tensor *result = oxi_apply_list(OXI_OP_cat, attr, others, kept, NULL);
+    oxi_free(others, bytes);
+    return result;
+}
+
 OX_API ox_tensor *ox_cat(ox_tensor *const *list, int count, int dim) {
     oxi_attrs attr = oxi_no_attrs();
     if (count < 1 || !list) return OXI_FAIL_NULL(OX_ERR_ARG, "cat: %d tensors", count);
     if (oxi_any_null("cat", list, count)) return NULL;
-    attr.dim = oxi_wrap_dim("cat", dim, list[0]->ndim);
-    return attr.dim < 0 ? NULL : oxi_apply_list(OXI_OP_cat, &attr, list, count, NULL);
+    const ox_tensor *first = list[0];
+    bool empties = false;
+    for (int i = 0; i < count; i++) {
+        if (oxi_is_nothing(first)) first = list[i];
+        empties = empties || oxi_is_nothing(list[i]);
+    }
+    attr.dim = oxi_wrap_dim("cat", dim, first->ndim);
+    if (attr.dim < 0) return NULL;
+    return empties && !oxi_is_nothing(first) ? oxi_cat_others(&attr, list, count)
+                                             : oxi_apply_list(OXI_OP_cat, &attr, list, count, NULL);
 }
 
 OX_API ox_tensor *ox_stack(ox_tensor *const *list, int count, int dim) {
@@ -6856,7 +6900,12 @@ OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
                              oxi_tensor_text(index));
     oxi_work work = oxi_work_begin("take_along_dim");
     ox_tensor *wide = oxi_expand_beside(x, index, at), *places = oxi_expand_beside(index, x, at);
-    return oxi_work_end(&work, ox_gather(wide, at, places));
+    bool fits = wide && places;
+    for (int d = 0; fits && d < x->ndim; d++) fits = d == at || wide->shape[d] == places->shape[d];
+    if (wide && places && !fits)
+        (void)oxi_fail(OX_ERR_SHAPE, "take_along_dim: shapes do not broadcast: %s by %s", oxi_tensor_text(x),
+                       oxi_tensor_text(index));
+    return oxi_work_end(&work, fits ? ox_gather(wide, at, places) : NULL);
 }
 
 OX_API ox_tensor *ox_embedding(ox_tensor *table, ox_tensor *ids) {
@@ -6981,6 +7030,11 @@ OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, con
 OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha) {
     oxi_attrs attr = oxi_numbers(beta, alpha, 0);
     return oxi_apply_3(OXI_OP_addmm, &attr, c, a, b);
+}
+OX_API ox_tensor *ox_addmm_(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha) {
+    ox_tensor *in[3] = {c, a, b};
+    oxi_attrs attr = oxi_numbers(beta, alpha, 0);
+    return oxi_apply_in_place(OXI_OP_addmm, &attr, in, 3);
 }
 
 static bool oxi_check_vectors(const char *op, ox_tensor *a, ox_tensor *b) {
@@ -7400,10 +7454,33 @@ OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype) {
 OX_API ox_tensor *ox_randint(int64_t low, int64_t high, ox_shape shape, ox_dtype dtype) {
     if (low >= high)
         return OXI_FAIL_NULL(OX_ERR_ARG, "randint: from %lld to below %lld", (long long)low, (long long)high);
+    dtype = oxi_default_dtype(dtype, OX_I64);
+    bool is_unsigned = dtype == OX_U8 || dtype == OX_U16 || dtype == OX_U32 || dtype == OX_U64;
+    bool fits = !(is_unsigned && low < 0) && oxi_fits_integer(dtype, (double)low);
+    fits = fits && (dtype == OX_I64 || oxi_fits_integer(dtype, (double)(high - 1)));
+    if (oxi_is_int(dtype) && !fits)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "randint: %lld to %lld does not fit %s", (long long)low,
+                             (long long)(high - 1), ox_dtype_name(dtype));
     oxi_attrs attr = oxi_no_attrs();
     attr.i[2] = low;
     attr.i[3] = high;
-    return oxi_random_fill(OXI_OP_randint, shape, oxi_default_dtype(dtype, OX_I64), &attr);
+    return oxi_random_fill(OXI_OP_randint, shape, dtype, &attr);
+}
+
+OX_API ox_tensor *ox_rand_like(const ox_tensor *t) {
+    if (oxi_null_model("rand_like", t)) return NULL;
+    oxi_work work = oxi_work_begin("rand_like");
+    return oxi_work_end(&work, ox_to(ox_rand(ox_shape_of(t), t->dtype), ox_device_of(t)));
+}
+OX_API ox_tensor *ox_randn_like(const ox_tensor *t) {
+    if (oxi_null_model("randn_like", t)) return NULL;
+    oxi_work work = oxi_work_begin("randn_like");
+    return oxi_work_end(&work, ox_to(ox_randn(ox_shape_of(t), t->dtype), ox_device_of(t)));
+}
+OX_API ox_tensor *ox_randint_like(const ox_tensor *t, int64_t low, int64_t high) {
+    if (oxi_null_model("randint_like", t)) return NULL;
+    oxi_work work = oxi_work_begin("randint_like");
+    return oxi_work_end(&work, ox_to(ox_randint(low, high, ox_shape_of(t), t->dtype), ox_device_of(t)));
 }
 
 OX_API ox_tensor *ox_randperm(int64_t n, ox_dtype dtype) {
@@ -7447,6 +7524,15 @@ OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities) {
     oxi_attrs attr = oxi_no_attrs();
     oxi_random_attrs(&attr);
     return oxi_apply_1(OXI_OP_bernoulli, &attr, probabilities);
+}
+
+OX_API ox_tensor *ox_bernoulli_(ox_tensor *x, double p) {
+    if (oxi_any_null("bernoulli_", &x, 1)) return NULL;
+    if (!(p >= 0 && p <= 1)) return OXI_FAIL_NULL(OX_ERR_ARG, "bernoulli_: probability %g", p);
+    oxi_work work = oxi_work_begin("bernoulli_");
+    ox_tensor *drawn = ox_bernoulli(ox_full(ox_shape_of(x), p, OX_F32)), *done = drawn ? ox_copy_(x, drawn) : NULL;
+    (void)oxi_work_end(&work, NULL);
+    return done;
 }
 
 OX_API ox_tensor *ox_multinomial(ox_tensor *weights, int64_t samples, bool replacement) {

@@ -134,6 +134,7 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(zero_, !ox_zero_(NULL));
     NULLS(uniform_, !ox_uniform_(NULL, 0, 1));
     NULLS(normal_, !ox_normal_(NULL, 0, 1));
+    NULLS(bernoulli_, !ox_bernoulli_(NULL, 0.5));
     NULLS(clone, !ox_clone(NULL));
     NULLS(contiguous, !ox_contiguous(NULL));
     NULLS(cast, !ox_cast(NULL, OX_F16));
@@ -192,6 +193,7 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(linear_act, !ox_linear_act(x, NULL, NULL, "relu"));
     NULLS(linear_act, !ox_linear_act(x, x, NULL, NULL));
     NULLS(addmm, !ox_addmm(NULL, x, x, 1, 1));
+    NULLS(addmm_, !ox_addmm_(NULL, x, x, 1, 1));
     NULLS(outer, !ox_outer(NULL, x));
     NULLS(dot, !ox_dot(x, NULL));
     NULLS(einsum, !ox_einsum(NULL, &x, 1));
@@ -246,6 +248,9 @@ static void check_null_views_and_making(ox_tensor *x) {
     NULLS(unbind, ox_unbind(NULL, 0, out, 4) == -1);
     NULLS(empty_like, !ox_empty_like(NULL));
     NULLS(zeros_like, !ox_zeros_like(NULL));
+    NULLS(rand_like, !ox_rand_like(NULL));
+    NULLS(randn_like, !ox_randn_like(NULL));
+    NULLS(randint_like, !ox_randint_like(NULL, 0, 1));
     NULLS(ones_like, !ox_ones_like(NULL));
     NULLS(full_like, !ox_full_like(NULL, 1));
     NULLS(from_data, !ox_from_data(NULL, OX_SHAPE(4), OX_F32));
@@ -450,6 +455,7 @@ static void check_nonsense_ops(void) {
     REFUSES(dropout, OX_ERR_ARG, !ox_dropout(x, (double)NAN, true));
     REFUSES(dropout, OX_ERR_DTYPE, !ox_dropout(i, 0.5, true));
     REFUSES(normal_, OX_ERR_ARG, !ox_normal_(x, 0, -1));
+    REFUSES(bernoulli_, OX_ERR_ARG, !ox_bernoulli_(x, -0.5));
     REFUSES(normal_, OX_ERR_DTYPE, !ox_normal_(i, 0, 1));
     REFUSES(uniform_, OX_ERR_DTYPE, !ox_uniform_(b, 0, 1));
 }
@@ -478,6 +484,7 @@ static void check_nonsense_products(void) {
     REFUSES(linear, OX_ERR_SHAPE, !ox_linear(x, w, v));
     REFUSES(linear_act, OX_ERR_ARG, !ox_linear_act(x, w, NULL, "sine"));
     REFUSES(addmm, OX_ERR_SHAPE, !ox_addmm(y, x, y, 1, 1));
+    REFUSES(addmm_, OX_ERR_SHAPE, !ox_addmm_(y, x, y, 1, 1));
     REFUSES(addmm, OX_ERR_SHAPE, !ox_addmm(x, v, v, 1, 1));
     REFUSES(outer, OX_ERR_SHAPE, !ox_outer(x, v));
     REFUSES(dot, OX_ERR_SHAPE, !ox_dot(x, x));
@@ -572,6 +579,9 @@ static void check_names_of_composed(void) {
         REFUSES(full, OX_ERR_ARG, !ox_full(OX_SHAPE(2), 300, OX_U8));
         REFUSES(full_like, OX_ERR_ARG, !ox_full_like(i, 1e20));
         REFUSES(zeros_like, OX_ERR_DTYPE, !ox_zeros_like(q));
+        REFUSES(rand_like, OX_ERR_DTYPE, !ox_rand_like(q));
+        REFUSES(randn_like, OX_ERR_DTYPE, !ox_randn_like(q));
+        REFUSES(randint_like, OX_ERR_DTYPE, !ox_randint_like(q, 0, 1));
         REFUSES(ones_like, OX_ERR_DTYPE, !ox_ones_like(q));
         REFUSES(empty, OX_ERR_SHAPE, !ox_empty(huge, OX_F32));
         REFUSES(rand, OX_ERR_DTYPE, !ox_rand(OX_SHAPE(2), OX_I32));

@@ -127,7 +127,7 @@ static ox_status oxi_check_given_result(const oxi_call *call, const oxi_op_row *
     if (!same)
         return oxi_fail(OX_ERR_SHAPE, "%s_: the result %s does not fit into %s", row->name,
                         oxi_shape_text(meta->ndim, meta->shape), oxi_shape_text(out->ndim, out->shape));
-    for (int d = 0; d < out->ndim; d++)
+    for (int d = 0; d < out->ndim && ox_numel(out) > 0; d++)
         if (out->shape[d] > 1 && out->stride[d] == 0)
             return oxi_fail(OX_ERR_ARG,
                             "%s_: several elements of an expanded tensor share memory; clone it first",

@@ -32,6 +32,9 @@ OX_API ox_tensor *ox_rand(ox_shape shape, ox_dtype dtype);     /* uniform in [0,
 OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype);    /* normal, mean 0, deviation 1 */
 OX_API ox_tensor *ox_randint(int64_t low, int64_t high, ox_shape shape, ox_dtype dtype); /* [low, high) */
 OX_API ox_tensor *ox_randperm(int64_t n, ox_dtype dtype);
+OX_API ox_tensor *ox_rand_like(const ox_tensor *t);            /* shape, dtype and device of t */
+OX_API ox_tensor *ox_randn_like(const ox_tensor *t);
+OX_API ox_tensor *ox_randint_like(const ox_tensor *t, int64_t low, int64_t high);
 
 /* A copy of row-major numbers of that dtype at `data`. */
 OX_API ox_tensor *ox_from_data(const void *data, ox_shape shape, ox_dtype dtype);

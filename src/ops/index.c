@@ -1,11 +1,34 @@
 /* The public functions that move numbers by index: gather, scatter, cat, repeat, roll ... */
 
+/* Tensors of shape [0] join anything, as in torch: they are left out. */
+static bool oxi_is_nothing(const ox_tensor *t) { return t->ndim == 1 && t->shape[0] == 0; }
+
+static ox_tensor *oxi_cat_others(const oxi_attrs *attr, ox_tensor *const *list, int count) {
+    size_t bytes = (size_t)count * sizeof *list;
+    ox_tensor **others = (ox_tensor **)oxi_alloc(bytes);
+    int kept = 0;
+    if (!others) return NULL;
+    for (int i = 0; i < count; i++)
+        if (!oxi_is_nothing(list[i])) others[kept++] = list[i];
+    ox_tensor *result = oxi_apply_list(OXI_OP_cat, attr, others, kept, NULL);
+    oxi_free(others, bytes);
+    return result;
+}
+
 OX_API ox_tensor *ox_cat(ox_tensor *const *list, int count, int dim) {
     oxi_attrs attr = oxi_no_attrs();
     if (count < 1 || !list) return OXI_FAIL_NULL(OX_ERR_ARG, "cat: %d tensors", count);
     if (oxi_any_null("cat", list, count)) return NULL;
-    attr.dim = oxi_wrap_dim("cat", dim, list[0]->ndim);
-    return attr.dim < 0 ? NULL : oxi_apply_list(OXI_OP_cat, &attr, list, count, NULL);
+    const ox_tensor *first = list[0];
+    bool empties = false;
+    for (int i = 0; i < count; i++) {
+        if (oxi_is_nothing(first)) first = list[i];
+        empties = empties || oxi_is_nothing(list[i]);
+    }
+    attr.dim = oxi_wrap_dim("cat", dim, first->ndim);
+    if (attr.dim < 0) return NULL;
+    return empties && !oxi_is_nothing(first) ? oxi_cat_others(&attr, list, count)
+                                             : oxi_apply_list(OXI_OP_cat, &attr, list, count, NULL);
 }
 
 OX_API ox_tensor *ox_stack(ox_tensor *const *list, int count, int dim) {
@@ -172,7 +195,12 @@ OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
                              oxi_tensor_text(index));
     oxi_work work = oxi_work_begin("take_along_dim");
     ox_tensor *wide = oxi_expand_beside(x, index, at), *places = oxi_expand_beside(index, x, at);
-    return oxi_work_end(&work, ox_gather(wide, at, places));
+    bool fits = wide && places;
+    for (int d = 0; fits && d < x->ndim; d++) fits = d == at || wide->shape[d] == places->shape[d];
+    if (wide && places && !fits)
+        (void)oxi_fail(OX_ERR_SHAPE, "take_along_dim: shapes do not broadcast: %s by %s", oxi_tensor_text(x),
+                       oxi_tensor_text(index));
+    return oxi_work_end(&work, fits ? ox_gather(wide, at, places) : NULL);
 }
 
 OX_API ox_tensor *ox_embedding(ox_tensor *table, ox_tensor *ids) {

@@ -76,7 +76,7 @@ OX_API ox_tensor *ox_nan_to_num_(ox_tensor *x, double nan, double positive, doub
 static bool oxi_check_integer_operand(const char *name, oxi_op op, ox_tensor *a, ox_tensor *b) {
     bool divides =
         op == OXI_OP_floor_divide || op == OXI_OP_trunc_divide || op == OXI_OP_remainder || op == OXI_OP_fmod;
-    if (!a || !b || (!divides && op != OXI_OP_pow)) return true;
+    if (!a || !b || (!divides && op != OXI_OP_pow) || ox_numel(a) == 0) return true;
     if (oxi_is_float(a->dtype) || oxi_is_float(b->dtype)) return true;
     if (!divides && !oxi_is_int(b->dtype)) return true;
     oxi_work work = oxi_work_begin(name);
@@ -91,13 +91,28 @@ static bool oxi_check_integer_operand(const char *name, oxi_op op, ox_tensor *a,
     return looked && found == 0;
 }
 
+/* Kernels compute f16 and bf16 in f32, which holds more of an integer beside them than they do: such an operand is rounded to
+ * their dtype first, as torch does. */
+static bool oxi_rounds_first(const ox_tensor *a, const ox_tensor *b) {
+    bool narrow = b->dtype == OX_F16 || b->dtype == OX_BF16;
+    return narrow && oxi_is_int(a->dtype) && ox_dtype_of(a->dtype)->block_bytes > 1;
+}
+
 static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor *b, bool in_place,
                             double scale) {
     ox_tensor *in[2] = {a, b};
     oxi_attrs attr = oxi_numbers(scale, 0, 0);
     attr.name = name;
     if (oxi_any_null(name, in, 2) || !oxi_check_integer_operand(name, op, a, b)) return NULL;
-    return oxi_apply_list(op, &attr, in, 2, in_place ? a : NULL);
+    int at = oxi_rounds_first(a, b) ? 0 : 1;
+    if ((at == 0 && in_place) || (at == 1 && !oxi_rounds_first(b, a)))
+        return oxi_apply_list(op, &attr, in, 2, in_place ? a : NULL);
+    oxi_work work = oxi_work_begin(name);
+    in[at] = ox_cast(in[at], in[1 - at]->dtype);
+    ox_tensor *result = in[at] ? oxi_apply_list(op, &attr, in, 2, in_place ? a : NULL) : NULL;
+    if (!in_place) return oxi_work_end(&work, result);
+    (void)oxi_work_end(&work, NULL);
+    return result;
 }
 
 #define OXI_X(name)                                              \
@@ -105,7 +120,7 @@ static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor
         return oxi_map_2(#name, OXI_OP_##name, a, b, false, 1);  \
     }                                                            \
     OX_API ox_tensor *ox_##name##_(ox_tensor *a, ox_tensor *b) { \
-        return oxi_map_2(#name, OXI_OP_##name, a, b, true, 1);   \
+        return oxi_map_2(#name "_", OXI_OP_##name, a, b, true, 1); \
     }
 OX_INPLACE_2(OXI_X)
 #undef OXI_X
@@ -143,6 +158,7 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
     if (oxi_any_null("glu", &x, 1)) return NULL;
     int d = oxi_wrap_dim("glu", dim, x->ndim);
     if (d < 0) return NULL;
+    if (!oxi_is_float(x->dtype)) return OXI_FAIL_NULL(OX_ERR_DTYPE, "glu: not defined for %s", oxi_tensor_text(x));
     if (x->ndim == 0 || x->shape[d] % 2)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "glu: dim %d of %s does not split in halves", d,
                              oxi_tensor_text(x));

@@ -195,6 +195,7 @@ OX_API ox_tensor *ox_fill_(ox_tensor *x, double value);
 OX_API ox_tensor *ox_zero_(ox_tensor *x);
 OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high);
 OX_API ox_tensor *ox_normal_(ox_tensor *x, double mean, double deviation);
+OX_API ox_tensor *ox_bernoulli_(ox_tensor *x, double p); /* 1 with probability p, else 0 */
 
 /* ---- copies and dtypes --------------------------------------------------------------------------------- */
 OX_API ox_tensor *ox_clone(ox_tensor *x);                               /* always a copy, contiguous */
@@ -272,7 +273,7 @@ OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
 /* ox_matmul - matrix product; leading dims broadcast.
  *   out[..,m,n] = sum_k a[..,m,k] * b[..,k,n]
  * shapes    a [..,M,K], b [..,K,N] -> [..,M,N]; 1-d operands as in torch.matmul
- * dtypes    f16 bf16 f32 f64 promoted; i8 x i8 -> i32; other integers in their own type; one operand may be
+ * dtypes    f16 bf16 f32 f64, both operands the same; i8 x i8 -> i32; other integers in their own type; one operand may be
  *           a block type (b given as [..,K,N] = ox_t of block rows [N,K]); f16 and bf16 accumulate in f32
  * memory    a new tensor, one reference; transposed and sliced operands are read in place
  * errors    OX_ERR_SHAPE inner sizes differ; OX_ERR_DTYPE; OX_ERR_NOMEM
@@ -287,6 +288,7 @@ OX_API ox_tensor *ox_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias);
 OX_API ox_tensor *ox_linear_act(ox_tensor *x, ox_tensor *w, ox_tensor *bias, const char *activation);
 /* beta c + alpha a b */
 OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
+OX_API ox_tensor *ox_addmm_(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha);
 OX_API ox_tensor *ox_outer(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b);
 /* ox_einsum - sums of products by index letters: "bij,bjk->bik", "ii->i", "...ij->...ji"; without "->"

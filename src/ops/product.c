@@ -37,6 +37,11 @@ OX_API ox_tensor *ox_addmm(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta
     oxi_attrs attr = oxi_numbers(beta, alpha, 0);
     return oxi_apply_3(OXI_OP_addmm, &attr, c, a, b);
 }
+OX_API ox_tensor *ox_addmm_(ox_tensor *c, ox_tensor *a, ox_tensor *b, double beta, double alpha) {
+    ox_tensor *in[3] = {c, a, b};
+    oxi_attrs attr = oxi_numbers(beta, alpha, 0);
+    return oxi_apply_in_place(OXI_OP_addmm, &attr, in, 3);
+}
 
 static bool oxi_check_vectors(const char *op, ox_tensor *a, ox_tensor *b) {
     ox_tensor *in[2] = {a, b};

@@ -35,10 +35,33 @@ OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype) {
 OX_API ox_tensor *ox_randint(int64_t low, int64_t high, ox_shape shape, ox_dtype dtype) {
     if (low >= high)
         return OXI_FAIL_NULL(OX_ERR_ARG, "randint: from %lld to below %lld", (long long)low, (long long)high);
+    dtype = oxi_default_dtype(dtype, OX_I64);
+    bool is_unsigned = dtype == OX_U8 || dtype == OX_U16 || dtype == OX_U32 || dtype == OX_U64;
+    bool fits = !(is_unsigned && low < 0) && oxi_fits_integer(dtype, (double)low);
+    fits = fits && (dtype == OX_I64 || oxi_fits_integer(dtype, (double)(high - 1)));
+    if (oxi_is_int(dtype) && !fits)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "randint: %lld to %lld does not fit %s", (long long)low,
+                             (long long)(high - 1), ox_dtype_name(dtype));
     oxi_attrs attr = oxi_no_attrs();
     attr.i[2] = low;
     attr.i[3] = high;
-    return oxi_random_fill(OXI_OP_randint, shape, oxi_default_dtype(dtype, OX_I64), &attr);
+    return oxi_random_fill(OXI_OP_randint, shape, dtype, &attr);
+}
+
+OX_API ox_tensor *ox_rand_like(const ox_tensor *t) {
+    if (oxi_null_model("rand_like", t)) return NULL;
+    oxi_work work = oxi_work_begin("rand_like");
+    return oxi_work_end(&work, ox_to(ox_rand(ox_shape_of(t), t->dtype), ox_device_of(t)));
+}
+OX_API ox_tensor *ox_randn_like(const ox_tensor *t) {
+    if (oxi_null_model("randn_like", t)) return NULL;
+    oxi_work work = oxi_work_begin("randn_like");
+    return oxi_work_end(&work, ox_to(ox_randn(ox_shape_of(t), t->dtype), ox_device_of(t)));
+}
+OX_API ox_tensor *ox_randint_like(const ox_tensor *t, int64_t low, int64_t high) {
+    if (oxi_null_model("randint_like", t)) return NULL;
+    oxi_work work = oxi_work_begin("randint_like");
+    return oxi_work_end(&work, ox_to(ox_randint(low, high, ox_shape_of(t), t->dtype), ox_device_of(t)));
 }
 
 OX_API ox_tensor *ox_randperm(int64_t n, ox_dtype dtype) {
@@ -82,6 +105,15 @@ OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities) {
     oxi_attrs attr = oxi_no_attrs();
     oxi_random_attrs(&attr);
     return oxi_apply_1(OXI_OP_bernoulli, &attr, probabilities);
+}
+
+OX_API ox_tensor *ox_bernoulli_(ox_tensor *x, double p) {
+    if (oxi_any_null("bernoulli_", &x, 1)) return NULL;
+    if (!(p >= 0 && p <= 1)) return OXI_FAIL_NULL(OX_ERR_ARG, "bernoulli_: probability %g", p);
+    oxi_work work = oxi_work_begin("bernoulli_");
+    ox_tensor *drawn = ox_bernoulli(ox_full(ox_shape_of(x), p, OX_F32)), *done = drawn ? ox_copy_(x, drawn) : NULL;
+    (void)oxi_work_end(&work, NULL);
+    return done;
 }
 
 OX_API ox_tensor *ox_multinomial(ox_tensor *weights, int64_t samples, bool replacement) {

@@ -456,7 +456,7 @@ OXI_RULE(index_add) {
     if (source->dtype != x->dtype)
         return oxi_fail(OX_ERR_DTYPE, "index_add: source %s, target %s", oxi_tensor_text(source),
                         oxi_tensor_text(x));
-    bool fits = source->ndim == x->ndim && x->ndim > 0;
+    bool fits = source->ndim == x->ndim && (x->ndim > 0 || ox_numel(call->in[1]) == 1);
     for (int d = 0; fits && d < x->ndim; d++)
         fits = source->shape[d] == (d == call->attr.dim ? ox_numel(call->in[1]) : x->shape[d]);
     return fits ? oxi_rule_row(call, out) : oxi_fail_fit(call, source);

@@ -342,12 +342,11 @@ OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype) {
 
 /* ---- lists of views ------------------------------------------------------------------------------------ */
 
-/* Parts of `size` along dim `at` of x. */
-static int64_t oxi_split(const char *name, ox_tensor *x, int64_t size, int at, ox_tensor **out,
+/* `count` parts of `size` along dim `at` of x, the last one maybe smaller. */
+static int64_t oxi_split(const char *name, ox_tensor *x, int64_t size, int64_t count, int at, ox_tensor **out,
                          int64_t room) {
     int64_t length = x->shape[at];
     if (!out) room = 0; /* only counts */
-    int64_t count = length == 0 ? 1 : (length - 1) / size + 1;
     for (int64_t i = 0; i < count && i < room; i++) {
         int64_t start = i * size, left = length - start;
         out[i] = oxi_sliced(name, x, at, start, left < size ? left : size, 1);
@@ -371,7 +370,7 @@ OX_API int64_t ox_split(ox_tensor *x, int64_t size, int dim, ox_tensor **out, in
                        oxi_tensor_text(x));
         return -1;
     }
-    return oxi_split("split", x, size, at, out, room);
+    return oxi_split("split", x, size, x->shape[at] == 0 ? 1 : (x->shape[at] - 1) / size + 1, at, out, room);
 }
 
 OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, int64_t room) {
@@ -383,7 +382,8 @@ OX_API int64_t ox_chunk(ox_tensor *x, int64_t chunks, int dim, ox_tensor **out, 
         return -1;
     }
     int64_t length = x->shape[at];
-    return oxi_split("chunk", x, length == 0 ? 0 : (length - 1) / chunks + 1, at, out, room);
+    int64_t size = length == 0 ? 0 : (length - 1) / chunks + 1;
+    return oxi_split("chunk", x, size, length == 0 ? chunks : (length - 1) / size + 1, at, out, room);
 }
 
 OX_API int64_t ox_unbind(ox_tensor *x, int dim, ox_tensor **out, int64_t room) {
