@@ -776,9 +776,9 @@ OX_API ox_tensor *ox_contiguous(ox_tensor *x);                          /* x its
  * -2^63 and gets 2^63 otherwise. torch on x86-64 does the same, but for corners of u32 and u64; its u32
  * differs between short and long tensors. Integers to narrower ones keep the low bits.
  * Block types expand to floats. Floats, and other block types, are quantised to Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 with
- * ggml's bytes, and to Q4_K Q5_K Q6_K with smaller errors than ggml's; to other block types: OX_ERR_UNSUPPORTED.
- * NaN or an infinity makes its block NaN; numbers beyond what f16 scales reach become infinite or NaN. The last
- * dim is a multiple of the block. ox_copy_ does the same into whole blocks. */
+ * ggml's bytes, and to Q4_K Q5_K Q6_K with smaller errors than ggml's; to other block types:
+ * OX_ERR_UNSUPPORTED. NaN or an infinity makes its block NaN; numbers beyond what f16 scales reach become
+ * infinite or NaN. The last dim is a multiple of the block. ox_copy_ does the same into whole blocks. */
 OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype);
 
 /* ---- reductions -------------------------------------------------------------------------------------------
@@ -843,8 +843,9 @@ OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
 /* ox_matmul - matrix product; leading dims broadcast.
  *   out[..,m,n] = sum_k a[..,m,k] * b[..,k,n]
  * shapes    a [..,M,K], b [..,K,N] -> [..,M,N]; 1-d operands as in torch.matmul
- * dtypes    f16 bf16 f32 f64, both operands the same; i8 x i8 -> i32; other integers in their own type; one operand may be
- *           a block type (b given as [..,K,N] = ox_t of block rows [N,K]); f16 and bf16 accumulate in f32
+ * dtypes    f16 bf16 f32 f64, both operands the same; i8 x i8 -> i32; other integers in their own type;
+ *           one operand may be a block type (b given as [..,K,N] = ox_t of block rows [N,K]); f16 and bf16
+ *           accumulate in f32
  * memory    a new tensor, one reference; transposed and sliced operands are read in place
  * errors    OX_ERR_SHAPE inner sizes differ; OX_ERR_DTYPE; OX_ERR_NOMEM
  * numerics  within 1e-5*sqrt(K) of float64; same bits for any thread count
@@ -924,9 +925,9 @@ OX_API size_t ox_profile_table(char *out, size_t room);
 #ifndef OX_NO_STDIO
 OX_API ox_status ox_profile_trace(const char *path);                    /* Chrome trace JSON */
 #endif
-/* "c", "sse2", "avx", "avx2", "avx512", "neon": the tier that was picked. OX_ISA in the environment lowers it,
- * "avx512-base" to the tier without what the processor has beyond it (SSSE3, VNNI, dot products). The log tells when it
- * names none that this processor runs. */
+/* "c", "sse2", "avx", "avx2", "avx512", "neon": the tier that was picked. OX_ISA in the environment lowers
+ * it, "avx512-base" to the tier without what the processor has beyond it (SSSE3, VNNI, dot products). The
+ * log tells when it names none that this processor runs. */
 OX_API const char *ox_isa(void);
 
 OX_EXTERN_C_END
@@ -6244,8 +6245,8 @@ static bool oxi_check_integer_operand(const char *name, oxi_op op, ox_tensor *a,
     return looked && found == 0;
 }
 
-/* Kernels compute f16 and bf16 in f32, which holds more of an integer beside them than they do: such an operand is rounded to
- * their dtype first, as torch does. */
+/* Kernels compute f16 and bf16 in f32, which holds more of an integer beside them than they do: such an
+ * operand is rounded to their dtype first, as torch does. */
 static bool oxi_rounds_first(const ox_tensor *a, const ox_tensor *b) {
     bool narrow = b->dtype == OX_F16 || b->dtype == OX_BF16;
     return narrow && oxi_is_int(a->dtype) && ox_dtype_of(a->dtype)->block_bytes > 1;
@@ -6311,7 +6312,8 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
     if (oxi_any_null("glu", &x, 1)) return NULL;
     int d = oxi_wrap_dim("glu", dim, x->ndim);
     if (d < 0) return NULL;
-    if (!oxi_is_float(x->dtype)) return OXI_FAIL_NULL(OX_ERR_DTYPE, "glu: not defined for %s", oxi_tensor_text(x));
+    if (!oxi_is_float(x->dtype))
+        return OXI_FAIL_NULL(OX_ERR_DTYPE, "glu: not defined for %s", oxi_tensor_text(x));
     if (x->ndim == 0 || x->shape[d] % 2)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "glu: dim %d of %s does not split in halves", d,
                              oxi_tensor_text(x));
@@ -7530,7 +7532,8 @@ OX_API ox_tensor *ox_bernoulli_(ox_tensor *x, double p) {
     if (oxi_any_null("bernoulli_", &x, 1)) return NULL;
     if (!(p >= 0 && p <= 1)) return OXI_FAIL_NULL(OX_ERR_ARG, "bernoulli_: probability %g", p);
     oxi_work work = oxi_work_begin("bernoulli_");
-    ox_tensor *drawn = ox_bernoulli(ox_full(ox_shape_of(x), p, OX_F32)), *done = drawn ? ox_copy_(x, drawn) : NULL;
+    ox_tensor *drawn = ox_bernoulli(ox_full(ox_shape_of(x), p, OX_F32)),
+              *done = drawn ? ox_copy_(x, drawn) : NULL;
     (void)oxi_work_end(&work, NULL);
     return done;
 }
@@ -7772,8 +7775,8 @@ OXI_LIGHT_END
 #define OXI_PREFETCH_WRITE(p) ((void)(p))
 #endif
 
-/* How far ahead weights are asked for that are read once, from memory: the processor's own prefetching stops at the end of
- * each page and starts anew. */
+/* How far ahead weights are asked for that are read once, from memory: the processor's own prefetching
+ * stops at the end of each page and starts anew. */
 enum { OXI_PREFETCH_AHEAD = 4096 };
 
 /* What a map computes in: every dtype loads into one of these. */
@@ -7797,11 +7800,13 @@ typedef void (*oxi_map_kernel)(int64_t n, const void *const *in, void *out, cons
 typedef void (*oxi_load_kernel)(int64_t n, const void *source, int64_t stride, void *lane);
 typedef void (*oxi_store_kernel)(int64_t n, const void *lane, void *destination, int64_t stride);
 
-/* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile 64 k bytes
- * from `next` on are fetched into the second cache: what the next call reads first, or anything that is there. */
+/* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile
+ * 64 k bytes from `next` on are fetched into the second cache: what the next call reads first, or anything
+ * that is there. */
 typedef struct oxi_gemm_kernel {
     int mr, nr;
-    void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, const void *next);
+    void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                const void *next);
 } oxi_gemm_kernel;
 
 /* Packs lines of 4-byte elements into panels of `width` lines: panel p at panels + p * panel_stride,
@@ -7810,40 +7815,46 @@ typedef struct oxi_gemm_kernel {
 typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                 void *panels, int64_t panel_stride);
 
-/* Numbers of a block type as they are computed, number = scale * code - least: code [n], scale and least [n / 16]. */
+/* Numbers of a block type as they are computed, number = scale * code - least: code [n], scale and least
+ * [n / 16]. */
 typedef struct oxi_codes {
     int8_t *code;
     float *scale, *least;
 } oxi_codes;
 
-/* Tables of the block types of four bits without steps: iq4_nl and iq4_xs, and e2m1, doubled (its scales are halved). */
-static const int8_t oxi_table_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+/* Tables of the block types of four bits without steps: iq4_nl and iq4_xs, and e2m1, doubled (its scales
+ * are halved). */
+static const int8_t oxi_table_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                         1,    13,   25,  38,  53,  69,  89,  113};
 static const int8_t oxi_table_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 OXI_UNUSED static void oxi_look_up_32(const int8_t *table, int8_t *code) {
     for (int i = 0; i < 32; i++) code[i] = table[code[i]];
 }
 
-/* A row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]; sum = scale times the group's q added up. */
+/* A row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]; sum = scale times the
+ * group's q added up. */
 typedef struct oxi_q8 {
     const int8_t *q;
     const float *scale, *sum;
 } oxi_q8;
 
-/* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line (two of 16 bits)
- * lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken from each code times the scale,
- * [k / group][width]. Activations: scale [k / 32][width], extra [k / group][width], the sums of the group. */
+/* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line
+ * (two of 16 bits) lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken
+ * from each code times the scale, [k / group][width]. Activations: scale [k / 32][width], extra [k /
+ * group][width], the sums of the group. */
 typedef struct oxi_code_panel {
     void *codes;
     float *scale, *extra; /* extra of weights: NULL if there is none */
 } oxi_code_panel;
 
-/* c[mr][nr] = or += products of a panel of mr activations and one of nr weights over k codes. Integer sums are taken over
- * `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
+/* c[mr][nr] = or += products of a panel of mr activations and one of nr weights over k codes. Integer sums
+ * are taken over `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
 typedef struct oxi_codes_kernel {
     int mr, nr;
     int bytes;      /* of a code */
     bool is_signed; /* codes of weights */
-    void (*run)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more); /* or NULL */
+    void (*run)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c,
+                bool more); /* or NULL */
 } oxi_codes_kernel;
 
 /* The table of dtypes as constants: OXI_ELEMENTS_OX_Q4_K = 256, OXI_BYTES_OX_Q4_K = 144. */
@@ -7861,7 +7872,8 @@ typedef struct oxi_kernels {
     oxi_load_kernel load[OX_DTYPE_COUNT][OXI_LANE_COUNT];    /* plain dtypes only */
     oxi_store_kernel store[OX_DTYPE_COUNT][OXI_LANE_COUNT];
     oxi_gemm_kernel gemm_f32, gemm_f64;
-    /* the same for a whose elements are there once for each lane; copies makes such a panel of k steps. NULL: as above */
+    /* the same for a whose elements are there once for each lane; copies makes such a panel of k steps.
+     * NULL: as above */
     oxi_gemm_kernel spread_f32, spread_f64;
     void (*copies_f32)(int64_t k, const void *a, void *out);
     void (*copies_f64)(int64_t k, const void *a, void *out);
@@ -7885,16 +7897,16 @@ typedef struct oxi_kernels {
     void (*row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
                        const float *bias, float *out);
     /* (x - mean) * scale [* weight] [+ bias] */
-    /* memcpy past the caches, for tasks: what is larger than caches is not read first in order to be written. Others
-     * see these bytes when the task is over */
+    /* memcpy past the caches, for tasks: what is larger than caches is not read first in order to be
+     * written. Others see these bytes when the task is over */
     void (*stream)(size_t bytes, const void *from, void *to);
     /* attention: scores[key][gemm_f32.nr] become e^(score - max), max and sum [nr] of the queries so far
      * are brought up to date, rescale [nr] is what earlier weights are to be multiplied by; and that
      * multiplication of x [rows][nr] */
     void (*attention_softmax)(int64_t keys, float *scores, float *max, float *sum, float *rescale);
     void (*attention_rescale)(int64_t rows, const float *factor, float *x);
-    /* attention of a query: scores[key] = q . k[key], and out += sum of weights[key] v[key]; rows of k and v are step
-     * elements apart, of dtype f32, f16 or bf16 (NULL for others) */
+    /* attention of a query: scores[key] = q . k[key], and out += sum of weights[key] v[key]; rows of k and
+     * v are step elements apart, of dtype f32, f16 or bf16 (NULL for others) */
     void (*attention_dots[OX_DTYPE_COUNT])(int64_t keys, int64_t depth, const float *q, const void *k,
                                            int64_t step, float *scores);
     void (*attention_mix[OX_DTYPE_COUNT])(int64_t keys, int64_t depth, const float *weights, const void *v,
@@ -7904,15 +7916,16 @@ typedef struct oxi_kernels {
     void (*expand_codes)(int64_t n, oxi_codes codes, float *out);
     /* n floats (a multiple of the block) as a block type; NULL for types that are only read */
     void (*quantize[OX_DTYPE_COUNT])(int64_t n, const float *x, void *blocks);
-    /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / group], groups of 16 or 32;
-     * then rows of blocks against them, those with sums of 32 */
+    /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / group],
+     * groups of 16 or 32; then rows of blocks against them, those with sums of 32 */
     void (*quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum);
     /* out[i] = the row at blocks + i * row_bytes times x; n a multiple of 256. NULL: by dot_codes */
-    void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out);
+    void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x,
+                                     float *out);
     float (*dot_codes)(int64_t n, oxi_codes codes, oxi_q8 x);
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
-    void (*codes_shift)(int64_t n, int offset, int8_t *code);           /* code += offset, n a multiple of 32 */
+    void (*codes_shift)(int64_t n, int offset, int8_t *code); /* code += offset, n a multiple of 32 */
     void (*codes_widen)(int64_t n, const int8_t *code, int16_t *out);   /* n a multiple of 32 */
 } oxi_kernels;
 
@@ -7935,8 +7948,8 @@ static ox_status oxi_cpu_product(const oxi_call *call);
 static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rope.c */
 static ox_status oxi_cpu_attention(const oxi_call *call);  /* cpu/attention.c */
 
-/* cpu/blocks.c: whether a block type can be expanded, OX_ERR_UNSUPPORTED by name if not; and n elements of one that can
- * (whole blocks) as floats. */
+/* cpu/blocks.c: whether a block type can be expanded, OX_ERR_UNSUPPORTED by name if not; and n elements of
+ * one that can (whole blocks) as floats. */
 static ox_status oxi_check_expandable(ox_dtype dtype);
 static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out);
 
@@ -12716,7 +12729,7 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
             wrong = vf_fma(a, vf_zero(), wrong);
         }
         float largest = vf_hmax(most), halves[2];
-        if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
+        if (largest < 1e-34f) largest = 0; /* 127 / largest must stay finite */
         vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
         for (int half = 0; half < 2; half++) {
             vf total = vf_zero();
@@ -15950,7 +15963,7 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
             wrong = vf_fma(a, vf_zero(), wrong);
         }
         float largest = vf_hmax(most), halves[2];
-        if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
+        if (largest < 1e-34f) largest = 0; /* 127 / largest must stay finite */
         vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
         for (int half = 0; half < 2; half++) {
             vf total = vf_zero();
@@ -19208,7 +19221,7 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
             wrong = vf_fma(a, vf_zero(), wrong);
         }
         float largest = vf_hmax(most), halves[2];
-        if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
+        if (largest < 1e-34f) largest = 0; /* 127 / largest must stay finite */
         vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
         for (int half = 0; half < 2; half++) {
             vf total = vf_zero();
@@ -22389,7 +22402,7 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
             wrong = vf_fma(a, vf_zero(), wrong);
         }
         float largest = vf_hmax(most), halves[2];
-        if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
+        if (largest < 1e-34f) largest = 0; /* 127 / largest must stay finite */
         vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
         for (int half = 0; half < 2; half++) {
             vf total = vf_zero();
@@ -25562,7 +25575,7 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
             wrong = vf_fma(a, vf_zero(), wrong);
         }
         float largest = vf_hmax(most), halves[2];
-        if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
+        if (largest < 1e-34f) largest = 0; /* 127 / largest must stay finite */
         vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
         for (int half = 0; half < 2; half++) {
             vf total = vf_zero();
@@ -28730,7 +28743,7 @@ OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int grou
             wrong = vf_fma(a, vf_zero(), wrong);
         }
         float largest = vf_hmax(most), halves[2];
-        if (largest < 1e-30f) largest = 0; /* 127 / largest must stay finite */
+        if (largest < 1e-34f) largest = 0; /* 127 / largest must stay finite */
         vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
         for (int half = 0; half < 2; half++) {
             vf total = vf_zero();
@@ -29544,7 +29557,8 @@ static const oxi_kernels *oxi_cpu_kernels(void) {
             oxi_atomic_store(&filled, 1);
         }
         oxi_lock_give(&lock);
-        if (first) oxi_warn_of_tier(table.name); /* the program's log callback may call back: not under the lock */
+        if (first)
+            oxi_warn_of_tier(table.name); /* the program's log callback may call back: not under the lock */
     }
     return &table;
 }
@@ -31068,7 +31082,8 @@ static double oxi_exp_shift(double most) {
 
 static void oxi_logsumexp_add(double *most, double *sum, double other_most, double other_sum) {
     double joint = other_most > *most || other_most != other_most ? other_most : *most;
-    if (isinf(other_most)) other_sum = other_most > 0 ? other_most : 0; /* kernels take e^x of no infinite x */
+    if (isinf(other_most))
+        other_sum = other_most > 0 ? other_most : 0; /* kernels take e^x of no infinite x */
     double shift = oxi_exp_shift(joint);
     double here = oxi_exp_shift(*most), there = oxi_exp_shift(other_most);
     if (here != shift && *sum != 0) *sum *= exp(here - shift);
@@ -35885,9 +35900,10 @@ static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call) {
 }
 /* >>cpu/gemm.c */
 /* Matrix products over raw strided memory: C = act(alpha A B + beta C' + bias).
- * Panels of A and B are packed once a block, which reads any strides and dtypes; tiles of C are handed out to the threads and run
- * through the tier's micro-kernel (Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication").
- * Called by cpu/product.c and attention. An element's sum over k is cut every OXI_GEMM_DEPTH, whatever the threads do. */
+ * Panels of A and B are packed once a block, which reads any strides and dtypes; tiles of C are handed out
+ * to the threads and run through the tier's micro-kernel (Goto and van de Geijn 2008, "Anatomy of
+ * high-performance matrix multiplication"). Called by cpu/product.c and attention. An element's sum over k
+ * is cut every OXI_GEMM_DEPTH, whatever the threads do. */
 
 static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/blocks.c: one operand of a block type */
 
@@ -35925,7 +35941,7 @@ typedef struct oxi_gemm_type {
     int k_each;     /* steps of k in a packed element */
     const oxi_gemm_kernel *kernel;
     oxi_pack_kernel pack_across, pack_along;
-    void (*copies)(int64_t k, const void *a, void *out); /* NULL, or what the kernel wants done to panels of A */
+    void (*copies)(int64_t k, const void *a, void *out); /* NULL, or what to do with panels of A before */
     int lanes;                                           /* copies of each element */
 } oxi_gemm_type;
 
@@ -35950,15 +35966,15 @@ typedef struct oxi_gemm_plan {
     int64_t tile_m, tile_n;
     bool direct;   /* sums go to C as they are */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
-    bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) itself, into its cache */
-    char *scratch;     /* of each lane, at these offsets: stage 0, a micro-tile for edges, lines of A and B, sums */
+    bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
+    char *scratch;     /* of each lane: stage, a micro-tile for edges, lines of A and B, sums, at the offsets */
     size_t edge_at, copies_at, a_at, b_at, sums_at, lane_bytes;
     /* the block at work */
     int64_t m0, n0, k0, rows, columns, ks;
     int64_t a_tasks;
 } oxi_gemm_plan;
 
-/* ---- packing --------------------------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------------------------------- */
 
 static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) {
     const ox_dtype_info *info = ox_dtype_of(s->dtype);
@@ -35966,7 +35982,8 @@ static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) 
 }
 
 /* Blocks as floats, or as doubles. */
-static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t count, const char *from, void *out) {
+static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t count, const char *from,
+                            void *out) {
     float piece[OXI_GEMM_DEPTH];
     if (p->type.lane == OXI_LANE_F32) {
         oxi_expand_blocks(dtype, count, from, (float *)out);
@@ -36005,8 +36022,8 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
     }
 }
 
-/* The kernel that packs a side whose neighbours in memory are neighbours along k, or lines; NULL if numbers are first to
- * be widened elsewhere. */
+/* The kernel that packs a side whose neighbours in memory are neighbours along k, or lines; NULL if
+ * numbers are first to be widened elsewhere. */
 static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, ox_dtype dtype, bool along) {
     const oxi_kernels *k = p->kernels;
     if (dtype == p->type.dtype) return along ? p->type.pack_along : p->type.pack_across;
@@ -36015,8 +36032,8 @@ static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, ox_dtype dty
     return dtype == OX_F16 ? (along ? k->pack_along_f16 : k->pack_across_f16) : NULL;
 }
 
-static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines, int64_t k,
-                                 int64_t depth, char *panels, char *stage) {
+static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
+                                 int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t element = p->type.element, panel_stride = depth * s->width;
     oxi_pack_kernel pack = s->line_stride == 1 ? oxi_gemm_pack_kernel(p, s->dtype, false) : NULL;
     if (pack) {
@@ -36028,20 +36045,22 @@ static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s,
         int64_t count = oxi_least(depth - at, most);
         for (int64_t i = 0; i < count; i++)
             oxi_gemm_widen(p, s, line, k + at + i, lines, false, stage + i * lines * element);
-        p->type.pack_across(lines, count, stage, lines, s->width, panels + at * s->width * element, panel_stride);
+        p->type.pack_across(lines, count, stage, lines, s->width, panels + at * s->width * element,
+                            panel_stride);
     }
 }
 
 /* A strided line of a few KiB is over before the processor's own prefetching has seen its pattern. */
 static void oxi_gemm_prefetch(const oxi_gemm_side *s, int64_t line, int64_t k, int64_t count) {
-    int64_t apart = s->k_stride * ox_dtype_of(s->dtype)->block_bytes, step = apart > 0 && apart < 64 ? 64 / apart : 1;
+    int64_t apart = s->k_stride * ox_dtype_of(s->dtype)->block_bytes,
+            step = apart > 0 && apart < 64 ? 64 / apart : 1;
     const char *from = oxi_gemm_at(s, line, k);
     if (s->k_stride == 1 || oxi_is_block(s->dtype)) return;
     for (int64_t i = 0; i < count; i += step) OXI_PREFETCH_READ(from + i * apart);
 }
 
-static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines, int64_t k,
-                                int64_t depth, char *panels, char *stage) {
+static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
+                                int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t element = p->type.element, panel_stride = depth * s->width;
     oxi_pack_kernel pack = s->k_stride == 1 ? oxi_gemm_pack_kernel(p, s->dtype, true) : NULL;
     if (pack) {
@@ -36059,14 +36078,16 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
                 if (i + 2 < here) oxi_gemm_prefetch(s, line + first + i + 2, k + at, count);
                 oxi_gemm_widen(p, s, line + first + i, k + at, count, true, stage + i * count * element);
             }
-            p->type.pack_along(here, count, stage, count, s->width, panel + at * s->width * element, panel_stride);
+            p->type.pack_along(here, count, stage, count, s->width, panel + at * s->width * element,
+                               panel_stride);
         }
     }
 }
 
-/* Packs `lines` lines from `line` on, at most OXI_GEMM_STAGE_LINES, `depth` elements from k on, into panels. */
-static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines, int64_t k,
-                          int64_t depth, char *panels, char *stage) {
+/* Packs `lines` lines from `line` on, at most OXI_GEMM_STAGE_LINES, `depth` elements from k on, into
+ * panels. */
+static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
+                          int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t across_step = s->line_stride < 0 ? -s->line_stride : s->line_stride;
     int64_t along_step = s->k_stride < 0 ? -s->k_stride : s->k_stride;
     bool along = oxi_is_block(s->dtype) || (s->k > 1 && along_step < across_step);
@@ -36116,7 +36137,7 @@ static void oxi_gemm_pack_task(void *arg, int64_t index, int lane) {
                   p->scratch + (size_t)lane * p->lane_bytes);
 }
 
-/* ---- from sums to C ----------------------------------------------------------------------------------------------- */
+/* ---- from sums to C -------------------------------------------------------------------------------- */
 
 static void oxi_gemm_add_f64(int64_t n, double s, const double *x, double *y) {
     for (int64_t i = 0; i < n; i++) y[i] += s * x[i];
@@ -36146,7 +36167,8 @@ static bool oxi_gemm_is_plain(const oxi_gemm *g) {
     return g->alpha == 1 && !g->addend && !g->bias && g->activation == OXI_ACT_NONE;
 }
 
-/* alpha x + beta addend + bias, activated, for `count` sums from element [m,n] of C on: along n, or else along m. */
+/* alpha x + beta addend + bias, activated, for `count` sums from element [m,n] of C on: along n, or else
+ * along m. */
 static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi_lane lane, int64_t m,
                               int64_t n, int64_t count, bool along_n, void *sums, void *stage) {
     if (g->alpha != 1) {
@@ -36190,7 +36212,7 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
     }
 }
 
-/* ---- tiles ----------------------------------------------------------------------------------------------------------- */
+/* ---- tiles ----------------------------------------------------------------------------------------- */
 
 /* One micro-tile that the panels overhang: computed beside, the part that exists is copied. */
 static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c,
@@ -36226,10 +36248,10 @@ static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, 
     else oxi_gemm_edge(p, depth, a, b, to, t->ld, rows, columns, accumulate, t->lane + p->edge_at, next);
 }
 
-/* The tile times `depth` steps from k on, a panel of B at a time: it stays in the first cache. a, b: the panels of the
- * first row and column; b NULL if tiles pack it. */
-static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth, const char *a,
-                            const char *b) {
+/* The tile times `depth` steps from k on, a panel of B at a time: it stays in the first cache. a, b: the
+ * panels of the first row and column; b NULL if tiles pack it. */
+static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
+                            const char *a, const char *b) {
     int64_t mr = p->a.width, nr = p->b.width, a_bytes = depth * mr * p->type.element;
     int64_t b_bytes = depth * nr * p->type.element, calls = (nr * p->type.element + 63) / 64;
     char *own = t->lane + p->b_at;
@@ -36238,19 +36260,22 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int6
         if (!b) oxi_gemm_pack(p, &p->b, t->n + j, oxi_least(t->columns - j, nr), k, depth, own, t->lane);
         for (int64_t i = 0, call = 0; i < t->rows; i += mr, call++, a_panel += a_bytes) {
             /* the first calls fetch the next panel of b, 64 bytes a step, the others the next of a */
-            const char *next = b && j > 0 && call < calls ? b_panel + b_bytes + 64 * depth * call : a_panel + a_bytes;
+            const char *next =
+                b && j > 0 && call < calls ? b_panel + b_bytes + 64 * depth * call : a_panel + a_bytes;
             oxi_gemm_micro_tile(p, t, depth, a_panel, b_panel, i, j, k > 0, next);
         }
     }
 }
 
 /* The same for a kernel that wants copies: a panel of A at a time. */
-static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
-                                      const char *a, const char *b) {
-    int64_t mr = p->a.width, nr = p->b.width, element = p->type.element, group = OXI_GEMM_STAGE_LINES / nr * nr;
+static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k,
+                                      int64_t depth, const char *a, const char *b) {
+    int64_t mr = p->a.width, nr = p->b.width, element = p->type.element,
+            group = OXI_GEMM_STAGE_LINES / nr * nr;
     char *own = t->lane + p->b_at, *copies = t->lane + p->copies_at;
     for (int64_t j = 0; !b && j < t->columns; j += group)
-        oxi_gemm_pack(p, &p->b, t->n + j, oxi_least(t->columns - j, group), k, depth, own + j * depth * element, t->lane);
+        oxi_gemm_pack(p, &p->b, t->n + j, oxi_least(t->columns - j, group), k, depth,
+                      own + j * depth * element, t->lane);
     if (!b) b = own;
     for (int64_t i = 0; i < t->rows; i += mr, a += depth * mr * element) {
         p->type.copies(depth, a, copies);
@@ -36293,7 +36318,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
 }
 
-/* ---- the plan ---------------------------------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------------- */
 
 /* Bytes of a core's second cache level. */
 static int64_t oxi_cache_bytes(void) {
@@ -36311,8 +36336,9 @@ static int64_t oxi_cache_bytes(void) {
 #endif
 }
 
-/* Tiles: a chunk of A's and of B's lines takes a quarter of the cache each. Where the sums of all columns fit into half
- * of it, tiles span them all, and A need not be packed by one thread for another. Smaller when there are many lanes. */
+/* Tiles: a chunk of A's and of B's lines takes a quarter of the cache each. Where the sums of all columns
+ * fit into half of it, tiles span them all, and A need not be packed by one thread for another. Smaller
+ * when there are many lanes. */
 static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
@@ -36333,8 +36359,8 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     p->own_b = m <= p->tile_m;
 }
 
-/* Blocks: all of k if the panels that threads share fit into OXI_GEMM_PACKED, else as much k as then fits, else fewer
- * lines. Sums that C cannot hold between two parts of k take memory too. */
+/* Blocks: all of k if the panels that threads share fit into OXI_GEMM_PACKED, else as much k as then fits,
+ * else fewer lines. Sums that C cannot hold between two parts of k take memory too. */
 static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t room = OXI_GEMM_PACKED / p->type.element, lines = (p->own_a ? 0 : m) + (p->own_b ? 0 : n);
@@ -36416,7 +36442,8 @@ static void oxi_gemm_block(oxi_gemm_plan *p, bool have_b, bool alone) {
     int64_t b_tasks = p->own_b || have_b ? 0 : chunks * oxi_parts(p->columns, b_group);
     p->a_tasks = p->own_a ? 0 : chunks * oxi_parts(p->rows, a_group);
     oxi_gemm_region(p, p->a_tasks + b_tasks, oxi_gemm_pack_task, alone);
-    oxi_gemm_region(p, oxi_parts(p->rows, p->tile_m) * oxi_parts(p->columns, p->tile_n), oxi_gemm_tile_task, alone);
+    oxi_gemm_region(p, oxi_parts(p->rows, p->tile_m) * oxi_parts(p->columns, p->tile_n), oxi_gemm_tile_task,
+                    alone);
 }
 
 static void oxi_gemm_blocks(oxi_gemm_plan *p, bool alone) {
@@ -36446,9 +36473,11 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     *b_bytes = p->own_b ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_n, p->b.width) * shared_k * element);
     p->edge_at = OXI_GEMM_STAGE;
     p->copies_at = p->edge_at + oxi_align_up(mr * nr * element);
-    p->a_at = p->copies_at + (p->type.copies ? oxi_align_up(mr * (size_t)p->type.lanes * depth * element) : 0);
+    p->a_at =
+        p->copies_at + (p->type.copies ? oxi_align_up(mr * (size_t)p->type.lanes * depth * element) : 0);
     p->b_at = p->a_at + (p->own_a ? oxi_align_up((size_t)p->tile_m * depth * element) : 0);
-    p->sums_at = p->b_at + (p->own_b ? oxi_align_up((p->type.copies ? (size_t)p->tile_n : nr) * depth * element) : 0);
+    p->sums_at =
+        p->b_at + (p->own_b ? oxi_align_up((p->type.copies ? (size_t)p->tile_n : nr) * depth * element) : 0);
     p->lane_bytes = p->sums_at;
     if (!p->direct && !parts) p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->tile_n * element);
     size_t partial = p->direct || !parts ? 0 : (size_t)p->block_m * (size_t)p->block_n * element;
@@ -36486,11 +36515,12 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     return OX_OK;
 }
 
-/* ---- thin products: one side has so few lines that packing the other would cost more than the product ------------------- */
+/* ---- thin products: so few lines on one side that packing the other would take longer ----------------- */
 
 enum { OXI_THIN_LINES = 4, OXI_THIN_BYTES = 65536 }; /* most lines of the thin side; weights of one task */
 
-/* out[line, t] = sum_k wide[line, k] * thin[t, k] for few t. Lines are rows of C (thin is B), or columns (thin is A). */
+/* out[line, t] = sum_k wide[line, k] * thin[t, k] for few t. Lines are rows of C (thin is B), or columns
+ * (thin is A). */
 typedef struct oxi_thin {
     const oxi_gemm *g;
     const oxi_kernels *kernels;
@@ -36560,15 +36590,18 @@ static bool oxi_thin_takes(ox_dtype wide, int64_t line_stride, int64_t k_stride,
     return narrow && f32 && count <= OXI_THIN_LINES && (line_stride == 1 || k_stride == 1);
 }
 
-/* Rows of weights of one task: OXI_THIN_BYTES of them, but eight tasks a thread, so that none waits long for another. */
+/* Rows of weights of one task: OXI_THIN_BYTES of them, but eight tasks a thread, so that none waits long
+ * for another. */
 static int64_t oxi_rows_of_task(int64_t rows, int64_t row_bytes) {
-    int64_t most = 4 + OXI_THIN_BYTES / (row_bytes > 0 ? row_bytes : 1), fair = oxi_parts(rows, 8 * oxi_lanes(INT32_MAX));
+    int64_t most = 4 + OXI_THIN_BYTES / (row_bytes > 0 ? row_bytes : 1),
+            fair = oxi_parts(rows, 8 * oxi_lanes(INT32_MAX));
     return oxi_least(rows, oxi_least(most, fair < 8 ? 8 : fair));
 }
 
 /* When lines lie side by side, a task has at least half a page of each k. */
 static int64_t oxi_thin_task_lines(const oxi_thin *t) {
-    int64_t line_bytes = t->k * ox_dtype_of(t->dtype)->block_bytes, lines = oxi_rows_of_task(t->lines, line_bytes);
+    int64_t line_bytes = t->k * ox_dtype_of(t->dtype)->block_bytes,
+            lines = oxi_rows_of_task(t->lines, line_bytes);
     return t->k_stride == 1 || lines > 512 ? oxi_least(lines, 4096) : oxi_least(t->lines, 512);
 }
 
@@ -36620,9 +36653,9 @@ static ox_status oxi_gemm_run(const oxi_gemm *g) {
 }
 /* >>cpu/blocks.c */
 /* Products with weights of block types, and their expansion.
- * Activations are quantised to int8. Few rows of them are multiplied by the blocks as they lie, which reads each weight once;
- * many go through panels of codes (cpu/codes.c). ox_set_exact(true), and the c tier with many rows, expand the weights
- * instead. oxi_gemm_run and the index family call this. */
+ * Activations are quantised to int8. Few rows of them are multiplied by the blocks as they lie, which
+ * reads each weight once; many go through panels of codes (cpu/codes.c). ox_set_exact(true), and the c
+ * tier with many rows, expand the weights instead. oxi_gemm_run and the index family call this. */
 
 enum { OXI_BLOCK_ROWS = 8 }; /* most rows of activations that multiply blocks directly */
 
@@ -36665,7 +36698,8 @@ static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, flo
 }
 
 /* A row of blocks, from number `at` on, against as many activations. */
-static float oxi_dot_codes(const oxi_kernels *kernels, ox_dtype dtype, int64_t at, int64_t n, const char *row, oxi_q8 x) {
+static float oxi_dot_codes(const oxi_kernels *kernels, ox_dtype dtype, int64_t at, int64_t n, const char *row,
+                           oxi_q8 x) {
     oxi_codes_piece memory;
     oxi_codes codes = oxi_codes_of(&memory);
     float sum = 0;
@@ -36684,8 +36718,8 @@ static float oxi_dot_codes(const oxi_kernels *kernels, ox_dtype dtype, int64_t a
 }
 
 /* out[i] = row i times x. Types with a kernel of their own take it for whole pieces. */
-static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t rows, int64_t row_bytes, int64_t n,
-                         const char *blocks, oxi_q8 x, float *out) {
+static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t rows, int64_t row_bytes,
+                         int64_t n, const char *blocks, oxi_q8 x, float *out) {
     int64_t whole = kernels->dot_rows[dtype] ? n / OXI_CODES_PIECE * OXI_CODES_PIECE : 0;
     if (whole > 0) kernels->dot_rows[dtype](rows, row_bytes, whole, blocks, x, out);
     else memset(out, 0, (size_t)rows * sizeof *out);
@@ -36720,18 +36754,22 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
     const oxi_gemm *g = r->g;
     int64_t first = index * r->task_rows, rows = oxi_least(g->n - first, r->task_rows);
-    float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes), *stage = sums + g->m * r->task_rows;
+    float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes),
+          *stage = sums + g->m * r->task_rows;
     float *expanded = stage + r->task_rows;
     int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col);
     const char *blocks = (const char *)g->b + first * row_bytes;
     for (int64_t m = 0; !r->exact && m < g->m; m++)
-        oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, oxi_block_row_of(r, m), sums + m * rows);
+        oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, oxi_block_row_of(r, m),
+                     sums + m * rows);
     for (int64_t i = 0; r->exact && i < rows; i++) {
         oxi_expand_blocks(g->b_dtype, g->k, blocks + i * row_bytes, expanded);
-        for (int64_t m = 0; m < g->m; m++) sums[m * rows + i] = r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
+        for (int64_t m = 0; m < g->m; m++)
+            sums[m * rows + i] = r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
     }
     for (int64_t m = 0; m < g->m; m++)
-        if (!r->exact && r->lift[m] != 1) r->kernels->row_scale(rows, sums + m * rows, r->lift[m], sums + m * rows);
+        if (!r->exact && r->lift[m] != 1)
+            r->kernels->row_scale(rows, sums + m * rows, r->lift[m], sums + m * rows);
     for (int64_t m = 0; m < g->m; m++) {
         if (!oxi_gemm_is_plain(g))
             oxi_gemm_epilogue(g, r->kernels, OXI_LANE_F32, m, first, rows, true, sums + m * rows, stage);
@@ -36739,10 +36777,10 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* Row of numbers as codes. Terms of a sum could pass f32's range where the sum does not: rows of numbers that large are taken
- * times 2^-64; returns what products of the row are to be multiplied by. */
-static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, float *x, int group, int8_t *q, float *scale,
-                              float *sum) {
+/* Row of numbers as codes. Terms of a sum could pass f32's range where the sum does not: rows of numbers
+ * that large are taken times 2^-64; returns what products of the row are to be multiplied by. */
+static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, float *x, int group, int8_t *q,
+                              float *scale, float *sum) {
     bool large = false;
     kernels->quantize_activation(k, x, group, q, scale, sum);
     for (int64_t i = 0; i < k / 32; i++) large = large || scale[i] > 0x1p57f;
@@ -36760,8 +36798,8 @@ static void oxi_block_rows_prepare(oxi_block_rows *r) {
         const char *from = (const char *)g->a + m * g->a_row * element;
         r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
         if (!r->exact)
-            r->lift[m] = oxi_quantize_row(r->kernels, g->k, x, 32, r->q + m * g->k, r->scale + m * (g->k / 32),
-                                          r->sum + m * (g->k / 32));
+            r->lift[m] = oxi_quantize_row(r->kernels, g->k, x, 32, r->q + m * g->k,
+                                          r->scale + m * (g->k / 32), r->sum + m * (g->k / 32));
     }
 }
 
@@ -36834,17 +36872,18 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
 }
 /* >>cpu/codes.c */
 /* Products of many rows of activations with weights of block types, in integers.
- * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time, into a panel that
- * stays in the first cache, and takes it against all activations. Nothing of the weights is kept, so memory holds the file
- * alone. Called by cpu/blocks.c; the panels and their kernels are those of kernels/codes.inc. */
+ * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time,
+ * into a panel that stays in the first cache, and takes it against all activations. Nothing of the weights
+ * is kept, so memory holds the file alone. Called by cpu/blocks.c; the panels and their kernels are those
+ * of kernels/codes.inc. */
 
 enum {
     OXI_CODE_ROWS_MOST = 512,     /* rows of activations of one round */
     OXI_CODE_PANEL_BYTES = 16384  /* codes of a panel of weights */
 };
 
-/* Codes of a type, once `offset` has made them unsigned, are at most `most`; `group` of them share a scale. What is not listed
- * is taken as what fits all. */
+/* Codes of a type, once `offset` has made them unsigned, are at most `most`; `group` of them share a
+ * scale. What is not listed is taken as what fits all. */
 typedef struct oxi_code_type {
     ox_dtype dtype;
     int offset, most, group;
@@ -36875,16 +36914,17 @@ typedef struct oxi_code_product {
     char *q;            /* panels of activations: q_bytes, k / 32 and k / group elements of each line */
     float *scale, *sum;
     float *lift;        /* [rows] */
-    char *scratch;      /* of each lane, at these offsets: lines of codes, the same as int16, their scales and extras, panels
-                         * of these, sums */
-    size_t codes_at, wide_at, scale_at, extra_at, panel_at, panel_scale_at, panel_extra_at, sums_at, lane_bytes;
+    char *scratch;      /* of each lane: lines of codes, the same as int16, their scales and extras, panels of
+                         * these, sums, at the offsets below */
+    size_t codes_at, wide_at, scale_at, extra_at, panel_at, panel_scale_at, panel_extra_at, sums_at;
+    size_t lane_bytes;
 } oxi_code_product;
 
 static int64_t oxi_code_step(const oxi_code_product *p) { return 4 / p->kernel->bytes; }
 
 /* Lines of codes [lines][k], their scales and extras [lines][k / 32 or group] into a panel `width` wide. */
-static void oxi_code_pack(const oxi_code_product *p, char *lane, int64_t lines, int width, int64_t k, int64_t scales,
-                          int64_t extras, oxi_code_panel to) {
+static void oxi_code_pack(const oxi_code_product *p, char *lane, int64_t lines, int width, int64_t k,
+                          int64_t scales, int64_t extras, oxi_code_panel to) {
     oxi_pack_kernel pack = p->kernels->pack_along;
     const char *from = lane + p->codes_at;
     if (p->kernel->bytes == 2) {
@@ -36914,20 +36954,24 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
     char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
     float *x = (float *)(void *)(lane + p->sums_at), *scale = (float *)(void *)(lane + p->scale_at);
     float *sum = (float *)(void *)(lane + p->extra_at);
-    int64_t first = index * p->kernel->mr, lines = oxi_least(p->kernel->mr, p->rows - first), group = p->type->group;
+    int64_t first = index * p->kernel->mr, lines = oxi_least(p->kernel->mr, p->rows - first),
+            group = p->type->group;
     int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
     for (int64_t i = 0; i < lines; i++) {
         const char *from = (const char *)g->a + (p->m0 + first + i) * g->a_row * element;
         p->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
-        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, (int)group, (int8_t *)lane + p->codes_at + i * g->k,
-                                              scale + i * (g->k / 32), sum + i * (g->k / group));
+        p->lift[first + i] =
+            oxi_quantize_row(p->kernels, g->k, x, (int)group, (int8_t *)lane + p->codes_at + i * g->k,
+                             scale + i * (g->k / 32), sum + i * (g->k / group));
     }
-    oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group, oxi_code_rows_at(p, index, 0));
+    oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group,
+                  oxi_code_rows_at(p, index, 0));
 }
 
-/* One line of k codes, made unsigned where the kernel wants that; one scale and extra a group. Whether there are extras. */
-static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *blocks, int8_t *code, float *scale,
-                            float *extra) {
+/* One line of k codes, made unsigned where the kernel wants that; one scale and extra a group. Whether
+ * there are extras. */
+static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *blocks, int8_t *code,
+                            float *scale, float *extra) {
     int64_t every = p->type->group / 16, piece_bytes = oxi_signed_bytes(p->g->b_dtype, OXI_CODES_PIECE);
     float offset = p->kernel->is_signed ? 0 : (float)p->type->offset;
     bool any = false;
@@ -36949,14 +36993,16 @@ static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *bl
 }
 
 /* Lines of weights from line n on, k codes from k0 on. */
-static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, int64_t n, int64_t lines, int64_t k0, int64_t k) {
+static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, int64_t n, int64_t lines,
+                                       int64_t k0, int64_t k) {
     const oxi_gemm *g = p->g;
     float *scale = (float *)(void *)(lane + p->scale_at), *extra = (float *)(void *)(lane + p->extra_at);
     int64_t groups = k / p->type->group;
     bool any = false;
     for (int64_t i = 0; i < lines; i++) {
         const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (n + i) * g->b_col + k0);
-        bool here = oxi_code_unpack(p, k, row, (int8_t *)lane + p->codes_at + i * k, scale + i * groups, extra + i * groups);
+        bool here = oxi_code_unpack(p, k, row, (int8_t *)lane + p->codes_at + i * k, scale + i * groups,
+                                    extra + i * groups);
         any = any || here;
     }
     oxi_code_panel panel;
@@ -36968,7 +37014,8 @@ static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, in
 }
 
 /* Columns from n on of all rows, from sums [rows][nr] to C. */
-static void oxi_code_finish(const oxi_code_product *p, int64_t n, int64_t columns, float *sums, float *stage) {
+static void oxi_code_finish(const oxi_code_product *p, int64_t n, int64_t columns, float *sums,
+                            float *stage) {
     const oxi_gemm *g = p->g;
     oxi_store_kernel store = p->kernels->store[g->c_dtype][OXI_LANE_F32];
     bool plain = oxi_gemm_is_plain(g), copies = plain && g->c_dtype == OX_F32 && g->c_col == 1;
@@ -36994,7 +37041,8 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
         int64_t k = oxi_least(p->piece, g->k - k0);
         oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
         for (int64_t i = 0; i < oxi_parts(p->rows, mr); i++)
-            p->kernel->run(k, weights, oxi_code_rows_at(p, i, k0), p->steps, shift, sums + i * mr * nr, k0 > 0);
+            p->kernel->run(k, weights, oxi_code_rows_at(p, i, k0), p->steps, shift, sums + i * mr * nr,
+                           k0 > 0);
     }
     oxi_code_finish(p, n, columns, sums, stage);
 }
@@ -37017,7 +37065,8 @@ static size_t oxi_code_place(size_t *at, int64_t bytes) {
 
 /* Where things lie in the memory of a lane. */
 static void oxi_code_plan(oxi_code_product *p, int64_t rows) {
-    int64_t k = p->g->k, mr = p->kernel->mr, nr = p->kernel->nr, bytes = p->kernel->bytes, f32 = sizeof(float);
+    int64_t k = p->g->k, mr = p->kernel->mr, nr = p->kernel->nr, bytes = p->kernel->bytes,
+            f32 = sizeof(float);
     p->piece = oxi_least(k, oxi_round_up(OXI_CODE_PANEL_BYTES / (nr * bytes), 256));
     int64_t codes = nr * p->piece > mr * k ? nr * p->piece : mr * k, sums = oxi_round_up(rows, mr) * nr;
     p->codes_at = oxi_code_place(&p->lane_bytes, codes);

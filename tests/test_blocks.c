@@ -1,6 +1,7 @@
 /* test_blocks.c - block types: exact expansion against gguf-py and a scalar reading of the layouts; products
- * with them. OX_TIERS OX_BASE OX_QEMU: each tier has kernels of its own, and some for what a processor has beyond it.
- * Fused products quantise activations: their error stays within half a step of each group of 32. */
+ * with them. OX_TIERS OX_BASE OX_QEMU: each tier has kernels of its own, and some for what a processor has
+ * beyond it. Fused products quantise activations: their error stays within half a step of each group of
+ * 32. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -268,8 +269,10 @@ static void test_activations(void) {
                     ox_tensor *expanded = ox_from_floats(numbers, OX_SHAPE(9, 512), OX_F32);
                     ox_tensor *x = ox_cast(random_activations(OX_SHAPE(m, 512), 6), dtypes[d]);
                     bool exact = d == 0; /* f64 */
-                    check_rows("activations", cases[n].dtype, ox_linear(x, w, NULL), x, expanded, NULL, !exact);
-                    check_rows("blocks first", cases[n].dtype, ox_t(ox_matmul(w, ox_t(x))), x, expanded, NULL, !exact);
+                    check_rows("activations", cases[n].dtype, ox_linear(x, w, NULL), x, expanded, NULL,
+                               !exact);
+                    check_rows("blocks first", cases[n].dtype, ox_t(ox_matmul(w, ox_t(x))), x, expanded, NULL,
+                               !exact);
                     free(numbers);
                 }
 }
@@ -298,7 +301,8 @@ static void test_all_types(void) {
     }
 }
 
-/* A row times a power of two gives the result times that power, though terms on the way would pass f32's range. */
+/* A row times a power of two gives the result times that power, though terms on the way would pass f32's
+ * range. */
 static void test_large_activations(void) {
     for (int n = 0; n < CASES; n++) {
         const block_case *c = &cases[n];

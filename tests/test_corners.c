@@ -29,7 +29,8 @@ static void test_integers_beside_narrow_floats(void) {
     static const int64_t odd[] = {2049}, even[] = {2048}, small[] = {257};
     static const double yes[] = {1}, none[] = {0}, rounded[] = {4096}, back[] = {-1};
     OX_SCOPE {
-        ox_tensor *i = integers(odd, 1, OX_I16), *f = integers(even, 1, OX_F16), *wide = integers(small, 1, OX_I64);
+        ox_tensor *i = integers(odd, 1, OX_I16), *f = integers(even, 1, OX_F16),
+                  *wide = integers(small, 1, OX_I64);
         CHECK(holds(ox_eq(i, f), yes, 1) && holds(ox_eq(f, i), yes, 1) && holds(ox_ne(i, f), none, 1));
         CHECK(holds(ox_sub(i, f), none, 1) && holds(ox_sub(f, i), none, 1) && holds(ox_fmod(i, f), none, 1));
         CHECK(holds(ox_add(i, f), rounded, 1) && ox_add(i, f)->dtype == OX_F16);
@@ -70,7 +71,8 @@ static void test_places(void) {
         ox_tensor *wide = ox_expand(ox_zeros(OX_SHAPE(1, 0, 3), OX_F32), OX_SHAPE(2, 0, 3));
         CHECK(ox_add_(wide, ox_number(1)) != NULL);
         CHECK(ox_numel(ox_fmod(ox_zeros(OX_SHAPE(0), OX_I64), ox_zeros(OX_SHAPE(1), OX_I64))) == 0);
-        refused(ox_fmod(ox_ones(OX_SHAPE(1), OX_I64), ox_zeros(OX_SHAPE(1), OX_I64)), "integer division by zero");
+        refused(ox_fmod(ox_ones(OX_SHAPE(1), OX_I64), ox_zeros(OX_SHAPE(1), OX_I64)),
+                "integer division by zero");
         refused(ox_glu(ox_ones(OX_SHAPE(4), OX_I32), 0), "glu: not defined for i32");
     }
     CHECK(ox_error() == OX_OK);
@@ -80,7 +82,8 @@ static void test_random(void) {
     OX_SCOPE {
         refused(ox_randint(0, 300, OX_SHAPE(2), OX_U8), "randint: 0 to 299 does not fit u8");
         refused(ox_randint(-1, 3, OX_SHAPE(2), OX_U32), "does not fit u32");
-        CHECK(ox_randint(0, 256, OX_SHAPE(2), OX_U8) && ox_randint(INT64_MIN, INT64_MAX, OX_SHAPE(2), OX_I64));
+        CHECK(ox_randint(0, 256, OX_SHAPE(2), OX_U8) &&
+              ox_randint(INT64_MIN, INT64_MAX, OX_SHAPE(2), OX_I64));
         ox_tensor *like = ox_zeros(OX_SHAPE(3, 4), OX_F64);
         ox_manual_seed(7);
         ox_tensor *a = ox_rand_like(like), *b = ox_randn_like(like), *c = ox_randint_like(like, 2, 5);

@@ -1,5 +1,5 @@
-/* Results larger than caches, which some kernels write past them: every byte is there, also at odd sizes and addresses,
- * for other threads too. OX_TIERS OX_TSAN */
+/* Results larger than caches, which some kernels write past them: every byte is there, also at odd sizes
+ * and addresses, for other threads too. OX_TIERS OX_TSAN */
 #include "oxtorch.h"
 #include "check.h"
 
@@ -64,7 +64,8 @@ static void test_norms(int threads, int64_t n) {
     ox_tensor *flat = numbers(rows * n, 13), *x = ox_view(flat, OX_SHAPE(rows, n));
     ox_tensor *weight = numbers(n, 3), *bias = numbers(n, 5);
     ox_tensor *layer = ox_layer_norm(x, 1, weight, bias, 1e-5), *rms = ox_rms_norm(x, 1, weight, 1e-5);
-    const float *a = (const float *)ox_data(x), *w = (const float *)ox_data(weight), *b = (const float *)ox_data(bias);
+    const float *a = (const float *)ox_data(x), *w = (const float *)ox_data(weight),
+                *b = (const float *)ox_data(bias);
     const float *l = (const float *)ox_data(layer), *r = (const float *)ox_data(rms);
     int64_t differ = 0;
     for (int64_t i = 0; i < rows; i++, a += n, l += n, r += n) {

@@ -1,7 +1,7 @@
 /* Products with weights of block types, and their expansion.
- * Activations are quantised to int8. Few rows of them are multiplied by the blocks as they lie, which reads each weight once;
- * many go through panels of codes (cpu/codes.c). ox_set_exact(true), and the c tier with many rows, expand the weights
- * instead. oxi_gemm_run and the index family call this. */
+ * Activations are quantised to int8. Few rows of them are multiplied by the blocks as they lie, which
+ * reads each weight once; many go through panels of codes (cpu/codes.c). ox_set_exact(true), and the c
+ * tier with many rows, expand the weights instead. oxi_gemm_run and the index family call this. */
 
 enum { OXI_BLOCK_ROWS = 8 }; /* most rows of activations that multiply blocks directly */
 
@@ -44,7 +44,8 @@ static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, flo
 }
 
 /* A row of blocks, from number `at` on, against as many activations. */
-static float oxi_dot_codes(const oxi_kernels *kernels, ox_dtype dtype, int64_t at, int64_t n, const char *row, oxi_q8 x) {
+static float oxi_dot_codes(const oxi_kernels *kernels, ox_dtype dtype, int64_t at, int64_t n, const char *row,
+                           oxi_q8 x) {
     oxi_codes_piece memory;
     oxi_codes codes = oxi_codes_of(&memory);
     float sum = 0;
@@ -63,8 +64,8 @@ static float oxi_dot_codes(const oxi_kernels *kernels, ox_dtype dtype, int64_t a
 }
 
 /* out[i] = row i times x. Types with a kernel of their own take it for whole pieces. */
-static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t rows, int64_t row_bytes, int64_t n,
-                         const char *blocks, oxi_q8 x, float *out) {
+static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t rows, int64_t row_bytes,
+                         int64_t n, const char *blocks, oxi_q8 x, float *out) {
     int64_t whole = kernels->dot_rows[dtype] ? n / OXI_CODES_PIECE * OXI_CODES_PIECE : 0;
     if (whole > 0) kernels->dot_rows[dtype](rows, row_bytes, whole, blocks, x, out);
     else memset(out, 0, (size_t)rows * sizeof *out);
@@ -99,18 +100,22 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
     const oxi_gemm *g = r->g;
     int64_t first = index * r->task_rows, rows = oxi_least(g->n - first, r->task_rows);
-    float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes), *stage = sums + g->m * r->task_rows;
+    float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes),
+          *stage = sums + g->m * r->task_rows;
     float *expanded = stage + r->task_rows;
     int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col);
     const char *blocks = (const char *)g->b + first * row_bytes;
     for (int64_t m = 0; !r->exact && m < g->m; m++)
-        oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, oxi_block_row_of(r, m), sums + m * rows);
+        oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, oxi_block_row_of(r, m),
+                     sums + m * rows);
     for (int64_t i = 0; r->exact && i < rows; i++) {
         oxi_expand_blocks(g->b_dtype, g->k, blocks + i * row_bytes, expanded);
-        for (int64_t m = 0; m < g->m; m++) sums[m * rows + i] = r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
+        for (int64_t m = 0; m < g->m; m++)
+            sums[m * rows + i] = r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
     }
     for (int64_t m = 0; m < g->m; m++)
-        if (!r->exact && r->lift[m] != 1) r->kernels->row_scale(rows, sums + m * rows, r->lift[m], sums + m * rows);
+        if (!r->exact && r->lift[m] != 1)
+            r->kernels->row_scale(rows, sums + m * rows, r->lift[m], sums + m * rows);
     for (int64_t m = 0; m < g->m; m++) {
         if (!oxi_gemm_is_plain(g))
             oxi_gemm_epilogue(g, r->kernels, OXI_LANE_F32, m, first, rows, true, sums + m * rows, stage);
@@ -118,10 +123,10 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* Row of numbers as codes. Terms of a sum could pass f32's range where the sum does not: rows of numbers that large are taken
- * times 2^-64; returns what products of the row are to be multiplied by. */
-static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, float *x, int group, int8_t *q, float *scale,
-                              float *sum) {
+/* Row of numbers as codes. Terms of a sum could pass f32's range where the sum does not: rows of numbers
+ * that large are taken times 2^-64; returns what products of the row are to be multiplied by. */
+static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, float *x, int group, int8_t *q,
+                              float *scale, float *sum) {
     bool large = false;
     kernels->quantize_activation(k, x, group, q, scale, sum);
     for (int64_t i = 0; i < k / 32; i++) large = large || scale[i] > 0x1p57f;
@@ -139,8 +144,8 @@ static void oxi_block_rows_prepare(oxi_block_rows *r) {
         const char *from = (const char *)g->a + m * g->a_row * element;
         r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
         if (!r->exact)
-            r->lift[m] = oxi_quantize_row(r->kernels, g->k, x, 32, r->q + m * g->k, r->scale + m * (g->k / 32),
-                                          r->sum + m * (g->k / 32));
+            r->lift[m] = oxi_quantize_row(r->kernels, g->k, x, 32, r->q + m * g->k,
+                                          r->scale + m * (g->k / 32), r->sum + m * (g->k / 32));
     }
 }
 

@@ -1,15 +1,16 @@
 /* Products of many rows of activations with weights of block types, in integers.
- * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time, into a panel that
- * stays in the first cache, and takes it against all activations. Nothing of the weights is kept, so memory holds the file
- * alone. Called by cpu/blocks.c; the panels and their kernels are those of kernels/codes.inc. */
+ * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time,
+ * into a panel that stays in the first cache, and takes it against all activations. Nothing of the weights
+ * is kept, so memory holds the file alone. Called by cpu/blocks.c; the panels and their kernels are those
+ * of kernels/codes.inc. */
 
 enum {
     OXI_CODE_ROWS_MOST = 512,     /* rows of activations of one round */
     OXI_CODE_PANEL_BYTES = 16384  /* codes of a panel of weights */
 };
 
-/* Codes of a type, once `offset` has made them unsigned, are at most `most`; `group` of them share a scale. What is not listed
- * is taken as what fits all. */
+/* Codes of a type, once `offset` has made them unsigned, are at most `most`; `group` of them share a
+ * scale. What is not listed is taken as what fits all. */
 typedef struct oxi_code_type {
     ox_dtype dtype;
     int offset, most, group;
@@ -40,16 +41,17 @@ typedef struct oxi_code_product {
     char *q;            /* panels of activations: q_bytes, k / 32 and k / group elements of each line */
     float *scale, *sum;
     float *lift;        /* [rows] */
-    char *scratch;      /* of each lane, at these offsets: lines of codes, the same as int16, their scales and extras, panels
-                         * of these, sums */
-    size_t codes_at, wide_at, scale_at, extra_at, panel_at, panel_scale_at, panel_extra_at, sums_at, lane_bytes;
+    char *scratch;      /* of each lane: lines of codes, the same as int16, their scales and extras, panels of
+                         * these, sums, at the offsets below */
+    size_t codes_at, wide_at, scale_at, extra_at, panel_at, panel_scale_at, panel_extra_at, sums_at;
+    size_t lane_bytes;
 } oxi_code_product;
 
 static int64_t oxi_code_step(const oxi_code_product *p) { return 4 / p->kernel->bytes; }
 
 /* Lines of codes [lines][k], their scales and extras [lines][k / 32 or group] into a panel `width` wide. */
-static void oxi_code_pack(const oxi_code_product *p, char *lane, int64_t lines, int width, int64_t k, int64_t scales,
-                          int64_t extras, oxi_code_panel to) {
+static void oxi_code_pack(const oxi_code_product *p, char *lane, int64_t lines, int width, int64_t k,
+                          int64_t scales, int64_t extras, oxi_code_panel to) {
     oxi_pack_kernel pack = p->kernels->pack_along;
     const char *from = lane + p->codes_at;
     if (p->kernel->bytes == 2) {
@@ -79,20 +81,24 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
     char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
     float *x = (float *)(void *)(lane + p->sums_at), *scale = (float *)(void *)(lane + p->scale_at);
     float *sum = (float *)(void *)(lane + p->extra_at);
-    int64_t first = index * p->kernel->mr, lines = oxi_least(p->kernel->mr, p->rows - first), group = p->type->group;
+    int64_t first = index * p->kernel->mr, lines = oxi_least(p->kernel->mr, p->rows - first),
+            group = p->type->group;
     int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
     for (int64_t i = 0; i < lines; i++) {
         const char *from = (const char *)g->a + (p->m0 + first + i) * g->a_row * element;
         p->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
-        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, (int)group, (int8_t *)lane + p->codes_at + i * g->k,
-                                              scale + i * (g->k / 32), sum + i * (g->k / group));
+        p->lift[first + i] =
+            oxi_quantize_row(p->kernels, g->k, x, (int)group, (int8_t *)lane + p->codes_at + i * g->k,
+                             scale + i * (g->k / 32), sum + i * (g->k / group));
     }
-    oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group, oxi_code_rows_at(p, index, 0));
+    oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group,
+                  oxi_code_rows_at(p, index, 0));
 }
 
-/* One line of k codes, made unsigned where the kernel wants that; one scale and extra a group. Whether there are extras. */
-static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *blocks, int8_t *code, float *scale,
-                            float *extra) {
+/* One line of k codes, made unsigned where the kernel wants that; one scale and extra a group. Whether
+ * there are extras. */
+static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *blocks, int8_t *code,
+                            float *scale, float *extra) {
     int64_t every = p->type->group / 16, piece_bytes = oxi_signed_bytes(p->g->b_dtype, OXI_CODES_PIECE);
     float offset = p->kernel->is_signed ? 0 : (float)p->type->offset;
     bool any = false;
@@ -114,14 +120,16 @@ static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *bl
 }
 
 /* Lines of weights from line n on, k codes from k0 on. */
-static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, int64_t n, int64_t lines, int64_t k0, int64_t k) {
+static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, int64_t n, int64_t lines,
+                                       int64_t k0, int64_t k) {
     const oxi_gemm *g = p->g;
     float *scale = (float *)(void *)(lane + p->scale_at), *extra = (float *)(void *)(lane + p->extra_at);
     int64_t groups = k / p->type->group;
     bool any = false;
     for (int64_t i = 0; i < lines; i++) {
         const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (n + i) * g->b_col + k0);
-        bool here = oxi_code_unpack(p, k, row, (int8_t *)lane + p->codes_at + i * k, scale + i * groups, extra + i * groups);
+        bool here = oxi_code_unpack(p, k, row, (int8_t *)lane + p->codes_at + i * k, scale + i * groups,
+                                    extra + i * groups);
         any = any || here;
     }
     oxi_code_panel panel;
@@ -133,7 +141,8 @@ static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, in
 }
 
 /* Columns from n on of all rows, from sums [rows][nr] to C. */
-static void oxi_code_finish(const oxi_code_product *p, int64_t n, int64_t columns, float *sums, float *stage) {
+static void oxi_code_finish(const oxi_code_product *p, int64_t n, int64_t columns, float *sums,
+                            float *stage) {
     const oxi_gemm *g = p->g;
     oxi_store_kernel store = p->kernels->store[g->c_dtype][OXI_LANE_F32];
     bool plain = oxi_gemm_is_plain(g), copies = plain && g->c_dtype == OX_F32 && g->c_col == 1;
@@ -159,7 +168,8 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
         int64_t k = oxi_least(p->piece, g->k - k0);
         oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
         for (int64_t i = 0; i < oxi_parts(p->rows, mr); i++)
-            p->kernel->run(k, weights, oxi_code_rows_at(p, i, k0), p->steps, shift, sums + i * mr * nr, k0 > 0);
+            p->kernel->run(k, weights, oxi_code_rows_at(p, i, k0), p->steps, shift, sums + i * mr * nr,
+                           k0 > 0);
     }
     oxi_code_finish(p, n, columns, sums, stage);
 }
@@ -182,7 +192,8 @@ static size_t oxi_code_place(size_t *at, int64_t bytes) {
 
 /* Where things lie in the memory of a lane. */
 static void oxi_code_plan(oxi_code_product *p, int64_t rows) {
-    int64_t k = p->g->k, mr = p->kernel->mr, nr = p->kernel->nr, bytes = p->kernel->bytes, f32 = sizeof(float);
+    int64_t k = p->g->k, mr = p->kernel->mr, nr = p->kernel->nr, bytes = p->kernel->bytes,
+            f32 = sizeof(float);
     p->piece = oxi_least(k, oxi_round_up(OXI_CODE_PANEL_BYTES / (nr * bytes), 256));
     int64_t codes = nr * p->piece > mr * k ? nr * p->piece : mr * k, sums = oxi_round_up(rows, mr) * nr;
     p->codes_at = oxi_code_place(&p->lane_bytes, codes);

@@ -1,7 +1,8 @@
 /* Matrix products over raw strided memory: C = act(alpha A B + beta C' + bias).
- * Panels of A and B are packed once a block, which reads any strides and dtypes; tiles of C are handed out to the threads and run
- * through the tier's micro-kernel (Goto and van de Geijn 2008, "Anatomy of high-performance matrix multiplication").
- * Called by cpu/product.c and attention. An element's sum over k is cut every OXI_GEMM_DEPTH, whatever the threads do. */
+ * Panels of A and B are packed once a block, which reads any strides and dtypes; tiles of C are handed out
+ * to the threads and run through the tier's micro-kernel (Goto and van de Geijn 2008, "Anatomy of
+ * high-performance matrix multiplication"). Called by cpu/product.c and attention. An element's sum over k
+ * is cut every OXI_GEMM_DEPTH, whatever the threads do. */
 
 static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/blocks.c: one operand of a block type */
 
@@ -39,7 +40,7 @@ typedef struct oxi_gemm_type {
     int k_each;     /* steps of k in a packed element */
     const oxi_gemm_kernel *kernel;
     oxi_pack_kernel pack_across, pack_along;
-    void (*copies)(int64_t k, const void *a, void *out); /* NULL, or what the kernel wants done to panels of A */
+    void (*copies)(int64_t k, const void *a, void *out); /* NULL, or what to do with panels of A before */
     int lanes;                                           /* copies of each element */
 } oxi_gemm_type;
 
@@ -64,15 +65,15 @@ typedef struct oxi_gemm_plan {
     int64_t tile_m, tile_n;
     bool direct;   /* sums go to C as they are */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
-    bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) itself, into its cache */
-    char *scratch;     /* of each lane, at these offsets: stage 0, a micro-tile for edges, lines of A and B, sums */
+    bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
+    char *scratch;     /* of each lane: stage, a micro-tile for edges, lines of A and B, sums, at the offsets */
     size_t edge_at, copies_at, a_at, b_at, sums_at, lane_bytes;
     /* the block at work */
     int64_t m0, n0, k0, rows, columns, ks;
     int64_t a_tasks;
 } oxi_gemm_plan;
 
-/* ---- packing --------------------------------------------------------------------------------------------------- */
+/* ---- packing --------------------------------------------------------------------------------------- */
 
 static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) {
     const ox_dtype_info *info = ox_dtype_of(s->dtype);
@@ -80,7 +81,8 @@ static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) 
 }
 
 /* Blocks as floats, or as doubles. */
-static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t count, const char *from, void *out) {
+static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t count, const char *from,
+                            void *out) {
     float piece[OXI_GEMM_DEPTH];
     if (p->type.lane == OXI_LANE_F32) {
         oxi_expand_blocks(dtype, count, from, (float *)out);
@@ -119,8 +121,8 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
     }
 }
 
-/* The kernel that packs a side whose neighbours in memory are neighbours along k, or lines; NULL if numbers are first to
- * be widened elsewhere. */
+/* The kernel that packs a side whose neighbours in memory are neighbours along k, or lines; NULL if
+ * numbers are first to be widened elsewhere. */
 static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, ox_dtype dtype, bool along) {
     const oxi_kernels *k = p->kernels;
     if (dtype == p->type.dtype) return along ? p->type.pack_along : p->type.pack_across;
@@ -129,8 +131,8 @@ static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, ox_dtype dty
     return dtype == OX_F16 ? (along ? k->pack_along_f16 : k->pack_across_f16) : NULL;
 }
 
-static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines, int64_t k,
-                                 int64_t depth, char *panels, char *stage) {
+static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
+                                 int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t element = p->type.element, panel_stride = depth * s->width;
     oxi_pack_kernel pack = s->line_stride == 1 ? oxi_gemm_pack_kernel(p, s->dtype, false) : NULL;
     if (pack) {
@@ -142,20 +144,22 @@ static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s,
         int64_t count = oxi_least(depth - at, most);
         for (int64_t i = 0; i < count; i++)
             oxi_gemm_widen(p, s, line, k + at + i, lines, false, stage + i * lines * element);
-        p->type.pack_across(lines, count, stage, lines, s->width, panels + at * s->width * element, panel_stride);
+        p->type.pack_across(lines, count, stage, lines, s->width, panels + at * s->width * element,
+                            panel_stride);
     }
 }
 
 /* A strided line of a few KiB is over before the processor's own prefetching has seen its pattern. */
 static void oxi_gemm_prefetch(const oxi_gemm_side *s, int64_t line, int64_t k, int64_t count) {
-    int64_t apart = s->k_stride * ox_dtype_of(s->dtype)->block_bytes, step = apart > 0 && apart < 64 ? 64 / apart : 1;
+    int64_t apart = s->k_stride * ox_dtype_of(s->dtype)->block_bytes,
+            step = apart > 0 && apart < 64 ? 64 / apart : 1;
     const char *from = oxi_gemm_at(s, line, k);
     if (s->k_stride == 1 || oxi_is_block(s->dtype)) return;
     for (int64_t i = 0; i < count; i += step) OXI_PREFETCH_READ(from + i * apart);
 }
 
-static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines, int64_t k,
-                                int64_t depth, char *panels, char *stage) {
+static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
+                                int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t element = p->type.element, panel_stride = depth * s->width;
     oxi_pack_kernel pack = s->k_stride == 1 ? oxi_gemm_pack_kernel(p, s->dtype, true) : NULL;
     if (pack) {
@@ -173,14 +177,16 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
                 if (i + 2 < here) oxi_gemm_prefetch(s, line + first + i + 2, k + at, count);
                 oxi_gemm_widen(p, s, line + first + i, k + at, count, true, stage + i * count * element);
             }
-            p->type.pack_along(here, count, stage, count, s->width, panel + at * s->width * element, panel_stride);
+            p->type.pack_along(here, count, stage, count, s->width, panel + at * s->width * element,
+                               panel_stride);
         }
     }
 }
 
-/* Packs `lines` lines from `line` on, at most OXI_GEMM_STAGE_LINES, `depth` elements from k on, into panels. */
-static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines, int64_t k,
-                          int64_t depth, char *panels, char *stage) {
+/* Packs `lines` lines from `line` on, at most OXI_GEMM_STAGE_LINES, `depth` elements from k on, into
+ * panels. */
+static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
+                          int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t across_step = s->line_stride < 0 ? -s->line_stride : s->line_stride;
     int64_t along_step = s->k_stride < 0 ? -s->k_stride : s->k_stride;
     bool along = oxi_is_block(s->dtype) || (s->k > 1 && along_step < across_step);
@@ -230,7 +236,7 @@ static void oxi_gemm_pack_task(void *arg, int64_t index, int lane) {
                   p->scratch + (size_t)lane * p->lane_bytes);
 }
 
-/* ---- from sums to C ----------------------------------------------------------------------------------------------- */
+/* ---- from sums to C -------------------------------------------------------------------------------- */
 
 static void oxi_gemm_add_f64(int64_t n, double s, const double *x, double *y) {
     for (int64_t i = 0; i < n; i++) y[i] += s * x[i];
@@ -260,7 +266,8 @@ static bool oxi_gemm_is_plain(const oxi_gemm *g) {
     return g->alpha == 1 && !g->addend && !g->bias && g->activation == OXI_ACT_NONE;
 }
 
-/* alpha x + beta addend + bias, activated, for `count` sums from element [m,n] of C on: along n, or else along m. */
+/* alpha x + beta addend + bias, activated, for `count` sums from element [m,n] of C on: along n, or else
+ * along m. */
 static void oxi_gemm_epilogue(const oxi_gemm *g, const oxi_kernels *kernels, oxi_lane lane, int64_t m,
                               int64_t n, int64_t count, bool along_n, void *sums, void *stage) {
     if (g->alpha != 1) {
@@ -304,7 +311,7 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
     }
 }
 
-/* ---- tiles ----------------------------------------------------------------------------------------------------------- */
+/* ---- tiles ----------------------------------------------------------------------------------------- */
 
 /* One micro-tile that the panels overhang: computed beside, the part that exists is copied. */
 static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c,
@@ -340,10 +347,10 @@ static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, 
     else oxi_gemm_edge(p, depth, a, b, to, t->ld, rows, columns, accumulate, t->lane + p->edge_at, next);
 }
 
-/* The tile times `depth` steps from k on, a panel of B at a time: it stays in the first cache. a, b: the panels of the
- * first row and column; b NULL if tiles pack it. */
-static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth, const char *a,
-                            const char *b) {
+/* The tile times `depth` steps from k on, a panel of B at a time: it stays in the first cache. a, b: the
+ * panels of the first row and column; b NULL if tiles pack it. */
+static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
+                            const char *a, const char *b) {
     int64_t mr = p->a.width, nr = p->b.width, a_bytes = depth * mr * p->type.element;
     int64_t b_bytes = depth * nr * p->type.element, calls = (nr * p->type.element + 63) / 64;
     char *own = t->lane + p->b_at;
@@ -352,19 +359,22 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int6
         if (!b) oxi_gemm_pack(p, &p->b, t->n + j, oxi_least(t->columns - j, nr), k, depth, own, t->lane);
         for (int64_t i = 0, call = 0; i < t->rows; i += mr, call++, a_panel += a_bytes) {
             /* the first calls fetch the next panel of b, 64 bytes a step, the others the next of a */
-            const char *next = b && j > 0 && call < calls ? b_panel + b_bytes + 64 * depth * call : a_panel + a_bytes;
+            const char *next =
+                b && j > 0 && call < calls ? b_panel + b_bytes + 64 * depth * call : a_panel + a_bytes;
             oxi_gemm_micro_tile(p, t, depth, a_panel, b_panel, i, j, k > 0, next);
         }
     }
 }
 
 /* The same for a kernel that wants copies: a panel of A at a time. */
-static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k, int64_t depth,
-                                      const char *a, const char *b) {
-    int64_t mr = p->a.width, nr = p->b.width, element = p->type.element, group = OXI_GEMM_STAGE_LINES / nr * nr;
+static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t k,
+                                      int64_t depth, const char *a, const char *b) {
+    int64_t mr = p->a.width, nr = p->b.width, element = p->type.element,
+            group = OXI_GEMM_STAGE_LINES / nr * nr;
     char *own = t->lane + p->b_at, *copies = t->lane + p->copies_at;
     for (int64_t j = 0; !b && j < t->columns; j += group)
-        oxi_gemm_pack(p, &p->b, t->n + j, oxi_least(t->columns - j, group), k, depth, own + j * depth * element, t->lane);
+        oxi_gemm_pack(p, &p->b, t->n + j, oxi_least(t->columns - j, group), k, depth,
+                      own + j * depth * element, t->lane);
     if (!b) b = own;
     for (int64_t i = 0; i < t->rows; i += mr, a += depth * mr * element) {
         p->type.copies(depth, a, copies);
@@ -407,7 +417,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
 }
 
-/* ---- the plan ---------------------------------------------------------------------------------------------------------- */
+/* ---- the plan -------------------------------------------------------------------------------------- */
 
 /* Bytes of a core's second cache level. */
 static int64_t oxi_cache_bytes(void) {
@@ -425,8 +435,9 @@ static int64_t oxi_cache_bytes(void) {
 #endif
 }
 
-/* Tiles: a chunk of A's and of B's lines takes a quarter of the cache each. Where the sums of all columns fit into half
- * of it, tiles span them all, and A need not be packed by one thread for another. Smaller when there are many lanes. */
+/* Tiles: a chunk of A's and of B's lines takes a quarter of the cache each. Where the sums of all columns
+ * fit into half of it, tiles span them all, and A need not be packed by one thread for another. Smaller
+ * when there are many lanes. */
 static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
@@ -447,8 +458,8 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     p->own_b = m <= p->tile_m;
 }
 
-/* Blocks: all of k if the panels that threads share fit into OXI_GEMM_PACKED, else as much k as then fits, else fewer
- * lines. Sums that C cannot hold between two parts of k take memory too. */
+/* Blocks: all of k if the panels that threads share fit into OXI_GEMM_PACKED, else as much k as then fits,
+ * else fewer lines. Sums that C cannot hold between two parts of k take memory too. */
 static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t room = OXI_GEMM_PACKED / p->type.element, lines = (p->own_a ? 0 : m) + (p->own_b ? 0 : n);
@@ -530,7 +541,8 @@ static void oxi_gemm_block(oxi_gemm_plan *p, bool have_b, bool alone) {
     int64_t b_tasks = p->own_b || have_b ? 0 : chunks * oxi_parts(p->columns, b_group);
     p->a_tasks = p->own_a ? 0 : chunks * oxi_parts(p->rows, a_group);
     oxi_gemm_region(p, p->a_tasks + b_tasks, oxi_gemm_pack_task, alone);
-    oxi_gemm_region(p, oxi_parts(p->rows, p->tile_m) * oxi_parts(p->columns, p->tile_n), oxi_gemm_tile_task, alone);
+    oxi_gemm_region(p, oxi_parts(p->rows, p->tile_m) * oxi_parts(p->columns, p->tile_n), oxi_gemm_tile_task,
+                    alone);
 }
 
 static void oxi_gemm_blocks(oxi_gemm_plan *p, bool alone) {
@@ -560,9 +572,11 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     *b_bytes = p->own_b ? 0 : oxi_align_up((size_t)oxi_round_up(p->block_n, p->b.width) * shared_k * element);
     p->edge_at = OXI_GEMM_STAGE;
     p->copies_at = p->edge_at + oxi_align_up(mr * nr * element);
-    p->a_at = p->copies_at + (p->type.copies ? oxi_align_up(mr * (size_t)p->type.lanes * depth * element) : 0);
+    p->a_at =
+        p->copies_at + (p->type.copies ? oxi_align_up(mr * (size_t)p->type.lanes * depth * element) : 0);
     p->b_at = p->a_at + (p->own_a ? oxi_align_up((size_t)p->tile_m * depth * element) : 0);
-    p->sums_at = p->b_at + (p->own_b ? oxi_align_up((p->type.copies ? (size_t)p->tile_n : nr) * depth * element) : 0);
+    p->sums_at =
+        p->b_at + (p->own_b ? oxi_align_up((p->type.copies ? (size_t)p->tile_n : nr) * depth * element) : 0);
     p->lane_bytes = p->sums_at;
     if (!p->direct && !parts) p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->tile_n * element);
     size_t partial = p->direct || !parts ? 0 : (size_t)p->block_m * (size_t)p->block_n * element;
@@ -600,11 +614,12 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     return OX_OK;
 }
 
-/* ---- thin products: one side has so few lines that packing the other would cost more than the product ------------------- */
+/* ---- thin products: so few lines on one side that packing the other would take longer ----------------- */
 
 enum { OXI_THIN_LINES = 4, OXI_THIN_BYTES = 65536 }; /* most lines of the thin side; weights of one task */
 
-/* out[line, t] = sum_k wide[line, k] * thin[t, k] for few t. Lines are rows of C (thin is B), or columns (thin is A). */
+/* out[line, t] = sum_k wide[line, k] * thin[t, k] for few t. Lines are rows of C (thin is B), or columns
+ * (thin is A). */
 typedef struct oxi_thin {
     const oxi_gemm *g;
     const oxi_kernels *kernels;
@@ -674,15 +689,18 @@ static bool oxi_thin_takes(ox_dtype wide, int64_t line_stride, int64_t k_stride,
     return narrow && f32 && count <= OXI_THIN_LINES && (line_stride == 1 || k_stride == 1);
 }
 
-/* Rows of weights of one task: OXI_THIN_BYTES of them, but eight tasks a thread, so that none waits long for another. */
+/* Rows of weights of one task: OXI_THIN_BYTES of them, but eight tasks a thread, so that none waits long
+ * for another. */
 static int64_t oxi_rows_of_task(int64_t rows, int64_t row_bytes) {
-    int64_t most = 4 + OXI_THIN_BYTES / (row_bytes > 0 ? row_bytes : 1), fair = oxi_parts(rows, 8 * oxi_lanes(INT32_MAX));
+    int64_t most = 4 + OXI_THIN_BYTES / (row_bytes > 0 ? row_bytes : 1),
+            fair = oxi_parts(rows, 8 * oxi_lanes(INT32_MAX));
     return oxi_least(rows, oxi_least(most, fair < 8 ? 8 : fair));
 }
 
 /* When lines lie side by side, a task has at least half a page of each k. */
 static int64_t oxi_thin_task_lines(const oxi_thin *t) {
-    int64_t line_bytes = t->k * ox_dtype_of(t->dtype)->block_bytes, lines = oxi_rows_of_task(t->lines, line_bytes);
+    int64_t line_bytes = t->k * ox_dtype_of(t->dtype)->block_bytes,
+            lines = oxi_rows_of_task(t->lines, line_bytes);
     return t->k_stride == 1 || lines > 512 ? oxi_least(lines, 4096) : oxi_least(t->lines, 512);
 }
 

@@ -15,8 +15,8 @@
 #define OXI_PREFETCH_WRITE(p) ((void)(p))
 #endif
 
-/* How far ahead weights are asked for that are read once, from memory: the processor's own prefetching stops at the end of
- * each page and starts anew. */
+/* How far ahead weights are asked for that are read once, from memory: the processor's own prefetching
+ * stops at the end of each page and starts anew. */
 enum { OXI_PREFETCH_AHEAD = 4096 };
 
 /* What a map computes in: every dtype loads into one of these. */
@@ -40,11 +40,13 @@ typedef void (*oxi_map_kernel)(int64_t n, const void *const *in, void *out, cons
 typedef void (*oxi_load_kernel)(int64_t n, const void *source, int64_t stride, void *lane);
 typedef void (*oxi_store_kernel)(int64_t n, const void *lane, void *destination, int64_t stride);
 
-/* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile 64 k bytes
- * from `next` on are fetched into the second cache: what the next call reads first, or anything that is there. */
+/* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile
+ * 64 k bytes from `next` on are fetched into the second cache: what the next call reads first, or anything
+ * that is there. */
 typedef struct oxi_gemm_kernel {
     int mr, nr;
-    void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, const void *next);
+    void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
+                const void *next);
 } oxi_gemm_kernel;
 
 /* Packs lines of 4-byte elements into panels of `width` lines: panel p at panels + p * panel_stride,
@@ -53,40 +55,46 @@ typedef struct oxi_gemm_kernel {
 typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                 void *panels, int64_t panel_stride);
 
-/* Numbers of a block type as they are computed, number = scale * code - least: code [n], scale and least [n / 16]. */
+/* Numbers of a block type as they are computed, number = scale * code - least: code [n], scale and least
+ * [n / 16]. */
 typedef struct oxi_codes {
     int8_t *code;
     float *scale, *least;
 } oxi_codes;
 
-/* Tables of the block types of four bits without steps: iq4_nl and iq4_xs, and e2m1, doubled (its scales are halved). */
-static const int8_t oxi_table_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+/* Tables of the block types of four bits without steps: iq4_nl and iq4_xs, and e2m1, doubled (its scales
+ * are halved). */
+static const int8_t oxi_table_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                         1,    13,   25,  38,  53,  69,  89,  113};
 static const int8_t oxi_table_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 OXI_UNUSED static void oxi_look_up_32(const int8_t *table, int8_t *code) {
     for (int i = 0; i < 32; i++) code[i] = table[code[i]];
 }
 
-/* A row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]; sum = scale times the group's q added up. */
+/* A row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]; sum = scale times the
+ * group's q added up. */
 typedef struct oxi_q8 {
     const int8_t *q;
     const float *scale, *sum;
 } oxi_q8;
 
-/* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line (two of 16 bits)
- * lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken from each code times the scale,
- * [k / group][width]. Activations: scale [k / 32][width], extra [k / group][width], the sums of the group. */
+/* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line
+ * (two of 16 bits) lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken
+ * from each code times the scale, [k / group][width]. Activations: scale [k / 32][width], extra [k /
+ * group][width], the sums of the group. */
 typedef struct oxi_code_panel {
     void *codes;
     float *scale, *extra; /* extra of weights: NULL if there is none */
 } oxi_code_panel;
 
-/* c[mr][nr] = or += products of a panel of mr activations and one of nr weights over k codes. Integer sums are taken over
- * `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
+/* c[mr][nr] = or += products of a panel of mr activations and one of nr weights over k codes. Integer sums
+ * are taken over `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
 typedef struct oxi_codes_kernel {
     int mr, nr;
     int bytes;      /* of a code */
     bool is_signed; /* codes of weights */
-    void (*run)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more); /* or NULL */
+    void (*run)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c,
+                bool more); /* or NULL */
 } oxi_codes_kernel;
 
 /* The table of dtypes as constants: OXI_ELEMENTS_OX_Q4_K = 256, OXI_BYTES_OX_Q4_K = 144. */
@@ -104,7 +112,8 @@ typedef struct oxi_kernels {
     oxi_load_kernel load[OX_DTYPE_COUNT][OXI_LANE_COUNT];    /* plain dtypes only */
     oxi_store_kernel store[OX_DTYPE_COUNT][OXI_LANE_COUNT];
     oxi_gemm_kernel gemm_f32, gemm_f64;
-    /* the same for a whose elements are there once for each lane; copies makes such a panel of k steps. NULL: as above */
+    /* the same for a whose elements are there once for each lane; copies makes such a panel of k steps.
+     * NULL: as above */
     oxi_gemm_kernel spread_f32, spread_f64;
     void (*copies_f32)(int64_t k, const void *a, void *out);
     void (*copies_f64)(int64_t k, const void *a, void *out);
@@ -128,16 +137,16 @@ typedef struct oxi_kernels {
     void (*row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
                        const float *bias, float *out);
     /* (x - mean) * scale [* weight] [+ bias] */
-    /* memcpy past the caches, for tasks: what is larger than caches is not read first in order to be written. Others
-     * see these bytes when the task is over */
+    /* memcpy past the caches, for tasks: what is larger than caches is not read first in order to be
+     * written. Others see these bytes when the task is over */
     void (*stream)(size_t bytes, const void *from, void *to);
     /* attention: scores[key][gemm_f32.nr] become e^(score - max), max and sum [nr] of the queries so far
      * are brought up to date, rescale [nr] is what earlier weights are to be multiplied by; and that
      * multiplication of x [rows][nr] */
     void (*attention_softmax)(int64_t keys, float *scores, float *max, float *sum, float *rescale);
     void (*attention_rescale)(int64_t rows, const float *factor, float *x);
-    /* attention of a query: scores[key] = q . k[key], and out += sum of weights[key] v[key]; rows of k and v are step
-     * elements apart, of dtype f32, f16 or bf16 (NULL for others) */
+    /* attention of a query: scores[key] = q . k[key], and out += sum of weights[key] v[key]; rows of k and
+     * v are step elements apart, of dtype f32, f16 or bf16 (NULL for others) */
     void (*attention_dots[OX_DTYPE_COUNT])(int64_t keys, int64_t depth, const float *q, const void *k,
                                            int64_t step, float *scores);
     void (*attention_mix[OX_DTYPE_COUNT])(int64_t keys, int64_t depth, const float *weights, const void *v,
@@ -147,15 +156,16 @@ typedef struct oxi_kernels {
     void (*expand_codes)(int64_t n, oxi_codes codes, float *out);
     /* n floats (a multiple of the block) as a block type; NULL for types that are only read */
     void (*quantize[OX_DTYPE_COUNT])(int64_t n, const float *x, void *blocks);
-    /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / group], groups of 16 or 32;
-     * then rows of blocks against them, those with sums of 32 */
+    /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / group],
+     * groups of 16 or 32; then rows of blocks against them, those with sums of 32 */
     void (*quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum);
     /* out[i] = the row at blocks + i * row_bytes times x; n a multiple of 256. NULL: by dot_codes */
-    void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out);
+    void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x,
+                                     float *out);
     float (*dot_codes)(int64_t n, oxi_codes codes, oxi_q8 x);
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
-    void (*codes_shift)(int64_t n, int offset, int8_t *code);           /* code += offset, n a multiple of 32 */
+    void (*codes_shift)(int64_t n, int offset, int8_t *code); /* code += offset, n a multiple of 32 */
     void (*codes_widen)(int64_t n, const int8_t *code, int16_t *out);   /* n a multiple of 32 */
 } oxi_kernels;
 
@@ -178,8 +188,8 @@ static ox_status oxi_cpu_product(const oxi_call *call);
 static ox_status oxi_cpu_rope(const oxi_call *call);       /* cpu/rope.c */
 static ox_status oxi_cpu_attention(const oxi_call *call);  /* cpu/attention.c */
 
-/* cpu/blocks.c: whether a block type can be expanded, OX_ERR_UNSUPPORTED by name if not; and n elements of one that can
- * (whole blocks) as floats. */
+/* cpu/blocks.c: whether a block type can be expanded, OX_ERR_UNSUPPORTED by name if not; and n elements of
+ * one that can (whole blocks) as floats. */
 static ox_status oxi_check_expandable(ox_dtype dtype);
 static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, float *out);
 

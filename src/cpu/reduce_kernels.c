@@ -61,7 +61,8 @@ static double oxi_exp_shift(double most) {
 
 static void oxi_logsumexp_add(double *most, double *sum, double other_most, double other_sum) {
     double joint = other_most > *most || other_most != other_most ? other_most : *most;
-    if (isinf(other_most)) other_sum = other_most > 0 ? other_most : 0; /* kernels take e^x of no infinite x */
+    if (isinf(other_most))
+        other_sum = other_most > 0 ? other_most : 0; /* kernels take e^x of no infinite x */
     double shift = oxi_exp_shift(joint);
     double here = oxi_exp_shift(*most), there = oxi_exp_shift(other_most);
     if (here != shift && *sum != 0) *sum *= exp(here - shift);

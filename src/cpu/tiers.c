@@ -165,7 +165,8 @@ static const oxi_kernels *oxi_cpu_kernels(void) {
             oxi_atomic_store(&filled, 1);
         }
         oxi_lock_give(&lock);
-        if (first) oxi_warn_of_tier(table.name); /* the program's log callback may call back: not under the lock */
+        if (first)
+            oxi_warn_of_tier(table.name); /* the program's log callback may call back: not under the lock */
     }
     return &table;
 }

@@ -91,8 +91,8 @@ static bool oxi_check_integer_operand(const char *name, oxi_op op, ox_tensor *a,
     return looked && found == 0;
 }
 
-/* Kernels compute f16 and bf16 in f32, which holds more of an integer beside them than they do: such an operand is rounded to
- * their dtype first, as torch does. */
+/* Kernels compute f16 and bf16 in f32, which holds more of an integer beside them than they do: such an
+ * operand is rounded to their dtype first, as torch does. */
 static bool oxi_rounds_first(const ox_tensor *a, const ox_tensor *b) {
     bool narrow = b->dtype == OX_F16 || b->dtype == OX_BF16;
     return narrow && oxi_is_int(a->dtype) && ox_dtype_of(a->dtype)->block_bytes > 1;
@@ -158,7 +158,8 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
     if (oxi_any_null("glu", &x, 1)) return NULL;
     int d = oxi_wrap_dim("glu", dim, x->ndim);
     if (d < 0) return NULL;
-    if (!oxi_is_float(x->dtype)) return OXI_FAIL_NULL(OX_ERR_DTYPE, "glu: not defined for %s", oxi_tensor_text(x));
+    if (!oxi_is_float(x->dtype))
+        return OXI_FAIL_NULL(OX_ERR_DTYPE, "glu: not defined for %s", oxi_tensor_text(x));
     if (x->ndim == 0 || x->shape[d] % 2)
         return OXI_FAIL_NULL(OX_ERR_SHAPE, "glu: dim %d of %s does not split in halves", d,
                              oxi_tensor_text(x));

@@ -206,9 +206,9 @@ OX_API ox_tensor *ox_contiguous(ox_tensor *x);                          /* x its
  * -2^63 and gets 2^63 otherwise. torch on x86-64 does the same, but for corners of u32 and u64; its u32
  * differs between short and long tensors. Integers to narrower ones keep the low bits.
  * Block types expand to floats. Floats, and other block types, are quantised to Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 with
- * ggml's bytes, and to Q4_K Q5_K Q6_K with smaller errors than ggml's; to other block types: OX_ERR_UNSUPPORTED.
- * NaN or an infinity makes its block NaN; numbers beyond what f16 scales reach become infinite or NaN. The last
- * dim is a multiple of the block. ox_copy_ does the same into whole blocks. */
+ * ggml's bytes, and to Q4_K Q5_K Q6_K with smaller errors than ggml's; to other block types:
+ * OX_ERR_UNSUPPORTED. NaN or an infinity makes its block NaN; numbers beyond what f16 scales reach become
+ * infinite or NaN. The last dim is a multiple of the block. ox_copy_ does the same into whole blocks. */
 OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype);
 
 /* ---- reductions -------------------------------------------------------------------------------------------
@@ -273,8 +273,9 @@ OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
 /* ox_matmul - matrix product; leading dims broadcast.
  *   out[..,m,n] = sum_k a[..,m,k] * b[..,k,n]
  * shapes    a [..,M,K], b [..,K,N] -> [..,M,N]; 1-d operands as in torch.matmul
- * dtypes    f16 bf16 f32 f64, both operands the same; i8 x i8 -> i32; other integers in their own type; one operand may be
- *           a block type (b given as [..,K,N] = ox_t of block rows [N,K]); f16 and bf16 accumulate in f32
+ * dtypes    f16 bf16 f32 f64, both operands the same; i8 x i8 -> i32; other integers in their own type;
+ *           one operand may be a block type (b given as [..,K,N] = ox_t of block rows [N,K]); f16 and bf16
+ *           accumulate in f32
  * memory    a new tensor, one reference; transposed and sliced operands are read in place
  * errors    OX_ERR_SHAPE inner sizes differ; OX_ERR_DTYPE; OX_ERR_NOMEM
  * numerics  within 1e-5*sqrt(K) of float64; same bits for any thread count
@@ -354,9 +355,9 @@ OX_API size_t ox_profile_table(char *out, size_t room);
 #ifndef OX_NO_STDIO
 OX_API ox_status ox_profile_trace(const char *path);                    /* Chrome trace JSON */
 #endif
-/* "c", "sse2", "avx", "avx2", "avx512", "neon": the tier that was picked. OX_ISA in the environment lowers it,
- * "avx512-base" to the tier without what the processor has beyond it (SSSE3, VNNI, dot products). The log tells when it
- * names none that this processor runs. */
+/* "c", "sse2", "avx", "avx2", "avx512", "neon": the tier that was picked. OX_ISA in the environment lowers
+ * it, "avx512-base" to the tier without what the processor has beyond it (SSSE3, VNNI, dot products). The
+ * log tells when it names none that this processor runs. */
 OX_API const char *ox_isa(void);
 
 OX_EXTERN_C_END

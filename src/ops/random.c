@@ -111,7 +111,8 @@ OX_API ox_tensor *ox_bernoulli_(ox_tensor *x, double p) {
     if (oxi_any_null("bernoulli_", &x, 1)) return NULL;
     if (!(p >= 0 && p <= 1)) return OXI_FAIL_NULL(OX_ERR_ARG, "bernoulli_: probability %g", p);
     oxi_work work = oxi_work_begin("bernoulli_");
-    ox_tensor *drawn = ox_bernoulli(ox_full(ox_shape_of(x), p, OX_F32)), *done = drawn ? ox_copy_(x, drawn) : NULL;
+    ox_tensor *drawn = ox_bernoulli(ox_full(ox_shape_of(x), p, OX_F32)),
+              *done = drawn ? ox_copy_(x, drawn) : NULL;
     (void)oxi_work_end(&work, NULL);
     return done;
 }
