@@ -280,6 +280,11 @@ static ox_llm *write_and_open(gguf_make *g) {
     const char *path = gguf_path("llm.gguf");
     CHECK(gguf_write(g, path) == 0);
     ox_llm *llm = ox_llm_open(path, NULL);
+    const size_t length = strlen(path);
+    CHECK_MSG(llm || (strncmp(ox_error_text(), path, length) == 0 &&
+                      strncmp(ox_error_text() + length, ": ", 2) == 0 &&
+                      !strstr(ox_error_text() + length, path)),
+              "the file is not named, or twice: %s", ox_error_text());
     remove(path);
     return llm;
 }
@@ -576,6 +581,24 @@ static void test_refusals(void) {
     ox_llm_context_close(NULL);
     CHECK(ox_llm_open(gguf_path("no such file"), NULL) == NULL);
     expect_error(ox_error(), OX_ERR_IO);
+    free_model(&m);
+}
+
+/* The name that stands before the errors of a file goes when it is open, or is not. */
+static void test_file_named(void) {
+    model m;
+    gguf_make g;
+    ox_llm *llm = open_model(&m, tiny);
+    expect_error(ox_llm_step(NULL, 1, NULL), OX_ERR_ARG);
+    ox_llm_close(llm);
+    free_model(&m);
+    memset(&g, 0, sizeof g);
+    left_out = "blk.0.ffn_up.weight";
+    add_model(&g, &m, tiny);
+    left_out = "";
+    CHECK(!write_and_open(&g) && strstr(ox_error_text(), "llm.gguf: tensor blk.0.ffn_up.weight is missing"));
+    expect_error(ox_error(), OX_ERR_NOT_FOUND);
+    expect_error(ox_llm_step(NULL, 1, NULL), OX_ERR_ARG);
     free_model(&m);
 }
 
@@ -939,6 +962,7 @@ int main(void) {
     test_growth();
     test_threads();
     test_refusals();
+    test_file_named();
     test_hostile();
     test_generate();
     test_stops();

@@ -88,6 +88,10 @@ static ox_tokenizer *open_made(gguf_make *g) {
     ox_file *file = ox_open(path, NULL);
     CHECK_MSG(file != NULL, "%s", ox_error_text());
     ox_tokenizer *tokenizer = ox_tokenizer_open(file);
+    const size_t length = strlen(path);
+    CHECK_MSG(tokenizer || (strncmp(ox_error_text(), path, length) == 0 &&
+                            strncmp(ox_error_text() + length, ": ", 2) == 0),
+              "the file is not named: %s", ox_error_text());
     ox_close(file);
     remove(path);
     return tokenizer;

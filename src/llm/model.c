@@ -272,8 +272,7 @@ static ox_status oxi_llm_check_vocabulary(const ox_llm *model, const ox_file *fi
     return OX_OK;
 }
 
-OX_API ox_llm *ox_llm_open_file(ox_file *file) {
-    if (!file) return NULL;
+static ox_llm *oxi_llm_read(ox_file *file) {
     ox_llm *model = (ox_llm *)oxi_calloc(1, sizeof *model);
     if (!model) return NULL;
     model->references = 1;
@@ -286,6 +285,14 @@ OX_API ox_llm *ox_llm_open_file(ox_file *file) {
         ox_llm_close(model);
         return NULL;
     }
+    return model;
+}
+
+OX_API ox_llm *ox_llm_open_file(ox_file *file) {
+    if (!file) return NULL;
+    const bool speaks = oxi_speak_for_file(file);
+    ox_llm *model = oxi_llm_read(file);
+    oxi_speak_end(speaks);
     return model;
 }
 

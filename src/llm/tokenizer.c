@@ -56,8 +56,7 @@ static ox_status oxi_tokenizer_read(ox_tokenizer *t, const ox_file *file) {
     return status;
 }
 
-OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file) {
-    if (!file) return NULL;
+static ox_tokenizer *oxi_tokenizer_read_file(const ox_file *file) {
     const oxi_tokenizer_kind *kind = oxi_tokenizer_kind_of(file);
     if (!kind) {
         const ox_meta name = ox_meta_find(file, "tokenizer.ggml.model");
@@ -75,6 +74,14 @@ OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file) {
         ox_tokenizer_close(tokenizer);
         return NULL;
     }
+    return tokenizer;
+}
+
+OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file) {
+    if (!file) return NULL;
+    const bool speaks = oxi_speak_for_file(file);
+    ox_tokenizer *tokenizer = oxi_tokenizer_read_file(file);
+    oxi_speak_end(speaks);
     return tokenizer;
 }
 
