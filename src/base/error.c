@@ -129,6 +129,10 @@ OXI_UNUSED static ox_status oxi_fail(ox_status status, const char *format, ...) 
     return status;
 }
 
+OXI_UNUSED static ox_status oxi_fail_missing(const char *what) {
+    return ox_error() != OX_OK ? ox_error() : oxi_fail(OX_ERR_ARG, "%s is NULL", what);
+}
+
 /* Moves the calling thread's error to *to, unless there is one already. */
 OXI_UNUSED static void oxi_error_move(oxi_error *to) {
     if (to->status == OX_OK) *to = oxi_thread_error;
