@@ -6,8 +6,9 @@
  * refuses --ctx 1 => perplexity: --ctx wants a whole number >= 4 (1)
  * needs   a model with its tokenizer in the file, and a text
  *
- * As llama.cpp's tool of that name measures it: the text is cut into windows of --ctx tokens, each begins anew with BOS in the
- * place of its first token, and only the second half of each is counted, where there is something to go by.
+ * As llama.cpp's tool of that name measures it: the text is cut into windows of --ctx tokens, each begins
+ * anew with BOS in the place of its first token, and only the second half of each is counted, where there is
+ * something to go by.
  */
 #define OX_IMPLEMENTATION
 #include "oxtorch_llm.h"
@@ -26,7 +27,8 @@ static bool read_number(const char *name, const char *text, long least, long *ou
     char *end = NULL;
     long number = text ? strtol(text, &end, 10) : 0;
     if (!text || end == text || *end || number < least || number > 1 << 24) {
-        fprintf(stderr, "perplexity: %s wants a whole number >= %ld (%s)\n", name, least, text ? text : "nothing follows");
+        fprintf(stderr, "perplexity: %s wants a whole number >= %ld (%s)\n", name, least,
+                text ? text : "nothing follows");
         return false;
     }
     *out = number;
@@ -87,9 +89,10 @@ typedef struct totals {
 } totals;
 
 /* One window: its second half is counted. */
-static bool measure_window(ox_llm_context *context, const int32_t *tokens, long window, int64_t vocabulary, float *logits,
-                           totals *t) {
-    if (ox_llm_rewind(context, 0) != OX_OK || ox_llm_decode_all(context, tokens, window, logits) != OX_OK) return false;
+static bool measure_window(ox_llm_context *context, const int32_t *tokens, long window, int64_t vocabulary,
+                           float *logits, totals *t) {
+    if (ox_llm_rewind(context, 0) != OX_OK || ox_llm_decode_all(context, tokens, window, logits) != OX_OK)
+        return false;
     for (long i = window / 2; i + 1 < window; i++) {
         double s = surprise(logits + i * vocabulary, vocabulary, tokens[i + 1]);
         t->sum += s;
@@ -99,7 +102,8 @@ static bool measure_window(ox_llm_context *context, const int32_t *tokens, long 
     return true;
 }
 
-static bool measure(const options *o, const ox_llm *model, ox_llm_context *context, int32_t *tokens, long count, totals *t) {
+static bool measure(const options *o, const ox_llm *model, ox_llm_context *context, int32_t *tokens,
+                    long count, totals *t) {
     int64_t vocabulary = ox_llm_config_of(model)->vocabulary;
     int32_t bos = ox_tokenizer_special(ox_llm_tokenizer(model), OX_SPECIAL_BOS);
     float *logits = (float *)malloc((size_t)o->window * (size_t)vocabulary * sizeof *logits);
@@ -131,7 +135,8 @@ int main(int count, char **words) {
     if (ids > o.tokens) ids = o.tokens;
     bool ok = ids > 0 && measure(&o, model, context, tokens, ids, &t);
     if (!ok) fprintf(stderr, "perplexity: %s\n", ox_error_text());
-    else if (t.count < 2) fprintf(stderr, "perplexity: the text is shorter than a window of %ld tokens\n", o.window);
+    else if (t.count < 2)
+        fprintf(stderr, "perplexity: the text is shorter than a window of %ld tokens\n", o.window);
     else {
         double mean = t.sum / (double)t.count, variance = t.squares / (double)t.count - mean * mean;
         double spread = sqrt((variance > 0 ? variance : 0) / (double)(t.count - 1));
