@@ -2,8 +2,9 @@
  *
  *     bench_llm MODEL.gguf [-p 128,512] [-n 64] [--threads N] [--runs 3]
  *
- * Tokens are arbitrary ids; nothing is sampled. A run that does not count comes first. One line a measurement, medians:
- * "prompt 128 345.6" or "new 64 78.9". Without a model it says so and ends well, since `make bench` has none to give. */
+ * Tokens are arbitrary ids; nothing is sampled. A run that does not count comes first. One line a
+ * measurement, medians: "prompt 128 345.6" or "new 64 78.9". Without a model it says so and ends well, since
+ * `make bench` has none to give. */
 #include "oxtorch_llm.h"
 #include "bench.h"
 
@@ -49,24 +50,27 @@ static double run(ox_llm_context *context, const int32_t *tokens, long count, bo
     ox_status status = ox_llm_rewind(context, 0);
     double start = bench_now();
     if (at_once && status == OX_OK) status = ox_llm_decode(context, tokens, count, logits);
-    for (long i = 0; !at_once && status == OX_OK && i < count; i++) status = ox_llm_step(context, tokens[i], logits);
+    for (long i = 0; !at_once && status == OX_OK && i < count; i++)
+        status = ox_llm_step(context, tokens[i], logits);
     return status == OX_OK ? bench_now() - start : -1;
 }
 
-static bool measure(const options *o, ox_llm_context *context, const int32_t *tokens, long count, bool at_once,
-                    float *logits) {
+static bool measure(const options *o, ox_llm_context *context, const int32_t *tokens, long count,
+                    bool at_once, float *logits) {
     double seconds[RUNS];
     for (long i = -1; i < o->runs; i++) {
         double took = run(context, tokens, count, at_once, logits);
         if (took < 0) return false;
         if (i >= 0) seconds[i] = took;
     }
-    printf("%s %ld %.2f\n", at_once ? "prompt" : "new", count, (double)count / bench_median(seconds, (int)o->runs));
+    printf("%s %ld %.2f\n", at_once ? "prompt" : "new", count,
+           (double)count / bench_median(seconds, (int)o->runs));
     fflush(stdout);
     return true;
 }
 
-static bool measure_all(const options *o, ox_llm *model, ox_llm_context *context, int32_t *tokens, float *logits) {
+static bool measure_all(const options *o, ox_llm *model, ox_llm_context *context, int32_t *tokens,
+                        float *logits) {
     bool ok = true;
     for (long i = 0; i < ox_llm_capacity(context); i++)
         tokens[i] = (int32_t)(i * 7919 % ox_llm_config_of(model)->vocabulary);
@@ -94,7 +98,8 @@ int main(int argc, char **argv) {
     ox_llm *model = ox_llm_open(o.model, NULL);
     ox_llm_context *context = model ? ox_llm_context_open(model, &desc) : NULL;
     int32_t *tokens = (int32_t *)malloc((size_t)(desc.capacity + 1) * sizeof *tokens);
-    float *logits = model ? (float *)malloc((size_t)ox_llm_config_of(model)->vocabulary * sizeof *logits) : NULL;
+    const size_t vocabulary = model ? (size_t)ox_llm_config_of(model)->vocabulary : 0;
+    float *logits = model ? (float *)malloc(vocabulary * sizeof *logits) : NULL;
     bool ok = context && tokens && logits && measure_all(&o, model, context, tokens, logits);
     if (!ok) fprintf(stderr, "bench_llm: %s\n", ox_error_text());
     free(logits);

@@ -5,6 +5,7 @@
  * build   cc -O2 examples/generate.c -I. -o generate -lm -lpthread
  * run     ./generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] [--top-k K] [--top-p P] [--min-p P]
  *                    [--seed S] [--threads N] [--ctx N]
+ *         -n 0 makes text until the model ends it or the context is full
  * refuses --temp abc => generate: --temp wants a number (abc)
  * refuses -n 0.5 => generate: -n wants a whole number >= 0 (0.5)
  * needs   a model: GGUF of the architecture "llama" with a SentencePiece tokenizer
@@ -126,7 +127,8 @@ int main(int count, char **words) {
     options o;
     if (!read_options(count, words, &o)) {
         fprintf(stderr, "usage: generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] [--top-k K] [--top-p P] "
-                        "[--min-p P] [--seed S] [--threads N] [--ctx N]\n");
+                        "[--min-p P] [--seed S] [--threads N] [--ctx N]\n"
+                        "       -n 0: until the model ends the text or the context is full\n");
         return 2;
     }
     if (o.threads > 0) ox_set_threads((int)o.threads);

@@ -19,8 +19,9 @@ int main(void) {
     ox_set_log(keep_text, NULL, OX_LOG_WARN);
     const char *used = ox_isa();
     CHECK(used && strcmp(used, "sse17") != 0);
-    CHECK_MSG(strstr(last, "OX_ISA=sse17: no instruction set of this build") != NULL && strstr(last, used) != NULL, "\"%s\"",
-              last);
+    CHECK_MSG(strstr(last, "OX_ISA=sse17: no instruction set of this build") != NULL &&
+                  strstr(last, used) != NULL,
+              "\"%s\"", last);
     last[0] = 0;
     CHECK(strcmp(ox_isa(), used) == 0 && !last[0]); /* once */
     ox_set_log(NULL, NULL, OX_LOG_NONE);

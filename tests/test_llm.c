@@ -280,6 +280,11 @@ static ox_llm *write_and_open(gguf_make *g) {
     const char *path = gguf_path("llm.gguf");
     CHECK(gguf_write(g, path) == 0);
     ox_llm *llm = ox_llm_open(path, NULL);
+    const size_t length = strlen(path);
+    CHECK_MSG(llm || (strncmp(ox_error_text(), path, length) == 0 &&
+                      strncmp(ox_error_text() + length, ": ", 2) == 0 &&
+                      !strstr(ox_error_text() + length, path)),
+              "the file is not named, or twice: %s", ox_error_text());
     remove(path);
     return llm;
 }
@@ -576,6 +581,49 @@ static void test_refusals(void) {
     ox_llm_context_close(NULL);
     CHECK(ox_llm_open(gguf_path("no such file"), NULL) == NULL);
     expect_error(ox_error(), OX_ERR_IO);
+    free_model(&m);
+}
+
+static void expect_missing(int failed, const char *words) {
+    CHECK_MSG(failed && strcmp(ox_error_text(), words) == 0, "%s: %s", words, ox_error_text());
+    expect_error(ox_error(), OX_ERR_ARG);
+}
+
+/* What fails on NULL says so; facts of NULL are zeros. */
+static void test_nulls(void) {
+    const char *no_model = "llm: the model is NULL", *no_context = "llm: the context is NULL";
+    expect_missing(!ox_llm_open_file(NULL), "llm: the file is NULL");
+    expect_missing(!ox_llm_config_of(NULL), no_model);
+    expect_missing(!ox_llm_tokenizer(NULL), no_model);
+    expect_missing(!ox_llm_context_open(NULL, NULL), no_model);
+    expect_missing(ox_llm_decode(NULL, text, 1, NULL) == OX_ERR_ARG, no_context);
+    expect_missing(ox_llm_decode_all(NULL, text, 1, NULL) == OX_ERR_ARG, no_context);
+    expect_missing(ox_llm_step(NULL, 1, NULL) == OX_ERR_ARG, no_context);
+    expect_missing(ox_llm_rewind(NULL, 0) == OX_ERR_ARG, no_context);
+    expect_missing(ox_llm_generate(NULL, "", NULL, NULL) == OX_ERR_ARG, no_context);
+    CHECK(ox_llm_capacity(NULL) == 0 && ox_llm_length(NULL) == 0 && ox_error() == OX_OK);
+    /* an error that is there stands, through a whole chain of calls */
+    ox_llm *llm = ox_llm_open(gguf_path("no such file"), NULL);
+    ox_llm_context *context = ox_llm_context_open(llm, NULL);
+    CHECK(!context && ox_llm_step(context, 1, NULL) == OX_ERR_IO);
+    expect_error(ox_llm_generate(context, "", NULL, NULL), OX_ERR_IO);
+}
+
+/* The name that stands before the errors of a file goes when it is open, or is not. */
+static void test_file_named(void) {
+    model m;
+    gguf_make g;
+    ox_llm *llm = open_model(&m, tiny);
+    expect_missing(ox_llm_step(NULL, 1, NULL) == OX_ERR_ARG, "llm: the context is NULL");
+    ox_llm_close(llm);
+    free_model(&m);
+    memset(&g, 0, sizeof g);
+    left_out = "blk.0.ffn_up.weight";
+    add_model(&g, &m, tiny);
+    left_out = "";
+    CHECK(!write_and_open(&g) && strstr(ox_error_text(), "llm.gguf: tensor blk.0.ffn_up.weight is missing"));
+    expect_error(ox_error(), OX_ERR_NOT_FOUND);
+    expect_missing(ox_llm_step(NULL, 1, NULL) == OX_ERR_ARG, "llm: the context is NULL");
     free_model(&m);
 }
 
@@ -939,6 +987,8 @@ int main(void) {
     test_growth();
     test_threads();
     test_refusals();
+    test_nulls();
+    test_file_named();
     test_hostile();
     test_generate();
     test_stops();

@@ -134,8 +134,12 @@ static void test_refusals(void) {
     expect_refused(options(1, 0, -0.1, 0));
     expect_refused(options(1, 0, 0, 1.5));
     expect_refused(options(1, 0, 0, NAN));
-    CHECK(ox_sampler_pick(NULL, bad[0], 2) == -1);
+    CHECK(ox_sampler_pick(NULL, bad[0], 2) == -1 && ox_error() == OX_ERR_ARG);
+    ox_error_clear();
+    CHECK(pick_once(options(0, 0, 0, 0), NULL, 2) == -1 && ox_error() == OX_ERR_ARG);
+    ox_error_clear();
     ox_sampler_close(NULL);
+    CHECK(ox_error() == OX_OK);
 }
 
 int main(void) {

@@ -88,6 +88,10 @@ static ox_tokenizer *open_made(gguf_make *g) {
     ox_file *file = ox_open(path, NULL);
     CHECK_MSG(file != NULL, "%s", ox_error_text());
     ox_tokenizer *tokenizer = ox_tokenizer_open(file);
+    const size_t length = strlen(path);
+    CHECK_MSG(tokenizer || (strncmp(ox_error_text(), path, length) == 0 &&
+                            strncmp(ox_error_text() + length, ": ", 2) == 0),
+              "the file is not named: %s", ox_error_text());
     ox_close(file);
     remove(path);
     return tokenizer;
@@ -364,8 +368,38 @@ static void test_hostile(void) {
         ox_tokenizer_close(t);
         ox_error_clear();
     }
-    CHECK(ox_tokenizer_open(NULL) == NULL && ox_tokenizer_count(NULL) == 0);
+}
+
+static void expect_missing(int failed, const char *words) {
+    CHECK_MSG(failed && ox_error() == OX_ERR_ARG && strcmp(ox_error_text(), words) == 0, "%s: %d %s", words,
+              (int)ox_error(), ox_error_text());
+    ox_error_clear();
+}
+
+/* What fails on NULL says so; facts of NULL are zeros. */
+static void test_nulls(void) {
+    const options usual = {0, 0, 0, 0, 0};
+    const int32_t id = ID_A;
+    char out[4] = "abc";
+    expect_missing(ox_tokenizer_open(NULL) == NULL, "tokenizer: the file is NULL");
+    const char *none = "tokenizer: the tokenizer is NULL";
+    expect_missing(ox_tokenizer_encode(NULL, "a", -1, NULL, NULL, 0) == -1, none);
+    expect_missing(ox_tokenizer_find(NULL, "a", -1) == -1, none);
+    expect_missing(ox_tokenizer_decode(NULL, &id, 1, out, sizeof out) == 0 && !out[0], none);
+    ox_tokenizer *t = open_with(usual);
+    expect_missing(ox_tokenizer_find(t, NULL, -1) == -1, "tokenizer: the text is NULL");
+    expect_missing(ox_tokenizer_decode(t, NULL, 1, NULL, 0) == 0, "tokenizer: the list of tokens is NULL");
+    CHECK(ox_tokenizer_decode(t, NULL, 0, NULL, 0) == 0 && ox_error() == OX_OK);
+    ox_tokenizer_close(t);
+    CHECK(ox_tokenizer_count(NULL) == 0 && ox_tokenizer_token(NULL, 0).text.length == 0);
+    CHECK(ox_tokenizer_special(NULL, OX_SPECIAL_BOS) == -1 && !ox_tokenizer_is_end(NULL, 0));
+    CHECK(ox_tokenizer_piece(NULL, -1, 0).length == 0);
     ox_tokenizer_close(NULL);
+    CHECK(ox_error() == OX_OK);
+    /* an error that is there stands */
+    CHECK(ox_open("", NULL) == NULL && ox_tokenizer_open(NULL) == NULL);
+    CHECK_MSG(strcmp(ox_error_text(), "open: no path") == 0, "%s", ox_error_text());
+    ox_error_clear();
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
@@ -484,6 +518,7 @@ int main(void) {
     test_random_texts();
     test_long_text();
     test_hostile();
+    test_nulls();
     test_scarce_memory();
     test_vocabulary(folder ? folder : "../shared/data", "ggml-vocab-llama-spm.gguf");
     CHECK(ox_stats().bytes_in_use == before && ox_stats().tensors == 0);

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Measures OxTorch against llama.cpp: tokens per second of a model, tier by tier.
 
-    python3 bench/peers/llama.py --models a.gguf,b.gguf [--tiers haswell,skylakex] [--prompt 128,512] [--new 64]
-                                 [--threads 2] [--runs 5] [--llama "llama-bench"] [--json FILE]
+    python3 bench/peers/llama.py --models a.gguf,b.gguf [--tiers haswell,skylakex] [--prompt 128,512]
+                                 [--new 64] [--threads 2] [--runs 5] [--llama "llama-bench"] [--json FILE]
 
-Tiers have llama.cpp's names; OxTorch is held to the same instructions by OX_ISA. `--llama` is the command that runs
-llama-bench; {tier} in it is replaced, for a build of llama.cpp with a library for each processor. The sides take turns
-(A B A B ...), a process each; figures are medians, ratios (the median of those of each turn) are OxTorch / llama.cpp:
-above 1, OxTorch is faster. bench_llm is built from the headers into build/ with `cc -O2`.
+Tiers have llama.cpp's names; OxTorch is held to the same instructions by OX_ISA. `--llama` is the command
+that runs llama-bench; {tier} in it is replaced, for a build of llama.cpp with a library for each processor.
+The sides take turns (A B A B ...), a process each; figures are medians, ratios (the median of those of each
+turn) are OxTorch / llama.cpp: above 1, OxTorch is faster. bench_llm is built from the headers into build/
+with `cc -O2`.
 """
 import argparse
 import json
@@ -17,8 +18,8 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TIERS = {'x64': 'sse2-base', 'sse42': 'sse2', 'sandybridge': 'avx-base', 'ivybridge': 'avx', 'haswell': 'avx2',
-         'skylakex': 'avx512-base', 'icelake': 'avx512', 'sapphirerapids': 'avx512'}
+TIERS = {'x64': 'sse2-base', 'sse42': 'sse2', 'sandybridge': 'avx-base', 'ivybridge': 'avx',
+         'haswell': 'avx2', 'skylakex': 'avx512-base', 'icelake': 'avx512', 'sapphirerapids': 'avx512'}
 
 
 def build():
@@ -27,8 +28,8 @@ def build():
     inputs = [source, ROOT + '/oxtorch.h', ROOT + '/oxtorch_llm.h']
     if not os.path.exists(program) or os.path.getmtime(program) < max(map(os.path.getmtime, inputs)):
         os.makedirs(ROOT + '/build', exist_ok=True)
-        subprocess.run(['cc', '-O2', '-DOX_IMPLEMENTATION', '-I' + ROOT, source, '-o', program, '-lm', '-lpthread'],
-                       check=True)
+        subprocess.run(['cc', '-O2', '-DOX_IMPLEMENTATION', '-I' + ROOT, source, '-o', program, '-lm',
+                        '-lpthread'], check=True)
     return program
 
 
@@ -38,7 +39,8 @@ def ours(program, options, tier, model, work):
     command += ['-p', str(count), '-n', '0'] if kind == 'prompt' else ['-p', '1', '-n', str(count)]
     text = subprocess.run(command, env=dict(os.environ, OX_ISA=TIERS[tier]), check=True, capture_output=True,
                           text=True).stdout
-    return next(float(line.split()[2]) for line in text.splitlines() if line.split()[:2] == [kind, str(count)])
+    lines = [line.split() for line in text.splitlines()]
+    return next(float(words[2]) for words in lines if words[:2] == [kind, str(count)])
 
 
 def theirs(options, tier, model, work):
@@ -46,7 +48,8 @@ def theirs(options, tier, model, work):
     command = options.llama.replace('{tier}', tier).split()
     command += ['-m', model, '-t', str(options.threads), '-r', '1', '-o', 'json']
     command += ['-p', str(count), '-n', '0'] if kind == 'prompt' else ['-p', '0', '-n', str(count)]
-    text = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    text = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True).stdout
     return json.loads(text)[0]['avg_ts']
 
 
@@ -56,9 +59,9 @@ def measure(program, options, tier, model, work):
         a.append(ours(program, options, tier, model, work))
         b.append(theirs(options, tier, model, work))
     ratios = [x / y for x, y in zip(a, b)]
-    return {'tier': tier, 'model': os.path.basename(model), 'work': '%s %d' % work, 'threads': options.threads,
-            'ours': statistics.median(a), 'theirs': statistics.median(b), 'ratio': statistics.median(ratios),
-            'least': min(ratios), 'most': max(ratios)}
+    return {'tier': tier, 'model': os.path.basename(model), 'work': '%s %d' % work,
+            'threads': options.threads, 'ours': statistics.median(a), 'theirs': statistics.median(b),
+            'ratio': statistics.median(ratios), 'least': min(ratios), 'most': max(ratios)}
 
 
 def main():
@@ -75,7 +78,8 @@ def main():
     works = [('prompt', int(n)) for n in options.prompt.split(',') if n]
     works += [('new', int(n)) for n in options.new.split(',') if n]
     program, rows = build(), []
-    print('%-15s %-22s %-11s %9s %9s  ratio (least .. most)' % ('tier', 'model', 'work', 'OxTorch', 'llama.cpp'))
+    print('%-15s %-22s %-11s %9s %9s  ratio (least .. most)' %
+          ('tier', 'model', 'work', 'OxTorch', 'llama.cpp'))
     for model in options.models.split(','):
         for tier in options.tiers.split(','):
             for work in works:

@@ -4,11 +4,11 @@
     python3 bench/peers/peers.py [--tiers sse2,avx,avx2,avx512] [--threads 1,2] [--sizes 1024,2048,4096]
                                  [--work matmul,views,ops,attention] [--runs 7]
 
-Needs python3 with numpy; libopenblas (the pthread build) and torch where they are to be compared with. The library is
-built from the headers into build/liboxtorch.so with `cc`, or OXTORCH_LIB names one that is there already. Each tier runs
-in a process of its own, both sides held to the same instruction set. Within it the sides take turns (A B A B ...) with
-a pause between, so that no side pays for the other's spinning threads; figures are medians, ratios are OxTorch / peer in
-speed: above 1, OxTorch is faster.
+Needs python3 with numpy; libopenblas (the pthread build) and torch where they are to be compared with. The
+library is built from the headers into build/liboxtorch.so with `cc`, or OXTORCH_LIB names one that is there
+already. Each tier runs in a process of its own, both sides held to the same instruction set. Within it the
+sides take turns (A B A B ...) with a pause between, so that no side pays for the other's spinning threads;
+figures are medians, ratios are OxTorch / peer in speed: above 1, OxTorch is faster.
 """
 import argparse
 import ctypes
@@ -21,7 +21,8 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TIERS = {  # OX_ISA: what holds the peers to the same instructions
     'sse2': {'OPENBLAS_CORETYPE': 'Nehalem', 'ATEN_CPU_CAPABILITY': 'default', 'ONEDNN_MAX_CPU_ISA': 'SSE41'},
-    'avx': {'OPENBLAS_CORETYPE': 'Sandybridge', 'ATEN_CPU_CAPABILITY': 'default', 'ONEDNN_MAX_CPU_ISA': 'AVX'},
+    'avx': {'OPENBLAS_CORETYPE': 'Sandybridge', 'ATEN_CPU_CAPABILITY': 'default',
+            'ONEDNN_MAX_CPU_ISA': 'AVX'},
     'avx2': {'OPENBLAS_CORETYPE': 'Haswell', 'ATEN_CPU_CAPABILITY': 'avx2', 'ONEDNN_MAX_CPU_ISA': 'AVX2'},
     'avx512': {'OPENBLAS_CORETYPE': 'SkylakeX', 'ATEN_CPU_CAPABILITY': 'avx512',
                'ONEDNN_MAX_CPU_ISA': 'AVX512_CORE'},
@@ -40,8 +41,8 @@ def build():
         source = ROOT + '/build/liboxtorch.c'
         with open(source, 'w') as f:
             f.write('#define OX_IMPLEMENTATION\n#include "oxtorch.h"\n')
-        subprocess.run(['cc', '-O2', '-fPIC', '-shared', '-I' + ROOT, source, '-o', library, '-lm', '-lpthread'],
-                       check=True)
+        subprocess.run(['cc', '-O2', '-fPIC', '-shared', '-I' + ROOT, source, '-o', library, '-lm',
+                        '-lpthread'], check=True)
     return library
 
 
@@ -62,12 +63,14 @@ class Oxtorch:
         pointer = ctypes.c_void_p
         for name, arguments in {
                 'ox_matmul': [pointer, pointer], 'ox_t': [pointer], 'ox_cast': [pointer, ctypes.c_int],
-                'ox_clone': [pointer], 'ox_from_data': [pointer, Shape, ctypes.c_int], 'ox_add': [pointer, pointer],
+                'ox_clone': [pointer], 'ox_from_data': [pointer, Shape, ctypes.c_int],
+                'ox_add': [pointer, pointer],
                 'ox_relu': [pointer], 'ox_gelu': [pointer], 'ox_exp': [pointer], 'ox_tanh': [pointer],
                 'ox_softmax': [pointer, ctypes.c_int], 'ox_sum': [pointer, Shape, ctypes.c_bool],
                 'ox_layer_norm': [pointer, ctypes.c_int, pointer, pointer, ctypes.c_double],
                 'ox_narrow': [pointer, ctypes.c_int, ctypes.c_int64, ctypes.c_int64],
-                'ox_scaled_dot_product_attention': [pointer, pointer, pointer, ctypes.POINTER(AttentionDesc)]}.items():
+                'ox_scaled_dot_product_attention': [pointer, pointer, pointer, ctypes.POINTER(AttentionDesc)],
+        }.items():
             getattr(self.lib, name).argtypes = arguments
             getattr(self.lib, name).restype = pointer
         self.lib.ox_release.argtypes = [pointer]
@@ -92,8 +95,9 @@ def median(values):
 
 
 def in_turn(sides, runs):
-    """Median seconds a call of each side, in turn. A turn waits until the other side's threads sleep (OpenBLAS lets
-    them spin for 2^26 cycles), calls once to wake its own, then as often as fits into 30 ms."""
+    """Median seconds a call of each side, in turn. A turn waits until the other side's threads sleep
+    (OpenBLAS lets them spin for 2^26 cycles), calls once to wake its own, then as often as fits into
+    30 ms."""
     seconds = [[] for _ in sides]
     for side in sides:
         side()
@@ -172,7 +176,8 @@ def measure_views(ox, threads, sizes, runs, results):
         wide = ox.tensor(random.standard_normal((n, n + 64), dtype=np.float32))
         a, b = (ox.tensor(random.standard_normal((n, n), dtype=np.float32)) for _ in range(2))
         at, bt, part = ox.lib.ox_t(a), ox.lib.ox_t(b), ox.lib.ox_narrow(wide, 1, 32, n)
-        pairs = {'plain': (a, b), 'a transposed': (at, b), 'b transposed': (a, bt), 'both': (at, bt), 'sliced': (part, b)}
+        pairs = {'plain': (a, b), 'a transposed': (at, b), 'b transposed': (a, bt), 'both': (at, bt),
+                 'sliced': (part, b)}
         seconds = in_turn([lambda pair=pair: ox.run('ox_matmul', *pair) for pair in pairs.values()], runs)
         row = {'work': f'views {n}', 'threads': threads}
         for name, s in list(zip(pairs, seconds))[1:]:
@@ -205,7 +210,8 @@ def measure_ops(ox, torch, threads, runs, results):
     }
     for name, (call, peer) in work.items():
         s = in_turn([lambda: ox.run(*call), peer], runs)
-        report(results, work=name, threads=threads, ms=round(1e3 * s[0], 2), **{'of torch': round(s[1] / s[0], 3)})
+        report(results, work=name, threads=threads, ms=round(1e3 * s[0], 2),
+               **{'of torch': round(s[1] / s[0], 3)})
     for t in (ox_x, ox_rows, ones, zeros):
         ox.lib.ox_release(t)
 
@@ -234,7 +240,8 @@ def worker(options):
         if torch:
             torch.set_num_threads(threads)
         if 'matmul' in options.work:
-            measure_matmul(ox, blas, torch if options.torch_matmul else None, threads, options.sizes, options.runs, results)
+            measure_matmul(ox, blas, torch if options.torch_matmul else None, threads, options.sizes,
+                           options.runs, results)
         if 'views' in options.work:
             measure_views(ox, threads, options.sizes, options.runs, results)
         if 'ops' in options.work and torch:
@@ -248,13 +255,15 @@ def worker(options):
 def main():
     numbers = lambda text: [int(x) for x in text.split(',')]
     words = lambda text: text.split(',')
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--tiers', type=words, default=list(TIERS))
     parser.add_argument('--threads', type=numbers, default=[1, 2])
     parser.add_argument('--sizes', type=numbers, default=[1024, 2048, 4096])
     parser.add_argument('--work', type=words, default=['matmul', 'views', 'ops', 'attention'])
     parser.add_argument('--runs', type=int, default=7)
-    parser.add_argument('--torch-matmul', action='store_true', help="PyTorch's bf16 matmul too (minutes on old tiers)")
+    parser.add_argument('--torch-matmul', action='store_true',
+                        help="PyTorch's bf16 matmul too (minutes on old tiers)")
     parser.add_argument('--worker', help=argparse.SUPPRESS)
     parser.add_argument('--json', default=ROOT + '/build/peers.json', help=argparse.SUPPRESS)
     options = parser.parse_args()

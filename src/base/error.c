@@ -89,10 +89,12 @@ OXI_UNUSED static void oxi_speak_end(bool speaks) {
 }
 
 /* Puts the speaker in the place of the name that text[OXI_ERROR_ROOM] begins with, or before a text without
- * one. The "_" of a function that works in place stays. */
+ * one. The "_" of a function that works in place stays. A speaker that is a path may be there already. */
 static void oxi_tell_as_speaker(char *text) {
     if (!oxi_speaker) return;
-    size_t name = strlen(oxi_speaker), word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    size_t name = strlen(oxi_speaker);
+    if (strncmp(text, oxi_speaker, name) == 0 && text[name] == ':' && text[name + 1] == ' ') return;
+    size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
     bool named = word > 0 && text[word] == ':' && text[word + 1] == ' ';
     bool in_place = named && text[word - 1] == '_';
     if (named && word - in_place == name - (oxi_speaker[name - 1] == '_') &&
@@ -125,6 +127,10 @@ OXI_UNUSED static ox_status oxi_fail(ox_status status, const char *format, ...) 
     }
     if (oxi_log_wanted(OX_LOG_ERROR)) oxi_log_text(OX_LOG_ERROR, text);
     return status;
+}
+
+OXI_UNUSED static ox_status oxi_fail_missing(const char *what) {
+    return ox_error() != OX_OK ? ox_error() : oxi_fail(OX_ERR_ARG, "%s is NULL", what);
 }
 
 /* Moves the calling thread's error to *to, unless there is one already. */

@@ -14,9 +14,13 @@
 static ox_status oxi_fail(ox_status status, const char *format, ...) OXI_PRINTF(2, 3);
 /* The same, for functions that return a tensor: always NULL. */
 #define OXI_FAIL_NULL(...) ((void)oxi_fail(__VA_ARGS__), (ox_tensor *)NULL)
+/* For an argument that is NULL: it comes from an earlier failure, whose error stands; if there is none, "`what`
+ * is NULL" is the error. Returns it. */
+static ox_status oxi_fail_missing(const char *what);
 static void oxi_log(ox_log_level level, const char *format, ...) OXI_PRINTF(2, 3);
 /* Until the end, errors of this thread are told in the name of the function that the caller named, through
- * whatever functions it works: "slice: .." within narrow becomes "narrow: ..". The outermost name holds;
+ * whatever functions it works: "slice: .." within narrow becomes "narrow: ..". The outermost name holds; the
+ * path of a file that is read is such a name too (oxi_speak_for_file).
  * oxi_speak says whether it is this one, oxi_speak_end takes that answer. */
 static bool oxi_speak(const char *name);
 static void oxi_speak_end(bool speaks);

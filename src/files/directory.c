@@ -33,6 +33,11 @@ static ox_status oxi_file_fail(ox_status status, const ox_file *file, size_t par
     return oxi_fail(status, "%s: offset %llu: %s", path, (unsigned long long)at, words);
 }
 
+static OXI_UNUSED bool oxi_speak_for_file(const ox_file *file) {
+    const char *path = oxi_path_text(file->parts[0].path);
+    return *path && oxi_speak(path);
+}
+
 /* ---- bytes ------------------------------------------------------------------------------------------- */
 
 static OXI_UNUSED uint16_t oxi_read_u16(const unsigned char *p) { return (uint16_t)(p[0] | p[1] << 8); }

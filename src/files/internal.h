@@ -90,6 +90,9 @@ static ox_file *oxi_open_memory(const char *label, const void *data, size_t byte
 /* Records "path: offset N: words" (no offset when at is SIZE_MAX) and returns status. */
 static ox_status oxi_file_fail(ox_status status, const ox_file *file, size_t part, size_t at,
                                const char *format, ...) OXI_PRINTF(5, 6);
+/* Until oxi_speak_end, which takes the answer, errors of this thread begin with the file's path as well:
+ * "llm: words" becomes "path: words". For what reads more out of the file than its format. */
+static bool oxi_speak_for_file(const ox_file *file);
 /* The end of a path that is too long for a message. */
 static const char *oxi_path_text(const char *path);
 /* A name from a file made fit for a message: 'name', cut after 60 bytes, control characters as '?'. */

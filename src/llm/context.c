@@ -7,7 +7,10 @@
 OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_desc *desc) {
     ox_llm_context_desc zero;
     memset(&zero, 0, sizeof zero);
-    if (!model) return NULL;
+    if (!model) {
+        (void)oxi_fail_missing("llm: the model");
+        return NULL;
+    }
     if (!desc) desc = &zero;
     const ox_dtype cache = desc->cache ? desc->cache : OX_F32;
     if (desc->capacity < 0 || desc->capacity > INT32_MAX || desc->batch < 0) {
@@ -59,9 +62,10 @@ OX_API int64_t ox_llm_length(const ox_llm_context *context) {
 }
 
 OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length) {
-    if (!context || length < 0 || length > context->length) {
+    if (!context) return oxi_fail_missing("llm: the context");
+    if (length < 0 || length > context->length) {
         return oxi_fail(OX_ERR_ARG, "llm: cannot rewind to position %lld of %lld", (long long)length,
-                        (long long)ox_llm_length(context));
+                        (long long)context->length);
     }
     context->length = length;
     context->pending = -1;
@@ -214,7 +218,9 @@ static ox_status oxi_llm_run_batch(oxi_llm_batch *batch, const int32_t *tokens, 
 /* ---- running tokens ------------------------------------------------------------------------------------ */
 
 static ox_status oxi_llm_check_tokens(const ox_llm_context *context, const int32_t *tokens, int64_t count) {
-    if (!context || !tokens || count < 1) return oxi_fail(OX_ERR_ARG, "llm: no context, or no tokens to run");
+    if (!context) return oxi_fail_missing("llm: the context");
+    if (!tokens) return oxi_fail_missing("llm: the list of tokens");
+    if (count < 1) return oxi_fail(OX_ERR_ARG, "llm: %lld tokens to run", (long long)count);
     if (count > context->capacity - context->length) {
         return oxi_fail(OX_ERR_ARG, "llm: %lld tokens for a context that holds %lld of %lld",
                         (long long)count, (long long)context->length, (long long)context->capacity);

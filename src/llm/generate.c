@@ -72,7 +72,7 @@ OX_API ox_status ox_llm_generate(ox_llm_context *context, const char *prompt, co
     ox_generate_desc zero;
     memset(&zero, 0, sizeof zero);
     if (result) memset(result, 0, sizeof *result);
-    if (!context) return oxi_fail(OX_ERR_ARG, "llm: no context to generate in");
+    if (!context) return oxi_fail_missing("llm: the context");
     oxi_generation g;
     memset(&g, 0, sizeof g);
     g.context = context;

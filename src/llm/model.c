@@ -272,8 +272,7 @@ static ox_status oxi_llm_check_vocabulary(const ox_llm *model, const ox_file *fi
     return OX_OK;
 }
 
-OX_API ox_llm *ox_llm_open_file(ox_file *file) {
-    if (!file) return NULL;
+static ox_llm *oxi_llm_read(ox_file *file) {
     ox_llm *model = (ox_llm *)oxi_calloc(1, sizeof *model);
     if (!model) return NULL;
     model->references = 1;
@@ -286,6 +285,17 @@ OX_API ox_llm *ox_llm_open_file(ox_file *file) {
         ox_llm_close(model);
         return NULL;
     }
+    return model;
+}
+
+OX_API ox_llm *ox_llm_open_file(ox_file *file) {
+    if (!file) {
+        (void)oxi_fail_missing("llm: the file");
+        return NULL;
+    }
+    const bool speaks = oxi_speak_for_file(file);
+    ox_llm *model = oxi_llm_read(file);
+    oxi_speak_end(speaks);
     return model;
 }
 
@@ -310,11 +320,15 @@ OX_API void ox_llm_close(ox_llm *model) {
 }
 
 OX_API const ox_llm_config *ox_llm_config_of(const ox_llm *model) {
+    if (!model) (void)oxi_fail_missing("llm: the model");
     return model ? &model->config : NULL;
 }
 
 OX_API const ox_tokenizer *ox_llm_tokenizer(const ox_llm *model) {
-    if (!model) return NULL;
+    if (!model) {
+        (void)oxi_fail_missing("llm: the model");
+        return NULL;
+    }
     if (!model->tokenizer) {
         (void)oxi_fail(OX_ERR_UNSUPPORTED,
                        "llm: the model's tokenizer is of the kind \"%s\", which is not supported yet",

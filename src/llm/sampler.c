@@ -136,7 +136,10 @@ static size_t oxi_sampler_fill(ox_sampler *sampler, const float *logits, int64_t
 }
 
 OX_API int32_t ox_sampler_pick(ox_sampler *sampler, const float *logits, int64_t count) {
-    if (!sampler || !logits) return -1;
+    if (!sampler || !logits) {
+        (void)oxi_fail_missing(sampler ? "sampler: the list of logits" : "sampler: the sampler");
+        return -1;
+    }
     const int32_t best = count <= INT32_MAX ? oxi_sampler_best(logits, count) : -1;
     if (best < 0) {
         (void)oxi_fail(OX_ERR_ARG, "sampler: no token can be picked from these %lld logits",

@@ -56,8 +56,7 @@ static ox_status oxi_tokenizer_read(ox_tokenizer *t, const ox_file *file) {
     return status;
 }
 
-OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file) {
-    if (!file) return NULL;
+static ox_tokenizer *oxi_tokenizer_read_file(const ox_file *file) {
     const oxi_tokenizer_kind *kind = oxi_tokenizer_kind_of(file);
     if (!kind) {
         const ox_meta name = ox_meta_find(file, "tokenizer.ggml.model");
@@ -75,6 +74,17 @@ OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file) {
         ox_tokenizer_close(tokenizer);
         return NULL;
     }
+    return tokenizer;
+}
+
+OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file) {
+    if (!file) {
+        (void)oxi_fail_missing("tokenizer: the file");
+        return NULL;
+    }
+    const bool speaks = oxi_speak_for_file(file);
+    ox_tokenizer *tokenizer = oxi_tokenizer_read_file(file);
+    oxi_speak_end(speaks);
     return tokenizer;
 }
 
@@ -107,7 +117,10 @@ OX_API ox_token_info ox_tokenizer_token(const ox_tokenizer *tokenizer, int32_t t
 }
 
 OX_API int32_t ox_tokenizer_find(const ox_tokenizer *tokenizer, const char *text, int64_t length) {
-    if (!tokenizer || !text) return -1;
+    if (!tokenizer || !text) {
+        (void)oxi_fail_missing(tokenizer ? "tokenizer: the text" : "tokenizer: the tokenizer");
+        return -1;
+    }
     return oxi_vocabulary_find(&tokenizer->vocabulary, text, length < 0 ? strlen(text) : (size_t)length);
 }
 
@@ -153,7 +166,10 @@ static ox_status oxi_tokenizer_encode_text(const ox_tokenizer *t, const char *te
 
 OX_API int64_t ox_tokenizer_encode(const ox_tokenizer *tokenizer, const char *text, int64_t length,
                                    const ox_encode_desc *desc, int32_t *out, int64_t room) {
-    if (!tokenizer) return -1;
+    if (!tokenizer) {
+        (void)oxi_fail_missing("tokenizer: the tokenizer");
+        return -1;
+    }
     const size_t bytes = !text ? 0 : length < 0 ? strlen(text) : (size_t)length;
     if ((!text && length > 0) || bytes >= (size_t)1 << 28) {
         (void)oxi_fail(OX_ERR_ARG, "tokenizer: a text of 2^28 bytes or more, or none at all");
@@ -200,6 +216,8 @@ OX_API size_t ox_tokenizer_decode(const ox_tokenizer *tokenizer, const int32_t *
                                   char *out, size_t room) {
     size_t length = 0;
     int32_t previous = -1;
+    if (!tokenizer) (void)oxi_fail_missing("tokenizer: the tokenizer");
+    if (!tokens && count > 0) (void)oxi_fail_missing("tokenizer: the list of tokens");
     for (int64_t i = 0; tokens && i < count; i++) {
         const ox_text piece = ox_tokenizer_piece(tokenizer, previous, tokens[i]);
         for (int64_t b = 0; b < piece.length; b++, length++) {

@@ -393,7 +393,7 @@ OX_API size_t ox_format(ox_tensor *t, char *out, size_t room) {
 
 #ifndef OX_NO_STDIO
 OX_API ox_status ox_print(ox_tensor *t) {
-    if (!t) return ox_error() != OX_OK ? ox_error() : oxi_fail(OX_ERR_ARG, "print: tensor is NULL");
+    if (!t) return oxi_fail_missing("print: tensor");
     size_t length = ox_format(t, NULL, 0);
     if (length == 0) return ox_error();
     char *text = (char *)oxi_alloc(length + 1);

@@ -39,7 +39,8 @@ OXI_INLINE vl vd_as_vl(vd a) {
 }
 OXI_INLINE vd vl_as_vd(vl a) { return _mm256_castsi256_pd(oxi_avx_join(a.lo, a.hi)); }
 
-/* By bits, not by blendv: gcc makes that a comparison of integers, which AVX has not, and then eight branches. */
+/* By bits, not by blendv: gcc makes that a comparison of integers, which AVX has not, and then eight
+ * branches. */
 OXI_INLINE vf vf_select(vm m, vf a, vf b) { return vf_or(vf_and(m, a), vf_andnot(m, b)); }
 OXI_INLINE vd vd_select(vmd m, vd a, vd b) { return vd_or(vd_and(m, a), vd_andnot(m, b)); }
 
