@@ -1146,9 +1146,13 @@ OX_EXTERN_C_END
 static ox_status oxi_fail(ox_status status, const char *format, ...) OXI_PRINTF(2, 3);
 /* The same, for functions that return a tensor: always NULL. */
 #define OXI_FAIL_NULL(...) ((void)oxi_fail(__VA_ARGS__), (ox_tensor *)NULL)
+/* For an argument that is NULL: it comes from an earlier failure, whose error stands; if there is none, "`what`
+ * is NULL" is the error. Returns it. */
+static ox_status oxi_fail_missing(const char *what);
 static void oxi_log(ox_log_level level, const char *format, ...) OXI_PRINTF(2, 3);
 /* Until the end, errors of this thread are told in the name of the function that the caller named, through
- * whatever functions it works: "slice: .." within narrow becomes "narrow: ..". The outermost name holds;
+ * whatever functions it works: "slice: .." within narrow becomes "narrow: ..". The outermost name holds; the
+ * path of a file that is read is such a name too (oxi_speak_for_file).
  * oxi_speak says whether it is this one, oxi_speak_end takes that answer. */
 static bool oxi_speak(const char *name);
 static void oxi_speak_end(bool speaks);
@@ -1461,10 +1465,12 @@ OXI_UNUSED static void oxi_speak_end(bool speaks) {
 }
 
 /* Puts the speaker in the place of the name that text[OXI_ERROR_ROOM] begins with, or before a text without
- * one. The "_" of a function that works in place stays. */
+ * one. The "_" of a function that works in place stays. A speaker that is a path may be there already. */
 static void oxi_tell_as_speaker(char *text) {
     if (!oxi_speaker) return;
-    size_t name = strlen(oxi_speaker), word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    size_t name = strlen(oxi_speaker);
+    if (strncmp(text, oxi_speaker, name) == 0 && text[name] == ':' && text[name + 1] == ' ') return;
+    size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
     bool named = word > 0 && text[word] == ':' && text[word + 1] == ' ';
     bool in_place = named && text[word - 1] == '_';
     if (named && word - in_place == name - (oxi_speaker[name - 1] == '_') &&
@@ -1497,6 +1503,10 @@ OXI_UNUSED static ox_status oxi_fail(ox_status status, const char *format, ...) 
     }
     if (oxi_log_wanted(OX_LOG_ERROR)) oxi_log_text(OX_LOG_ERROR, text);
     return status;
+}
+
+OXI_UNUSED static ox_status oxi_fail_missing(const char *what) {
+    return ox_error() != OX_OK ? ox_error() : oxi_fail(OX_ERR_ARG, "%s is NULL", what);
 }
 
 /* Moves the calling thread's error to *to, unless there is one already. */
@@ -3772,7 +3782,7 @@ OX_API size_t ox_format(ox_tensor *t, char *out, size_t room) {
 
 #ifndef OX_NO_STDIO
 OX_API ox_status ox_print(ox_tensor *t) {
-    if (!t) return ox_error() != OX_OK ? ox_error() : oxi_fail(OX_ERR_ARG, "print: tensor is NULL");
+    if (!t) return oxi_fail_missing("print: tensor");
     size_t length = ox_format(t, NULL, 0);
     if (length == 0) return ox_error();
     char *text = (char *)oxi_alloc(length + 1);
@@ -10326,11 +10336,11 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
 OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
-/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
- * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
- * made for these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
- * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being stamped; the names are in
- * simd/begin.inc. */
+/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
+ * end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for
+ * these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
+ * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being
+ * stamped; the names are in simd/begin.inc. */
 
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
@@ -11074,8 +11084,9 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
 #undef OXI_PASTE_WORD
 #undef OXI_DEFINE_CHOICE
 /* >>cpu/kernels/convert.inc */
-/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is left to the
- * plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with vectors. */
+/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is
+ * left to the plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with
+ * vectors. */
 
 #if VF == 1
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
@@ -11083,7 +11094,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 }
 #else
 
-/* ---- vectors ---------------------------------------------------------------------------------------------- */
+/* ---- vectors ------------------------------------------------------------------------------------------- */
 
 /* A run side by side goes VF at a time; its tail and any other stride take the plain loop. */
 #define OXI_LOAD_VECTORS(dtype, type, vector) OXI_LOAD_VECTORS_AS(load_##dtype##_f32, dtype, type, vector)
@@ -11104,8 +11115,8 @@ OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
 OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
-/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other strides go
- * four at a time. */
+/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other
+ * strides go four at a time. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
     const float *from = (const float *)source;
     float *to = (float *)out;
@@ -11137,7 +11148,8 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
 
-#define OXI_STORE_VECTORS(dtype, type, statement) OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
+#define OXI_STORE_VECTORS(dtype, type, statement)                                                        \
+    OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
 #define OXI_STORE_VECTORS_AS(name, dtype, type, statement)                                               \
     OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *in, void *out, int64_t stride) {                \
         const float *from = (const float *)in;                                                           \
@@ -11197,11 +11209,10 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS_AS
 
 #endif
-OXI_LIGHT_END
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
- * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred elements.
- * Called by reduce.c, row.c and attention.c. */
+ * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
+ * elements. Called by reduce.c, row.c and attention.c. */
 
 /* f64 lanes that f32 partial sums are moved into. */
 typedef struct OXI_ISA(wide_sum) {
@@ -11400,7 +11411,8 @@ OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
     if (head > bytes) head = bytes;
     memcpy(destination, source, head);
     for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head), vf_load((const float *)(const void *)(source + head)));
+        vf_stream((float *)(void *)(destination + head),
+                  vf_load((const float *)(const void *)(source + head)));
     memcpy(destination + head, source + head, bytes - head);
 }
 
@@ -11415,12 +11427,13 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->stream = OXI_ISA(stream);
 }
 /* >>cpu/kernels/gemm.inc */
-/* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the kernels of
- * shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B (two vectors) along k.
- * Stamped by cpu/tiers.c; cpu/gemm.c does the blocking. */
+/* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the
+ * kernels of shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B
+ * (two vectors) along k. Stamped by cpu/tiers.c; cpu/gemm.c does the blocking. */
 
-/* ---- how many rows fit into the registers --------------------------------------------------------------------
- * Two vectors a row: 2 rows of accumulators, 2 vectors of B, the broadcast of A, and without fma a product. */
+/* ---- how many rows fit into the registers -----------------------------------------------------------------
+ * Two vectors a row: 2 rows of accumulators, 2 vectors of B, the broadcast of A, and
+ * without fma a product. */
 #if VF == 16
 #define OXI_MR 14
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
@@ -11435,12 +11448,12 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
+/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] -------------------------------------- */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
 
-OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool spread) {
+OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
     const float *a = (const float *)a_panel, *b = (const float *)b_panel;
     const char *soon = (const char *)next;
     float *c = (float *)c_tile;
@@ -11470,13 +11483,13 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool spread) {
+OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
     const double *a = (const double *)a_panel, *b = (const double *)b_panel;
     const char *soon = (const char *)next;
     double *c = (double *)c_tile;
@@ -11506,17 +11519,17 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element is there
- * once for every lane: out[k][MR][lanes]. */
+/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element
+ * is there once for every lane: out[k][MR][lanes]. */
 #if defined(OXI_X86) && VF == 4
 #define OXI_SPREAD(name, type, vector, lanes) \
-OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, \
-                                       const void *next) { \
+OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, \
+                                       bool accumulate, const void *next) { \
     OXI_ISA(name##_any)(k, a, b, c, ldc, accumulate, next, true); \
 } \
 OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out) { \
@@ -11528,7 +11541,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
-/* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 ------------------------------------------------
+/* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_MR16 14
@@ -11573,8 +11586,8 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 #ifdef vp
 /* vnni: the dot product and the addition are one instruction (avx512 tier). */
-OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool vnni) {
+OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
     const char *soon = (const char *)next;
     int32_t *c = (int32_t *)c_tile;
@@ -11598,13 +11611,13 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW16(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 #if VF == 16
-OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                       const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                       bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
 }
 #endif
@@ -11617,8 +11630,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, 
 #undef vp_add
 #undef vp_dot
 #else
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate, const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                  int64_t ldc, bool accumulate, const void *next) {
     const int16_t *a = (const int16_t *)a_panel, *b = (const int16_t *)b_panel;
     (void)next;
     int32_t *c = (int32_t *)c_tile;
@@ -11634,11 +11647,11 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 }
 #endif
 
-/* ---- packing: 4-byte elements, moved as floats without looking at them ------------------------------------------------- */
+/* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
 /* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
-OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
-                                     int64_t panel_stride) {
+OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
+                                     void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
         const float *from = (const float *)source + first * stride;
         float *to = (float *)panels + first * width;
@@ -11725,22 +11738,26 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 
 /* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
-OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here, int64_t steps) {
+OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
+                                    int64_t steps) {
     int w = 0;
 #if OXI_TURN == 8
     for (; w + 8 <= here; w += 8)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
 #endif
     for (; w + 4 <= here; w += 4)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
     for (; w + 2 <= here; w += 2)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
     for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
 }
 
 /* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
-OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
-                                    int64_t panel_stride) {
+OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
+                                    void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
@@ -11762,8 +11779,8 @@ OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float
     memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
     for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
 } \
-OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
-                                            void *panels, int64_t panel_stride) { \
+OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                            int width, void *panels, int64_t panel_stride) { \
     float few[16]; \
     for (int64_t first = 0; first < k; first += 8) { \
         const uint16_t *from = (const uint16_t *)source + first * stride; \
@@ -11783,8 +11800,8 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
             } \
     } \
 } \
-OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
-                                           void *panels, int64_t panel_stride) { \
+OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                           int width, void *panels, int64_t panel_stride) { \
     float stage[32 * 16]; /* no panel is wider */ \
     for (int64_t line = 0; line < lines; line += width) { \
         const uint16_t *from = (const uint16_t *)source + line * stride; \
@@ -11812,7 +11829,7 @@ OXI_PACK(f16c)
 #undef OXI_PACK
 #undef OXI_TURN
 
-/* ---- vectors ---------------------------------------------------------------------------------------------------------- */
+/* ---- vectors ------------------------------------------------------------------------------------------- */
 
 /* Four sums side by side hide the latency of the additions; load: how an element of a becomes f32. */
 #define OXI_DOT(name, type, load_a) \
@@ -11897,15 +11914,16 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
-/* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
- * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order of roundings.
- * Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's quants.py. */
+/* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
+ * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
+ * of roundings. Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's
+ * quants.py. */
 
-/* ---- 32 bytes -------------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no code is negative.
- * vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1]. vs_halves_8: the f16 numbers at p,
- * p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts carry bits from byte to byte: a mask follows.
- * `extra`: see OXI_BLOCK_EXTRA below. */
+/* ---- 32 bytes ---------------------------------------------------------------------------------------------
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
+ * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
+ * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
+ * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -12002,7 +12020,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
 }
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
-    return vs_mul(vs_products(codes, q, small, extra), _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
+    return vs_mul(vs_products(codes, q, small, extra),
+                  _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     vs_store(out, _mm256_cvtph_ps(OXI_ISA(gather_halves)(p, step)));
@@ -12030,9 +12049,15 @@ OXI_INLINE void vb_store(void *p, vb a) {
     _mm_storeu_si128((__m128i *)p + 1, a.high);
 }
 OXI_INLINE vb vb_set1(int a) { return OXI_ISA(vb_pair)(_mm_set1_epi8((char)a), _mm_set1_epi8((char)a)); }
-OXI_INLINE vb vb_and(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_and_si128(a.low, b.low), _mm_and_si128(a.high, b.high)); }
-OXI_INLINE vb vb_or(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_or_si128(a.low, b.low), _mm_or_si128(a.high, b.high)); }
-OXI_INLINE vb vb_sub(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_sub_epi8(a.low, b.low), _mm_sub_epi8(a.high, b.high)); }
+OXI_INLINE vb vb_and(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_and_si128(a.low, b.low), _mm_and_si128(a.high, b.high));
+}
+OXI_INLINE vb vb_or(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_or_si128(a.low, b.low), _mm_or_si128(a.high, b.high));
+}
+OXI_INLINE vb vb_sub(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_sub_epi8(a.low, b.low), _mm_sub_epi8(a.high, b.high));
+}
 OXI_INLINE vb vb_right(vb a, int count) {
     return OXI_ISA(vb_pair)(_mm_srli_epi16(a.low, count), _mm_srli_epi16(a.high, count));
 }
@@ -12105,7 +12130,8 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
     __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
     __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
-    __m128i special = _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i special =
+        _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
     return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
 }
@@ -12132,17 +12158,26 @@ OXI_INLINE vb OXI_ISA(vb_pair)(uint8x16_t low, uint8x16_t high) {
     r.high = high;
     return r;
 }
-OXI_INLINE vb vb_load(const void *p) { return OXI_ISA(vb_pair)(vld1q_u8((const uint8_t *)p), vld1q_u8((const uint8_t *)p + 16)); }
+OXI_INLINE vb vb_load(const void *p) {
+    return OXI_ISA(vb_pair)(vld1q_u8((const uint8_t *)p), vld1q_u8((const uint8_t *)p + 16));
+}
 OXI_INLINE void vb_store(void *p, vb a) {
     vst1q_u8((uint8_t *)p, a.low);
     vst1q_u8((uint8_t *)p + 16, a.high);
 }
 OXI_INLINE vb vb_set1(int a) { return OXI_ISA(vb_pair)(vdupq_n_u8((uint8_t)a), vdupq_n_u8((uint8_t)a)); }
-OXI_INLINE vb vb_and(vb a, vb b) { return OXI_ISA(vb_pair)(vandq_u8(a.low, b.low), vandq_u8(a.high, b.high)); }
-OXI_INLINE vb vb_or(vb a, vb b) { return OXI_ISA(vb_pair)(vorrq_u8(a.low, b.low), vorrq_u8(a.high, b.high)); }
-OXI_INLINE vb vb_sub(vb a, vb b) { return OXI_ISA(vb_pair)(vsubq_u8(a.low, b.low), vsubq_u8(a.high, b.high)); }
+OXI_INLINE vb vb_and(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vandq_u8(a.low, b.low), vandq_u8(a.high, b.high));
+}
+OXI_INLINE vb vb_or(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vorrq_u8(a.low, b.low), vorrq_u8(a.high, b.high));
+}
+OXI_INLINE vb vb_sub(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vsubq_u8(a.low, b.low), vsubq_u8(a.high, b.high));
+}
 OXI_INLINE vb vb_left(vb a, int count) {
-    return OXI_ISA(vb_pair)(vshlq_u8(a.low, vdupq_n_s8((int8_t)count)), vshlq_u8(a.high, vdupq_n_s8((int8_t)count)));
+    int8x16_t counts = vdupq_n_s8((int8_t)count);
+    return OXI_ISA(vb_pair)(vshlq_u8(a.low, counts), vshlq_u8(a.high, counts));
 }
 OXI_INLINE vb vb_right(vb a, int count) { return vb_left(a, -count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
@@ -12155,7 +12190,7 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
-/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: sums of four products each are added. */
+/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
 OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
     __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
             ".set oxi_number_of_v\\n, \\n\n"
@@ -12187,8 +12222,9 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
     vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
+    vs high = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra));
     (void)small;
-    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra)), scale[1]);
+    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), high, scale[1]);
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     uint16_t h[8];
@@ -12265,7 +12301,7 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
 }
 #endif
 
-/* ---- unpacking ----------------------------------------------------------------------------------------------------
+/* ---- unpacking --------------------------------------------------------------------------------------------
  * One block into codes, and the scale and least number of each 16 codes. */
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -12275,8 +12311,8 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112 moves the
- * exponent's bias from 15 to 127 and normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112
+ * moves the exponent's bias from 15 to 127 and normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     uint32_t h = p[0] | (uint32_t)p[1] << 8, bits = (h & 0x7fff) << 13;
     float size;
@@ -12373,14 +12409,14 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     }
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23;     /* 2^(e - 128) */
+    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23; /* 2^(e - 128) */
     float scale;
     memcpy(&scale, &bits, 4);
     vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
     OXI_ISA(set_scale)(c, 0, 2, scale, 0);
 }
-/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two groups in
- * their low nibbles, and the second halves in their high ones. */
+/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
+ * groups in their low nibbles, and the second halves in their high ones. */
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
@@ -12389,17 +12425,20 @@ OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     }
     for (int i = 0; i < 4; i++) {
         int exponent = p[i] >> 3 & 15, mantissa = p[i] & 7;
-        float scale = exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
+        float scale =
+            exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
         OXI_ISA(set_scale)(c, i, 1, p[i] == 0x7f ? 0 : scale, 0);
     }
 }
 
 OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 80), dmin = OXI_ISA(half)(p + 82);
-    for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
+    for (int i = 0; i < 16; i++)
+        OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        for (int j = 0; j < 4; j++) vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
+        for (int j = 0; j < 4; j++)
+            vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
     }
 }
 OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
@@ -12413,7 +12452,8 @@ OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 32 + 32 * i);
         for (int j = 0; j < 4; j++) {
-            vb low = vb_and(vb_right(q, 2 * j), vb_set1(3)), bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
+            vb low = vb_and(vb_right(q, 2 * j), vb_set1(3));
+            vb bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
             vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
         }
     }
@@ -12441,7 +12481,8 @@ OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 48 + 32 * i);
-        vb first = vb_and(vb_right(high, 2 * i), vb_set1(1)), second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
+        vb first = vb_and(vb_right(high, 2 * i), vb_set1(1));
+        vb second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
         vb_store(c.code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
         vb_store(c.code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
     }
@@ -12454,7 +12495,8 @@ OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, oxi_codes c) {
         int8_t *code = c.code + 128 * i;
         vb nibble = vb_set1(15), two = vb_set1(3), offset = vb_set1(32);
         vb_store(code, vb_sub(vb_or(vb_and(low, nibble), vb_left(vb_and(high, two), 4)), offset));
-        vb_store(code + 32, vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
+        vb_store(code + 32,
+                 vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
         low = vb_and(vb_right(low, 4), nibble);
         second = vb_and(vb_right(second, 4), nibble);
         vb_store(code + 64, vb_sub(vb_or(low, vb_left(vb_and(vb_right(high, 4), two), 4)), offset));
@@ -12469,7 +12511,8 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is digit k. */
+/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
+ * digit k. */
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
     static const uint8_t power[5] = {1, 3, 9, 27, 81};
     for (int i = 0; i < 256; i++) {
@@ -12481,7 +12524,8 @@ OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 4; i++) vb_store(c.code + 32 * i, vb_sub(OXI_ISA(spread_bits)(p + 2 + 4 * i, 1), vb_set1(1)));
+    for (int i = 0; i < 4; i++)
+        vb_store(c.code + 32 * i, vb_sub(OXI_ISA(spread_bits)(p + 2 + 4 * i, 1), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
@@ -12489,22 +12533,26 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types: those that look numbers up, those of the common sort, which have products of their own below, and others. */
-#define OXI_EACH_LOOKED_UP_TYPE(X) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
+/* The types: those that look numbers up, those of the common sort, which have products of their own below,
+ * and others. */
+#define OXI_EACH_LOOKED_UP_TYPE(X) \
+    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
-    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
+    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
 
-/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has not entered. */
+/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
+ * not entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_EACH_UNPACKED_TYPE(X)
 #elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
 #define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
 #else
-#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
+#define OXI_EACH_UNPACKED_TYPE(X) \
+    OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
 #endif
 
 #define OXI_X(name, dtype) \
@@ -12531,7 +12579,7 @@ OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
     }
 }
 
-/* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
+/* ---- rows of blocks against activations ---------------------------------------------------------------- */
 
 /* Activations from number `at` on, a multiple of 32. */
 OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
@@ -12565,8 +12613,8 @@ OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
-/* What eight groups of 32 need, from the scale of each and what is taken from its codes: scale[i] *= x.scale[i], and the sum
- * of taken[i] * factor * x.sum[i] is added to `sum`. */
+/* What eight groups of 32 need, from the scale of each and what is taken from its codes:
+ * scale[i] *= x.scale[i], and the sum of taken[i] * factor * x.sum[i] is added to `sum`. */
 OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
     for (int i = 0; i < 8; i += OXI_VS) {
         sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
@@ -12579,8 +12627,9 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
- * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
+/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes
+ * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
+ * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
@@ -12608,7 +12657,8 @@ OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4
 OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to `taken`. */
+/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to
+ * `taken`. */
 OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
     uint32_t packed[3];
     float least[8];
@@ -12629,7 +12679,8 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, 
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            vb q = vb_load(p + 16 + 32 * i);
+            vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
             const int8_t *numbers = x.q + 64 * i;
             sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
             more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
@@ -12646,7 +12697,8 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            vb q = vb_load(p + 48 + 32 * i);
+            vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
             const int8_t *numbers = x.q + 64 * i;
             low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
             high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
@@ -12659,7 +12711,8 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
 
 /* Half a q6_k block: codes without their offset, for each of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
-    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half), two = vb_set1(48);
+    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half);
+    vb two = vb_set1(48);
     if (group >= 2) low = vb_right(low, 4);
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
     return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
@@ -12679,8 +12732,10 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
         for (int i = 0; i < 2; i++)
             for (int j = 0; j < 4; j += 2) {
                 int at = 4 * i + j;
-                vs first = vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
-                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32, scale + 2 * at + 2, false, extra);
+                vs first =
+                    vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
+                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32,
+                                      scale + 2 * at + 2, false, extra);
                 sums = vs_fma(first, vs_set1(both[at]), sums);
                 more = vs_fma(second, vs_set1(both[at + 1]), more);
             }
@@ -12688,8 +12743,8 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
     return vs_sum(vs_add(sums, more));
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. avx512
- * without it has nothing better than what avx2 entered. */
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
+ * neon. avx512 without it has nothing better than what avx2 entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
 #elif defined(OXI_X86) && VF == 4
@@ -12698,7 +12753,8 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out) { \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, \
+                              float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
 }
@@ -12717,10 +12773,11 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 
 #endif
 
-/* ---- activations -------------------------------------------------------------------------------------------------------- */
+/* ---- activations --------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale,
+                                             float *sum) {
     for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
@@ -12800,283 +12857,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_halves_8
 #undef vs_bytes_8
 #undef OXI_VS
-/* >>cpu/kernels/codes.inc */
-/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
- * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
- * integers, then the scales of their group make them floats. Stamped by cpu/tiers.c; cpu/codes.c packs the panels. */
-
-/* ---- vectors of 32-bit lanes: vq ------------------------------------------------------------------------------------
- * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of them. WORDS: 16
- * bits on both sides. DOT: four products added to an int32 by one instruction, weights unsigned on x86, signed on Arm. */
-#define OXI_CODES_BYTES 0
-#define OXI_CODES_WORDS 1
-#define OXI_CODES_DOT 2
-#define vq OXI_ISA(vq)
-#define vq_zero OXI_ISA(vq_zero)
-#define vq_load OXI_ISA(vq_load)
-#define vq_spread OXI_ISA(vq_spread)
-#define vq_sums OXI_ISA(vq_sums)
-
-/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
-#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
-        __typeof__(sums) product; \
-        if (way == OXI_CODES_BYTES) \
-            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
-        else \
-            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
-    }
-
-#if defined(OXI_X86) && VF == 16
-#define OXI_CODE_ROWS 8
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-typedef __m512i vq;
-OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm512_set1_epi32(lane);
-}
-#define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
-    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
-}
-
-#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m256i vq;
-OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm256_set1_epi32(lane);
-}
-#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
-}
-
-#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
-#define OXI_CODE_ROWS 2
-#define OXI_EACH_CODE_ROW(X) X(0) X(1)
-typedef struct vq { __m128i low, high; } vq;
-OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
-    vq r;
-    r.low = low;
-    r.high = high;
-    return r;
-}
-OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
-OXI_INLINE vq vq_load(const void *p) {
-    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
-}
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    __m128i all = _mm_set1_epi32(lane);
-    return OXI_ISA(vq_pair)(all, all);
-}
-#define vq_step(sums, w, x, way) \
-    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
-    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    __m128i one = _mm_set1_epi16(1);
-    if (way == OXI_CODES_BYTES)
-        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
-    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
-}
-
-#elif defined(OXI_X86) && VF == 4
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m128i vq;
-OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
-}
-#define vq_step(sums, w, x, way) { \
-        vq product = w; \
-        if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
-        else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
-    }
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
-}
-
-#elif defined(__aarch64__) && VF == 4
-#define OXI_CODE_ROWS 8
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-typedef int32x4_t vq;
-OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
-OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return vdupq_n_s32(lane);
-}
-/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
-OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
-    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
-    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
-    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
-    return vpadalq_s16(sums, vpaddq_s16(low, high));
-}
-#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    (void)way;
-    return vcvtq_f32_s32(sums);
-}
-#endif
-
-/* ---- the kernel --------------------------------------------------------------------------------------------------- */
-
-#ifdef OXI_CODE_ROWS
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-/* Without it gcc copies half of the sums from register to register in each step. */
-#pragma GCC push_options
-#pragma GCC optimize("ira-region=all")
-#endif
-#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
-
-/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
- * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more,
-                                   int way) {
-    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
-    int each = way == OXI_CODES_WORDS ? 2 : 4;
-    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
-    for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w.scale + (at >> shift) * (2 * VF), *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
-#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
-        OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-            vq s = vq_spread(x_codes + 4 * i); \
-            vq_step(a##i, w0, s, way) \
-            vq_step(b##i, w1, s, way) \
-        }
-        for (int step = 0; step < steps; step++) {
-            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
-            OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VF;
-            x_codes += 4 * OXI_CODE_ROWS;
-        }
-#undef OXI_X
-        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
-        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
-#define OXI_X(i) { \
-            vf s = vf_set1(x_scales[i]); \
-            float *row = c + i * 2 * VF; \
-            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
-        }
-        OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-    }
-    if (!w.extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
-    OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-        vf s = vf_set1(x.extra[i]); \
-        c##i = vf_fnma(extra0, s, c##i); \
-        d##i = vf_fnma(extra1, s, d##i); \
-    }
-    for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
-        OXI_EACH_CODE_ROW(OXI_X)
-        w.extra += 2 * VF;
-        x.extra += OXI_CODE_ROWS;
-    }
-#undef OXI_X
-#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
-    OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-}
-
-#define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, \
-                                      bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
-}
-OXI_CODES(bytes, OXI_CODES_BYTES)
-#if defined(OXI_X86)
-OXI_CODES(words, OXI_CODES_WORDS)
-#endif
-#if !defined(OXI_X86) || VF == 16
-OXI_CODES(dot, OXI_CODES_DOT)
-#endif
-#undef OXI_CODES
-#undef OXI_MEMORY_CHANGES
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#pragma GCC pop_options
-#endif
-
-/* Codes become unsigned, or 16 bits wide. */
-OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
-    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
-    for (int64_t i = 0; i < n; i += 32) OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
-}
-OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
-    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
-}
-#endif
-
-static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
-    memset(&k->codes_16, 0, sizeof k->codes_16);
-    memset(&k->codes_32, 0, sizeof k->codes_32);
-#ifdef OXI_CODE_ROWS
-    oxi_codes_kernel kernel;
-    unsigned features = oxi_cpu_info()->features;
-    kernel.mr = OXI_CODE_ROWS;
-    kernel.nr = 2 * VF;
-    kernel.bytes = 1;
-    kernel.is_signed = false;
-    kernel.run = OXI_ISA(codes_bytes);
-    k->codes_shift = OXI_ISA(codes_shift);
-    k->codes_widen = OXI_ISA(codes_widen);
-#if defined(OXI_X86)
-    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
-    kernel.bytes = 2;
-    kernel.is_signed = true;
-    kernel.run = OXI_ISA(codes_words);
-    k->codes_32 = kernel;
-#if VF == 16
-    if (features & OXI_CPU_AVX512_VNNI) {
-        memset(&k->codes_16, 0, sizeof k->codes_16);
-        kernel.bytes = 1;
-        kernel.is_signed = false;
-        kernel.run = OXI_ISA(codes_dot);
-        k->codes_32 = kernel;
-    }
-#endif
-#else
-    kernel.is_signed = true;
-    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
-    k->codes_32 = kernel;
-#endif
-#endif
-}
-
-#undef OXI_MULTIPLY_ADD
-#undef OXI_CODES_BYTES
-#undef OXI_CODES_WORDS
-#undef OXI_CODES_DOT
-#undef OXI_CODE_ROWS
-#undef OXI_EACH_CODE_ROW
-#undef vq
-#undef vq_zero
-#undef vq_load
-#undef vq_spread
-#undef vq_step
-#undef vq_sums
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
  * the
@@ -13229,6 +13009,295 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     }
 #endif
 }
+OXI_LIGHT_END
+/* >>cpu/kernels/codes.inc */
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of
+ * weights. Four neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a
+ * lane; sums of a few steps stay integers, then the scales of their group make them floats. Stamped by
+ * cpu/tiers.c; cpu/codes.c packs the panels. */
+
+/* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
+ * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
+ * them. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one instruction, weights
+ * unsigned on x86, signed on Arm. */
+#define OXI_CODES_BYTES 0
+#define OXI_CODES_WORDS 1
+#define OXI_CODES_DOT 2
+#define vq OXI_ISA(vq)
+#define vq_zero OXI_ISA(vq_zero)
+#define vq_load OXI_ISA(vq_load)
+#define vq_spread OXI_ISA(vq_spread)
+#define vq_sums OXI_ISA(vq_sums)
+
+/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the
+ * registers. */
+#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
+        __typeof__(sums) product; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" \
+                    : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+        else \
+            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" \
+                    : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+    }
+
+#if defined(OXI_X86) && VF == 16
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef __m512i vq;
+OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm512_set1_epi32(lane);
+}
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
+    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m256i vq;
+OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm256_set1_epi32(lane);
+}
+#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+typedef struct vq { __m128i low, high; } vq;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vq vq_load(const void *p) {
+    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
+}
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    __m128i all = _mm_set1_epi32(lane);
+    return OXI_ISA(vq_pair)(all, all);
+}
+#define vq_step(sums, w, x, way) \
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
+    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    __m128i one = _mm_set1_epi16(1);
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
+}
+
+#elif defined(OXI_X86) && VF == 4
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m128i vq;
+OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+}
+#define vq_step(sums, w, x, way) { \
+        vq product = w; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+        else \
+            __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+    }
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+}
+
+#elif defined(__aarch64__) && VF == 4
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef int32x4_t vq;
+OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return vdupq_n_s32(lane);
+}
+/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
+    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
+    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
+    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b));
+    int16x8_t high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    (void)way;
+    return vcvtq_f32_s32(sums);
+}
+#endif
+
+/* ---- the kernel ---------------------------------------------------------------------------------------- */
+
+#ifdef OXI_CODE_ROWS
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+/* Without it gcc copies half of the sums from register to register in each step. */
+#pragma GCC push_options
+#pragma GCC optimize("ira-region=all")
+#endif
+#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
+
+/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes
+ * a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times
+ * x.extra [k / group][rows], if there. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift,
+                                   float *c, bool more, int way) {
+    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+    int each = way == OXI_CODES_WORDS ? 2 : 4;
+    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
+    for (int64_t at = 0; at < k; at += steps * each) {
+        const float *scales = w.scale + (at >> shift) * (2 * VF);
+        const float *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
+#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+            vq s = vq_spread(x_codes + 4 * i); \
+            vq_step(a##i, w0, s, way) \
+            vq_step(b##i, w1, s, way) \
+        }
+        for (int step = 0; step < steps; step++) {
+            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            OXI_EACH_CODE_ROW(OXI_X)
+            w_codes += 8 * VF;
+            x_codes += 4 * OXI_CODE_ROWS;
+        }
+#undef OXI_X
+        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
+        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+#define OXI_X(i) { \
+            vf s = vf_set1(x_scales[i]); \
+            float *row = c + i * 2 * VF; \
+            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    if (!w.extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(x.extra[i]); \
+        c##i = vf_fnma(extra0, s, c##i); \
+        d##i = vf_fnma(extra1, s, d##i); \
+    }
+    for (int64_t left = k >> shift; left > 0; left--) {
+        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        OXI_EACH_CODE_ROW(OXI_X)
+        w.extra += 2 * VF;
+        x.extra += OXI_CODE_ROWS;
+    }
+#undef OXI_X
+#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+}
+
+#define OXI_CODES(name, way) \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, \
+                                      float *c, bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
+}
+OXI_CODES(bytes, OXI_CODES_BYTES)
+#if defined(OXI_X86)
+OXI_CODES(words, OXI_CODES_WORDS)
+#endif
+#if !defined(OXI_X86) || VF == 16
+OXI_CODES(dot, OXI_CODES_DOT)
+#endif
+#undef OXI_CODES
+#undef OXI_MEMORY_CHANGES
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC pop_options
+#endif
+
+/* Codes become unsigned, or 16 bits wide. */
+OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
+    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
+    for (int64_t i = 0; i < n; i += 32)
+        OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
+}
+OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
+    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+}
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
+    memset(&k->codes_16, 0, sizeof k->codes_16);
+    memset(&k->codes_32, 0, sizeof k->codes_32);
+#ifdef OXI_CODE_ROWS
+    oxi_codes_kernel kernel;
+    unsigned features = oxi_cpu_info()->features;
+    kernel.mr = OXI_CODE_ROWS;
+    kernel.nr = 2 * VF;
+    kernel.bytes = 1;
+    kernel.is_signed = false;
+    kernel.run = OXI_ISA(codes_bytes);
+    k->codes_shift = OXI_ISA(codes_shift);
+    k->codes_widen = OXI_ISA(codes_widen);
+#if defined(OXI_X86)
+    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
+    kernel.bytes = 2;
+    kernel.is_signed = true;
+    kernel.run = OXI_ISA(codes_words);
+    k->codes_32 = kernel;
+#if VF == 16
+    if (features & OXI_CPU_AVX512_VNNI) {
+        memset(&k->codes_16, 0, sizeof k->codes_16);
+        kernel.bytes = 1;
+        kernel.is_signed = false;
+        kernel.run = OXI_ISA(codes_dot);
+        k->codes_32 = kernel;
+    }
+#endif
+#else
+    kernel.is_signed = true;
+    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    k->codes_32 = kernel;
+#endif
+#endif
+}
+
+#undef OXI_MULTIPLY_ADD
+#undef OXI_CODES_BYTES
+#undef OXI_CODES_WORDS
+#undef OXI_CODES_DOT
+#undef OXI_CODE_ROWS
+#undef OXI_EACH_CODE_ROW
+#undef vq
+#undef vq_zero
+#undef vq_load
+#undef vq_spread
+#undef vq_step
+#undef vq_sums
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
@@ -13560,11 +13629,11 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
 OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
-/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
- * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
- * made for these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
- * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being stamped; the names are in
- * simd/begin.inc. */
+/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
+ * end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for
+ * these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
+ * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being
+ * stamped; the names are in simd/begin.inc. */
 
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
@@ -14308,8 +14377,9 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
 #undef OXI_PASTE_WORD
 #undef OXI_DEFINE_CHOICE
 /* >>cpu/kernels/convert.inc */
-/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is left to the
- * plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with vectors. */
+/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is
+ * left to the plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with
+ * vectors. */
 
 #if VF == 1
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
@@ -14317,7 +14387,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 }
 #else
 
-/* ---- vectors ---------------------------------------------------------------------------------------------- */
+/* ---- vectors ------------------------------------------------------------------------------------------- */
 
 /* A run side by side goes VF at a time; its tail and any other stride take the plain loop. */
 #define OXI_LOAD_VECTORS(dtype, type, vector) OXI_LOAD_VECTORS_AS(load_##dtype##_f32, dtype, type, vector)
@@ -14338,8 +14408,8 @@ OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
 OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
-/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other strides go
- * four at a time. */
+/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other
+ * strides go four at a time. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
     const float *from = (const float *)source;
     float *to = (float *)out;
@@ -14371,7 +14441,8 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
 
-#define OXI_STORE_VECTORS(dtype, type, statement) OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
+#define OXI_STORE_VECTORS(dtype, type, statement)                                                        \
+    OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
 #define OXI_STORE_VECTORS_AS(name, dtype, type, statement)                                               \
     OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *in, void *out, int64_t stride) {                \
         const float *from = (const float *)in;                                                           \
@@ -14431,11 +14502,10 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS_AS
 
 #endif
-OXI_LIGHT_END
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
- * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred elements.
- * Called by reduce.c, row.c and attention.c. */
+ * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
+ * elements. Called by reduce.c, row.c and attention.c. */
 
 /* f64 lanes that f32 partial sums are moved into. */
 typedef struct OXI_ISA(wide_sum) {
@@ -14634,7 +14704,8 @@ OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
     if (head > bytes) head = bytes;
     memcpy(destination, source, head);
     for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head), vf_load((const float *)(const void *)(source + head)));
+        vf_stream((float *)(void *)(destination + head),
+                  vf_load((const float *)(const void *)(source + head)));
     memcpy(destination + head, source + head, bytes - head);
 }
 
@@ -14649,12 +14720,13 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->stream = OXI_ISA(stream);
 }
 /* >>cpu/kernels/gemm.inc */
-/* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the kernels of
- * shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B (two vectors) along k.
- * Stamped by cpu/tiers.c; cpu/gemm.c does the blocking. */
+/* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the
+ * kernels of shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B
+ * (two vectors) along k. Stamped by cpu/tiers.c; cpu/gemm.c does the blocking. */
 
-/* ---- how many rows fit into the registers --------------------------------------------------------------------
- * Two vectors a row: 2 rows of accumulators, 2 vectors of B, the broadcast of A, and without fma a product. */
+/* ---- how many rows fit into the registers -----------------------------------------------------------------
+ * Two vectors a row: 2 rows of accumulators, 2 vectors of B, the broadcast of A, and
+ * without fma a product. */
 #if VF == 16
 #define OXI_MR 14
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
@@ -14669,12 +14741,12 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
+/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] -------------------------------------- */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
 
-OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool spread) {
+OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
     const float *a = (const float *)a_panel, *b = (const float *)b_panel;
     const char *soon = (const char *)next;
     float *c = (float *)c_tile;
@@ -14704,13 +14776,13 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool spread) {
+OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
     const double *a = (const double *)a_panel, *b = (const double *)b_panel;
     const char *soon = (const char *)next;
     double *c = (double *)c_tile;
@@ -14740,17 +14812,17 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element is there
- * once for every lane: out[k][MR][lanes]. */
+/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element
+ * is there once for every lane: out[k][MR][lanes]. */
 #if defined(OXI_X86) && VF == 4
 #define OXI_SPREAD(name, type, vector, lanes) \
-OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, \
-                                       const void *next) { \
+OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, \
+                                       bool accumulate, const void *next) { \
     OXI_ISA(name##_any)(k, a, b, c, ldc, accumulate, next, true); \
 } \
 OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out) { \
@@ -14762,7 +14834,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
-/* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 ------------------------------------------------
+/* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_MR16 14
@@ -14807,8 +14879,8 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 #ifdef vp
 /* vnni: the dot product and the addition are one instruction (avx512 tier). */
-OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool vnni) {
+OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
     const char *soon = (const char *)next;
     int32_t *c = (int32_t *)c_tile;
@@ -14832,13 +14904,13 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW16(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 #if VF == 16
-OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                       const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                       bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
 }
 #endif
@@ -14851,8 +14923,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, 
 #undef vp_add
 #undef vp_dot
 #else
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate, const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                  int64_t ldc, bool accumulate, const void *next) {
     const int16_t *a = (const int16_t *)a_panel, *b = (const int16_t *)b_panel;
     (void)next;
     int32_t *c = (int32_t *)c_tile;
@@ -14868,11 +14940,11 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 }
 #endif
 
-/* ---- packing: 4-byte elements, moved as floats without looking at them ------------------------------------------------- */
+/* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
 /* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
-OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
-                                     int64_t panel_stride) {
+OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
+                                     void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
         const float *from = (const float *)source + first * stride;
         float *to = (float *)panels + first * width;
@@ -14959,22 +15031,26 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 
 /* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
-OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here, int64_t steps) {
+OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
+                                    int64_t steps) {
     int w = 0;
 #if OXI_TURN == 8
     for (; w + 8 <= here; w += 8)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
 #endif
     for (; w + 4 <= here; w += 4)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
     for (; w + 2 <= here; w += 2)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
     for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
 }
 
 /* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
-OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
-                                    int64_t panel_stride) {
+OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
+                                    void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
@@ -14996,8 +15072,8 @@ OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float
     memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
     for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
 } \
-OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
-                                            void *panels, int64_t panel_stride) { \
+OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                            int width, void *panels, int64_t panel_stride) { \
     float few[16]; \
     for (int64_t first = 0; first < k; first += 8) { \
         const uint16_t *from = (const uint16_t *)source + first * stride; \
@@ -15017,8 +15093,8 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
             } \
     } \
 } \
-OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
-                                           void *panels, int64_t panel_stride) { \
+OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                           int width, void *panels, int64_t panel_stride) { \
     float stage[32 * 16]; /* no panel is wider */ \
     for (int64_t line = 0; line < lines; line += width) { \
         const uint16_t *from = (const uint16_t *)source + line * stride; \
@@ -15046,7 +15122,7 @@ OXI_PACK(f16c)
 #undef OXI_PACK
 #undef OXI_TURN
 
-/* ---- vectors ---------------------------------------------------------------------------------------------------------- */
+/* ---- vectors ------------------------------------------------------------------------------------------- */
 
 /* Four sums side by side hide the latency of the additions; load: how an element of a becomes f32. */
 #define OXI_DOT(name, type, load_a) \
@@ -15131,15 +15207,16 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
-/* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
- * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order of roundings.
- * Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's quants.py. */
+/* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
+ * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
+ * of roundings. Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's
+ * quants.py. */
 
-/* ---- 32 bytes -------------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no code is negative.
- * vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1]. vs_halves_8: the f16 numbers at p,
- * p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts carry bits from byte to byte: a mask follows.
- * `extra`: see OXI_BLOCK_EXTRA below. */
+/* ---- 32 bytes ---------------------------------------------------------------------------------------------
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
+ * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
+ * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
+ * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -15236,7 +15313,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
 }
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
-    return vs_mul(vs_products(codes, q, small, extra), _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
+    return vs_mul(vs_products(codes, q, small, extra),
+                  _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     vs_store(out, _mm256_cvtph_ps(OXI_ISA(gather_halves)(p, step)));
@@ -15264,9 +15342,15 @@ OXI_INLINE void vb_store(void *p, vb a) {
     _mm_storeu_si128((__m128i *)p + 1, a.high);
 }
 OXI_INLINE vb vb_set1(int a) { return OXI_ISA(vb_pair)(_mm_set1_epi8((char)a), _mm_set1_epi8((char)a)); }
-OXI_INLINE vb vb_and(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_and_si128(a.low, b.low), _mm_and_si128(a.high, b.high)); }
-OXI_INLINE vb vb_or(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_or_si128(a.low, b.low), _mm_or_si128(a.high, b.high)); }
-OXI_INLINE vb vb_sub(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_sub_epi8(a.low, b.low), _mm_sub_epi8(a.high, b.high)); }
+OXI_INLINE vb vb_and(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_and_si128(a.low, b.low), _mm_and_si128(a.high, b.high));
+}
+OXI_INLINE vb vb_or(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_or_si128(a.low, b.low), _mm_or_si128(a.high, b.high));
+}
+OXI_INLINE vb vb_sub(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_sub_epi8(a.low, b.low), _mm_sub_epi8(a.high, b.high));
+}
 OXI_INLINE vb vb_right(vb a, int count) {
     return OXI_ISA(vb_pair)(_mm_srli_epi16(a.low, count), _mm_srli_epi16(a.high, count));
 }
@@ -15339,7 +15423,8 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
     __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
     __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
-    __m128i special = _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i special =
+        _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
     return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
 }
@@ -15366,17 +15451,26 @@ OXI_INLINE vb OXI_ISA(vb_pair)(uint8x16_t low, uint8x16_t high) {
     r.high = high;
     return r;
 }
-OXI_INLINE vb vb_load(const void *p) { return OXI_ISA(vb_pair)(vld1q_u8((const uint8_t *)p), vld1q_u8((const uint8_t *)p + 16)); }
+OXI_INLINE vb vb_load(const void *p) {
+    return OXI_ISA(vb_pair)(vld1q_u8((const uint8_t *)p), vld1q_u8((const uint8_t *)p + 16));
+}
 OXI_INLINE void vb_store(void *p, vb a) {
     vst1q_u8((uint8_t *)p, a.low);
     vst1q_u8((uint8_t *)p + 16, a.high);
 }
 OXI_INLINE vb vb_set1(int a) { return OXI_ISA(vb_pair)(vdupq_n_u8((uint8_t)a), vdupq_n_u8((uint8_t)a)); }
-OXI_INLINE vb vb_and(vb a, vb b) { return OXI_ISA(vb_pair)(vandq_u8(a.low, b.low), vandq_u8(a.high, b.high)); }
-OXI_INLINE vb vb_or(vb a, vb b) { return OXI_ISA(vb_pair)(vorrq_u8(a.low, b.low), vorrq_u8(a.high, b.high)); }
-OXI_INLINE vb vb_sub(vb a, vb b) { return OXI_ISA(vb_pair)(vsubq_u8(a.low, b.low), vsubq_u8(a.high, b.high)); }
+OXI_INLINE vb vb_and(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vandq_u8(a.low, b.low), vandq_u8(a.high, b.high));
+}
+OXI_INLINE vb vb_or(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vorrq_u8(a.low, b.low), vorrq_u8(a.high, b.high));
+}
+OXI_INLINE vb vb_sub(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vsubq_u8(a.low, b.low), vsubq_u8(a.high, b.high));
+}
 OXI_INLINE vb vb_left(vb a, int count) {
-    return OXI_ISA(vb_pair)(vshlq_u8(a.low, vdupq_n_s8((int8_t)count)), vshlq_u8(a.high, vdupq_n_s8((int8_t)count)));
+    int8x16_t counts = vdupq_n_s8((int8_t)count);
+    return OXI_ISA(vb_pair)(vshlq_u8(a.low, counts), vshlq_u8(a.high, counts));
 }
 OXI_INLINE vb vb_right(vb a, int count) { return vb_left(a, -count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
@@ -15389,7 +15483,7 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
-/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: sums of four products each are added. */
+/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
 OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
     __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
             ".set oxi_number_of_v\\n, \\n\n"
@@ -15421,8 +15515,9 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
     vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
+    vs high = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra));
     (void)small;
-    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra)), scale[1]);
+    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), high, scale[1]);
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     uint16_t h[8];
@@ -15499,7 +15594,7 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
 }
 #endif
 
-/* ---- unpacking ----------------------------------------------------------------------------------------------------
+/* ---- unpacking --------------------------------------------------------------------------------------------
  * One block into codes, and the scale and least number of each 16 codes. */
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -15509,8 +15604,8 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112 moves the
- * exponent's bias from 15 to 127 and normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112
+ * moves the exponent's bias from 15 to 127 and normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     uint32_t h = p[0] | (uint32_t)p[1] << 8, bits = (h & 0x7fff) << 13;
     float size;
@@ -15607,14 +15702,14 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     }
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23;     /* 2^(e - 128) */
+    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23; /* 2^(e - 128) */
     float scale;
     memcpy(&scale, &bits, 4);
     vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
     OXI_ISA(set_scale)(c, 0, 2, scale, 0);
 }
-/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two groups in
- * their low nibbles, and the second halves in their high ones. */
+/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
+ * groups in their low nibbles, and the second halves in their high ones. */
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
@@ -15623,17 +15718,20 @@ OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     }
     for (int i = 0; i < 4; i++) {
         int exponent = p[i] >> 3 & 15, mantissa = p[i] & 7;
-        float scale = exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
+        float scale =
+            exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
         OXI_ISA(set_scale)(c, i, 1, p[i] == 0x7f ? 0 : scale, 0);
     }
 }
 
 OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 80), dmin = OXI_ISA(half)(p + 82);
-    for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
+    for (int i = 0; i < 16; i++)
+        OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        for (int j = 0; j < 4; j++) vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
+        for (int j = 0; j < 4; j++)
+            vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
     }
 }
 OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
@@ -15647,7 +15745,8 @@ OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 32 + 32 * i);
         for (int j = 0; j < 4; j++) {
-            vb low = vb_and(vb_right(q, 2 * j), vb_set1(3)), bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
+            vb low = vb_and(vb_right(q, 2 * j), vb_set1(3));
+            vb bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
             vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
         }
     }
@@ -15675,7 +15774,8 @@ OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 48 + 32 * i);
-        vb first = vb_and(vb_right(high, 2 * i), vb_set1(1)), second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
+        vb first = vb_and(vb_right(high, 2 * i), vb_set1(1));
+        vb second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
         vb_store(c.code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
         vb_store(c.code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
     }
@@ -15688,7 +15788,8 @@ OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, oxi_codes c) {
         int8_t *code = c.code + 128 * i;
         vb nibble = vb_set1(15), two = vb_set1(3), offset = vb_set1(32);
         vb_store(code, vb_sub(vb_or(vb_and(low, nibble), vb_left(vb_and(high, two), 4)), offset));
-        vb_store(code + 32, vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
+        vb_store(code + 32,
+                 vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
         low = vb_and(vb_right(low, 4), nibble);
         second = vb_and(vb_right(second, 4), nibble);
         vb_store(code + 64, vb_sub(vb_or(low, vb_left(vb_and(vb_right(high, 4), two), 4)), offset));
@@ -15703,7 +15804,8 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is digit k. */
+/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
+ * digit k. */
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
     static const uint8_t power[5] = {1, 3, 9, 27, 81};
     for (int i = 0; i < 256; i++) {
@@ -15715,7 +15817,8 @@ OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 4; i++) vb_store(c.code + 32 * i, vb_sub(OXI_ISA(spread_bits)(p + 2 + 4 * i, 1), vb_set1(1)));
+    for (int i = 0; i < 4; i++)
+        vb_store(c.code + 32 * i, vb_sub(OXI_ISA(spread_bits)(p + 2 + 4 * i, 1), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
@@ -15723,22 +15826,26 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types: those that look numbers up, those of the common sort, which have products of their own below, and others. */
-#define OXI_EACH_LOOKED_UP_TYPE(X) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
+/* The types: those that look numbers up, those of the common sort, which have products of their own below,
+ * and others. */
+#define OXI_EACH_LOOKED_UP_TYPE(X) \
+    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
-    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
+    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
 
-/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has not entered. */
+/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
+ * not entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_EACH_UNPACKED_TYPE(X)
 #elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
 #define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
 #else
-#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
+#define OXI_EACH_UNPACKED_TYPE(X) \
+    OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
 #endif
 
 #define OXI_X(name, dtype) \
@@ -15765,7 +15872,7 @@ OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
     }
 }
 
-/* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
+/* ---- rows of blocks against activations ---------------------------------------------------------------- */
 
 /* Activations from number `at` on, a multiple of 32. */
 OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
@@ -15799,8 +15906,8 @@ OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
-/* What eight groups of 32 need, from the scale of each and what is taken from its codes: scale[i] *= x.scale[i], and the sum
- * of taken[i] * factor * x.sum[i] is added to `sum`. */
+/* What eight groups of 32 need, from the scale of each and what is taken from its codes:
+ * scale[i] *= x.scale[i], and the sum of taken[i] * factor * x.sum[i] is added to `sum`. */
 OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
     for (int i = 0; i < 8; i += OXI_VS) {
         sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
@@ -15813,8 +15920,9 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
- * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
+/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes
+ * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
+ * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
@@ -15842,7 +15950,8 @@ OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4
 OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to `taken`. */
+/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to
+ * `taken`. */
 OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
     uint32_t packed[3];
     float least[8];
@@ -15863,7 +15972,8 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, 
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            vb q = vb_load(p + 16 + 32 * i);
+            vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
             const int8_t *numbers = x.q + 64 * i;
             sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
             more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
@@ -15880,7 +15990,8 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            vb q = vb_load(p + 48 + 32 * i);
+            vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
             const int8_t *numbers = x.q + 64 * i;
             low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
             high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
@@ -15893,7 +16004,8 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
 
 /* Half a q6_k block: codes without their offset, for each of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
-    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half), two = vb_set1(48);
+    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half);
+    vb two = vb_set1(48);
     if (group >= 2) low = vb_right(low, 4);
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
     return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
@@ -15913,8 +16025,10 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
         for (int i = 0; i < 2; i++)
             for (int j = 0; j < 4; j += 2) {
                 int at = 4 * i + j;
-                vs first = vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
-                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32, scale + 2 * at + 2, false, extra);
+                vs first =
+                    vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
+                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32,
+                                      scale + 2 * at + 2, false, extra);
                 sums = vs_fma(first, vs_set1(both[at]), sums);
                 more = vs_fma(second, vs_set1(both[at + 1]), more);
             }
@@ -15922,8 +16036,8 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
     return vs_sum(vs_add(sums, more));
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. avx512
- * without it has nothing better than what avx2 entered. */
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
+ * neon. avx512 without it has nothing better than what avx2 entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
 #elif defined(OXI_X86) && VF == 4
@@ -15932,7 +16046,8 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out) { \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, \
+                              float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
 }
@@ -15951,10 +16066,11 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 
 #endif
 
-/* ---- activations -------------------------------------------------------------------------------------------------------- */
+/* ---- activations --------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale,
+                                             float *sum) {
     for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
@@ -16034,283 +16150,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_halves_8
 #undef vs_bytes_8
 #undef OXI_VS
-/* >>cpu/kernels/codes.inc */
-/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
- * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
- * integers, then the scales of their group make them floats. Stamped by cpu/tiers.c; cpu/codes.c packs the panels. */
-
-/* ---- vectors of 32-bit lanes: vq ------------------------------------------------------------------------------------
- * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of them. WORDS: 16
- * bits on both sides. DOT: four products added to an int32 by one instruction, weights unsigned on x86, signed on Arm. */
-#define OXI_CODES_BYTES 0
-#define OXI_CODES_WORDS 1
-#define OXI_CODES_DOT 2
-#define vq OXI_ISA(vq)
-#define vq_zero OXI_ISA(vq_zero)
-#define vq_load OXI_ISA(vq_load)
-#define vq_spread OXI_ISA(vq_spread)
-#define vq_sums OXI_ISA(vq_sums)
-
-/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
-#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
-        __typeof__(sums) product; \
-        if (way == OXI_CODES_BYTES) \
-            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
-        else \
-            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
-    }
-
-#if defined(OXI_X86) && VF == 16
-#define OXI_CODE_ROWS 8
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-typedef __m512i vq;
-OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm512_set1_epi32(lane);
-}
-#define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
-    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
-}
-
-#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m256i vq;
-OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm256_set1_epi32(lane);
-}
-#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
-}
-
-#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
-#define OXI_CODE_ROWS 2
-#define OXI_EACH_CODE_ROW(X) X(0) X(1)
-typedef struct vq { __m128i low, high; } vq;
-OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
-    vq r;
-    r.low = low;
-    r.high = high;
-    return r;
-}
-OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
-OXI_INLINE vq vq_load(const void *p) {
-    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
-}
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    __m128i all = _mm_set1_epi32(lane);
-    return OXI_ISA(vq_pair)(all, all);
-}
-#define vq_step(sums, w, x, way) \
-    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
-    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    __m128i one = _mm_set1_epi16(1);
-    if (way == OXI_CODES_BYTES)
-        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
-    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
-}
-
-#elif defined(OXI_X86) && VF == 4
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m128i vq;
-OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
-}
-#define vq_step(sums, w, x, way) { \
-        vq product = w; \
-        if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
-        else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
-    }
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
-}
-
-#elif defined(__aarch64__) && VF == 4
-#define OXI_CODE_ROWS 8
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-typedef int32x4_t vq;
-OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
-OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return vdupq_n_s32(lane);
-}
-/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
-OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
-    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
-    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
-    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
-    return vpadalq_s16(sums, vpaddq_s16(low, high));
-}
-#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    (void)way;
-    return vcvtq_f32_s32(sums);
-}
-#endif
-
-/* ---- the kernel --------------------------------------------------------------------------------------------------- */
-
-#ifdef OXI_CODE_ROWS
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-/* Without it gcc copies half of the sums from register to register in each step. */
-#pragma GCC push_options
-#pragma GCC optimize("ira-region=all")
-#endif
-#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
-
-/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
- * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more,
-                                   int way) {
-    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
-    int each = way == OXI_CODES_WORDS ? 2 : 4;
-    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
-    for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w.scale + (at >> shift) * (2 * VF), *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
-#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
-        OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-            vq s = vq_spread(x_codes + 4 * i); \
-            vq_step(a##i, w0, s, way) \
-            vq_step(b##i, w1, s, way) \
-        }
-        for (int step = 0; step < steps; step++) {
-            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
-            OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VF;
-            x_codes += 4 * OXI_CODE_ROWS;
-        }
-#undef OXI_X
-        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
-        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
-#define OXI_X(i) { \
-            vf s = vf_set1(x_scales[i]); \
-            float *row = c + i * 2 * VF; \
-            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
-        }
-        OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-    }
-    if (!w.extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
-    OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-        vf s = vf_set1(x.extra[i]); \
-        c##i = vf_fnma(extra0, s, c##i); \
-        d##i = vf_fnma(extra1, s, d##i); \
-    }
-    for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
-        OXI_EACH_CODE_ROW(OXI_X)
-        w.extra += 2 * VF;
-        x.extra += OXI_CODE_ROWS;
-    }
-#undef OXI_X
-#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
-    OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-}
-
-#define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, \
-                                      bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
-}
-OXI_CODES(bytes, OXI_CODES_BYTES)
-#if defined(OXI_X86)
-OXI_CODES(words, OXI_CODES_WORDS)
-#endif
-#if !defined(OXI_X86) || VF == 16
-OXI_CODES(dot, OXI_CODES_DOT)
-#endif
-#undef OXI_CODES
-#undef OXI_MEMORY_CHANGES
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#pragma GCC pop_options
-#endif
-
-/* Codes become unsigned, or 16 bits wide. */
-OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
-    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
-    for (int64_t i = 0; i < n; i += 32) OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
-}
-OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
-    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
-}
-#endif
-
-static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
-    memset(&k->codes_16, 0, sizeof k->codes_16);
-    memset(&k->codes_32, 0, sizeof k->codes_32);
-#ifdef OXI_CODE_ROWS
-    oxi_codes_kernel kernel;
-    unsigned features = oxi_cpu_info()->features;
-    kernel.mr = OXI_CODE_ROWS;
-    kernel.nr = 2 * VF;
-    kernel.bytes = 1;
-    kernel.is_signed = false;
-    kernel.run = OXI_ISA(codes_bytes);
-    k->codes_shift = OXI_ISA(codes_shift);
-    k->codes_widen = OXI_ISA(codes_widen);
-#if defined(OXI_X86)
-    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
-    kernel.bytes = 2;
-    kernel.is_signed = true;
-    kernel.run = OXI_ISA(codes_words);
-    k->codes_32 = kernel;
-#if VF == 16
-    if (features & OXI_CPU_AVX512_VNNI) {
-        memset(&k->codes_16, 0, sizeof k->codes_16);
-        kernel.bytes = 1;
-        kernel.is_signed = false;
-        kernel.run = OXI_ISA(codes_dot);
-        k->codes_32 = kernel;
-    }
-#endif
-#else
-    kernel.is_signed = true;
-    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
-    k->codes_32 = kernel;
-#endif
-#endif
-}
-
-#undef OXI_MULTIPLY_ADD
-#undef OXI_CODES_BYTES
-#undef OXI_CODES_WORDS
-#undef OXI_CODES_DOT
-#undef OXI_CODE_ROWS
-#undef OXI_EACH_CODE_ROW
-#undef vq
-#undef vq_zero
-#undef vq_load
-#undef vq_spread
-#undef vq_step
-#undef vq_sums
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
  * the
@@ -16463,6 +16302,295 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     }
 #endif
 }
+OXI_LIGHT_END
+/* >>cpu/kernels/codes.inc */
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of
+ * weights. Four neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a
+ * lane; sums of a few steps stay integers, then the scales of their group make them floats. Stamped by
+ * cpu/tiers.c; cpu/codes.c packs the panels. */
+
+/* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
+ * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
+ * them. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one instruction, weights
+ * unsigned on x86, signed on Arm. */
+#define OXI_CODES_BYTES 0
+#define OXI_CODES_WORDS 1
+#define OXI_CODES_DOT 2
+#define vq OXI_ISA(vq)
+#define vq_zero OXI_ISA(vq_zero)
+#define vq_load OXI_ISA(vq_load)
+#define vq_spread OXI_ISA(vq_spread)
+#define vq_sums OXI_ISA(vq_sums)
+
+/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the
+ * registers. */
+#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
+        __typeof__(sums) product; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" \
+                    : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+        else \
+            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" \
+                    : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+    }
+
+#if defined(OXI_X86) && VF == 16
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef __m512i vq;
+OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm512_set1_epi32(lane);
+}
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
+    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m256i vq;
+OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm256_set1_epi32(lane);
+}
+#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+typedef struct vq { __m128i low, high; } vq;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vq vq_load(const void *p) {
+    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
+}
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    __m128i all = _mm_set1_epi32(lane);
+    return OXI_ISA(vq_pair)(all, all);
+}
+#define vq_step(sums, w, x, way) \
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
+    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    __m128i one = _mm_set1_epi16(1);
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
+}
+
+#elif defined(OXI_X86) && VF == 4
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m128i vq;
+OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+}
+#define vq_step(sums, w, x, way) { \
+        vq product = w; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+        else \
+            __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+    }
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+}
+
+#elif defined(__aarch64__) && VF == 4
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef int32x4_t vq;
+OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return vdupq_n_s32(lane);
+}
+/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
+    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
+    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
+    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b));
+    int16x8_t high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    (void)way;
+    return vcvtq_f32_s32(sums);
+}
+#endif
+
+/* ---- the kernel ---------------------------------------------------------------------------------------- */
+
+#ifdef OXI_CODE_ROWS
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+/* Without it gcc copies half of the sums from register to register in each step. */
+#pragma GCC push_options
+#pragma GCC optimize("ira-region=all")
+#endif
+#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
+
+/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes
+ * a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times
+ * x.extra [k / group][rows], if there. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift,
+                                   float *c, bool more, int way) {
+    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+    int each = way == OXI_CODES_WORDS ? 2 : 4;
+    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
+    for (int64_t at = 0; at < k; at += steps * each) {
+        const float *scales = w.scale + (at >> shift) * (2 * VF);
+        const float *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
+#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+            vq s = vq_spread(x_codes + 4 * i); \
+            vq_step(a##i, w0, s, way) \
+            vq_step(b##i, w1, s, way) \
+        }
+        for (int step = 0; step < steps; step++) {
+            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            OXI_EACH_CODE_ROW(OXI_X)
+            w_codes += 8 * VF;
+            x_codes += 4 * OXI_CODE_ROWS;
+        }
+#undef OXI_X
+        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
+        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+#define OXI_X(i) { \
+            vf s = vf_set1(x_scales[i]); \
+            float *row = c + i * 2 * VF; \
+            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    if (!w.extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(x.extra[i]); \
+        c##i = vf_fnma(extra0, s, c##i); \
+        d##i = vf_fnma(extra1, s, d##i); \
+    }
+    for (int64_t left = k >> shift; left > 0; left--) {
+        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        OXI_EACH_CODE_ROW(OXI_X)
+        w.extra += 2 * VF;
+        x.extra += OXI_CODE_ROWS;
+    }
+#undef OXI_X
+#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+}
+
+#define OXI_CODES(name, way) \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, \
+                                      float *c, bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
+}
+OXI_CODES(bytes, OXI_CODES_BYTES)
+#if defined(OXI_X86)
+OXI_CODES(words, OXI_CODES_WORDS)
+#endif
+#if !defined(OXI_X86) || VF == 16
+OXI_CODES(dot, OXI_CODES_DOT)
+#endif
+#undef OXI_CODES
+#undef OXI_MEMORY_CHANGES
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC pop_options
+#endif
+
+/* Codes become unsigned, or 16 bits wide. */
+OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
+    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
+    for (int64_t i = 0; i < n; i += 32)
+        OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
+}
+OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
+    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+}
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
+    memset(&k->codes_16, 0, sizeof k->codes_16);
+    memset(&k->codes_32, 0, sizeof k->codes_32);
+#ifdef OXI_CODE_ROWS
+    oxi_codes_kernel kernel;
+    unsigned features = oxi_cpu_info()->features;
+    kernel.mr = OXI_CODE_ROWS;
+    kernel.nr = 2 * VF;
+    kernel.bytes = 1;
+    kernel.is_signed = false;
+    kernel.run = OXI_ISA(codes_bytes);
+    k->codes_shift = OXI_ISA(codes_shift);
+    k->codes_widen = OXI_ISA(codes_widen);
+#if defined(OXI_X86)
+    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
+    kernel.bytes = 2;
+    kernel.is_signed = true;
+    kernel.run = OXI_ISA(codes_words);
+    k->codes_32 = kernel;
+#if VF == 16
+    if (features & OXI_CPU_AVX512_VNNI) {
+        memset(&k->codes_16, 0, sizeof k->codes_16);
+        kernel.bytes = 1;
+        kernel.is_signed = false;
+        kernel.run = OXI_ISA(codes_dot);
+        k->codes_32 = kernel;
+    }
+#endif
+#else
+    kernel.is_signed = true;
+    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    k->codes_32 = kernel;
+#endif
+#endif
+}
+
+#undef OXI_MULTIPLY_ADD
+#undef OXI_CODES_BYTES
+#undef OXI_CODES_WORDS
+#undef OXI_CODES_DOT
+#undef OXI_CODE_ROWS
+#undef OXI_EACH_CODE_ROW
+#undef vq
+#undef vq_zero
+#undef vq_load
+#undef vq_spread
+#undef vq_step
+#undef vq_sums
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
@@ -16635,7 +16763,8 @@ OXI_INLINE vl vd_as_vl(vd a) {
 }
 OXI_INLINE vd vl_as_vd(vl a) { return _mm256_castsi256_pd(oxi_avx_join(a.lo, a.hi)); }
 
-/* By bits, not by blendv: gcc makes that a comparison of integers, which AVX has not, and then eight branches. */
+/* By bits, not by blendv: gcc makes that a comparison of integers, which AVX has not, and then eight
+ * branches. */
 OXI_INLINE vf vf_select(vm m, vf a, vf b) { return vf_or(vf_and(m, a), vf_andnot(m, b)); }
 OXI_INLINE vd vd_select(vmd m, vd a, vd b) { return vd_or(vd_and(m, a), vd_andnot(m, b)); }
 
@@ -16818,11 +16947,11 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
 OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
-/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
- * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
- * made for these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
- * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being stamped; the names are in
- * simd/begin.inc. */
+/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
+ * end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for
+ * these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
+ * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being
+ * stamped; the names are in simd/begin.inc. */
 
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
@@ -17566,8 +17695,9 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
 #undef OXI_PASTE_WORD
 #undef OXI_DEFINE_CHOICE
 /* >>cpu/kernels/convert.inc */
-/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is left to the
- * plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with vectors. */
+/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is
+ * left to the plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with
+ * vectors. */
 
 #if VF == 1
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
@@ -17575,7 +17705,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 }
 #else
 
-/* ---- vectors ---------------------------------------------------------------------------------------------- */
+/* ---- vectors ------------------------------------------------------------------------------------------- */
 
 /* A run side by side goes VF at a time; its tail and any other stride take the plain loop. */
 #define OXI_LOAD_VECTORS(dtype, type, vector) OXI_LOAD_VECTORS_AS(load_##dtype##_f32, dtype, type, vector)
@@ -17596,8 +17726,8 @@ OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
 OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
-/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other strides go
- * four at a time. */
+/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other
+ * strides go four at a time. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
     const float *from = (const float *)source;
     float *to = (float *)out;
@@ -17629,7 +17759,8 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
 
-#define OXI_STORE_VECTORS(dtype, type, statement) OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
+#define OXI_STORE_VECTORS(dtype, type, statement)                                                        \
+    OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
 #define OXI_STORE_VECTORS_AS(name, dtype, type, statement)                                               \
     OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *in, void *out, int64_t stride) {                \
         const float *from = (const float *)in;                                                           \
@@ -17689,11 +17820,10 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS_AS
 
 #endif
-OXI_LIGHT_END
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
- * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred elements.
- * Called by reduce.c, row.c and attention.c. */
+ * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
+ * elements. Called by reduce.c, row.c and attention.c. */
 
 /* f64 lanes that f32 partial sums are moved into. */
 typedef struct OXI_ISA(wide_sum) {
@@ -17892,7 +18022,8 @@ OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
     if (head > bytes) head = bytes;
     memcpy(destination, source, head);
     for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head), vf_load((const float *)(const void *)(source + head)));
+        vf_stream((float *)(void *)(destination + head),
+                  vf_load((const float *)(const void *)(source + head)));
     memcpy(destination + head, source + head, bytes - head);
 }
 
@@ -17907,12 +18038,13 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->stream = OXI_ISA(stream);
 }
 /* >>cpu/kernels/gemm.inc */
-/* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the kernels of
- * shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B (two vectors) along k.
- * Stamped by cpu/tiers.c; cpu/gemm.c does the blocking. */
+/* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the
+ * kernels of shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B
+ * (two vectors) along k. Stamped by cpu/tiers.c; cpu/gemm.c does the blocking. */
 
-/* ---- how many rows fit into the registers --------------------------------------------------------------------
- * Two vectors a row: 2 rows of accumulators, 2 vectors of B, the broadcast of A, and without fma a product. */
+/* ---- how many rows fit into the registers -----------------------------------------------------------------
+ * Two vectors a row: 2 rows of accumulators, 2 vectors of B, the broadcast of A, and
+ * without fma a product. */
 #if VF == 16
 #define OXI_MR 14
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
@@ -17927,12 +18059,12 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
+/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] -------------------------------------- */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
 
-OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool spread) {
+OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
     const float *a = (const float *)a_panel, *b = (const float *)b_panel;
     const char *soon = (const char *)next;
     float *c = (float *)c_tile;
@@ -17962,13 +18094,13 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool spread) {
+OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
     const double *a = (const double *)a_panel, *b = (const double *)b_panel;
     const char *soon = (const char *)next;
     double *c = (double *)c_tile;
@@ -17998,17 +18130,17 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element is there
- * once for every lane: out[k][MR][lanes]. */
+/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element
+ * is there once for every lane: out[k][MR][lanes]. */
 #if defined(OXI_X86) && VF == 4
 #define OXI_SPREAD(name, type, vector, lanes) \
-OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, \
-                                       const void *next) { \
+OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, \
+                                       bool accumulate, const void *next) { \
     OXI_ISA(name##_any)(k, a, b, c, ldc, accumulate, next, true); \
 } \
 OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out) { \
@@ -18020,7 +18152,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
-/* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 ------------------------------------------------
+/* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_MR16 14
@@ -18065,8 +18197,8 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 #ifdef vp
 /* vnni: the dot product and the addition are one instruction (avx512 tier). */
-OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool vnni) {
+OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
     const char *soon = (const char *)next;
     int32_t *c = (int32_t *)c_tile;
@@ -18090,13 +18222,13 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW16(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 #if VF == 16
-OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                       const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                       bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
 }
 #endif
@@ -18109,8 +18241,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, 
 #undef vp_add
 #undef vp_dot
 #else
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate, const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                  int64_t ldc, bool accumulate, const void *next) {
     const int16_t *a = (const int16_t *)a_panel, *b = (const int16_t *)b_panel;
     (void)next;
     int32_t *c = (int32_t *)c_tile;
@@ -18126,11 +18258,11 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 }
 #endif
 
-/* ---- packing: 4-byte elements, moved as floats without looking at them ------------------------------------------------- */
+/* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
 /* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
-OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
-                                     int64_t panel_stride) {
+OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
+                                     void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
         const float *from = (const float *)source + first * stride;
         float *to = (float *)panels + first * width;
@@ -18217,22 +18349,26 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 
 /* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
-OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here, int64_t steps) {
+OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
+                                    int64_t steps) {
     int w = 0;
 #if OXI_TURN == 8
     for (; w + 8 <= here; w += 8)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
 #endif
     for (; w + 4 <= here; w += 4)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
     for (; w + 2 <= here; w += 2)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
     for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
 }
 
 /* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
-OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
-                                    int64_t panel_stride) {
+OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
+                                    void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
@@ -18254,8 +18390,8 @@ OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float
     memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
     for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
 } \
-OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
-                                            void *panels, int64_t panel_stride) { \
+OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                            int width, void *panels, int64_t panel_stride) { \
     float few[16]; \
     for (int64_t first = 0; first < k; first += 8) { \
         const uint16_t *from = (const uint16_t *)source + first * stride; \
@@ -18275,8 +18411,8 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
             } \
     } \
 } \
-OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
-                                           void *panels, int64_t panel_stride) { \
+OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                           int width, void *panels, int64_t panel_stride) { \
     float stage[32 * 16]; /* no panel is wider */ \
     for (int64_t line = 0; line < lines; line += width) { \
         const uint16_t *from = (const uint16_t *)source + line * stride; \
@@ -18304,7 +18440,7 @@ OXI_PACK(f16c)
 #undef OXI_PACK
 #undef OXI_TURN
 
-/* ---- vectors ---------------------------------------------------------------------------------------------------------- */
+/* ---- vectors ------------------------------------------------------------------------------------------- */
 
 /* Four sums side by side hide the latency of the additions; load: how an element of a becomes f32. */
 #define OXI_DOT(name, type, load_a) \
@@ -18389,15 +18525,16 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
-/* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
- * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order of roundings.
- * Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's quants.py. */
+/* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
+ * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
+ * of roundings. Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's
+ * quants.py. */
 
-/* ---- 32 bytes -------------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no code is negative.
- * vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1]. vs_halves_8: the f16 numbers at p,
- * p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts carry bits from byte to byte: a mask follows.
- * `extra`: see OXI_BLOCK_EXTRA below. */
+/* ---- 32 bytes ---------------------------------------------------------------------------------------------
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
+ * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
+ * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
+ * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -18494,7 +18631,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
 }
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
-    return vs_mul(vs_products(codes, q, small, extra), _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
+    return vs_mul(vs_products(codes, q, small, extra),
+                  _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     vs_store(out, _mm256_cvtph_ps(OXI_ISA(gather_halves)(p, step)));
@@ -18522,9 +18660,15 @@ OXI_INLINE void vb_store(void *p, vb a) {
     _mm_storeu_si128((__m128i *)p + 1, a.high);
 }
 OXI_INLINE vb vb_set1(int a) { return OXI_ISA(vb_pair)(_mm_set1_epi8((char)a), _mm_set1_epi8((char)a)); }
-OXI_INLINE vb vb_and(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_and_si128(a.low, b.low), _mm_and_si128(a.high, b.high)); }
-OXI_INLINE vb vb_or(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_or_si128(a.low, b.low), _mm_or_si128(a.high, b.high)); }
-OXI_INLINE vb vb_sub(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_sub_epi8(a.low, b.low), _mm_sub_epi8(a.high, b.high)); }
+OXI_INLINE vb vb_and(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_and_si128(a.low, b.low), _mm_and_si128(a.high, b.high));
+}
+OXI_INLINE vb vb_or(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_or_si128(a.low, b.low), _mm_or_si128(a.high, b.high));
+}
+OXI_INLINE vb vb_sub(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_sub_epi8(a.low, b.low), _mm_sub_epi8(a.high, b.high));
+}
 OXI_INLINE vb vb_right(vb a, int count) {
     return OXI_ISA(vb_pair)(_mm_srli_epi16(a.low, count), _mm_srli_epi16(a.high, count));
 }
@@ -18597,7 +18741,8 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
     __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
     __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
-    __m128i special = _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i special =
+        _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
     return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
 }
@@ -18624,17 +18769,26 @@ OXI_INLINE vb OXI_ISA(vb_pair)(uint8x16_t low, uint8x16_t high) {
     r.high = high;
     return r;
 }
-OXI_INLINE vb vb_load(const void *p) { return OXI_ISA(vb_pair)(vld1q_u8((const uint8_t *)p), vld1q_u8((const uint8_t *)p + 16)); }
+OXI_INLINE vb vb_load(const void *p) {
+    return OXI_ISA(vb_pair)(vld1q_u8((const uint8_t *)p), vld1q_u8((const uint8_t *)p + 16));
+}
 OXI_INLINE void vb_store(void *p, vb a) {
     vst1q_u8((uint8_t *)p, a.low);
     vst1q_u8((uint8_t *)p + 16, a.high);
 }
 OXI_INLINE vb vb_set1(int a) { return OXI_ISA(vb_pair)(vdupq_n_u8((uint8_t)a), vdupq_n_u8((uint8_t)a)); }
-OXI_INLINE vb vb_and(vb a, vb b) { return OXI_ISA(vb_pair)(vandq_u8(a.low, b.low), vandq_u8(a.high, b.high)); }
-OXI_INLINE vb vb_or(vb a, vb b) { return OXI_ISA(vb_pair)(vorrq_u8(a.low, b.low), vorrq_u8(a.high, b.high)); }
-OXI_INLINE vb vb_sub(vb a, vb b) { return OXI_ISA(vb_pair)(vsubq_u8(a.low, b.low), vsubq_u8(a.high, b.high)); }
+OXI_INLINE vb vb_and(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vandq_u8(a.low, b.low), vandq_u8(a.high, b.high));
+}
+OXI_INLINE vb vb_or(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vorrq_u8(a.low, b.low), vorrq_u8(a.high, b.high));
+}
+OXI_INLINE vb vb_sub(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vsubq_u8(a.low, b.low), vsubq_u8(a.high, b.high));
+}
 OXI_INLINE vb vb_left(vb a, int count) {
-    return OXI_ISA(vb_pair)(vshlq_u8(a.low, vdupq_n_s8((int8_t)count)), vshlq_u8(a.high, vdupq_n_s8((int8_t)count)));
+    int8x16_t counts = vdupq_n_s8((int8_t)count);
+    return OXI_ISA(vb_pair)(vshlq_u8(a.low, counts), vshlq_u8(a.high, counts));
 }
 OXI_INLINE vb vb_right(vb a, int count) { return vb_left(a, -count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
@@ -18647,7 +18801,7 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
-/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: sums of four products each are added. */
+/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
 OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
     __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
             ".set oxi_number_of_v\\n, \\n\n"
@@ -18679,8 +18833,9 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
     vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
+    vs high = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra));
     (void)small;
-    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra)), scale[1]);
+    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), high, scale[1]);
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     uint16_t h[8];
@@ -18757,7 +18912,7 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
 }
 #endif
 
-/* ---- unpacking ----------------------------------------------------------------------------------------------------
+/* ---- unpacking --------------------------------------------------------------------------------------------
  * One block into codes, and the scale and least number of each 16 codes. */
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -18767,8 +18922,8 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112 moves the
- * exponent's bias from 15 to 127 and normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112
+ * moves the exponent's bias from 15 to 127 and normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     uint32_t h = p[0] | (uint32_t)p[1] << 8, bits = (h & 0x7fff) << 13;
     float size;
@@ -18865,14 +19020,14 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     }
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23;     /* 2^(e - 128) */
+    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23; /* 2^(e - 128) */
     float scale;
     memcpy(&scale, &bits, 4);
     vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
     OXI_ISA(set_scale)(c, 0, 2, scale, 0);
 }
-/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two groups in
- * their low nibbles, and the second halves in their high ones. */
+/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
+ * groups in their low nibbles, and the second halves in their high ones. */
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
@@ -18881,17 +19036,20 @@ OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     }
     for (int i = 0; i < 4; i++) {
         int exponent = p[i] >> 3 & 15, mantissa = p[i] & 7;
-        float scale = exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
+        float scale =
+            exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
         OXI_ISA(set_scale)(c, i, 1, p[i] == 0x7f ? 0 : scale, 0);
     }
 }
 
 OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 80), dmin = OXI_ISA(half)(p + 82);
-    for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
+    for (int i = 0; i < 16; i++)
+        OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        for (int j = 0; j < 4; j++) vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
+        for (int j = 0; j < 4; j++)
+            vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
     }
 }
 OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
@@ -18905,7 +19063,8 @@ OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 32 + 32 * i);
         for (int j = 0; j < 4; j++) {
-            vb low = vb_and(vb_right(q, 2 * j), vb_set1(3)), bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
+            vb low = vb_and(vb_right(q, 2 * j), vb_set1(3));
+            vb bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
             vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
         }
     }
@@ -18933,7 +19092,8 @@ OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 48 + 32 * i);
-        vb first = vb_and(vb_right(high, 2 * i), vb_set1(1)), second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
+        vb first = vb_and(vb_right(high, 2 * i), vb_set1(1));
+        vb second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
         vb_store(c.code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
         vb_store(c.code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
     }
@@ -18946,7 +19106,8 @@ OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, oxi_codes c) {
         int8_t *code = c.code + 128 * i;
         vb nibble = vb_set1(15), two = vb_set1(3), offset = vb_set1(32);
         vb_store(code, vb_sub(vb_or(vb_and(low, nibble), vb_left(vb_and(high, two), 4)), offset));
-        vb_store(code + 32, vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
+        vb_store(code + 32,
+                 vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
         low = vb_and(vb_right(low, 4), nibble);
         second = vb_and(vb_right(second, 4), nibble);
         vb_store(code + 64, vb_sub(vb_or(low, vb_left(vb_and(vb_right(high, 4), two), 4)), offset));
@@ -18961,7 +19122,8 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is digit k. */
+/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
+ * digit k. */
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
     static const uint8_t power[5] = {1, 3, 9, 27, 81};
     for (int i = 0; i < 256; i++) {
@@ -18973,7 +19135,8 @@ OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 4; i++) vb_store(c.code + 32 * i, vb_sub(OXI_ISA(spread_bits)(p + 2 + 4 * i, 1), vb_set1(1)));
+    for (int i = 0; i < 4; i++)
+        vb_store(c.code + 32 * i, vb_sub(OXI_ISA(spread_bits)(p + 2 + 4 * i, 1), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
@@ -18981,22 +19144,26 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types: those that look numbers up, those of the common sort, which have products of their own below, and others. */
-#define OXI_EACH_LOOKED_UP_TYPE(X) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
+/* The types: those that look numbers up, those of the common sort, which have products of their own below,
+ * and others. */
+#define OXI_EACH_LOOKED_UP_TYPE(X) \
+    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
-    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
+    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
 
-/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has not entered. */
+/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
+ * not entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_EACH_UNPACKED_TYPE(X)
 #elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
 #define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
 #else
-#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
+#define OXI_EACH_UNPACKED_TYPE(X) \
+    OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
 #endif
 
 #define OXI_X(name, dtype) \
@@ -19023,7 +19190,7 @@ OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
     }
 }
 
-/* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
+/* ---- rows of blocks against activations ---------------------------------------------------------------- */
 
 /* Activations from number `at` on, a multiple of 32. */
 OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
@@ -19057,8 +19224,8 @@ OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
-/* What eight groups of 32 need, from the scale of each and what is taken from its codes: scale[i] *= x.scale[i], and the sum
- * of taken[i] * factor * x.sum[i] is added to `sum`. */
+/* What eight groups of 32 need, from the scale of each and what is taken from its codes:
+ * scale[i] *= x.scale[i], and the sum of taken[i] * factor * x.sum[i] is added to `sum`. */
 OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
     for (int i = 0; i < 8; i += OXI_VS) {
         sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
@@ -19071,8 +19238,9 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
- * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
+/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes
+ * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
+ * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
@@ -19100,7 +19268,8 @@ OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4
 OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to `taken`. */
+/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to
+ * `taken`. */
 OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
     uint32_t packed[3];
     float least[8];
@@ -19121,7 +19290,8 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, 
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            vb q = vb_load(p + 16 + 32 * i);
+            vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
             const int8_t *numbers = x.q + 64 * i;
             sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
             more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
@@ -19138,7 +19308,8 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            vb q = vb_load(p + 48 + 32 * i);
+            vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
             const int8_t *numbers = x.q + 64 * i;
             low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
             high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
@@ -19151,7 +19322,8 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
 
 /* Half a q6_k block: codes without their offset, for each of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
-    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half), two = vb_set1(48);
+    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half);
+    vb two = vb_set1(48);
     if (group >= 2) low = vb_right(low, 4);
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
     return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
@@ -19171,8 +19343,10 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
         for (int i = 0; i < 2; i++)
             for (int j = 0; j < 4; j += 2) {
                 int at = 4 * i + j;
-                vs first = vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
-                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32, scale + 2 * at + 2, false, extra);
+                vs first =
+                    vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
+                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32,
+                                      scale + 2 * at + 2, false, extra);
                 sums = vs_fma(first, vs_set1(both[at]), sums);
                 more = vs_fma(second, vs_set1(both[at + 1]), more);
             }
@@ -19180,8 +19354,8 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
     return vs_sum(vs_add(sums, more));
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. avx512
- * without it has nothing better than what avx2 entered. */
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
+ * neon. avx512 without it has nothing better than what avx2 entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
 #elif defined(OXI_X86) && VF == 4
@@ -19190,7 +19364,8 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out) { \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, \
+                              float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
 }
@@ -19209,10 +19384,11 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 
 #endif
 
-/* ---- activations -------------------------------------------------------------------------------------------------------- */
+/* ---- activations --------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale,
+                                             float *sum) {
     for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
@@ -19292,283 +19468,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_halves_8
 #undef vs_bytes_8
 #undef OXI_VS
-/* >>cpu/kernels/codes.inc */
-/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
- * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
- * integers, then the scales of their group make them floats. Stamped by cpu/tiers.c; cpu/codes.c packs the panels. */
-
-/* ---- vectors of 32-bit lanes: vq ------------------------------------------------------------------------------------
- * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of them. WORDS: 16
- * bits on both sides. DOT: four products added to an int32 by one instruction, weights unsigned on x86, signed on Arm. */
-#define OXI_CODES_BYTES 0
-#define OXI_CODES_WORDS 1
-#define OXI_CODES_DOT 2
-#define vq OXI_ISA(vq)
-#define vq_zero OXI_ISA(vq_zero)
-#define vq_load OXI_ISA(vq_load)
-#define vq_spread OXI_ISA(vq_spread)
-#define vq_sums OXI_ISA(vq_sums)
-
-/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
-#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
-        __typeof__(sums) product; \
-        if (way == OXI_CODES_BYTES) \
-            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
-        else \
-            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
-    }
-
-#if defined(OXI_X86) && VF == 16
-#define OXI_CODE_ROWS 8
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-typedef __m512i vq;
-OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm512_set1_epi32(lane);
-}
-#define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
-    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
-}
-
-#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m256i vq;
-OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm256_set1_epi32(lane);
-}
-#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
-}
-
-#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
-#define OXI_CODE_ROWS 2
-#define OXI_EACH_CODE_ROW(X) X(0) X(1)
-typedef struct vq { __m128i low, high; } vq;
-OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
-    vq r;
-    r.low = low;
-    r.high = high;
-    return r;
-}
-OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
-OXI_INLINE vq vq_load(const void *p) {
-    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
-}
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    __m128i all = _mm_set1_epi32(lane);
-    return OXI_ISA(vq_pair)(all, all);
-}
-#define vq_step(sums, w, x, way) \
-    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
-    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    __m128i one = _mm_set1_epi16(1);
-    if (way == OXI_CODES_BYTES)
-        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
-    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
-}
-
-#elif defined(OXI_X86) && VF == 4
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m128i vq;
-OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
-}
-#define vq_step(sums, w, x, way) { \
-        vq product = w; \
-        if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
-        else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
-    }
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
-}
-
-#elif defined(__aarch64__) && VF == 4
-#define OXI_CODE_ROWS 8
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-typedef int32x4_t vq;
-OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
-OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return vdupq_n_s32(lane);
-}
-/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
-OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
-    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
-    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
-    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
-    return vpadalq_s16(sums, vpaddq_s16(low, high));
-}
-#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    (void)way;
-    return vcvtq_f32_s32(sums);
-}
-#endif
-
-/* ---- the kernel --------------------------------------------------------------------------------------------------- */
-
-#ifdef OXI_CODE_ROWS
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-/* Without it gcc copies half of the sums from register to register in each step. */
-#pragma GCC push_options
-#pragma GCC optimize("ira-region=all")
-#endif
-#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
-
-/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
- * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more,
-                                   int way) {
-    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
-    int each = way == OXI_CODES_WORDS ? 2 : 4;
-    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
-    for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w.scale + (at >> shift) * (2 * VF), *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
-#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
-        OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-            vq s = vq_spread(x_codes + 4 * i); \
-            vq_step(a##i, w0, s, way) \
-            vq_step(b##i, w1, s, way) \
-        }
-        for (int step = 0; step < steps; step++) {
-            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
-            OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VF;
-            x_codes += 4 * OXI_CODE_ROWS;
-        }
-#undef OXI_X
-        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
-        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
-#define OXI_X(i) { \
-            vf s = vf_set1(x_scales[i]); \
-            float *row = c + i * 2 * VF; \
-            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
-        }
-        OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-    }
-    if (!w.extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
-    OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-        vf s = vf_set1(x.extra[i]); \
-        c##i = vf_fnma(extra0, s, c##i); \
-        d##i = vf_fnma(extra1, s, d##i); \
-    }
-    for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
-        OXI_EACH_CODE_ROW(OXI_X)
-        w.extra += 2 * VF;
-        x.extra += OXI_CODE_ROWS;
-    }
-#undef OXI_X
-#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
-    OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-}
-
-#define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, \
-                                      bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
-}
-OXI_CODES(bytes, OXI_CODES_BYTES)
-#if defined(OXI_X86)
-OXI_CODES(words, OXI_CODES_WORDS)
-#endif
-#if !defined(OXI_X86) || VF == 16
-OXI_CODES(dot, OXI_CODES_DOT)
-#endif
-#undef OXI_CODES
-#undef OXI_MEMORY_CHANGES
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#pragma GCC pop_options
-#endif
-
-/* Codes become unsigned, or 16 bits wide. */
-OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
-    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
-    for (int64_t i = 0; i < n; i += 32) OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
-}
-OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
-    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
-}
-#endif
-
-static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
-    memset(&k->codes_16, 0, sizeof k->codes_16);
-    memset(&k->codes_32, 0, sizeof k->codes_32);
-#ifdef OXI_CODE_ROWS
-    oxi_codes_kernel kernel;
-    unsigned features = oxi_cpu_info()->features;
-    kernel.mr = OXI_CODE_ROWS;
-    kernel.nr = 2 * VF;
-    kernel.bytes = 1;
-    kernel.is_signed = false;
-    kernel.run = OXI_ISA(codes_bytes);
-    k->codes_shift = OXI_ISA(codes_shift);
-    k->codes_widen = OXI_ISA(codes_widen);
-#if defined(OXI_X86)
-    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
-    kernel.bytes = 2;
-    kernel.is_signed = true;
-    kernel.run = OXI_ISA(codes_words);
-    k->codes_32 = kernel;
-#if VF == 16
-    if (features & OXI_CPU_AVX512_VNNI) {
-        memset(&k->codes_16, 0, sizeof k->codes_16);
-        kernel.bytes = 1;
-        kernel.is_signed = false;
-        kernel.run = OXI_ISA(codes_dot);
-        k->codes_32 = kernel;
-    }
-#endif
-#else
-    kernel.is_signed = true;
-    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
-    k->codes_32 = kernel;
-#endif
-#endif
-}
-
-#undef OXI_MULTIPLY_ADD
-#undef OXI_CODES_BYTES
-#undef OXI_CODES_WORDS
-#undef OXI_CODES_DOT
-#undef OXI_CODE_ROWS
-#undef OXI_EACH_CODE_ROW
-#undef vq
-#undef vq_zero
-#undef vq_load
-#undef vq_spread
-#undef vq_step
-#undef vq_sums
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
  * the
@@ -19721,6 +19620,295 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     }
 #endif
 }
+OXI_LIGHT_END
+/* >>cpu/kernels/codes.inc */
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of
+ * weights. Four neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a
+ * lane; sums of a few steps stay integers, then the scales of their group make them floats. Stamped by
+ * cpu/tiers.c; cpu/codes.c packs the panels. */
+
+/* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
+ * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
+ * them. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one instruction, weights
+ * unsigned on x86, signed on Arm. */
+#define OXI_CODES_BYTES 0
+#define OXI_CODES_WORDS 1
+#define OXI_CODES_DOT 2
+#define vq OXI_ISA(vq)
+#define vq_zero OXI_ISA(vq_zero)
+#define vq_load OXI_ISA(vq_load)
+#define vq_spread OXI_ISA(vq_spread)
+#define vq_sums OXI_ISA(vq_sums)
+
+/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the
+ * registers. */
+#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
+        __typeof__(sums) product; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" \
+                    : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+        else \
+            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" \
+                    : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+    }
+
+#if defined(OXI_X86) && VF == 16
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef __m512i vq;
+OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm512_set1_epi32(lane);
+}
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
+    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m256i vq;
+OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm256_set1_epi32(lane);
+}
+#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+typedef struct vq { __m128i low, high; } vq;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vq vq_load(const void *p) {
+    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
+}
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    __m128i all = _mm_set1_epi32(lane);
+    return OXI_ISA(vq_pair)(all, all);
+}
+#define vq_step(sums, w, x, way) \
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
+    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    __m128i one = _mm_set1_epi16(1);
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
+}
+
+#elif defined(OXI_X86) && VF == 4
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m128i vq;
+OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+}
+#define vq_step(sums, w, x, way) { \
+        vq product = w; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+        else \
+            __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+    }
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+}
+
+#elif defined(__aarch64__) && VF == 4
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef int32x4_t vq;
+OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return vdupq_n_s32(lane);
+}
+/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
+    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
+    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
+    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b));
+    int16x8_t high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    (void)way;
+    return vcvtq_f32_s32(sums);
+}
+#endif
+
+/* ---- the kernel ---------------------------------------------------------------------------------------- */
+
+#ifdef OXI_CODE_ROWS
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+/* Without it gcc copies half of the sums from register to register in each step. */
+#pragma GCC push_options
+#pragma GCC optimize("ira-region=all")
+#endif
+#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
+
+/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes
+ * a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times
+ * x.extra [k / group][rows], if there. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift,
+                                   float *c, bool more, int way) {
+    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+    int each = way == OXI_CODES_WORDS ? 2 : 4;
+    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
+    for (int64_t at = 0; at < k; at += steps * each) {
+        const float *scales = w.scale + (at >> shift) * (2 * VF);
+        const float *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
+#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+            vq s = vq_spread(x_codes + 4 * i); \
+            vq_step(a##i, w0, s, way) \
+            vq_step(b##i, w1, s, way) \
+        }
+        for (int step = 0; step < steps; step++) {
+            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            OXI_EACH_CODE_ROW(OXI_X)
+            w_codes += 8 * VF;
+            x_codes += 4 * OXI_CODE_ROWS;
+        }
+#undef OXI_X
+        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
+        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+#define OXI_X(i) { \
+            vf s = vf_set1(x_scales[i]); \
+            float *row = c + i * 2 * VF; \
+            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    if (!w.extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(x.extra[i]); \
+        c##i = vf_fnma(extra0, s, c##i); \
+        d##i = vf_fnma(extra1, s, d##i); \
+    }
+    for (int64_t left = k >> shift; left > 0; left--) {
+        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        OXI_EACH_CODE_ROW(OXI_X)
+        w.extra += 2 * VF;
+        x.extra += OXI_CODE_ROWS;
+    }
+#undef OXI_X
+#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+}
+
+#define OXI_CODES(name, way) \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, \
+                                      float *c, bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
+}
+OXI_CODES(bytes, OXI_CODES_BYTES)
+#if defined(OXI_X86)
+OXI_CODES(words, OXI_CODES_WORDS)
+#endif
+#if !defined(OXI_X86) || VF == 16
+OXI_CODES(dot, OXI_CODES_DOT)
+#endif
+#undef OXI_CODES
+#undef OXI_MEMORY_CHANGES
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC pop_options
+#endif
+
+/* Codes become unsigned, or 16 bits wide. */
+OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
+    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
+    for (int64_t i = 0; i < n; i += 32)
+        OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
+}
+OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
+    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+}
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
+    memset(&k->codes_16, 0, sizeof k->codes_16);
+    memset(&k->codes_32, 0, sizeof k->codes_32);
+#ifdef OXI_CODE_ROWS
+    oxi_codes_kernel kernel;
+    unsigned features = oxi_cpu_info()->features;
+    kernel.mr = OXI_CODE_ROWS;
+    kernel.nr = 2 * VF;
+    kernel.bytes = 1;
+    kernel.is_signed = false;
+    kernel.run = OXI_ISA(codes_bytes);
+    k->codes_shift = OXI_ISA(codes_shift);
+    k->codes_widen = OXI_ISA(codes_widen);
+#if defined(OXI_X86)
+    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
+    kernel.bytes = 2;
+    kernel.is_signed = true;
+    kernel.run = OXI_ISA(codes_words);
+    k->codes_32 = kernel;
+#if VF == 16
+    if (features & OXI_CPU_AVX512_VNNI) {
+        memset(&k->codes_16, 0, sizeof k->codes_16);
+        kernel.bytes = 1;
+        kernel.is_signed = false;
+        kernel.run = OXI_ISA(codes_dot);
+        k->codes_32 = kernel;
+    }
+#endif
+#else
+    kernel.is_signed = true;
+    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    k->codes_32 = kernel;
+#endif
+#endif
+}
+
+#undef OXI_MULTIPLY_ADD
+#undef OXI_CODES_BYTES
+#undef OXI_CODES_WORDS
+#undef OXI_CODES_DOT
+#undef OXI_CODE_ROWS
+#undef OXI_EACH_CODE_ROW
+#undef vq
+#undef vq_zero
+#undef vq_load
+#undef vq_spread
+#undef vq_step
+#undef vq_sums
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
@@ -19999,11 +20187,11 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
 OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
-/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
- * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
- * made for these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
- * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being stamped; the names are in
- * simd/begin.inc. */
+/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
+ * end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for
+ * these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
+ * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being
+ * stamped; the names are in simd/begin.inc. */
 
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
@@ -20747,8 +20935,9 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
 #undef OXI_PASTE_WORD
 #undef OXI_DEFINE_CHOICE
 /* >>cpu/kernels/convert.inc */
-/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is left to the
- * plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with vectors. */
+/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is
+ * left to the plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with
+ * vectors. */
 
 #if VF == 1
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
@@ -20756,7 +20945,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 }
 #else
 
-/* ---- vectors ---------------------------------------------------------------------------------------------- */
+/* ---- vectors ------------------------------------------------------------------------------------------- */
 
 /* A run side by side goes VF at a time; its tail and any other stride take the plain loop. */
 #define OXI_LOAD_VECTORS(dtype, type, vector) OXI_LOAD_VECTORS_AS(load_##dtype##_f32, dtype, type, vector)
@@ -20777,8 +20966,8 @@ OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
 OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
-/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other strides go
- * four at a time. */
+/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other
+ * strides go four at a time. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
     const float *from = (const float *)source;
     float *to = (float *)out;
@@ -20810,7 +20999,8 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
 
-#define OXI_STORE_VECTORS(dtype, type, statement) OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
+#define OXI_STORE_VECTORS(dtype, type, statement)                                                        \
+    OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
 #define OXI_STORE_VECTORS_AS(name, dtype, type, statement)                                               \
     OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *in, void *out, int64_t stride) {                \
         const float *from = (const float *)in;                                                           \
@@ -20870,11 +21060,10 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS_AS
 
 #endif
-OXI_LIGHT_END
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
- * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred elements.
- * Called by reduce.c, row.c and attention.c. */
+ * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
+ * elements. Called by reduce.c, row.c and attention.c. */
 
 /* f64 lanes that f32 partial sums are moved into. */
 typedef struct OXI_ISA(wide_sum) {
@@ -21073,7 +21262,8 @@ OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
     if (head > bytes) head = bytes;
     memcpy(destination, source, head);
     for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head), vf_load((const float *)(const void *)(source + head)));
+        vf_stream((float *)(void *)(destination + head),
+                  vf_load((const float *)(const void *)(source + head)));
     memcpy(destination + head, source + head, bytes - head);
 }
 
@@ -21088,12 +21278,13 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->stream = OXI_ISA(stream);
 }
 /* >>cpu/kernels/gemm.inc */
-/* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the kernels of
- * shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B (two vectors) along k.
- * Stamped by cpu/tiers.c; cpu/gemm.c does the blocking. */
+/* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the
+ * kernels of shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B
+ * (two vectors) along k. Stamped by cpu/tiers.c; cpu/gemm.c does the blocking. */
 
-/* ---- how many rows fit into the registers --------------------------------------------------------------------
- * Two vectors a row: 2 rows of accumulators, 2 vectors of B, the broadcast of A, and without fma a product. */
+/* ---- how many rows fit into the registers -----------------------------------------------------------------
+ * Two vectors a row: 2 rows of accumulators, 2 vectors of B, the broadcast of A, and
+ * without fma a product. */
 #if VF == 16
 #define OXI_MR 14
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
@@ -21108,12 +21299,12 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
+/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] -------------------------------------- */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
 
-OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool spread) {
+OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
     const float *a = (const float *)a_panel, *b = (const float *)b_panel;
     const char *soon = (const char *)next;
     float *c = (float *)c_tile;
@@ -21143,13 +21334,13 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool spread) {
+OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
     const double *a = (const double *)a_panel, *b = (const double *)b_panel;
     const char *soon = (const char *)next;
     double *c = (double *)c_tile;
@@ -21179,17 +21370,17 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element is there
- * once for every lane: out[k][MR][lanes]. */
+/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element
+ * is there once for every lane: out[k][MR][lanes]. */
 #if defined(OXI_X86) && VF == 4
 #define OXI_SPREAD(name, type, vector, lanes) \
-OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, \
-                                       const void *next) { \
+OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, \
+                                       bool accumulate, const void *next) { \
     OXI_ISA(name##_any)(k, a, b, c, ldc, accumulate, next, true); \
 } \
 OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out) { \
@@ -21201,7 +21392,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
-/* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 ------------------------------------------------
+/* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_MR16 14
@@ -21246,8 +21437,8 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 #ifdef vp
 /* vnni: the dot product and the addition are one instruction (avx512 tier). */
-OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool vnni) {
+OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
     const char *soon = (const char *)next;
     int32_t *c = (int32_t *)c_tile;
@@ -21271,13 +21462,13 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW16(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 #if VF == 16
-OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                       const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                       bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
 }
 #endif
@@ -21290,8 +21481,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, 
 #undef vp_add
 #undef vp_dot
 #else
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate, const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                  int64_t ldc, bool accumulate, const void *next) {
     const int16_t *a = (const int16_t *)a_panel, *b = (const int16_t *)b_panel;
     (void)next;
     int32_t *c = (int32_t *)c_tile;
@@ -21307,11 +21498,11 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 }
 #endif
 
-/* ---- packing: 4-byte elements, moved as floats without looking at them ------------------------------------------------- */
+/* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
 /* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
-OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
-                                     int64_t panel_stride) {
+OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
+                                     void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
         const float *from = (const float *)source + first * stride;
         float *to = (float *)panels + first * width;
@@ -21398,22 +21589,26 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 
 /* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
-OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here, int64_t steps) {
+OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
+                                    int64_t steps) {
     int w = 0;
 #if OXI_TURN == 8
     for (; w + 8 <= here; w += 8)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
 #endif
     for (; w + 4 <= here; w += 4)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
     for (; w + 2 <= here; w += 2)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
     for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
 }
 
 /* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
-OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
-                                    int64_t panel_stride) {
+OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
+                                    void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
@@ -21435,8 +21630,8 @@ OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float
     memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
     for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
 } \
-OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
-                                            void *panels, int64_t panel_stride) { \
+OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                            int width, void *panels, int64_t panel_stride) { \
     float few[16]; \
     for (int64_t first = 0; first < k; first += 8) { \
         const uint16_t *from = (const uint16_t *)source + first * stride; \
@@ -21456,8 +21651,8 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
             } \
     } \
 } \
-OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
-                                           void *panels, int64_t panel_stride) { \
+OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                           int width, void *panels, int64_t panel_stride) { \
     float stage[32 * 16]; /* no panel is wider */ \
     for (int64_t line = 0; line < lines; line += width) { \
         const uint16_t *from = (const uint16_t *)source + line * stride; \
@@ -21485,7 +21680,7 @@ OXI_PACK(f16c)
 #undef OXI_PACK
 #undef OXI_TURN
 
-/* ---- vectors ---------------------------------------------------------------------------------------------------------- */
+/* ---- vectors ------------------------------------------------------------------------------------------- */
 
 /* Four sums side by side hide the latency of the additions; load: how an element of a becomes f32. */
 #define OXI_DOT(name, type, load_a) \
@@ -21570,15 +21765,16 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
-/* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
- * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order of roundings.
- * Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's quants.py. */
+/* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
+ * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
+ * of roundings. Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's
+ * quants.py. */
 
-/* ---- 32 bytes -------------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no code is negative.
- * vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1]. vs_halves_8: the f16 numbers at p,
- * p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts carry bits from byte to byte: a mask follows.
- * `extra`: see OXI_BLOCK_EXTRA below. */
+/* ---- 32 bytes ---------------------------------------------------------------------------------------------
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
+ * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
+ * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
+ * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -21675,7 +21871,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
 }
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
-    return vs_mul(vs_products(codes, q, small, extra), _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
+    return vs_mul(vs_products(codes, q, small, extra),
+                  _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     vs_store(out, _mm256_cvtph_ps(OXI_ISA(gather_halves)(p, step)));
@@ -21703,9 +21900,15 @@ OXI_INLINE void vb_store(void *p, vb a) {
     _mm_storeu_si128((__m128i *)p + 1, a.high);
 }
 OXI_INLINE vb vb_set1(int a) { return OXI_ISA(vb_pair)(_mm_set1_epi8((char)a), _mm_set1_epi8((char)a)); }
-OXI_INLINE vb vb_and(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_and_si128(a.low, b.low), _mm_and_si128(a.high, b.high)); }
-OXI_INLINE vb vb_or(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_or_si128(a.low, b.low), _mm_or_si128(a.high, b.high)); }
-OXI_INLINE vb vb_sub(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_sub_epi8(a.low, b.low), _mm_sub_epi8(a.high, b.high)); }
+OXI_INLINE vb vb_and(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_and_si128(a.low, b.low), _mm_and_si128(a.high, b.high));
+}
+OXI_INLINE vb vb_or(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_or_si128(a.low, b.low), _mm_or_si128(a.high, b.high));
+}
+OXI_INLINE vb vb_sub(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_sub_epi8(a.low, b.low), _mm_sub_epi8(a.high, b.high));
+}
 OXI_INLINE vb vb_right(vb a, int count) {
     return OXI_ISA(vb_pair)(_mm_srli_epi16(a.low, count), _mm_srli_epi16(a.high, count));
 }
@@ -21778,7 +21981,8 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
     __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
     __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
-    __m128i special = _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i special =
+        _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
     return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
 }
@@ -21805,17 +22009,26 @@ OXI_INLINE vb OXI_ISA(vb_pair)(uint8x16_t low, uint8x16_t high) {
     r.high = high;
     return r;
 }
-OXI_INLINE vb vb_load(const void *p) { return OXI_ISA(vb_pair)(vld1q_u8((const uint8_t *)p), vld1q_u8((const uint8_t *)p + 16)); }
+OXI_INLINE vb vb_load(const void *p) {
+    return OXI_ISA(vb_pair)(vld1q_u8((const uint8_t *)p), vld1q_u8((const uint8_t *)p + 16));
+}
 OXI_INLINE void vb_store(void *p, vb a) {
     vst1q_u8((uint8_t *)p, a.low);
     vst1q_u8((uint8_t *)p + 16, a.high);
 }
 OXI_INLINE vb vb_set1(int a) { return OXI_ISA(vb_pair)(vdupq_n_u8((uint8_t)a), vdupq_n_u8((uint8_t)a)); }
-OXI_INLINE vb vb_and(vb a, vb b) { return OXI_ISA(vb_pair)(vandq_u8(a.low, b.low), vandq_u8(a.high, b.high)); }
-OXI_INLINE vb vb_or(vb a, vb b) { return OXI_ISA(vb_pair)(vorrq_u8(a.low, b.low), vorrq_u8(a.high, b.high)); }
-OXI_INLINE vb vb_sub(vb a, vb b) { return OXI_ISA(vb_pair)(vsubq_u8(a.low, b.low), vsubq_u8(a.high, b.high)); }
+OXI_INLINE vb vb_and(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vandq_u8(a.low, b.low), vandq_u8(a.high, b.high));
+}
+OXI_INLINE vb vb_or(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vorrq_u8(a.low, b.low), vorrq_u8(a.high, b.high));
+}
+OXI_INLINE vb vb_sub(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vsubq_u8(a.low, b.low), vsubq_u8(a.high, b.high));
+}
 OXI_INLINE vb vb_left(vb a, int count) {
-    return OXI_ISA(vb_pair)(vshlq_u8(a.low, vdupq_n_s8((int8_t)count)), vshlq_u8(a.high, vdupq_n_s8((int8_t)count)));
+    int8x16_t counts = vdupq_n_s8((int8_t)count);
+    return OXI_ISA(vb_pair)(vshlq_u8(a.low, counts), vshlq_u8(a.high, counts));
 }
 OXI_INLINE vb vb_right(vb a, int count) { return vb_left(a, -count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
@@ -21828,7 +22041,7 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
-/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: sums of four products each are added. */
+/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
 OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
     __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
             ".set oxi_number_of_v\\n, \\n\n"
@@ -21860,8 +22073,9 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
     vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
+    vs high = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra));
     (void)small;
-    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra)), scale[1]);
+    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), high, scale[1]);
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     uint16_t h[8];
@@ -21938,7 +22152,7 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
 }
 #endif
 
-/* ---- unpacking ----------------------------------------------------------------------------------------------------
+/* ---- unpacking --------------------------------------------------------------------------------------------
  * One block into codes, and the scale and least number of each 16 codes. */
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -21948,8 +22162,8 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112 moves the
- * exponent's bias from 15 to 127 and normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112
+ * moves the exponent's bias from 15 to 127 and normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     uint32_t h = p[0] | (uint32_t)p[1] << 8, bits = (h & 0x7fff) << 13;
     float size;
@@ -22046,14 +22260,14 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     }
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23;     /* 2^(e - 128) */
+    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23; /* 2^(e - 128) */
     float scale;
     memcpy(&scale, &bits, 4);
     vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
     OXI_ISA(set_scale)(c, 0, 2, scale, 0);
 }
-/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two groups in
- * their low nibbles, and the second halves in their high ones. */
+/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
+ * groups in their low nibbles, and the second halves in their high ones. */
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
@@ -22062,17 +22276,20 @@ OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     }
     for (int i = 0; i < 4; i++) {
         int exponent = p[i] >> 3 & 15, mantissa = p[i] & 7;
-        float scale = exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
+        float scale =
+            exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
         OXI_ISA(set_scale)(c, i, 1, p[i] == 0x7f ? 0 : scale, 0);
     }
 }
 
 OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 80), dmin = OXI_ISA(half)(p + 82);
-    for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
+    for (int i = 0; i < 16; i++)
+        OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        for (int j = 0; j < 4; j++) vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
+        for (int j = 0; j < 4; j++)
+            vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
     }
 }
 OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
@@ -22086,7 +22303,8 @@ OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 32 + 32 * i);
         for (int j = 0; j < 4; j++) {
-            vb low = vb_and(vb_right(q, 2 * j), vb_set1(3)), bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
+            vb low = vb_and(vb_right(q, 2 * j), vb_set1(3));
+            vb bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
             vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
         }
     }
@@ -22114,7 +22332,8 @@ OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 48 + 32 * i);
-        vb first = vb_and(vb_right(high, 2 * i), vb_set1(1)), second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
+        vb first = vb_and(vb_right(high, 2 * i), vb_set1(1));
+        vb second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
         vb_store(c.code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
         vb_store(c.code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
     }
@@ -22127,7 +22346,8 @@ OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, oxi_codes c) {
         int8_t *code = c.code + 128 * i;
         vb nibble = vb_set1(15), two = vb_set1(3), offset = vb_set1(32);
         vb_store(code, vb_sub(vb_or(vb_and(low, nibble), vb_left(vb_and(high, two), 4)), offset));
-        vb_store(code + 32, vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
+        vb_store(code + 32,
+                 vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
         low = vb_and(vb_right(low, 4), nibble);
         second = vb_and(vb_right(second, 4), nibble);
         vb_store(code + 64, vb_sub(vb_or(low, vb_left(vb_and(vb_right(high, 4), two), 4)), offset));
@@ -22142,7 +22362,8 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is digit k. */
+/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
+ * digit k. */
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
     static const uint8_t power[5] = {1, 3, 9, 27, 81};
     for (int i = 0; i < 256; i++) {
@@ -22154,7 +22375,8 @@ OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 4; i++) vb_store(c.code + 32 * i, vb_sub(OXI_ISA(spread_bits)(p + 2 + 4 * i, 1), vb_set1(1)));
+    for (int i = 0; i < 4; i++)
+        vb_store(c.code + 32 * i, vb_sub(OXI_ISA(spread_bits)(p + 2 + 4 * i, 1), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
@@ -22162,22 +22384,26 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types: those that look numbers up, those of the common sort, which have products of their own below, and others. */
-#define OXI_EACH_LOOKED_UP_TYPE(X) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
+/* The types: those that look numbers up, those of the common sort, which have products of their own below,
+ * and others. */
+#define OXI_EACH_LOOKED_UP_TYPE(X) \
+    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
-    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
+    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
 
-/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has not entered. */
+/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
+ * not entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_EACH_UNPACKED_TYPE(X)
 #elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
 #define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
 #else
-#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
+#define OXI_EACH_UNPACKED_TYPE(X) \
+    OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
 #endif
 
 #define OXI_X(name, dtype) \
@@ -22204,7 +22430,7 @@ OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
     }
 }
 
-/* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
+/* ---- rows of blocks against activations ---------------------------------------------------------------- */
 
 /* Activations from number `at` on, a multiple of 32. */
 OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
@@ -22238,8 +22464,8 @@ OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
-/* What eight groups of 32 need, from the scale of each and what is taken from its codes: scale[i] *= x.scale[i], and the sum
- * of taken[i] * factor * x.sum[i] is added to `sum`. */
+/* What eight groups of 32 need, from the scale of each and what is taken from its codes:
+ * scale[i] *= x.scale[i], and the sum of taken[i] * factor * x.sum[i] is added to `sum`. */
 OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
     for (int i = 0; i < 8; i += OXI_VS) {
         sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
@@ -22252,8 +22478,9 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
- * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
+/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes
+ * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
+ * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
@@ -22281,7 +22508,8 @@ OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4
 OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to `taken`. */
+/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to
+ * `taken`. */
 OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
     uint32_t packed[3];
     float least[8];
@@ -22302,7 +22530,8 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, 
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            vb q = vb_load(p + 16 + 32 * i);
+            vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
             const int8_t *numbers = x.q + 64 * i;
             sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
             more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
@@ -22319,7 +22548,8 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            vb q = vb_load(p + 48 + 32 * i);
+            vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
             const int8_t *numbers = x.q + 64 * i;
             low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
             high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
@@ -22332,7 +22562,8 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
 
 /* Half a q6_k block: codes without their offset, for each of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
-    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half), two = vb_set1(48);
+    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half);
+    vb two = vb_set1(48);
     if (group >= 2) low = vb_right(low, 4);
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
     return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
@@ -22352,8 +22583,10 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
         for (int i = 0; i < 2; i++)
             for (int j = 0; j < 4; j += 2) {
                 int at = 4 * i + j;
-                vs first = vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
-                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32, scale + 2 * at + 2, false, extra);
+                vs first =
+                    vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
+                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32,
+                                      scale + 2 * at + 2, false, extra);
                 sums = vs_fma(first, vs_set1(both[at]), sums);
                 more = vs_fma(second, vs_set1(both[at + 1]), more);
             }
@@ -22361,8 +22594,8 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
     return vs_sum(vs_add(sums, more));
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. avx512
- * without it has nothing better than what avx2 entered. */
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
+ * neon. avx512 without it has nothing better than what avx2 entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
 #elif defined(OXI_X86) && VF == 4
@@ -22371,7 +22604,8 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out) { \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, \
+                              float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
 }
@@ -22390,10 +22624,11 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 
 #endif
 
-/* ---- activations -------------------------------------------------------------------------------------------------------- */
+/* ---- activations --------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale,
+                                             float *sum) {
     for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
@@ -22473,283 +22708,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_halves_8
 #undef vs_bytes_8
 #undef OXI_VS
-/* >>cpu/kernels/codes.inc */
-/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
- * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
- * integers, then the scales of their group make them floats. Stamped by cpu/tiers.c; cpu/codes.c packs the panels. */
-
-/* ---- vectors of 32-bit lanes: vq ------------------------------------------------------------------------------------
- * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of them. WORDS: 16
- * bits on both sides. DOT: four products added to an int32 by one instruction, weights unsigned on x86, signed on Arm. */
-#define OXI_CODES_BYTES 0
-#define OXI_CODES_WORDS 1
-#define OXI_CODES_DOT 2
-#define vq OXI_ISA(vq)
-#define vq_zero OXI_ISA(vq_zero)
-#define vq_load OXI_ISA(vq_load)
-#define vq_spread OXI_ISA(vq_spread)
-#define vq_sums OXI_ISA(vq_sums)
-
-/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
-#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
-        __typeof__(sums) product; \
-        if (way == OXI_CODES_BYTES) \
-            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
-        else \
-            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
-    }
-
-#if defined(OXI_X86) && VF == 16
-#define OXI_CODE_ROWS 8
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-typedef __m512i vq;
-OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm512_set1_epi32(lane);
-}
-#define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
-    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
-}
-
-#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m256i vq;
-OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm256_set1_epi32(lane);
-}
-#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
-}
-
-#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
-#define OXI_CODE_ROWS 2
-#define OXI_EACH_CODE_ROW(X) X(0) X(1)
-typedef struct vq { __m128i low, high; } vq;
-OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
-    vq r;
-    r.low = low;
-    r.high = high;
-    return r;
-}
-OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
-OXI_INLINE vq vq_load(const void *p) {
-    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
-}
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    __m128i all = _mm_set1_epi32(lane);
-    return OXI_ISA(vq_pair)(all, all);
-}
-#define vq_step(sums, w, x, way) \
-    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
-    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    __m128i one = _mm_set1_epi16(1);
-    if (way == OXI_CODES_BYTES)
-        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
-    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
-}
-
-#elif defined(OXI_X86) && VF == 4
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m128i vq;
-OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
-}
-#define vq_step(sums, w, x, way) { \
-        vq product = w; \
-        if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
-        else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
-    }
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
-}
-
-#elif defined(__aarch64__) && VF == 4
-#define OXI_CODE_ROWS 8
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-typedef int32x4_t vq;
-OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
-OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return vdupq_n_s32(lane);
-}
-/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
-OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
-    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
-    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
-    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
-    return vpadalq_s16(sums, vpaddq_s16(low, high));
-}
-#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    (void)way;
-    return vcvtq_f32_s32(sums);
-}
-#endif
-
-/* ---- the kernel --------------------------------------------------------------------------------------------------- */
-
-#ifdef OXI_CODE_ROWS
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-/* Without it gcc copies half of the sums from register to register in each step. */
-#pragma GCC push_options
-#pragma GCC optimize("ira-region=all")
-#endif
-#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
-
-/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
- * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more,
-                                   int way) {
-    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
-    int each = way == OXI_CODES_WORDS ? 2 : 4;
-    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
-    for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w.scale + (at >> shift) * (2 * VF), *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
-#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
-        OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-            vq s = vq_spread(x_codes + 4 * i); \
-            vq_step(a##i, w0, s, way) \
-            vq_step(b##i, w1, s, way) \
-        }
-        for (int step = 0; step < steps; step++) {
-            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
-            OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VF;
-            x_codes += 4 * OXI_CODE_ROWS;
-        }
-#undef OXI_X
-        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
-        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
-#define OXI_X(i) { \
-            vf s = vf_set1(x_scales[i]); \
-            float *row = c + i * 2 * VF; \
-            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
-        }
-        OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-    }
-    if (!w.extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
-    OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-        vf s = vf_set1(x.extra[i]); \
-        c##i = vf_fnma(extra0, s, c##i); \
-        d##i = vf_fnma(extra1, s, d##i); \
-    }
-    for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
-        OXI_EACH_CODE_ROW(OXI_X)
-        w.extra += 2 * VF;
-        x.extra += OXI_CODE_ROWS;
-    }
-#undef OXI_X
-#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
-    OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-}
-
-#define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, \
-                                      bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
-}
-OXI_CODES(bytes, OXI_CODES_BYTES)
-#if defined(OXI_X86)
-OXI_CODES(words, OXI_CODES_WORDS)
-#endif
-#if !defined(OXI_X86) || VF == 16
-OXI_CODES(dot, OXI_CODES_DOT)
-#endif
-#undef OXI_CODES
-#undef OXI_MEMORY_CHANGES
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#pragma GCC pop_options
-#endif
-
-/* Codes become unsigned, or 16 bits wide. */
-OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
-    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
-    for (int64_t i = 0; i < n; i += 32) OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
-}
-OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
-    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
-}
-#endif
-
-static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
-    memset(&k->codes_16, 0, sizeof k->codes_16);
-    memset(&k->codes_32, 0, sizeof k->codes_32);
-#ifdef OXI_CODE_ROWS
-    oxi_codes_kernel kernel;
-    unsigned features = oxi_cpu_info()->features;
-    kernel.mr = OXI_CODE_ROWS;
-    kernel.nr = 2 * VF;
-    kernel.bytes = 1;
-    kernel.is_signed = false;
-    kernel.run = OXI_ISA(codes_bytes);
-    k->codes_shift = OXI_ISA(codes_shift);
-    k->codes_widen = OXI_ISA(codes_widen);
-#if defined(OXI_X86)
-    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
-    kernel.bytes = 2;
-    kernel.is_signed = true;
-    kernel.run = OXI_ISA(codes_words);
-    k->codes_32 = kernel;
-#if VF == 16
-    if (features & OXI_CPU_AVX512_VNNI) {
-        memset(&k->codes_16, 0, sizeof k->codes_16);
-        kernel.bytes = 1;
-        kernel.is_signed = false;
-        kernel.run = OXI_ISA(codes_dot);
-        k->codes_32 = kernel;
-    }
-#endif
-#else
-    kernel.is_signed = true;
-    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
-    k->codes_32 = kernel;
-#endif
-#endif
-}
-
-#undef OXI_MULTIPLY_ADD
-#undef OXI_CODES_BYTES
-#undef OXI_CODES_WORDS
-#undef OXI_CODES_DOT
-#undef OXI_CODE_ROWS
-#undef OXI_EACH_CODE_ROW
-#undef vq
-#undef vq_zero
-#undef vq_load
-#undef vq_spread
-#undef vq_step
-#undef vq_sums
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
  * the
@@ -22902,6 +22860,295 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     }
 #endif
 }
+OXI_LIGHT_END
+/* >>cpu/kernels/codes.inc */
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of
+ * weights. Four neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a
+ * lane; sums of a few steps stay integers, then the scales of their group make them floats. Stamped by
+ * cpu/tiers.c; cpu/codes.c packs the panels. */
+
+/* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
+ * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
+ * them. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one instruction, weights
+ * unsigned on x86, signed on Arm. */
+#define OXI_CODES_BYTES 0
+#define OXI_CODES_WORDS 1
+#define OXI_CODES_DOT 2
+#define vq OXI_ISA(vq)
+#define vq_zero OXI_ISA(vq_zero)
+#define vq_load OXI_ISA(vq_load)
+#define vq_spread OXI_ISA(vq_spread)
+#define vq_sums OXI_ISA(vq_sums)
+
+/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the
+ * registers. */
+#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
+        __typeof__(sums) product; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" \
+                    : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+        else \
+            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" \
+                    : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+    }
+
+#if defined(OXI_X86) && VF == 16
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef __m512i vq;
+OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm512_set1_epi32(lane);
+}
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
+    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m256i vq;
+OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm256_set1_epi32(lane);
+}
+#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+typedef struct vq { __m128i low, high; } vq;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vq vq_load(const void *p) {
+    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
+}
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    __m128i all = _mm_set1_epi32(lane);
+    return OXI_ISA(vq_pair)(all, all);
+}
+#define vq_step(sums, w, x, way) \
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
+    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    __m128i one = _mm_set1_epi16(1);
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
+}
+
+#elif defined(OXI_X86) && VF == 4
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m128i vq;
+OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+}
+#define vq_step(sums, w, x, way) { \
+        vq product = w; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+        else \
+            __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+    }
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+}
+
+#elif defined(__aarch64__) && VF == 4
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef int32x4_t vq;
+OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return vdupq_n_s32(lane);
+}
+/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
+    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
+    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
+    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b));
+    int16x8_t high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    (void)way;
+    return vcvtq_f32_s32(sums);
+}
+#endif
+
+/* ---- the kernel ---------------------------------------------------------------------------------------- */
+
+#ifdef OXI_CODE_ROWS
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+/* Without it gcc copies half of the sums from register to register in each step. */
+#pragma GCC push_options
+#pragma GCC optimize("ira-region=all")
+#endif
+#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
+
+/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes
+ * a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times
+ * x.extra [k / group][rows], if there. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift,
+                                   float *c, bool more, int way) {
+    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+    int each = way == OXI_CODES_WORDS ? 2 : 4;
+    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
+    for (int64_t at = 0; at < k; at += steps * each) {
+        const float *scales = w.scale + (at >> shift) * (2 * VF);
+        const float *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
+#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+            vq s = vq_spread(x_codes + 4 * i); \
+            vq_step(a##i, w0, s, way) \
+            vq_step(b##i, w1, s, way) \
+        }
+        for (int step = 0; step < steps; step++) {
+            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            OXI_EACH_CODE_ROW(OXI_X)
+            w_codes += 8 * VF;
+            x_codes += 4 * OXI_CODE_ROWS;
+        }
+#undef OXI_X
+        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
+        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+#define OXI_X(i) { \
+            vf s = vf_set1(x_scales[i]); \
+            float *row = c + i * 2 * VF; \
+            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    if (!w.extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(x.extra[i]); \
+        c##i = vf_fnma(extra0, s, c##i); \
+        d##i = vf_fnma(extra1, s, d##i); \
+    }
+    for (int64_t left = k >> shift; left > 0; left--) {
+        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        OXI_EACH_CODE_ROW(OXI_X)
+        w.extra += 2 * VF;
+        x.extra += OXI_CODE_ROWS;
+    }
+#undef OXI_X
+#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+}
+
+#define OXI_CODES(name, way) \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, \
+                                      float *c, bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
+}
+OXI_CODES(bytes, OXI_CODES_BYTES)
+#if defined(OXI_X86)
+OXI_CODES(words, OXI_CODES_WORDS)
+#endif
+#if !defined(OXI_X86) || VF == 16
+OXI_CODES(dot, OXI_CODES_DOT)
+#endif
+#undef OXI_CODES
+#undef OXI_MEMORY_CHANGES
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC pop_options
+#endif
+
+/* Codes become unsigned, or 16 bits wide. */
+OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
+    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
+    for (int64_t i = 0; i < n; i += 32)
+        OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
+}
+OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
+    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+}
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
+    memset(&k->codes_16, 0, sizeof k->codes_16);
+    memset(&k->codes_32, 0, sizeof k->codes_32);
+#ifdef OXI_CODE_ROWS
+    oxi_codes_kernel kernel;
+    unsigned features = oxi_cpu_info()->features;
+    kernel.mr = OXI_CODE_ROWS;
+    kernel.nr = 2 * VF;
+    kernel.bytes = 1;
+    kernel.is_signed = false;
+    kernel.run = OXI_ISA(codes_bytes);
+    k->codes_shift = OXI_ISA(codes_shift);
+    k->codes_widen = OXI_ISA(codes_widen);
+#if defined(OXI_X86)
+    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
+    kernel.bytes = 2;
+    kernel.is_signed = true;
+    kernel.run = OXI_ISA(codes_words);
+    k->codes_32 = kernel;
+#if VF == 16
+    if (features & OXI_CPU_AVX512_VNNI) {
+        memset(&k->codes_16, 0, sizeof k->codes_16);
+        kernel.bytes = 1;
+        kernel.is_signed = false;
+        kernel.run = OXI_ISA(codes_dot);
+        k->codes_32 = kernel;
+    }
+#endif
+#else
+    kernel.is_signed = true;
+    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    k->codes_32 = kernel;
+#endif
+#endif
+}
+
+#undef OXI_MULTIPLY_ADD
+#undef OXI_CODES_BYTES
+#undef OXI_CODES_WORDS
+#undef OXI_CODES_DOT
+#undef OXI_CODE_ROWS
+#undef OXI_EACH_CODE_ROW
+#undef vq
+#undef vq_zero
+#undef vq_load
+#undef vq_spread
+#undef vq_step
+#undef vq_sums
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
@@ -23172,11 +23419,11 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
 OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
-/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
- * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
- * made for these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
- * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being stamped; the names are in
- * simd/begin.inc. */
+/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
+ * end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for
+ * these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
+ * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being
+ * stamped; the names are in simd/begin.inc. */
 
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
@@ -23920,8 +24167,9 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
 #undef OXI_PASTE_WORD
 #undef OXI_DEFINE_CHOICE
 /* >>cpu/kernels/convert.inc */
-/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is left to the
- * plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with vectors. */
+/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is
+ * left to the plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with
+ * vectors. */
 
 #if VF == 1
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
@@ -23929,7 +24177,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 }
 #else
 
-/* ---- vectors ---------------------------------------------------------------------------------------------- */
+/* ---- vectors ------------------------------------------------------------------------------------------- */
 
 /* A run side by side goes VF at a time; its tail and any other stride take the plain loop. */
 #define OXI_LOAD_VECTORS(dtype, type, vector) OXI_LOAD_VECTORS_AS(load_##dtype##_f32, dtype, type, vector)
@@ -23950,8 +24198,8 @@ OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
 OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
-/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other strides go
- * four at a time. */
+/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other
+ * strides go four at a time. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
     const float *from = (const float *)source;
     float *to = (float *)out;
@@ -23983,7 +24231,8 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
 
-#define OXI_STORE_VECTORS(dtype, type, statement) OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
+#define OXI_STORE_VECTORS(dtype, type, statement)                                                        \
+    OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
 #define OXI_STORE_VECTORS_AS(name, dtype, type, statement)                                               \
     OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *in, void *out, int64_t stride) {                \
         const float *from = (const float *)in;                                                           \
@@ -24043,11 +24292,10 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS_AS
 
 #endif
-OXI_LIGHT_END
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
- * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred elements.
- * Called by reduce.c, row.c and attention.c. */
+ * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
+ * elements. Called by reduce.c, row.c and attention.c. */
 
 /* f64 lanes that f32 partial sums are moved into. */
 typedef struct OXI_ISA(wide_sum) {
@@ -24246,7 +24494,8 @@ OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
     if (head > bytes) head = bytes;
     memcpy(destination, source, head);
     for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head), vf_load((const float *)(const void *)(source + head)));
+        vf_stream((float *)(void *)(destination + head),
+                  vf_load((const float *)(const void *)(source + head)));
     memcpy(destination + head, source + head, bytes - head);
 }
 
@@ -24261,12 +24510,13 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->stream = OXI_ISA(stream);
 }
 /* >>cpu/kernels/gemm.inc */
-/* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the kernels of
- * shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B (two vectors) along k.
- * Stamped by cpu/tiers.c; cpu/gemm.c does the blocking. */
+/* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the
+ * kernels of shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B
+ * (two vectors) along k. Stamped by cpu/tiers.c; cpu/gemm.c does the blocking. */
 
-/* ---- how many rows fit into the registers --------------------------------------------------------------------
- * Two vectors a row: 2 rows of accumulators, 2 vectors of B, the broadcast of A, and without fma a product. */
+/* ---- how many rows fit into the registers -----------------------------------------------------------------
+ * Two vectors a row: 2 rows of accumulators, 2 vectors of B, the broadcast of A, and
+ * without fma a product. */
 #if VF == 16
 #define OXI_MR 14
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
@@ -24281,12 +24531,12 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
+/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] -------------------------------------- */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
 
-OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool spread) {
+OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
     const float *a = (const float *)a_panel, *b = (const float *)b_panel;
     const char *soon = (const char *)next;
     float *c = (float *)c_tile;
@@ -24316,13 +24566,13 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool spread) {
+OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
     const double *a = (const double *)a_panel, *b = (const double *)b_panel;
     const char *soon = (const char *)next;
     double *c = (double *)c_tile;
@@ -24352,17 +24602,17 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element is there
- * once for every lane: out[k][MR][lanes]. */
+/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element
+ * is there once for every lane: out[k][MR][lanes]. */
 #if defined(OXI_X86) && VF == 4
 #define OXI_SPREAD(name, type, vector, lanes) \
-OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, \
-                                       const void *next) { \
+OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, \
+                                       bool accumulate, const void *next) { \
     OXI_ISA(name##_any)(k, a, b, c, ldc, accumulate, next, true); \
 } \
 OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out) { \
@@ -24374,7 +24624,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
-/* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 ------------------------------------------------
+/* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_MR16 14
@@ -24419,8 +24669,8 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 #ifdef vp
 /* vnni: the dot product and the addition are one instruction (avx512 tier). */
-OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool vnni) {
+OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
     const char *soon = (const char *)next;
     int32_t *c = (int32_t *)c_tile;
@@ -24444,13 +24694,13 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW16(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 #if VF == 16
-OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                       const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                       bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
 }
 #endif
@@ -24463,8 +24713,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, 
 #undef vp_add
 #undef vp_dot
 #else
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate, const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                  int64_t ldc, bool accumulate, const void *next) {
     const int16_t *a = (const int16_t *)a_panel, *b = (const int16_t *)b_panel;
     (void)next;
     int32_t *c = (int32_t *)c_tile;
@@ -24480,11 +24730,11 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 }
 #endif
 
-/* ---- packing: 4-byte elements, moved as floats without looking at them ------------------------------------------------- */
+/* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
 /* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
-OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
-                                     int64_t panel_stride) {
+OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
+                                     void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
         const float *from = (const float *)source + first * stride;
         float *to = (float *)panels + first * width;
@@ -24571,22 +24821,26 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 
 /* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
-OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here, int64_t steps) {
+OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
+                                    int64_t steps) {
     int w = 0;
 #if OXI_TURN == 8
     for (; w + 8 <= here; w += 8)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
 #endif
     for (; w + 4 <= here; w += 4)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
     for (; w + 2 <= here; w += 2)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
     for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
 }
 
 /* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
-OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
-                                    int64_t panel_stride) {
+OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
+                                    void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
@@ -24608,8 +24862,8 @@ OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float
     memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
     for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
 } \
-OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
-                                            void *panels, int64_t panel_stride) { \
+OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                            int width, void *panels, int64_t panel_stride) { \
     float few[16]; \
     for (int64_t first = 0; first < k; first += 8) { \
         const uint16_t *from = (const uint16_t *)source + first * stride; \
@@ -24629,8 +24883,8 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
             } \
     } \
 } \
-OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
-                                           void *panels, int64_t panel_stride) { \
+OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                           int width, void *panels, int64_t panel_stride) { \
     float stage[32 * 16]; /* no panel is wider */ \
     for (int64_t line = 0; line < lines; line += width) { \
         const uint16_t *from = (const uint16_t *)source + line * stride; \
@@ -24658,7 +24912,7 @@ OXI_PACK(f16c)
 #undef OXI_PACK
 #undef OXI_TURN
 
-/* ---- vectors ---------------------------------------------------------------------------------------------------------- */
+/* ---- vectors ------------------------------------------------------------------------------------------- */
 
 /* Four sums side by side hide the latency of the additions; load: how an element of a becomes f32. */
 #define OXI_DOT(name, type, load_a) \
@@ -24743,15 +24997,16 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
-/* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
- * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order of roundings.
- * Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's quants.py. */
+/* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
+ * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
+ * of roundings. Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's
+ * quants.py. */
 
-/* ---- 32 bytes -------------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no code is negative.
- * vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1]. vs_halves_8: the f16 numbers at p,
- * p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts carry bits from byte to byte: a mask follows.
- * `extra`: see OXI_BLOCK_EXTRA below. */
+/* ---- 32 bytes ---------------------------------------------------------------------------------------------
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
+ * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
+ * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
+ * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -24848,7 +25103,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
 }
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
-    return vs_mul(vs_products(codes, q, small, extra), _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
+    return vs_mul(vs_products(codes, q, small, extra),
+                  _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     vs_store(out, _mm256_cvtph_ps(OXI_ISA(gather_halves)(p, step)));
@@ -24876,9 +25132,15 @@ OXI_INLINE void vb_store(void *p, vb a) {
     _mm_storeu_si128((__m128i *)p + 1, a.high);
 }
 OXI_INLINE vb vb_set1(int a) { return OXI_ISA(vb_pair)(_mm_set1_epi8((char)a), _mm_set1_epi8((char)a)); }
-OXI_INLINE vb vb_and(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_and_si128(a.low, b.low), _mm_and_si128(a.high, b.high)); }
-OXI_INLINE vb vb_or(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_or_si128(a.low, b.low), _mm_or_si128(a.high, b.high)); }
-OXI_INLINE vb vb_sub(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_sub_epi8(a.low, b.low), _mm_sub_epi8(a.high, b.high)); }
+OXI_INLINE vb vb_and(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_and_si128(a.low, b.low), _mm_and_si128(a.high, b.high));
+}
+OXI_INLINE vb vb_or(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_or_si128(a.low, b.low), _mm_or_si128(a.high, b.high));
+}
+OXI_INLINE vb vb_sub(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_sub_epi8(a.low, b.low), _mm_sub_epi8(a.high, b.high));
+}
 OXI_INLINE vb vb_right(vb a, int count) {
     return OXI_ISA(vb_pair)(_mm_srli_epi16(a.low, count), _mm_srli_epi16(a.high, count));
 }
@@ -24951,7 +25213,8 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
     __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
     __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
-    __m128i special = _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i special =
+        _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
     return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
 }
@@ -24978,17 +25241,26 @@ OXI_INLINE vb OXI_ISA(vb_pair)(uint8x16_t low, uint8x16_t high) {
     r.high = high;
     return r;
 }
-OXI_INLINE vb vb_load(const void *p) { return OXI_ISA(vb_pair)(vld1q_u8((const uint8_t *)p), vld1q_u8((const uint8_t *)p + 16)); }
+OXI_INLINE vb vb_load(const void *p) {
+    return OXI_ISA(vb_pair)(vld1q_u8((const uint8_t *)p), vld1q_u8((const uint8_t *)p + 16));
+}
 OXI_INLINE void vb_store(void *p, vb a) {
     vst1q_u8((uint8_t *)p, a.low);
     vst1q_u8((uint8_t *)p + 16, a.high);
 }
 OXI_INLINE vb vb_set1(int a) { return OXI_ISA(vb_pair)(vdupq_n_u8((uint8_t)a), vdupq_n_u8((uint8_t)a)); }
-OXI_INLINE vb vb_and(vb a, vb b) { return OXI_ISA(vb_pair)(vandq_u8(a.low, b.low), vandq_u8(a.high, b.high)); }
-OXI_INLINE vb vb_or(vb a, vb b) { return OXI_ISA(vb_pair)(vorrq_u8(a.low, b.low), vorrq_u8(a.high, b.high)); }
-OXI_INLINE vb vb_sub(vb a, vb b) { return OXI_ISA(vb_pair)(vsubq_u8(a.low, b.low), vsubq_u8(a.high, b.high)); }
+OXI_INLINE vb vb_and(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vandq_u8(a.low, b.low), vandq_u8(a.high, b.high));
+}
+OXI_INLINE vb vb_or(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vorrq_u8(a.low, b.low), vorrq_u8(a.high, b.high));
+}
+OXI_INLINE vb vb_sub(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vsubq_u8(a.low, b.low), vsubq_u8(a.high, b.high));
+}
 OXI_INLINE vb vb_left(vb a, int count) {
-    return OXI_ISA(vb_pair)(vshlq_u8(a.low, vdupq_n_s8((int8_t)count)), vshlq_u8(a.high, vdupq_n_s8((int8_t)count)));
+    int8x16_t counts = vdupq_n_s8((int8_t)count);
+    return OXI_ISA(vb_pair)(vshlq_u8(a.low, counts), vshlq_u8(a.high, counts));
 }
 OXI_INLINE vb vb_right(vb a, int count) { return vb_left(a, -count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
@@ -25001,7 +25273,7 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
-/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: sums of four products each are added. */
+/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
 OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
     __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
             ".set oxi_number_of_v\\n, \\n\n"
@@ -25033,8 +25305,9 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
     vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
+    vs high = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra));
     (void)small;
-    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra)), scale[1]);
+    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), high, scale[1]);
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     uint16_t h[8];
@@ -25111,7 +25384,7 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
 }
 #endif
 
-/* ---- unpacking ----------------------------------------------------------------------------------------------------
+/* ---- unpacking --------------------------------------------------------------------------------------------
  * One block into codes, and the scale and least number of each 16 codes. */
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -25121,8 +25394,8 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112 moves the
- * exponent's bias from 15 to 127 and normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112
+ * moves the exponent's bias from 15 to 127 and normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     uint32_t h = p[0] | (uint32_t)p[1] << 8, bits = (h & 0x7fff) << 13;
     float size;
@@ -25219,14 +25492,14 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     }
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23;     /* 2^(e - 128) */
+    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23; /* 2^(e - 128) */
     float scale;
     memcpy(&scale, &bits, 4);
     vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
     OXI_ISA(set_scale)(c, 0, 2, scale, 0);
 }
-/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two groups in
- * their low nibbles, and the second halves in their high ones. */
+/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
+ * groups in their low nibbles, and the second halves in their high ones. */
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
@@ -25235,17 +25508,20 @@ OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     }
     for (int i = 0; i < 4; i++) {
         int exponent = p[i] >> 3 & 15, mantissa = p[i] & 7;
-        float scale = exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
+        float scale =
+            exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
         OXI_ISA(set_scale)(c, i, 1, p[i] == 0x7f ? 0 : scale, 0);
     }
 }
 
 OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 80), dmin = OXI_ISA(half)(p + 82);
-    for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
+    for (int i = 0; i < 16; i++)
+        OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        for (int j = 0; j < 4; j++) vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
+        for (int j = 0; j < 4; j++)
+            vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
     }
 }
 OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
@@ -25259,7 +25535,8 @@ OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 32 + 32 * i);
         for (int j = 0; j < 4; j++) {
-            vb low = vb_and(vb_right(q, 2 * j), vb_set1(3)), bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
+            vb low = vb_and(vb_right(q, 2 * j), vb_set1(3));
+            vb bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
             vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
         }
     }
@@ -25287,7 +25564,8 @@ OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 48 + 32 * i);
-        vb first = vb_and(vb_right(high, 2 * i), vb_set1(1)), second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
+        vb first = vb_and(vb_right(high, 2 * i), vb_set1(1));
+        vb second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
         vb_store(c.code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
         vb_store(c.code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
     }
@@ -25300,7 +25578,8 @@ OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, oxi_codes c) {
         int8_t *code = c.code + 128 * i;
         vb nibble = vb_set1(15), two = vb_set1(3), offset = vb_set1(32);
         vb_store(code, vb_sub(vb_or(vb_and(low, nibble), vb_left(vb_and(high, two), 4)), offset));
-        vb_store(code + 32, vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
+        vb_store(code + 32,
+                 vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
         low = vb_and(vb_right(low, 4), nibble);
         second = vb_and(vb_right(second, 4), nibble);
         vb_store(code + 64, vb_sub(vb_or(low, vb_left(vb_and(vb_right(high, 4), two), 4)), offset));
@@ -25315,7 +25594,8 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is digit k. */
+/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
+ * digit k. */
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
     static const uint8_t power[5] = {1, 3, 9, 27, 81};
     for (int i = 0; i < 256; i++) {
@@ -25327,7 +25607,8 @@ OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 4; i++) vb_store(c.code + 32 * i, vb_sub(OXI_ISA(spread_bits)(p + 2 + 4 * i, 1), vb_set1(1)));
+    for (int i = 0; i < 4; i++)
+        vb_store(c.code + 32 * i, vb_sub(OXI_ISA(spread_bits)(p + 2 + 4 * i, 1), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
@@ -25335,22 +25616,26 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types: those that look numbers up, those of the common sort, which have products of their own below, and others. */
-#define OXI_EACH_LOOKED_UP_TYPE(X) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
+/* The types: those that look numbers up, those of the common sort, which have products of their own below,
+ * and others. */
+#define OXI_EACH_LOOKED_UP_TYPE(X) \
+    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
-    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
+    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
 
-/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has not entered. */
+/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
+ * not entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_EACH_UNPACKED_TYPE(X)
 #elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
 #define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
 #else
-#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
+#define OXI_EACH_UNPACKED_TYPE(X) \
+    OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
 #endif
 
 #define OXI_X(name, dtype) \
@@ -25377,7 +25662,7 @@ OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
     }
 }
 
-/* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
+/* ---- rows of blocks against activations ---------------------------------------------------------------- */
 
 /* Activations from number `at` on, a multiple of 32. */
 OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
@@ -25411,8 +25696,8 @@ OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
-/* What eight groups of 32 need, from the scale of each and what is taken from its codes: scale[i] *= x.scale[i], and the sum
- * of taken[i] * factor * x.sum[i] is added to `sum`. */
+/* What eight groups of 32 need, from the scale of each and what is taken from its codes:
+ * scale[i] *= x.scale[i], and the sum of taken[i] * factor * x.sum[i] is added to `sum`. */
 OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
     for (int i = 0; i < 8; i += OXI_VS) {
         sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
@@ -25425,8 +25710,9 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
- * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
+/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes
+ * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
+ * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
@@ -25454,7 +25740,8 @@ OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4
 OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to `taken`. */
+/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to
+ * `taken`. */
 OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
     uint32_t packed[3];
     float least[8];
@@ -25475,7 +25762,8 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, 
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            vb q = vb_load(p + 16 + 32 * i);
+            vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
             const int8_t *numbers = x.q + 64 * i;
             sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
             more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
@@ -25492,7 +25780,8 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            vb q = vb_load(p + 48 + 32 * i);
+            vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
             const int8_t *numbers = x.q + 64 * i;
             low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
             high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
@@ -25505,7 +25794,8 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
 
 /* Half a q6_k block: codes without their offset, for each of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
-    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half), two = vb_set1(48);
+    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half);
+    vb two = vb_set1(48);
     if (group >= 2) low = vb_right(low, 4);
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
     return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
@@ -25525,8 +25815,10 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
         for (int i = 0; i < 2; i++)
             for (int j = 0; j < 4; j += 2) {
                 int at = 4 * i + j;
-                vs first = vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
-                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32, scale + 2 * at + 2, false, extra);
+                vs first =
+                    vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
+                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32,
+                                      scale + 2 * at + 2, false, extra);
                 sums = vs_fma(first, vs_set1(both[at]), sums);
                 more = vs_fma(second, vs_set1(both[at + 1]), more);
             }
@@ -25534,8 +25826,8 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
     return vs_sum(vs_add(sums, more));
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. avx512
- * without it has nothing better than what avx2 entered. */
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
+ * neon. avx512 without it has nothing better than what avx2 entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
 #elif defined(OXI_X86) && VF == 4
@@ -25544,7 +25836,8 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out) { \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, \
+                              float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
 }
@@ -25563,10 +25856,11 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 
 #endif
 
-/* ---- activations -------------------------------------------------------------------------------------------------------- */
+/* ---- activations --------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale,
+                                             float *sum) {
     for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
@@ -25646,283 +25940,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_halves_8
 #undef vs_bytes_8
 #undef OXI_VS
-/* >>cpu/kernels/codes.inc */
-/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
- * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
- * integers, then the scales of their group make them floats. Stamped by cpu/tiers.c; cpu/codes.c packs the panels. */
-
-/* ---- vectors of 32-bit lanes: vq ------------------------------------------------------------------------------------
- * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of them. WORDS: 16
- * bits on both sides. DOT: four products added to an int32 by one instruction, weights unsigned on x86, signed on Arm. */
-#define OXI_CODES_BYTES 0
-#define OXI_CODES_WORDS 1
-#define OXI_CODES_DOT 2
-#define vq OXI_ISA(vq)
-#define vq_zero OXI_ISA(vq_zero)
-#define vq_load OXI_ISA(vq_load)
-#define vq_spread OXI_ISA(vq_spread)
-#define vq_sums OXI_ISA(vq_sums)
-
-/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
-#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
-        __typeof__(sums) product; \
-        if (way == OXI_CODES_BYTES) \
-            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
-        else \
-            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
-    }
-
-#if defined(OXI_X86) && VF == 16
-#define OXI_CODE_ROWS 8
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-typedef __m512i vq;
-OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm512_set1_epi32(lane);
-}
-#define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
-    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
-}
-
-#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m256i vq;
-OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm256_set1_epi32(lane);
-}
-#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
-}
-
-#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
-#define OXI_CODE_ROWS 2
-#define OXI_EACH_CODE_ROW(X) X(0) X(1)
-typedef struct vq { __m128i low, high; } vq;
-OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
-    vq r;
-    r.low = low;
-    r.high = high;
-    return r;
-}
-OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
-OXI_INLINE vq vq_load(const void *p) {
-    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
-}
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    __m128i all = _mm_set1_epi32(lane);
-    return OXI_ISA(vq_pair)(all, all);
-}
-#define vq_step(sums, w, x, way) \
-    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
-    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    __m128i one = _mm_set1_epi16(1);
-    if (way == OXI_CODES_BYTES)
-        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
-    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
-}
-
-#elif defined(OXI_X86) && VF == 4
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m128i vq;
-OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
-}
-#define vq_step(sums, w, x, way) { \
-        vq product = w; \
-        if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
-        else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
-    }
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
-}
-
-#elif defined(__aarch64__) && VF == 4
-#define OXI_CODE_ROWS 8
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-typedef int32x4_t vq;
-OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
-OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return vdupq_n_s32(lane);
-}
-/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
-OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
-    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
-    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
-    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
-    return vpadalq_s16(sums, vpaddq_s16(low, high));
-}
-#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    (void)way;
-    return vcvtq_f32_s32(sums);
-}
-#endif
-
-/* ---- the kernel --------------------------------------------------------------------------------------------------- */
-
-#ifdef OXI_CODE_ROWS
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-/* Without it gcc copies half of the sums from register to register in each step. */
-#pragma GCC push_options
-#pragma GCC optimize("ira-region=all")
-#endif
-#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
-
-/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
- * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more,
-                                   int way) {
-    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
-    int each = way == OXI_CODES_WORDS ? 2 : 4;
-    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
-    for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w.scale + (at >> shift) * (2 * VF), *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
-#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
-        OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-            vq s = vq_spread(x_codes + 4 * i); \
-            vq_step(a##i, w0, s, way) \
-            vq_step(b##i, w1, s, way) \
-        }
-        for (int step = 0; step < steps; step++) {
-            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
-            OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VF;
-            x_codes += 4 * OXI_CODE_ROWS;
-        }
-#undef OXI_X
-        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
-        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
-#define OXI_X(i) { \
-            vf s = vf_set1(x_scales[i]); \
-            float *row = c + i * 2 * VF; \
-            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
-        }
-        OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-    }
-    if (!w.extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
-    OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-        vf s = vf_set1(x.extra[i]); \
-        c##i = vf_fnma(extra0, s, c##i); \
-        d##i = vf_fnma(extra1, s, d##i); \
-    }
-    for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
-        OXI_EACH_CODE_ROW(OXI_X)
-        w.extra += 2 * VF;
-        x.extra += OXI_CODE_ROWS;
-    }
-#undef OXI_X
-#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
-    OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-}
-
-#define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, \
-                                      bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
-}
-OXI_CODES(bytes, OXI_CODES_BYTES)
-#if defined(OXI_X86)
-OXI_CODES(words, OXI_CODES_WORDS)
-#endif
-#if !defined(OXI_X86) || VF == 16
-OXI_CODES(dot, OXI_CODES_DOT)
-#endif
-#undef OXI_CODES
-#undef OXI_MEMORY_CHANGES
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#pragma GCC pop_options
-#endif
-
-/* Codes become unsigned, or 16 bits wide. */
-OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
-    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
-    for (int64_t i = 0; i < n; i += 32) OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
-}
-OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
-    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
-}
-#endif
-
-static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
-    memset(&k->codes_16, 0, sizeof k->codes_16);
-    memset(&k->codes_32, 0, sizeof k->codes_32);
-#ifdef OXI_CODE_ROWS
-    oxi_codes_kernel kernel;
-    unsigned features = oxi_cpu_info()->features;
-    kernel.mr = OXI_CODE_ROWS;
-    kernel.nr = 2 * VF;
-    kernel.bytes = 1;
-    kernel.is_signed = false;
-    kernel.run = OXI_ISA(codes_bytes);
-    k->codes_shift = OXI_ISA(codes_shift);
-    k->codes_widen = OXI_ISA(codes_widen);
-#if defined(OXI_X86)
-    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
-    kernel.bytes = 2;
-    kernel.is_signed = true;
-    kernel.run = OXI_ISA(codes_words);
-    k->codes_32 = kernel;
-#if VF == 16
-    if (features & OXI_CPU_AVX512_VNNI) {
-        memset(&k->codes_16, 0, sizeof k->codes_16);
-        kernel.bytes = 1;
-        kernel.is_signed = false;
-        kernel.run = OXI_ISA(codes_dot);
-        k->codes_32 = kernel;
-    }
-#endif
-#else
-    kernel.is_signed = true;
-    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
-    k->codes_32 = kernel;
-#endif
-#endif
-}
-
-#undef OXI_MULTIPLY_ADD
-#undef OXI_CODES_BYTES
-#undef OXI_CODES_WORDS
-#undef OXI_CODES_DOT
-#undef OXI_CODE_ROWS
-#undef OXI_EACH_CODE_ROW
-#undef vq
-#undef vq_zero
-#undef vq_load
-#undef vq_spread
-#undef vq_step
-#undef vq_sums
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
  * the
@@ -26075,6 +26092,295 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     }
 #endif
 }
+OXI_LIGHT_END
+/* >>cpu/kernels/codes.inc */
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of
+ * weights. Four neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a
+ * lane; sums of a few steps stay integers, then the scales of their group make them floats. Stamped by
+ * cpu/tiers.c; cpu/codes.c packs the panels. */
+
+/* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
+ * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
+ * them. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one instruction, weights
+ * unsigned on x86, signed on Arm. */
+#define OXI_CODES_BYTES 0
+#define OXI_CODES_WORDS 1
+#define OXI_CODES_DOT 2
+#define vq OXI_ISA(vq)
+#define vq_zero OXI_ISA(vq_zero)
+#define vq_load OXI_ISA(vq_load)
+#define vq_spread OXI_ISA(vq_spread)
+#define vq_sums OXI_ISA(vq_sums)
+
+/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the
+ * registers. */
+#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
+        __typeof__(sums) product; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" \
+                    : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+        else \
+            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" \
+                    : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+    }
+
+#if defined(OXI_X86) && VF == 16
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef __m512i vq;
+OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm512_set1_epi32(lane);
+}
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
+    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m256i vq;
+OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm256_set1_epi32(lane);
+}
+#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+typedef struct vq { __m128i low, high; } vq;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vq vq_load(const void *p) {
+    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
+}
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    __m128i all = _mm_set1_epi32(lane);
+    return OXI_ISA(vq_pair)(all, all);
+}
+#define vq_step(sums, w, x, way) \
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
+    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    __m128i one = _mm_set1_epi16(1);
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
+}
+
+#elif defined(OXI_X86) && VF == 4
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m128i vq;
+OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+}
+#define vq_step(sums, w, x, way) { \
+        vq product = w; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+        else \
+            __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+    }
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+}
+
+#elif defined(__aarch64__) && VF == 4
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef int32x4_t vq;
+OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return vdupq_n_s32(lane);
+}
+/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
+    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
+    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
+    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b));
+    int16x8_t high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    (void)way;
+    return vcvtq_f32_s32(sums);
+}
+#endif
+
+/* ---- the kernel ---------------------------------------------------------------------------------------- */
+
+#ifdef OXI_CODE_ROWS
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+/* Without it gcc copies half of the sums from register to register in each step. */
+#pragma GCC push_options
+#pragma GCC optimize("ira-region=all")
+#endif
+#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
+
+/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes
+ * a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times
+ * x.extra [k / group][rows], if there. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift,
+                                   float *c, bool more, int way) {
+    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+    int each = way == OXI_CODES_WORDS ? 2 : 4;
+    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
+    for (int64_t at = 0; at < k; at += steps * each) {
+        const float *scales = w.scale + (at >> shift) * (2 * VF);
+        const float *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
+#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+            vq s = vq_spread(x_codes + 4 * i); \
+            vq_step(a##i, w0, s, way) \
+            vq_step(b##i, w1, s, way) \
+        }
+        for (int step = 0; step < steps; step++) {
+            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            OXI_EACH_CODE_ROW(OXI_X)
+            w_codes += 8 * VF;
+            x_codes += 4 * OXI_CODE_ROWS;
+        }
+#undef OXI_X
+        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
+        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+#define OXI_X(i) { \
+            vf s = vf_set1(x_scales[i]); \
+            float *row = c + i * 2 * VF; \
+            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    if (!w.extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(x.extra[i]); \
+        c##i = vf_fnma(extra0, s, c##i); \
+        d##i = vf_fnma(extra1, s, d##i); \
+    }
+    for (int64_t left = k >> shift; left > 0; left--) {
+        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        OXI_EACH_CODE_ROW(OXI_X)
+        w.extra += 2 * VF;
+        x.extra += OXI_CODE_ROWS;
+    }
+#undef OXI_X
+#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+}
+
+#define OXI_CODES(name, way) \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, \
+                                      float *c, bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
+}
+OXI_CODES(bytes, OXI_CODES_BYTES)
+#if defined(OXI_X86)
+OXI_CODES(words, OXI_CODES_WORDS)
+#endif
+#if !defined(OXI_X86) || VF == 16
+OXI_CODES(dot, OXI_CODES_DOT)
+#endif
+#undef OXI_CODES
+#undef OXI_MEMORY_CHANGES
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC pop_options
+#endif
+
+/* Codes become unsigned, or 16 bits wide. */
+OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
+    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
+    for (int64_t i = 0; i < n; i += 32)
+        OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
+}
+OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
+    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+}
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
+    memset(&k->codes_16, 0, sizeof k->codes_16);
+    memset(&k->codes_32, 0, sizeof k->codes_32);
+#ifdef OXI_CODE_ROWS
+    oxi_codes_kernel kernel;
+    unsigned features = oxi_cpu_info()->features;
+    kernel.mr = OXI_CODE_ROWS;
+    kernel.nr = 2 * VF;
+    kernel.bytes = 1;
+    kernel.is_signed = false;
+    kernel.run = OXI_ISA(codes_bytes);
+    k->codes_shift = OXI_ISA(codes_shift);
+    k->codes_widen = OXI_ISA(codes_widen);
+#if defined(OXI_X86)
+    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
+    kernel.bytes = 2;
+    kernel.is_signed = true;
+    kernel.run = OXI_ISA(codes_words);
+    k->codes_32 = kernel;
+#if VF == 16
+    if (features & OXI_CPU_AVX512_VNNI) {
+        memset(&k->codes_16, 0, sizeof k->codes_16);
+        kernel.bytes = 1;
+        kernel.is_signed = false;
+        kernel.run = OXI_ISA(codes_dot);
+        k->codes_32 = kernel;
+    }
+#endif
+#else
+    kernel.is_signed = true;
+    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    k->codes_32 = kernel;
+#endif
+#endif
+}
+
+#undef OXI_MULTIPLY_ADD
+#undef OXI_CODES_BYTES
+#undef OXI_CODES_WORDS
+#undef OXI_CODES_DOT
+#undef OXI_CODE_ROWS
+#undef OXI_EACH_CODE_ROW
+#undef vq
+#undef vq_zero
+#undef vq_load
+#undef vq_spread
+#undef vq_step
+#undef vq_sums
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
@@ -26340,11 +26646,11 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
 OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
-/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at
- * the end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez)
- * made for these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
- * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being stamped; the names are in
- * simd/begin.inc. */
+/* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
+ * end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for
+ * these ranges. What several functions need is a function of its own (OXI_SHARED) where it is long: a call a
+ * vector costs little, code costs those who compile it. Used by the kernels of the tier that is being
+ * stamped; the names are in simd/begin.inc. */
 
 /* ---- e^x --------------------------------------------------------------------------------------------------
  * x = n ln 2 + r, |r| <= ln 2 / 2. ln 2 is split so that n times its first part is exact. */
@@ -27088,8 +27394,9 @@ static void OXI_ISA(fill_map)(oxi_kernels *k) {
 #undef OXI_PASTE_WORD
 #undef OXI_DEFINE_CHOICE
 /* >>cpu/kernels/convert.inc */
-/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is left to the
- * plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with vectors. */
+/* The conversions that models live on, where the numbers lie side by side: VF at a time. Everything else is
+ * left to the plain loops of cpu/convert.c, which also take the tails. Stamped by cpu/tiers.c for tiers with
+ * vectors. */
 
 #if VF == 1
 static void OXI_ISA(fill_convert)(oxi_kernels *k) {
@@ -27097,7 +27404,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 }
 #else
 
-/* ---- vectors ---------------------------------------------------------------------------------------------- */
+/* ---- vectors ------------------------------------------------------------------------------------------- */
 
 /* A run side by side goes VF at a time; its tail and any other stride take the plain loop. */
 #define OXI_LOAD_VECTORS(dtype, type, vector) OXI_LOAD_VECTORS_AS(load_##dtype##_f32, dtype, type, vector)
@@ -27118,8 +27425,8 @@ OXI_LOAD_VECTORS(OX_I8, int8_t, vi_to_vf(vi_load_i8(from + i)))
 OXI_LOAD_VECTORS(OX_U8, uint8_t, vi_to_vf(vi_load_u8(from + i)))
 OXI_LOAD_VECTORS(OX_BOOL, uint8_t, vf_select(vm_load_bool(from + i), vf_set1(1), vf_zero()))
 
-/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other strides go
- * four at a time. */
+/* f32 itself: a broadcast number fills the run, every second number is picked out of pairs of vectors, other
+ * strides go four at a time. */
 OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t stride, void *out) {
     const float *from = (const float *)source;
     float *to = (float *)out;
@@ -27151,7 +27458,8 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     oxi_load_OX_F32_f32(n - i, from + i * stride, stride, to + i);
 }
 
-#define OXI_STORE_VECTORS(dtype, type, statement) OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
+#define OXI_STORE_VECTORS(dtype, type, statement)                                                        \
+    OXI_STORE_VECTORS_AS(store_##dtype##_f32, dtype, type, statement)
 #define OXI_STORE_VECTORS_AS(name, dtype, type, statement)                                               \
     OXI_KERNEL void OXI_ISA(name)(int64_t n, const void *in, void *out, int64_t stride) {                \
         const float *from = (const float *)in;                                                           \
@@ -27211,11 +27519,10 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS_AS
 
 #endif
-OXI_LIGHT_END
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
- * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred elements.
- * Called by reduce.c, row.c and attention.c. */
+ * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
+ * elements. Called by reduce.c, row.c and attention.c. */
 
 /* f64 lanes that f32 partial sums are moved into. */
 typedef struct OXI_ISA(wide_sum) {
@@ -27414,7 +27721,8 @@ OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
     if (head > bytes) head = bytes;
     memcpy(destination, source, head);
     for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head), vf_load((const float *)(const void *)(source + head)));
+        vf_stream((float *)(void *)(destination + head),
+                  vf_load((const float *)(const void *)(source + head)));
     memcpy(destination + head, source + head, bytes - head);
 }
 
@@ -27429,12 +27737,13 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
     k->stream = OXI_ISA(stream);
 }
 /* >>cpu/kernels/gemm.inc */
-/* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the kernels of
- * shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B (two vectors) along k.
- * Stamped by cpu/tiers.c; cpu/gemm.c does the blocking. */
+/* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the
+ * kernels of shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B
+ * (two vectors) along k. Stamped by cpu/tiers.c; cpu/gemm.c does the blocking. */
 
-/* ---- how many rows fit into the registers --------------------------------------------------------------------
- * Two vectors a row: 2 rows of accumulators, 2 vectors of B, the broadcast of A, and without fma a product. */
+/* ---- how many rows fit into the registers -----------------------------------------------------------------
+ * Two vectors a row: 2 rows of accumulators, 2 vectors of B, the broadcast of A, and
+ * without fma a product. */
 #if VF == 16
 #define OXI_MR 14
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
@@ -27449,12 +27758,12 @@ static void OXI_ISA(fill_rows)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] ---------------------------------------------- */
+/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] -------------------------------------- */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
 
-OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool spread) {
+OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
     const float *a = (const float *)a_panel, *b = (const float *)b_panel;
     const char *soon = (const char *)next;
     float *c = (float *)c_tile;
@@ -27484,13 +27793,13 @@ OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool spread) {
+OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
     const double *a = (const double *)a_panel, *b = (const double *)b_panel;
     const char *soon = (const char *)next;
     double *c = (double *)c_tile;
@@ -27520,17 +27829,17 @@ OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element is there
- * once for every lane: out[k][MR][lanes]. */
+/* Where a broadcast takes a shuffle beside the load, a panel of A is read many times faster when each element
+ * is there once for every lane: out[k][MR][lanes]. */
 #if defined(OXI_X86) && VF == 4
 #define OXI_SPREAD(name, type, vector, lanes) \
-OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate, \
-                                       const void *next) { \
+OXI_KERNEL void OXI_ISA(name##_spread)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, \
+                                       bool accumulate, const void *next) { \
     OXI_ISA(name##_any)(k, a, b, c, ldc, accumulate, next, true); \
 } \
 OXI_KERNEL void OXI_ISA(name##_copies)(int64_t k, const void *a_panel, void *out) { \
@@ -27542,7 +27851,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
-/* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 ------------------------------------------------
+/* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_MR16 14
@@ -27587,8 +27896,8 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 #ifdef vp
 /* vnni: the dot product and the addition are one instruction (avx512 tier). */
-OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                      bool accumulate, const void *next, bool vnni) {
+OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                      int64_t ldc, bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
     const char *soon = (const char *)next;
     int32_t *c = (int32_t *)c_tile;
@@ -27612,13 +27921,13 @@ OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void
     OXI_EACH_ROW16(OXI_X)
 #undef OXI_X
 }
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                  const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                  bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 #if VF == 16
-OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
-                                       const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
+                                       bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
 }
 #endif
@@ -27631,8 +27940,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, 
 #undef vp_add
 #undef vp_dot
 #else
-OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
-                                  bool accumulate, const void *next) {
+OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                  int64_t ldc, bool accumulate, const void *next) {
     const int16_t *a = (const int16_t *)a_panel, *b = (const int16_t *)b_panel;
     (void)next;
     int32_t *c = (int32_t *)c_tile;
@@ -27648,11 +27957,11 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 }
 #endif
 
-/* ---- packing: 4-byte elements, moved as floats without looking at them ------------------------------------------------- */
+/* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
 /* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
-OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
-                                     int64_t panel_stride) {
+OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
+                                     void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
         const float *from = (const float *)source + first * stride;
         float *to = (float *)panels + first * width;
@@ -27739,22 +28048,26 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 
 /* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
-OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here, int64_t steps) {
+OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
+                                    int64_t steps) {
     int w = 0;
 #if OXI_TURN == 8
     for (; w + 8 <= here; w += 8)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
 #endif
     for (; w + 4 <= here; w += 4)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
     for (; w + 2 <= here; w += 2)
-        for (int64_t i = 0; i < steps; i += 4) OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
+        for (int64_t i = 0; i < steps; i += 4)
+            OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
     for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
 }
 
 /* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
-OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, void *panels,
-                                    int64_t panel_stride) {
+OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
+                                    void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
@@ -27776,8 +28089,8 @@ OXI_INLINE void OXI_ISA(widen_few_##type)(const uint16_t *from, int64_t n, float
     memcpy(all, from, (size_t)n * sizeof(uint16_t)); \
     for (int i = 0; i < 16; i += VF) vf_store(to + i, vf_load_##type(all + i)); \
 } \
-OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
-                                            void *panels, int64_t panel_stride) { \
+OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                            int width, void *panels, int64_t panel_stride) { \
     float few[16]; \
     for (int64_t first = 0; first < k; first += 8) { \
         const uint16_t *from = (const uint16_t *)source + first * stride; \
@@ -27797,8 +28110,8 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
             } \
     } \
 } \
-OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, int width, \
-                                           void *panels, int64_t panel_stride) { \
+OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                           int width, void *panels, int64_t panel_stride) { \
     float stage[32 * 16]; /* no panel is wider */ \
     for (int64_t line = 0; line < lines; line += width) { \
         const uint16_t *from = (const uint16_t *)source + line * stride; \
@@ -27826,7 +28139,7 @@ OXI_PACK(f16c)
 #undef OXI_PACK
 #undef OXI_TURN
 
-/* ---- vectors ---------------------------------------------------------------------------------------------------------- */
+/* ---- vectors ------------------------------------------------------------------------------------------- */
 
 /* Four sums side by side hide the latency of the additions; load: how an element of a becomes f32. */
 #define OXI_DOT(name, type, load_a) \
@@ -27911,15 +28224,16 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/blocks.inc */
-/* Block types of one tier: exact expansion, activations quantised on the fly, and rows of blocks against them.
- * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order of roundings.
- * Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's quants.py. */
+/* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
+ * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
+ * of roundings. Stamped by cpu/tiers.c; layouts from ggml-common.h, the numbers are those of gguf-py's
+ * quants.py. */
 
-/* ---- 32 bytes -------------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no code is negative.
- * vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1]. vs_halves_8: the f16 numbers at p,
- * p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts carry bits from byte to byte: a mask follows.
- * `extra`: see OXI_BLOCK_EXTRA below. */
+/* ---- 32 bytes ---------------------------------------------------------------------------------------------
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
+ * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
+ * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
+ * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -28016,7 +28330,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
 }
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
-    return vs_mul(vs_products(codes, q, small, extra), _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
+    return vs_mul(vs_products(codes, q, small, extra),
+                  _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     vs_store(out, _mm256_cvtph_ps(OXI_ISA(gather_halves)(p, step)));
@@ -28044,9 +28359,15 @@ OXI_INLINE void vb_store(void *p, vb a) {
     _mm_storeu_si128((__m128i *)p + 1, a.high);
 }
 OXI_INLINE vb vb_set1(int a) { return OXI_ISA(vb_pair)(_mm_set1_epi8((char)a), _mm_set1_epi8((char)a)); }
-OXI_INLINE vb vb_and(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_and_si128(a.low, b.low), _mm_and_si128(a.high, b.high)); }
-OXI_INLINE vb vb_or(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_or_si128(a.low, b.low), _mm_or_si128(a.high, b.high)); }
-OXI_INLINE vb vb_sub(vb a, vb b) { return OXI_ISA(vb_pair)(_mm_sub_epi8(a.low, b.low), _mm_sub_epi8(a.high, b.high)); }
+OXI_INLINE vb vb_and(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_and_si128(a.low, b.low), _mm_and_si128(a.high, b.high));
+}
+OXI_INLINE vb vb_or(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_or_si128(a.low, b.low), _mm_or_si128(a.high, b.high));
+}
+OXI_INLINE vb vb_sub(vb a, vb b) {
+    return OXI_ISA(vb_pair)(_mm_sub_epi8(a.low, b.low), _mm_sub_epi8(a.high, b.high));
+}
 OXI_INLINE vb vb_right(vb a, int count) {
     return OXI_ISA(vb_pair)(_mm_srli_epi16(a.low, count), _mm_srli_epi16(a.high, count));
 }
@@ -28119,7 +28440,8 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
     __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
     __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
-    __m128i special = _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i special =
+        _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
     return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
 }
@@ -28146,17 +28468,26 @@ OXI_INLINE vb OXI_ISA(vb_pair)(uint8x16_t low, uint8x16_t high) {
     r.high = high;
     return r;
 }
-OXI_INLINE vb vb_load(const void *p) { return OXI_ISA(vb_pair)(vld1q_u8((const uint8_t *)p), vld1q_u8((const uint8_t *)p + 16)); }
+OXI_INLINE vb vb_load(const void *p) {
+    return OXI_ISA(vb_pair)(vld1q_u8((const uint8_t *)p), vld1q_u8((const uint8_t *)p + 16));
+}
 OXI_INLINE void vb_store(void *p, vb a) {
     vst1q_u8((uint8_t *)p, a.low);
     vst1q_u8((uint8_t *)p + 16, a.high);
 }
 OXI_INLINE vb vb_set1(int a) { return OXI_ISA(vb_pair)(vdupq_n_u8((uint8_t)a), vdupq_n_u8((uint8_t)a)); }
-OXI_INLINE vb vb_and(vb a, vb b) { return OXI_ISA(vb_pair)(vandq_u8(a.low, b.low), vandq_u8(a.high, b.high)); }
-OXI_INLINE vb vb_or(vb a, vb b) { return OXI_ISA(vb_pair)(vorrq_u8(a.low, b.low), vorrq_u8(a.high, b.high)); }
-OXI_INLINE vb vb_sub(vb a, vb b) { return OXI_ISA(vb_pair)(vsubq_u8(a.low, b.low), vsubq_u8(a.high, b.high)); }
+OXI_INLINE vb vb_and(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vandq_u8(a.low, b.low), vandq_u8(a.high, b.high));
+}
+OXI_INLINE vb vb_or(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vorrq_u8(a.low, b.low), vorrq_u8(a.high, b.high));
+}
+OXI_INLINE vb vb_sub(vb a, vb b) {
+    return OXI_ISA(vb_pair)(vsubq_u8(a.low, b.low), vsubq_u8(a.high, b.high));
+}
 OXI_INLINE vb vb_left(vb a, int count) {
-    return OXI_ISA(vb_pair)(vshlq_u8(a.low, vdupq_n_s8((int8_t)count)), vshlq_u8(a.high, vdupq_n_s8((int8_t)count)));
+    int8x16_t counts = vdupq_n_s8((int8_t)count);
+    return OXI_ISA(vb_pair)(vshlq_u8(a.low, counts), vshlq_u8(a.high, counts));
 }
 OXI_INLINE vb vb_right(vb a, int count) { return vb_left(a, -count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
@@ -28169,7 +28500,7 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
-/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: sums of four products each are added. */
+/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
 OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
     __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
             ".set oxi_number_of_v\\n, \\n\n"
@@ -28201,8 +28532,9 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
     vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
+    vs high = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra));
     (void)small;
-    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra)), scale[1]);
+    return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), high, scale[1]);
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     uint16_t h[8];
@@ -28279,7 +28611,7 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
 }
 #endif
 
-/* ---- unpacking ----------------------------------------------------------------------------------------------------
+/* ---- unpacking --------------------------------------------------------------------------------------------
  * One block into codes, and the scale and least number of each 16 codes. */
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -28289,8 +28621,8 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112 moves the
- * exponent's bias from 15 to 127 and normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112
+ * moves the exponent's bias from 15 to 127 and normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     uint32_t h = p[0] | (uint32_t)p[1] << 8, bits = (h & 0x7fff) << 13;
     float size;
@@ -28387,14 +28719,14 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     }
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23;     /* 2^(e - 128) */
+    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23; /* 2^(e - 128) */
     float scale;
     memcpy(&scale, &bits, 4);
     vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
     OXI_ISA(set_scale)(c, 0, 2, scale, 0);
 }
-/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two groups in
- * their low nibbles, and the second halves in their high ones. */
+/* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
+ * groups in their low nibbles, and the second halves in their high ones. */
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
@@ -28403,17 +28735,20 @@ OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     }
     for (int i = 0; i < 4; i++) {
         int exponent = p[i] >> 3 & 15, mantissa = p[i] & 7;
-        float scale = exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
+        float scale =
+            exponent == 0 ? ldexpf((float)mantissa, -10) : ldexpf((float)(8 + mantissa), exponent - 11);
         OXI_ISA(set_scale)(c, i, 1, p[i] == 0x7f ? 0 : scale, 0);
     }
 }
 
 OXI_INLINE void OXI_ISA(unpack_q2_k)(const uint8_t *p, oxi_codes c) {
     float d = OXI_ISA(half)(p + 80), dmin = OXI_ISA(half)(p + 82);
-    for (int i = 0; i < 16; i++) OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
+    for (int i = 0; i < 16; i++)
+        OXI_ISA(set_scale)(c, i, 1, d * (float)(p[i] & 15), dmin * (float)(p[i] >> 4));
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 16 + 32 * i);
-        for (int j = 0; j < 4; j++) vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
+        for (int j = 0; j < 4; j++)
+            vb_store(c.code + 128 * i + 32 * j, vb_and(vb_right(q, 2 * j), vb_set1(3)));
     }
 }
 OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
@@ -28427,7 +28762,8 @@ OXI_INLINE void OXI_ISA(unpack_q3_k)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         vb q = vb_load(p + 32 + 32 * i);
         for (int j = 0; j < 4; j++) {
-            vb low = vb_and(vb_right(q, 2 * j), vb_set1(3)), bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
+            vb low = vb_and(vb_right(q, 2 * j), vb_set1(3));
+            vb bit = vb_and(vb_right(high, 4 * i + j), vb_set1(1));
             vb_store(c.code + 128 * i + 32 * j, vb_sub(vb_or(low, vb_left(bit, 2)), vb_set1(4)));
         }
     }
@@ -28455,7 +28791,8 @@ OXI_INLINE void OXI_ISA(unpack_q5_k)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(unpack_scales)(p, c);
     for (int i = 0; i < 4; i++) {
         vb q = vb_load(p + 48 + 32 * i);
-        vb first = vb_and(vb_right(high, 2 * i), vb_set1(1)), second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
+        vb first = vb_and(vb_right(high, 2 * i), vb_set1(1));
+        vb second = vb_and(vb_right(high, 2 * i + 1), vb_set1(1));
         vb_store(c.code + 64 * i, vb_or(vb_and(q, vb_set1(15)), vb_left(first, 4)));
         vb_store(c.code + 64 * i + 32, vb_or(vb_and(vb_right(q, 4), vb_set1(15)), vb_left(second, 4)));
     }
@@ -28468,7 +28805,8 @@ OXI_INLINE void OXI_ISA(unpack_q6_k)(const uint8_t *p, oxi_codes c) {
         int8_t *code = c.code + 128 * i;
         vb nibble = vb_set1(15), two = vb_set1(3), offset = vb_set1(32);
         vb_store(code, vb_sub(vb_or(vb_and(low, nibble), vb_left(vb_and(high, two), 4)), offset));
-        vb_store(code + 32, vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
+        vb_store(code + 32,
+                 vb_sub(vb_or(vb_and(second, nibble), vb_left(vb_and(vb_right(high, 2), two), 4)), offset));
         low = vb_and(vb_right(low, 4), nibble);
         second = vb_and(vb_right(second, 4), nibble);
         vb_store(code + 64, vb_sub(vb_or(low, vb_left(vb_and(vb_right(high, 4), two), 4)), offset));
@@ -28483,7 +28821,8 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is digit k. */
+/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
+ * digit k. */
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
     static const uint8_t power[5] = {1, 3, 9, 27, 81};
     for (int i = 0; i < 256; i++) {
@@ -28495,7 +28834,8 @@ OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 4; i++) vb_store(c.code + 32 * i, vb_sub(OXI_ISA(spread_bits)(p + 2 + 4 * i, 1), vb_set1(1)));
+    for (int i = 0; i < 4; i++)
+        vb_store(c.code + 32 * i, vb_sub(OXI_ISA(spread_bits)(p + 2 + 4 * i, 1), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
@@ -28503,22 +28843,26 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types: those that look numbers up, those of the common sort, which have products of their own below, and others. */
-#define OXI_EACH_LOOKED_UP_TYPE(X) X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
+/* The types: those that look numbers up, those of the common sort, which have products of their own below,
+ * and others. */
+#define OXI_EACH_LOOKED_UP_TYPE(X) \
+    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) X(tq2_0, OX_TQ2_0) \
-    X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
+    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
 
-/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has not entered. */
+/* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
+ * not entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_EACH_UNPACKED_TYPE(X)
 #elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
 #define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
 #else
-#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
+#define OXI_EACH_UNPACKED_TYPE(X) \
+    OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
 #endif
 
 #define OXI_X(name, dtype) \
@@ -28545,7 +28889,7 @@ OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
     }
 }
 
-/* ---- rows of blocks against activations --------------------------------------------------------------------------------- */
+/* ---- rows of blocks against activations ---------------------------------------------------------------- */
 
 /* Activations from number `at` on, a multiple of 32. */
 OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
@@ -28579,8 +28923,8 @@ OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
-/* What eight groups of 32 need, from the scale of each and what is taken from its codes: scale[i] *= x.scale[i], and the sum
- * of taken[i] * factor * x.sum[i] is added to `sum`. */
+/* What eight groups of 32 need, from the scale of each and what is taken from its codes:
+ * scale[i] *= x.scale[i], and the sum of taken[i] * factor * x.sum[i] is added to `sum`. */
 OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
     for (int i = 0; i < 8; i += OXI_VS) {
         sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
@@ -28593,8 +28937,9 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes from which 8 or
- * 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the f16 number `at` bytes behind p. */
+/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes
+ * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
+ * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
@@ -28622,7 +28967,8 @@ OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4
 OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to `taken`. */
+/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to
+ * `taken`. */
 OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
     uint32_t packed[3];
     float least[8];
@@ -28643,7 +28989,8 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, 
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 16 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            vb q = vb_load(p + 16 + 32 * i);
+            vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
             const int8_t *numbers = x.q + 64 * i;
             sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
             more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
@@ -28660,7 +29007,8 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
-            vb q = vb_load(p + 48 + 32 * i), low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
+            vb q = vb_load(p + 48 + 32 * i);
+            vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
             const int8_t *numbers = x.q + 64 * i;
             low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
             high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
@@ -28673,7 +29021,8 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, 
 
 /* Half a q6_k block: codes without their offset, for each of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
-    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half), two = vb_set1(48);
+    vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half);
+    vb two = vb_set1(48);
     if (group >= 2) low = vb_right(low, 4);
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
     return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
@@ -28693,8 +29042,10 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
         for (int i = 0; i < 2; i++)
             for (int j = 0; j < 4; j += 2) {
                 int at = 4 * i + j;
-                vs first = vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
-                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32, scale + 2 * at + 2, false, extra);
+                vs first =
+                    vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
+                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32,
+                                      scale + 2 * at + 2, false, extra);
                 sums = vs_fma(first, vs_set1(both[at]), sums);
                 more = vs_fma(second, vs_set1(both[at + 1]), more);
             }
@@ -28702,8 +29053,8 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
     return vs_sum(vs_add(sums, more));
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for neon. avx512
- * without it has nothing better than what avx2 entered. */
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
+ * neon. avx512 without it has nothing better than what avx2 entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
 #elif defined(OXI_X86) && VF == 4
@@ -28712,7 +29063,8 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, float *out) { \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, \
+                              float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
 }
@@ -28731,10 +29083,11 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 
 #endif
 
-/* ---- activations -------------------------------------------------------------------------------------------------------- */
+/* ---- activations --------------------------------------------------------------------------------------- */
 
 /* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum) {
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale,
+                                             float *sum) {
     for (int64_t i = 0; i + 32 <= n; i += 32) {
         vf most = vf_zero(), wrong = vf_zero();
         for (int j = 0; j < 32; j += VF) {
@@ -28814,283 +29167,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_halves_8
 #undef vs_bytes_8
 #undef OXI_VS
-/* >>cpu/kernels/codes.inc */
-/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of weights. Four
- * neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a lane; sums of a few steps stay
- * integers, then the scales of their group make them floats. Stamped by cpu/tiers.c; cpu/codes.c packs the panels. */
-
-/* ---- vectors of 32-bit lanes: vq ------------------------------------------------------------------------------------
- * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of them. WORDS: 16
- * bits on both sides. DOT: four products added to an int32 by one instruction, weights unsigned on x86, signed on Arm. */
-#define OXI_CODES_BYTES 0
-#define OXI_CODES_WORDS 1
-#define OXI_CODES_DOT 2
-#define vq OXI_ISA(vq)
-#define vq_zero OXI_ISA(vq_zero)
-#define vq_load OXI_ISA(vq_load)
-#define vq_spread OXI_ISA(vq_spread)
-#define vq_sums OXI_ISA(vq_sums)
-
-/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the registers. */
-#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
-        __typeof__(sums) product; \
-        if (way == OXI_CODES_BYTES) \
-            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
-        else \
-            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" : "+" class(sums), "=&" class(product) : class(w), class(x)); \
-    }
-
-#if defined(OXI_X86) && VF == 16
-#define OXI_CODE_ROWS 8
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-typedef __m512i vq;
-OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm512_set1_epi32(lane);
-}
-#define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
-    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
-}
-
-#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m256i vq;
-OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm256_set1_epi32(lane);
-}
-#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
-}
-
-#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
-#define OXI_CODE_ROWS 2
-#define OXI_EACH_CODE_ROW(X) X(0) X(1)
-typedef struct vq { __m128i low, high; } vq;
-OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
-    vq r;
-    r.low = low;
-    r.high = high;
-    return r;
-}
-OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
-OXI_INLINE vq vq_load(const void *p) {
-    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
-}
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    __m128i all = _mm_set1_epi32(lane);
-    return OXI_ISA(vq_pair)(all, all);
-}
-#define vq_step(sums, w, x, way) \
-    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
-    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    __m128i one = _mm_set1_epi16(1);
-    if (way == OXI_CODES_BYTES)
-        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
-    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
-}
-
-#elif defined(OXI_X86) && VF == 4
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m128i vq;
-OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
-}
-#define vq_step(sums, w, x, way) { \
-        vq product = w; \
-        if (way == OXI_CODES_BYTES) __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
-        else __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
-    }
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
-}
-
-#elif defined(__aarch64__) && VF == 4
-#define OXI_CODE_ROWS 8
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-typedef int32x4_t vq;
-OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
-OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
-OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    return vdupq_n_s32(lane);
-}
-/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
-OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
-    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
-    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
-    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b)), high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
-    return vpadalq_s16(sums, vpaddq_s16(low, high));
-}
-#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    (void)way;
-    return vcvtq_f32_s32(sums);
-}
-#endif
-
-/* ---- the kernel --------------------------------------------------------------------------------------------------- */
-
-#ifdef OXI_CODE_ROWS
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-/* Without it gcc copies half of the sums from register to register in each step. */
-#pragma GCC push_options
-#pragma GCC optimize("ira-region=all")
-#endif
-#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
-
-/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes a lane; w.scale
- * [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, bool more,
-                                   int way) {
-    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
-    int each = way == OXI_CODES_WORDS ? 2 : 4;
-    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
-    for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w.scale + (at >> shift) * (2 * VF), *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
-#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
-        OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-            vq s = vq_spread(x_codes + 4 * i); \
-            vq_step(a##i, w0, s, way) \
-            vq_step(b##i, w1, s, way) \
-        }
-        for (int step = 0; step < steps; step++) {
-            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
-            OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VF;
-            x_codes += 4 * OXI_CODE_ROWS;
-        }
-#undef OXI_X
-        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
-        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
-#define OXI_X(i) { \
-            vf s = vf_set1(x_scales[i]); \
-            float *row = c + i * 2 * VF; \
-            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
-        }
-        OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-    }
-    if (!w.extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
-    OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-        vf s = vf_set1(x.extra[i]); \
-        c##i = vf_fnma(extra0, s, c##i); \
-        d##i = vf_fnma(extra1, s, d##i); \
-    }
-    for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
-        OXI_EACH_CODE_ROW(OXI_X)
-        w.extra += 2 * VF;
-        x.extra += OXI_CODE_ROWS;
-    }
-#undef OXI_X
-#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
-    OXI_EACH_CODE_ROW(OXI_X)
-#undef OXI_X
-}
-
-#define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c, \
-                                      bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
-}
-OXI_CODES(bytes, OXI_CODES_BYTES)
-#if defined(OXI_X86)
-OXI_CODES(words, OXI_CODES_WORDS)
-#endif
-#if !defined(OXI_X86) || VF == 16
-OXI_CODES(dot, OXI_CODES_DOT)
-#endif
-#undef OXI_CODES
-#undef OXI_MEMORY_CHANGES
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#pragma GCC pop_options
-#endif
-
-/* Codes become unsigned, or 16 bits wide. */
-OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
-    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
-    for (int64_t i = 0; i < n; i += 32) OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
-}
-OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
-    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
-}
-#endif
-
-static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
-    memset(&k->codes_16, 0, sizeof k->codes_16);
-    memset(&k->codes_32, 0, sizeof k->codes_32);
-#ifdef OXI_CODE_ROWS
-    oxi_codes_kernel kernel;
-    unsigned features = oxi_cpu_info()->features;
-    kernel.mr = OXI_CODE_ROWS;
-    kernel.nr = 2 * VF;
-    kernel.bytes = 1;
-    kernel.is_signed = false;
-    kernel.run = OXI_ISA(codes_bytes);
-    k->codes_shift = OXI_ISA(codes_shift);
-    k->codes_widen = OXI_ISA(codes_widen);
-#if defined(OXI_X86)
-    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
-    kernel.bytes = 2;
-    kernel.is_signed = true;
-    kernel.run = OXI_ISA(codes_words);
-    k->codes_32 = kernel;
-#if VF == 16
-    if (features & OXI_CPU_AVX512_VNNI) {
-        memset(&k->codes_16, 0, sizeof k->codes_16);
-        kernel.bytes = 1;
-        kernel.is_signed = false;
-        kernel.run = OXI_ISA(codes_dot);
-        k->codes_32 = kernel;
-    }
-#endif
-#else
-    kernel.is_signed = true;
-    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
-    k->codes_32 = kernel;
-#endif
-#endif
-}
-
-#undef OXI_MULTIPLY_ADD
-#undef OXI_CODES_BYTES
-#undef OXI_CODES_WORDS
-#undef OXI_CODES_DOT
-#undef OXI_CODE_ROWS
-#undef OXI_EACH_CODE_ROW
-#undef vq
-#undef vq_zero
-#undef vq_load
-#undef vq_spread
-#undef vq_step
-#undef vq_sums
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
  * the
@@ -29243,6 +29319,295 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
     }
 #endif
 }
+OXI_LIGHT_END
+/* >>cpu/kernels/codes.inc */
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of
+ * weights. Four neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a
+ * lane; sums of a few steps stay integers, then the scales of their group make them floats. Stamped by
+ * cpu/tiers.c; cpu/codes.c packs the panels. */
+
+/* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
+ * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
+ * them. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one instruction, weights
+ * unsigned on x86, signed on Arm. */
+#define OXI_CODES_BYTES 0
+#define OXI_CODES_WORDS 1
+#define OXI_CODES_DOT 2
+#define vq OXI_ISA(vq)
+#define vq_zero OXI_ISA(vq_zero)
+#define vq_load OXI_ISA(vq_load)
+#define vq_spread OXI_ISA(vq_spread)
+#define vq_sums OXI_ISA(vq_sums)
+
+/* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the
+ * registers. */
+#define OXI_MULTIPLY_ADD(class, sums, w, x, way) { \
+        __typeof__(sums) product; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("vpmaddubsw %3, %2, %1\n vpaddw %1, %0, %0" \
+                    : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+        else \
+            __asm__("vpmaddwd %3, %2, %1\n vpaddd %1, %0, %0" \
+                    : "+" class(sums), "=&" class(product) : class(w), class(x)); \
+    }
+
+#if defined(OXI_X86) && VF == 16
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef __m512i vq;
+OXI_INLINE vq vq_zero(void) { return _mm512_setzero_si512(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm512_loadu_si512(p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm512_set1_epi32(lane);
+}
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
+    else OXI_MULTIPLY_ADD("v", sums, w, x, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m256i vq;
+OXI_INLINE vq vq_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm256_set1_epi32(lane);
+}
+#define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+}
+
+#elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+typedef struct vq { __m128i low, high; } vq;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vq vq_load(const void *p) {
+    return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
+}
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    __m128i all = _mm_set1_epi32(lane);
+    return OXI_ISA(vq_pair)(all, all);
+}
+#define vq_step(sums, w, x, way) \
+    OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
+    OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    __m128i one = _mm_set1_epi16(1);
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+    return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
+}
+
+#elif defined(OXI_X86) && VF == 4
+#define OXI_CODE_ROWS 4
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
+typedef __m128i vq;
+OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+}
+#define vq_step(sums, w, x, way) { \
+        vq product = w; \
+        if (way == OXI_CODES_BYTES) \
+            __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+        else \
+            __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
+    }
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+}
+
+#elif defined(__aarch64__) && VF == 4
+#define OXI_CODE_ROWS 8
+#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+typedef int32x4_t vq;
+OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
+OXI_INLINE vq vq_spread(const void *p) {
+    int32_t lane;
+    memcpy(&lane, p, 4);
+    return vdupq_n_s32(lane);
+}
+/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
+    int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
+    if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
+    int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b));
+    int16x8_t high = vmull_s8(vget_high_s8(a), vget_high_s8(b));
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+}
+#define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
+OXI_INLINE vf vq_sums(vq sums, int way) {
+    (void)way;
+    return vcvtq_f32_s32(sums);
+}
+#endif
+
+/* ---- the kernel ---------------------------------------------------------------------------------------- */
+
+#ifdef OXI_CODE_ROWS
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+/* Without it gcc copies half of the sums from register to register in each step. */
+#pragma GCC push_options
+#pragma GCC optimize("ira-region=all")
+#endif
+#define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
+
+/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes
+ * a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times
+ * x.extra [k / group][rows], if there. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift,
+                                   float *c, bool more, int way) {
+    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+    int each = way == OXI_CODES_WORDS ? 2 : 4;
+    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
+    for (int64_t at = 0; at < k; at += steps * each) {
+        const float *scales = w.scale + (at >> shift) * (2 * VF);
+        const float *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
+#define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+            vq s = vq_spread(x_codes + 4 * i); \
+            vq_step(a##i, w0, s, way) \
+            vq_step(b##i, w1, s, way) \
+        }
+        for (int step = 0; step < steps; step++) {
+            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            OXI_EACH_CODE_ROW(OXI_X)
+            w_codes += 8 * VF;
+            x_codes += 4 * OXI_CODE_ROWS;
+        }
+#undef OXI_X
+        OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
+        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+#define OXI_X(i) { \
+            vf s = vf_set1(x_scales[i]); \
+            float *row = c + i * 2 * VF; \
+            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    if (!w.extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(x.extra[i]); \
+        c##i = vf_fnma(extra0, s, c##i); \
+        d##i = vf_fnma(extra1, s, d##i); \
+    }
+    for (int64_t left = k >> shift; left > 0; left--) {
+        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        OXI_EACH_CODE_ROW(OXI_X)
+        w.extra += 2 * VF;
+        x.extra += OXI_CODE_ROWS;
+    }
+#undef OXI_X
+#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+    OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+}
+
+#define OXI_CODES(name, way) \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, \
+                                      float *c, bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
+}
+OXI_CODES(bytes, OXI_CODES_BYTES)
+#if defined(OXI_X86)
+OXI_CODES(words, OXI_CODES_WORDS)
+#endif
+#if !defined(OXI_X86) || VF == 16
+OXI_CODES(dot, OXI_CODES_DOT)
+#endif
+#undef OXI_CODES
+#undef OXI_MEMORY_CHANGES
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#pragma GCC pop_options
+#endif
+
+/* Codes become unsigned, or 16 bits wide. */
+OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
+    OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
+    for (int64_t i = 0; i < n; i += 32)
+        OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
+}
+OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
+    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+}
+#endif
+
+static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
+    memset(&k->codes_16, 0, sizeof k->codes_16);
+    memset(&k->codes_32, 0, sizeof k->codes_32);
+#ifdef OXI_CODE_ROWS
+    oxi_codes_kernel kernel;
+    unsigned features = oxi_cpu_info()->features;
+    kernel.mr = OXI_CODE_ROWS;
+    kernel.nr = 2 * VF;
+    kernel.bytes = 1;
+    kernel.is_signed = false;
+    kernel.run = OXI_ISA(codes_bytes);
+    k->codes_shift = OXI_ISA(codes_shift);
+    k->codes_widen = OXI_ISA(codes_widen);
+#if defined(OXI_X86)
+    if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
+    kernel.bytes = 2;
+    kernel.is_signed = true;
+    kernel.run = OXI_ISA(codes_words);
+    k->codes_32 = kernel;
+#if VF == 16
+    if (features & OXI_CPU_AVX512_VNNI) {
+        memset(&k->codes_16, 0, sizeof k->codes_16);
+        kernel.bytes = 1;
+        kernel.is_signed = false;
+        kernel.run = OXI_ISA(codes_dot);
+        k->codes_32 = kernel;
+    }
+#endif
+#else
+    kernel.is_signed = true;
+    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    k->codes_32 = kernel;
+#endif
+#endif
+}
+
+#undef OXI_MULTIPLY_ADD
+#undef OXI_CODES_BYTES
+#undef OXI_CODES_WORDS
+#undef OXI_CODES_DOT
+#undef OXI_CODE_ROWS
+#undef OXI_EACH_CODE_ROW
+#undef vq
+#undef vq_zero
+#undef vq_load
+#undef vq_spread
+#undef vq_step
+#undef vq_sums
 
 static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
@@ -38137,6 +38502,9 @@ static ox_file *oxi_open_memory(const char *label, const void *data, size_t byte
 /* Records "path: offset N: words" (no offset when at is SIZE_MAX) and returns status. */
 static ox_status oxi_file_fail(ox_status status, const ox_file *file, size_t part, size_t at,
                                const char *format, ...) OXI_PRINTF(5, 6);
+/* Until oxi_speak_end, which takes the answer, errors of this thread begin with the file's path as well:
+ * "llm: words" becomes "path: words". For what reads more out of the file than its format. */
+static bool oxi_speak_for_file(const ox_file *file);
 /* The end of a path that is too long for a message. */
 static const char *oxi_path_text(const char *path);
 /* A name from a file made fit for a message: 'name', cut after 60 bytes, control characters as '?'. */
@@ -38347,6 +38715,11 @@ static ox_status oxi_file_fail(ox_status status, const ox_file *file, size_t par
     const char *path = oxi_path_text(file->parts[part].path);
     if (at == SIZE_MAX) return oxi_fail(status, "%s: %s", path, words);
     return oxi_fail(status, "%s: offset %llu: %s", path, (unsigned long long)at, words);
+}
+
+static OXI_UNUSED bool oxi_speak_for_file(const ox_file *file) {
+    const char *path = oxi_path_text(file->parts[0].path);
+    return *path && oxi_speak(path);
 }
 
 /* ---- bytes ------------------------------------------------------------------------------------------- */

@@ -980,8 +980,7 @@ static ox_status oxi_tokenizer_read(ox_tokenizer *t, const ox_file *file) {
     return status;
 }
 
-OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file) {
-    if (!file) return NULL;
+static ox_tokenizer *oxi_tokenizer_read_file(const ox_file *file) {
     const oxi_tokenizer_kind *kind = oxi_tokenizer_kind_of(file);
     if (!kind) {
         const ox_meta name = ox_meta_find(file, "tokenizer.ggml.model");
@@ -999,6 +998,17 @@ OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file) {
         ox_tokenizer_close(tokenizer);
         return NULL;
     }
+    return tokenizer;
+}
+
+OX_API ox_tokenizer *ox_tokenizer_open(const ox_file *file) {
+    if (!file) {
+        (void)oxi_fail_missing("tokenizer: the file");
+        return NULL;
+    }
+    const bool speaks = oxi_speak_for_file(file);
+    ox_tokenizer *tokenizer = oxi_tokenizer_read_file(file);
+    oxi_speak_end(speaks);
     return tokenizer;
 }
 
@@ -1031,7 +1041,10 @@ OX_API ox_token_info ox_tokenizer_token(const ox_tokenizer *tokenizer, int32_t t
 }
 
 OX_API int32_t ox_tokenizer_find(const ox_tokenizer *tokenizer, const char *text, int64_t length) {
-    if (!tokenizer || !text) return -1;
+    if (!tokenizer || !text) {
+        (void)oxi_fail_missing(tokenizer ? "tokenizer: the text" : "tokenizer: the tokenizer");
+        return -1;
+    }
     return oxi_vocabulary_find(&tokenizer->vocabulary, text, length < 0 ? strlen(text) : (size_t)length);
 }
 
@@ -1077,7 +1090,10 @@ static ox_status oxi_tokenizer_encode_text(const ox_tokenizer *t, const char *te
 
 OX_API int64_t ox_tokenizer_encode(const ox_tokenizer *tokenizer, const char *text, int64_t length,
                                    const ox_encode_desc *desc, int32_t *out, int64_t room) {
-    if (!tokenizer) return -1;
+    if (!tokenizer) {
+        (void)oxi_fail_missing("tokenizer: the tokenizer");
+        return -1;
+    }
     const size_t bytes = !text ? 0 : length < 0 ? strlen(text) : (size_t)length;
     if ((!text && length > 0) || bytes >= (size_t)1 << 28) {
         (void)oxi_fail(OX_ERR_ARG, "tokenizer: a text of 2^28 bytes or more, or none at all");
@@ -1124,6 +1140,8 @@ OX_API size_t ox_tokenizer_decode(const ox_tokenizer *tokenizer, const int32_t *
                                   char *out, size_t room) {
     size_t length = 0;
     int32_t previous = -1;
+    if (!tokenizer) (void)oxi_fail_missing("tokenizer: the tokenizer");
+    if (!tokens && count > 0) (void)oxi_fail_missing("tokenizer: the list of tokens");
     for (int64_t i = 0; tokens && i < count; i++) {
         const ox_text piece = ox_tokenizer_piece(tokenizer, previous, tokens[i]);
         for (int64_t b = 0; b < piece.length; b++, length++) {
@@ -1273,7 +1291,10 @@ static size_t oxi_sampler_fill(ox_sampler *sampler, const float *logits, int64_t
 }
 
 OX_API int32_t ox_sampler_pick(ox_sampler *sampler, const float *logits, int64_t count) {
-    if (!sampler || !logits) return -1;
+    if (!sampler || !logits) {
+        (void)oxi_fail_missing(sampler ? "sampler: the list of logits" : "sampler: the sampler");
+        return -1;
+    }
     const int32_t best = count <= INT32_MAX ? oxi_sampler_best(logits, count) : -1;
     if (best < 0) {
         (void)oxi_fail(OX_ERR_ARG, "sampler: no token can be picked from these %lld logits",
@@ -1575,8 +1596,7 @@ static ox_status oxi_llm_check_vocabulary(const ox_llm *model, const ox_file *fi
     return OX_OK;
 }
 
-OX_API ox_llm *ox_llm_open_file(ox_file *file) {
-    if (!file) return NULL;
+static ox_llm *oxi_llm_read(ox_file *file) {
     ox_llm *model = (ox_llm *)oxi_calloc(1, sizeof *model);
     if (!model) return NULL;
     model->references = 1;
@@ -1589,6 +1609,17 @@ OX_API ox_llm *ox_llm_open_file(ox_file *file) {
         ox_llm_close(model);
         return NULL;
     }
+    return model;
+}
+
+OX_API ox_llm *ox_llm_open_file(ox_file *file) {
+    if (!file) {
+        (void)oxi_fail_missing("llm: the file");
+        return NULL;
+    }
+    const bool speaks = oxi_speak_for_file(file);
+    ox_llm *model = oxi_llm_read(file);
+    oxi_speak_end(speaks);
     return model;
 }
 
@@ -1613,11 +1644,15 @@ OX_API void ox_llm_close(ox_llm *model) {
 }
 
 OX_API const ox_llm_config *ox_llm_config_of(const ox_llm *model) {
+    if (!model) (void)oxi_fail_missing("llm: the model");
     return model ? &model->config : NULL;
 }
 
 OX_API const ox_tokenizer *ox_llm_tokenizer(const ox_llm *model) {
-    if (!model) return NULL;
+    if (!model) {
+        (void)oxi_fail_missing("llm: the model");
+        return NULL;
+    }
     if (!model->tokenizer) {
         (void)oxi_fail(OX_ERR_UNSUPPORTED,
                        "llm: the model's tokenizer is of the kind \"%s\", which is not supported yet",
@@ -1635,7 +1670,10 @@ OX_API const ox_tokenizer *ox_llm_tokenizer(const ox_llm *model) {
 OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_desc *desc) {
     ox_llm_context_desc zero;
     memset(&zero, 0, sizeof zero);
-    if (!model) return NULL;
+    if (!model) {
+        (void)oxi_fail_missing("llm: the model");
+        return NULL;
+    }
     if (!desc) desc = &zero;
     const ox_dtype cache = desc->cache ? desc->cache : OX_F32;
     if (desc->capacity < 0 || desc->capacity > INT32_MAX || desc->batch < 0) {
@@ -1687,9 +1725,10 @@ OX_API int64_t ox_llm_length(const ox_llm_context *context) {
 }
 
 OX_API ox_status ox_llm_rewind(ox_llm_context *context, int64_t length) {
-    if (!context || length < 0 || length > context->length) {
+    if (!context) return oxi_fail_missing("llm: the context");
+    if (length < 0 || length > context->length) {
         return oxi_fail(OX_ERR_ARG, "llm: cannot rewind to position %lld of %lld", (long long)length,
-                        (long long)ox_llm_length(context));
+                        (long long)context->length);
     }
     context->length = length;
     context->pending = -1;
@@ -1842,7 +1881,9 @@ static ox_status oxi_llm_run_batch(oxi_llm_batch *batch, const int32_t *tokens, 
 /* ---- running tokens ------------------------------------------------------------------------------------ */
 
 static ox_status oxi_llm_check_tokens(const ox_llm_context *context, const int32_t *tokens, int64_t count) {
-    if (!context || !tokens || count < 1) return oxi_fail(OX_ERR_ARG, "llm: no context, or no tokens to run");
+    if (!context) return oxi_fail_missing("llm: the context");
+    if (!tokens) return oxi_fail_missing("llm: the list of tokens");
+    if (count < 1) return oxi_fail(OX_ERR_ARG, "llm: %lld tokens to run", (long long)count);
     if (count > context->capacity - context->length) {
         return oxi_fail(OX_ERR_ARG, "llm: %lld tokens for a context that holds %lld of %lld",
                         (long long)count, (long long)context->length, (long long)context->capacity);
@@ -1965,7 +2006,7 @@ OX_API ox_status ox_llm_generate(ox_llm_context *context, const char *prompt, co
     ox_generate_desc zero;
     memset(&zero, 0, sizeof zero);
     if (result) memset(result, 0, sizeof *result);
-    if (!context) return oxi_fail(OX_ERR_ARG, "llm: no context to generate in");
+    if (!context) return oxi_fail_missing("llm: the context");
     oxi_generation g;
     memset(&g, 0, sizeof g);
     g.context = context;
