@@ -7467,7 +7467,7 @@ OX_API ox_tensor *ox_randint(int64_t low, int64_t high, ox_shape shape, ox_dtype
     if (low >= high)
         return OXI_FAIL_NULL(OX_ERR_ARG, "randint: from %lld to below %lld", (long long)low, (long long)high);
     dtype = oxi_default_dtype(dtype, OX_I64);
-    bool is_unsigned = dtype == OX_U8 || dtype == OX_U16 || dtype == OX_U32 || dtype == OX_U64;
+    bool is_unsigned = dtype == OX_U8 || oxi_is_wide_unsigned(dtype);
     bool fits = !(is_unsigned && low < 0) && oxi_fits_integer(dtype, (double)low);
     fits = fits && (dtype == OX_I64 || oxi_fits_integer(dtype, (double)(high - 1)));
     if (oxi_is_int(dtype) && !fits)
