@@ -6268,10 +6268,10 @@ static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor
     oxi_attrs attr = oxi_numbers(scale, 0, 0);
     attr.name = name;
     if (oxi_any_null(name, in, 2) || !oxi_check_integer_operand(name, op, a, b)) return NULL;
-    int at = oxi_rounds_first(a, b) ? 0 : 1;
-    if ((at == 0 && in_place) || (at == 1 && !oxi_rounds_first(b, a)))
-        return oxi_apply_list(op, &attr, in, 2, in_place ? a : NULL);
+    bool first = !in_place && oxi_rounds_first(a, b), second = oxi_rounds_first(b, a);
+    if (!first && !second) return oxi_apply_list(op, &attr, in, 2, in_place ? a : NULL);
     oxi_work work = oxi_work_begin(name);
+    int at = first ? 0 : 1;
     in[at] = ox_cast(in[at], in[1 - at]->dtype);
     ox_tensor *result = in[at] ? oxi_apply_list(op, &attr, in, 2, in_place ? a : NULL) : NULL;
     if (!in_place) return oxi_work_end(&work, result);
@@ -37132,13 +37132,12 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
         for (int64_t m = 0; m < g->m; m++)
             sums[m * rows + i] = r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
     }
-    for (int64_t m = 0; m < g->m; m++)
-        if (!r->exact && r->lift[m] != 1)
-            r->kernels->row_scale(rows, sums + m * rows, r->lift[m], sums + m * rows);
     for (int64_t m = 0; m < g->m; m++) {
+        float *row = sums + m * rows;
+        if (!r->exact && r->lift[m] != 1) r->kernels->row_scale(rows, row, r->lift[m], row);
         if (!oxi_gemm_is_plain(g))
-            oxi_gemm_epilogue(g, r->kernels, OXI_LANE_F32, m, first, rows, true, sums + m * rows, stage);
-        r->kernels->store[g->c_dtype][OXI_LANE_F32](rows, sums + m * rows, oxi_gemm_c(g, m, first), g->c_col);
+            oxi_gemm_epilogue(g, r->kernels, OXI_LANE_F32, m, first, rows, true, row, stage);
+        r->kernels->store[g->c_dtype][OXI_LANE_F32](rows, row, oxi_gemm_c(g, m, first), g->c_col);
     }
 }
 

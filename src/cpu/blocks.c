@@ -113,13 +113,12 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
         for (int64_t m = 0; m < g->m; m++)
             sums[m * rows + i] = r->kernels->dot_f32(g->k, expanded, r->x + m * g->k);
     }
-    for (int64_t m = 0; m < g->m; m++)
-        if (!r->exact && r->lift[m] != 1)
-            r->kernels->row_scale(rows, sums + m * rows, r->lift[m], sums + m * rows);
     for (int64_t m = 0; m < g->m; m++) {
+        float *row = sums + m * rows;
+        if (!r->exact && r->lift[m] != 1) r->kernels->row_scale(rows, row, r->lift[m], row);
         if (!oxi_gemm_is_plain(g))
-            oxi_gemm_epilogue(g, r->kernels, OXI_LANE_F32, m, first, rows, true, sums + m * rows, stage);
-        r->kernels->store[g->c_dtype][OXI_LANE_F32](rows, sums + m * rows, oxi_gemm_c(g, m, first), g->c_col);
+            oxi_gemm_epilogue(g, r->kernels, OXI_LANE_F32, m, first, rows, true, row, stage);
+        r->kernels->store[g->c_dtype][OXI_LANE_F32](rows, row, oxi_gemm_c(g, m, first), g->c_col);
     }
 }
 

@@ -104,10 +104,10 @@ static ox_tensor *oxi_map_2(const char *name, oxi_op op, ox_tensor *a, ox_tensor
     oxi_attrs attr = oxi_numbers(scale, 0, 0);
     attr.name = name;
     if (oxi_any_null(name, in, 2) || !oxi_check_integer_operand(name, op, a, b)) return NULL;
-    int at = oxi_rounds_first(a, b) ? 0 : 1;
-    if ((at == 0 && in_place) || (at == 1 && !oxi_rounds_first(b, a)))
-        return oxi_apply_list(op, &attr, in, 2, in_place ? a : NULL);
+    bool first = !in_place && oxi_rounds_first(a, b), second = oxi_rounds_first(b, a);
+    if (!first && !second) return oxi_apply_list(op, &attr, in, 2, in_place ? a : NULL);
     oxi_work work = oxi_work_begin(name);
+    int at = first ? 0 : 1;
     in[at] = ox_cast(in[at], in[1 - at]->dtype);
     ox_tensor *result = in[at] ? oxi_apply_list(op, &attr, in, 2, in_place ? a : NULL) : NULL;
     if (!in_place) return oxi_work_end(&work, result);
