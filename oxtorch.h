@@ -10259,10 +10259,14 @@ OXI_INLINE vl vl_or(vl a, vl b) { return a | b; }
 /* >>cpu/simd/half.inc */
 /* f16 by integer arithmetic, for tiers without instructions for it. Included by simd/<isa>.h. f16:
  * exponent bias 15 -> 127 is an addition to the exponent field; subnormals are normalised by a
- * subtraction. */
+ * subtraction. Vectors of normal numbers alone, the usual case, take a short way. */
 OXI_INLINE vf vf_load_f16(const uint16_t *p) {
-    vi half = vi_load_u16(p), magnitude = vi_sll(vi_and(half, vi_set1(0x7fff)), 13);
-    vi sign = vi_sll(vi_and(half, vi_set1(0x8000)), 16), subnormal_bias = vi_set1(113 << 23);
+    vi both = vi_and(vi_sra(vi_sll(vi_load_u16(p), 16), 3), vi_set1((int32_t)0x8fffe000u));
+    /* exponents 0 and 31 plus one have none of the bits 1 to 4 */
+    vi usual = vi_and(vi_add(both, vi_set1(1 << 23)), vi_set1(30 << 23));
+    if (!vm_any(vi_cmpeq(usual, vi_set1(0)))) return vi_as_vf(vi_add(both, vi_set1((127 - 15) << 23)));
+    vi magnitude = vi_and(both, vi_set1(0x7fffffff)), sign = vi_xor(both, magnitude);
+    vi subnormal_bias = vi_set1(113 << 23);
     vm special = vi_cmpgt(magnitude, vi_set1((31 << 23) - 1)),
        subnormal = vi_cmpgt(vi_set1(1 << 23), magnitude);
     vi normal = vi_add(magnitude, vi_select(special, vi_set1((255 - 31) << 23), vi_set1((127 - 15) << 23)));
@@ -10277,6 +10281,11 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     vi size = vi_and(bits, vi_set1(0x7fffffff));
     vi odd = vi_and(vi_srl(size, 13), vi_set1(1));
     vi normal = vi_srl(vi_add(vi_add(size, odd), vi_set1(0xfff - ((127 - 15) << 23))), 13);
+    vm unusual = vm_or(vi_cmpgt(vi_set1(113 << 23), size), vi_cmpgt(size, vi_set1((143 << 23) - 1)));
+    if (!vm_any(unusual)) {
+        vi_store_16(p, vi_or(normal, sign));
+        return;
+    }
     vi small = vi_sub(vf_as_vi(vf_add(vi_as_vf(size), vf_set1(0.5f))), vf_as_vi(vf_set1(0.5f)));
     vi large = vi_select(vi_cmpgt(size, vi_set1(255 << 23)), vi_set1(0x7e00), vi_set1(0x7c00));
     vi half = vi_select(vi_cmpgt(vi_set1(113 << 23), size), small, normal);
@@ -11130,6 +11139,11 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; i < n; i++) to[i] = from[-i];
 #if defined(OXI_X86)
     } else if (stride == 2) {
+#if VF == 16
+        __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+        for (; i + 16 < n; i += 16)
+            vf_store(to + i, _mm512_permutex2var_ps(vf_load(from + 2 * i), even, vf_load(from + 2 * i + 16)));
+#endif
         for (; i + 4 < n; i += 4) { /* reads one number behind the fourth, which a fifth shows to be there */
             __m128 low = _mm_loadu_ps(from + 2 * i), high = _mm_loadu_ps(from + 2 * i + 4);
             _mm_storeu_ps(to + i, _mm_shuffle_ps(low, high, 0x88));
@@ -13552,10 +13566,14 @@ OXI_INLINE vl vl_srl(vl a, int count) { return _mm_srli_epi64(a, count); }
 /* >>cpu/simd/half.inc */
 /* f16 by integer arithmetic, for tiers without instructions for it. Included by simd/<isa>.h. f16:
  * exponent bias 15 -> 127 is an addition to the exponent field; subnormals are normalised by a
- * subtraction. */
+ * subtraction. Vectors of normal numbers alone, the usual case, take a short way. */
 OXI_INLINE vf vf_load_f16(const uint16_t *p) {
-    vi half = vi_load_u16(p), magnitude = vi_sll(vi_and(half, vi_set1(0x7fff)), 13);
-    vi sign = vi_sll(vi_and(half, vi_set1(0x8000)), 16), subnormal_bias = vi_set1(113 << 23);
+    vi both = vi_and(vi_sra(vi_sll(vi_load_u16(p), 16), 3), vi_set1((int32_t)0x8fffe000u));
+    /* exponents 0 and 31 plus one have none of the bits 1 to 4 */
+    vi usual = vi_and(vi_add(both, vi_set1(1 << 23)), vi_set1(30 << 23));
+    if (!vm_any(vi_cmpeq(usual, vi_set1(0)))) return vi_as_vf(vi_add(both, vi_set1((127 - 15) << 23)));
+    vi magnitude = vi_and(both, vi_set1(0x7fffffff)), sign = vi_xor(both, magnitude);
+    vi subnormal_bias = vi_set1(113 << 23);
     vm special = vi_cmpgt(magnitude, vi_set1((31 << 23) - 1)),
        subnormal = vi_cmpgt(vi_set1(1 << 23), magnitude);
     vi normal = vi_add(magnitude, vi_select(special, vi_set1((255 - 31) << 23), vi_set1((127 - 15) << 23)));
@@ -13570,6 +13588,11 @@ OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     vi size = vi_and(bits, vi_set1(0x7fffffff));
     vi odd = vi_and(vi_srl(size, 13), vi_set1(1));
     vi normal = vi_srl(vi_add(vi_add(size, odd), vi_set1(0xfff - ((127 - 15) << 23))), 13);
+    vm unusual = vm_or(vi_cmpgt(vi_set1(113 << 23), size), vi_cmpgt(size, vi_set1((143 << 23) - 1)));
+    if (!vm_any(unusual)) {
+        vi_store_16(p, vi_or(normal, sign));
+        return;
+    }
     vi small = vi_sub(vf_as_vi(vf_add(vi_as_vf(size), vf_set1(0.5f))), vf_as_vi(vf_set1(0.5f)));
     vi large = vi_select(vi_cmpgt(size, vi_set1(255 << 23)), vi_set1(0x7e00), vi_set1(0x7c00));
     vi half = vi_select(vi_cmpgt(vi_set1(113 << 23), size), small, normal);
@@ -14423,6 +14446,11 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; i < n; i++) to[i] = from[-i];
 #if defined(OXI_X86)
     } else if (stride == 2) {
+#if VF == 16
+        __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+        for (; i + 16 < n; i += 16)
+            vf_store(to + i, _mm512_permutex2var_ps(vf_load(from + 2 * i), even, vf_load(from + 2 * i + 16)));
+#endif
         for (; i + 4 < n; i += 4) { /* reads one number behind the fourth, which a fifth shows to be there */
             __m128 low = _mm_loadu_ps(from + 2 * i), high = _mm_loadu_ps(from + 2 * i + 4);
             _mm_storeu_ps(to + i, _mm_shuffle_ps(low, high, 0x88));
@@ -17741,6 +17769,11 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; i < n; i++) to[i] = from[-i];
 #if defined(OXI_X86)
     } else if (stride == 2) {
+#if VF == 16
+        __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+        for (; i + 16 < n; i += 16)
+            vf_store(to + i, _mm512_permutex2var_ps(vf_load(from + 2 * i), even, vf_load(from + 2 * i + 16)));
+#endif
         for (; i + 4 < n; i += 4) { /* reads one number behind the fourth, which a fifth shows to be there */
             __m128 low = _mm_loadu_ps(from + 2 * i), high = _mm_loadu_ps(from + 2 * i + 4);
             _mm_storeu_ps(to + i, _mm_shuffle_ps(low, high, 0x88));
@@ -20981,6 +21014,11 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; i < n; i++) to[i] = from[-i];
 #if defined(OXI_X86)
     } else if (stride == 2) {
+#if VF == 16
+        __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+        for (; i + 16 < n; i += 16)
+            vf_store(to + i, _mm512_permutex2var_ps(vf_load(from + 2 * i), even, vf_load(from + 2 * i + 16)));
+#endif
         for (; i + 4 < n; i += 4) { /* reads one number behind the fourth, which a fifth shows to be there */
             __m128 low = _mm_loadu_ps(from + 2 * i), high = _mm_loadu_ps(from + 2 * i + 4);
             _mm_storeu_ps(to + i, _mm_shuffle_ps(low, high, 0x88));
@@ -24213,6 +24251,11 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; i < n; i++) to[i] = from[-i];
 #if defined(OXI_X86)
     } else if (stride == 2) {
+#if VF == 16
+        __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+        for (; i + 16 < n; i += 16)
+            vf_store(to + i, _mm512_permutex2var_ps(vf_load(from + 2 * i), even, vf_load(from + 2 * i + 16)));
+#endif
         for (; i + 4 < n; i += 4) { /* reads one number behind the fourth, which a fifth shows to be there */
             __m128 low = _mm_loadu_ps(from + 2 * i), high = _mm_loadu_ps(from + 2 * i + 4);
             _mm_storeu_ps(to + i, _mm_shuffle_ps(low, high, 0x88));
@@ -27440,6 +27483,11 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
         for (; i < n; i++) to[i] = from[-i];
 #if defined(OXI_X86)
     } else if (stride == 2) {
+#if VF == 16
+        __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+        for (; i + 16 < n; i += 16)
+            vf_store(to + i, _mm512_permutex2var_ps(vf_load(from + 2 * i), even, vf_load(from + 2 * i + 16)));
+#endif
         for (; i + 4 < n; i += 4) { /* reads one number behind the fourth, which a fifth shows to be there */
             __m128 low = _mm_loadu_ps(from + 2 * i), high = _mm_loadu_ps(from + 2 * i + 4);
             _mm_storeu_ps(to + i, _mm_shuffle_ps(low, high, 0x88));
