@@ -1152,9 +1152,10 @@ static ox_status oxi_fail_missing(const char *what);
 static void oxi_log(ox_log_level level, const char *format, ...) OXI_PRINTF(2, 3);
 /* Until the end, errors of this thread are told in the name of the function that the caller named, through
  * whatever functions it works: "slice: .." within narrow becomes "narrow: ..". The outermost name holds; the
- * path of a file that is read is such a name too (oxi_speak_for_file).
+ * path of a file that is read is such a name too (oxi_speak_for_file). In place: the name is told with a "_".
  * oxi_speak says whether it is this one, oxi_speak_end takes that answer. */
 static bool oxi_speak(const char *name);
+static bool oxi_speak_for(const char *name, bool in_place);
 static void oxi_speak_end(bool speaks);
 
 /* ---- checked sizes: false when the result does not fit ------------------------------------------------- */
@@ -1453,33 +1454,33 @@ OXI_UNUSED static void oxi_log(ox_log_level level, const char *format, ...) {
 /* ---- in whose name ------------------------------------------------------------------------------------- */
 
 static OXI_THREAD_LOCAL const char *oxi_speaker;
+static OXI_THREAD_LOCAL bool oxi_speaks_in_place;
 
-OXI_UNUSED static bool oxi_speak(const char *name) {
+OXI_UNUSED static bool oxi_speak_for(const char *name, bool in_place) {
     if (oxi_speaker) return false;
     oxi_speaker = name;
+    oxi_speaks_in_place = in_place;
     return true;
 }
+
+OXI_UNUSED static bool oxi_speak(const char *name) { return oxi_speak_for(name, false); }
 
 OXI_UNUSED static void oxi_speak_end(bool speaks) {
     if (speaks) oxi_speaker = NULL;
 }
 
 /* Puts the speaker in the place of the name that text[OXI_ERROR_ROOM] begins with, or before a text without
- * one. The "_" of a function that works in place stays. A speaker that is a path may be there already. */
+ * one. A function that works in place ends in "_". A speaker that is a path may be there already. */
 static void oxi_tell_as_speaker(char *text) {
     if (!oxi_speaker) return;
     size_t name = strlen(oxi_speaker);
-    if (strncmp(text, oxi_speaker, name) == 0 && text[name] == ':' && text[name + 1] == ' ') return;
+    const char *in_place = oxi_speaks_in_place && oxi_speaker[name - 1] != '_' ? "_" : "";
+    if (!*in_place && strncmp(text, oxi_speaker, name) == 0 && text[name] == ':' && text[name + 1] == ' ') return;
     size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
     bool named = word > 0 && text[word] == ':' && text[word + 1] == ' ';
-    bool in_place = named && text[word - 1] == '_';
-    if (named && word - in_place == name - (oxi_speaker[name - 1] == '_') &&
-        strncmp(text, oxi_speaker, word - in_place) == 0)
-        return;
     const char *rest = named ? text + word + 2 : text;
     char told[OXI_ERROR_ROOM];
-    int lead = snprintf(told, sizeof told, "%s%s: ", oxi_speaker,
-                        in_place && oxi_speaker[name - 1] != '_' ? "_" : "");
+    int lead = snprintf(told, sizeof told, "%s%s: ", oxi_speaker, in_place);
     size_t start = lead > 0 && lead < OXI_ERROR_ROOM ? (size_t)lead : 0, length = strlen(rest);
     if (length > sizeof told - 1 - start) length = sizeof told - 1 - start;
     memcpy(told + start, rest, length);
@@ -5676,7 +5677,7 @@ static ox_status oxi_apply(oxi_call *call) {
     ox_tensor meta[OXI_MAX_OUT];
     ox_device *device = NULL;
     call->out_count = row->out_count;
-    bool speaks = oxi_speak(call->attr.name ? call->attr.name : row->name);
+    bool speaks = oxi_speak_for(call->attr.name ? call->attr.name : row->name, given);
     ox_status status = oxi_check_operands(call, row);
     if (status == OX_OK) status = oxi_find_device(call, row, &device);
     if (status == OX_OK) status = row->rule(call, meta);
@@ -5736,8 +5737,11 @@ static ox_tensor *oxi_apply_3(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox
 
 /* The same, written into the first operand. */
 static ox_tensor *oxi_apply_in_place(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count) {
-    return oxi_any_null(oxi_called_name(op, attr), in, count) ? NULL
-                                                              : oxi_apply_list(op, attr, in, count, in[0]);
+    const char *name = oxi_called_name(op, attr);
+    bool speaks = oxi_speak_for(name, true);
+    ox_tensor *out = oxi_any_null(name, in, count) ? NULL : oxi_apply_list(op, attr, in, count, in[0]);
+    oxi_speak_end(speaks);
+    return out;
 }
 
 /* ---- functions that work through others ---------------------------------------------------------------- */
@@ -6362,12 +6366,12 @@ OX_API ox_tensor *ox_addcdiv_(ox_tensor *t, ox_tensor *a, ox_tensor *b, double v
 }
 
 /* The fill value takes the tensor's dtype, as in torch. */
-static ox_tensor *oxi_masked_fill(ox_tensor *x, ox_tensor *mask, double value, bool in_place) {
+static ox_tensor *oxi_masked_fill(const char *name, ox_tensor *x, ox_tensor *mask, double value, bool in_place) {
     ox_tensor *in[2] = {x, mask};
-    if (oxi_any_null("masked_fill", in, 2)) return NULL;
+    if (oxi_any_null(name, in, 2)) return NULL;
     if (!oxi_is_float(x->dtype) && x->dtype != OX_C64 && value != trunc(value))
-        return OXI_FAIL_NULL(OX_ERR_DTYPE, "masked_fill: %g does not fit %s", value, oxi_tensor_text(x));
-    oxi_work work = oxi_work_begin("masked_fill");
+        return OXI_FAIL_NULL(OX_ERR_DTYPE, "%s: %g does not fit %s", name, value, oxi_tensor_text(x));
+    oxi_work work = oxi_work_begin(name);
     ox_tensor *fill = ox_full(OX_NO_DIMS, value, x->dtype);
     fill = fill && ox_device_of(x) != ox_cpu() ? ox_to(fill, ox_device_of(x)) : fill;
     ox_tensor *where[3] = {mask, fill, x};
@@ -6376,10 +6380,10 @@ static ox_tensor *oxi_masked_fill(ox_tensor *x, ox_tensor *mask, double value, b
     return result;
 }
 OX_API ox_tensor *ox_masked_fill(ox_tensor *x, ox_tensor *mask, double value) {
-    return oxi_masked_fill(x, mask, value, false);
+    return oxi_masked_fill("masked_fill", x, mask, value, false);
 }
 OX_API ox_tensor *ox_masked_fill_(ox_tensor *x, ox_tensor *mask, double value) {
-    return oxi_masked_fill(x, mask, value, true);
+    return oxi_masked_fill("masked_fill_", x, mask, value, true);
 }
 /* >>ops/create.c */
 /* Making tensors: each is a FILL call or a copy of the caller's numbers. */
@@ -6693,8 +6697,12 @@ OX_API ox_pair ox_topk(ox_tensor *x, int64_t k, int dim, bool largest) {
 
 static ox_tensor *oxi_along(oxi_op op, ox_tensor *x, int dim, bool in_place) {
     oxi_attrs attr;
-    if (!oxi_one_dim(oxi_op_row_of(op)->name, x, dim, &attr)) return NULL;
-    return in_place ? oxi_apply_in_place(op, &attr, &x, 1) : oxi_apply_1(op, &attr, x);
+    const char *name = oxi_op_row_of(op)->name;
+    bool speaks = oxi_speak_for(name, in_place);
+    ox_tensor *result = NULL;
+    if (oxi_one_dim(name, x, dim, &attr)) result = oxi_apply_list(op, &attr, &x, 1, in_place ? x : NULL);
+    oxi_speak_end(speaks);
+    return result;
 }
 OX_API ox_tensor *ox_cumsum(ox_tensor *x, int dim) {
     return oxi_along(OXI_OP_cumsum, x, dim, false);
@@ -6855,10 +6863,13 @@ OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
 /* ---- along one dim, by an index tensor ----------------------------------------------------------------- */
 
 static ox_tensor *oxi_indexed(oxi_op op, ox_tensor *const *in, int count, int dim, double f0, bool in_place) {
-    if (oxi_any_null(oxi_op_row_of(op)->name, in, count)) return NULL;
+    const char *name = oxi_op_row_of(op)->name;
     oxi_attrs attr = oxi_numbers(f0, 0, 0);
-    attr.dim = oxi_wrap_dim(oxi_op_row_of(op)->name, dim, in[0]->ndim);
-    return attr.dim < 0 ? NULL : oxi_apply_list(op, &attr, in, count, in_place ? in[0] : NULL);
+    bool speaks = oxi_speak_for(name, in_place);
+    attr.dim = oxi_any_null(name, in, count) ? -1 : oxi_wrap_dim(name, dim, in[0]->ndim);
+    ox_tensor *result = attr.dim < 0 ? NULL : oxi_apply_list(op, &attr, in, count, in_place ? in[0] : NULL);
+    oxi_speak_end(speaks);
+    return result;
 }
 
 OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index) {

@@ -77,33 +77,33 @@ OXI_UNUSED static void oxi_log(ox_log_level level, const char *format, ...) {
 /* ---- in whose name ------------------------------------------------------------------------------------- */
 
 static OXI_THREAD_LOCAL const char *oxi_speaker;
+static OXI_THREAD_LOCAL bool oxi_speaks_in_place;
 
-OXI_UNUSED static bool oxi_speak(const char *name) {
+OXI_UNUSED static bool oxi_speak_for(const char *name, bool in_place) {
     if (oxi_speaker) return false;
     oxi_speaker = name;
+    oxi_speaks_in_place = in_place;
     return true;
 }
+
+OXI_UNUSED static bool oxi_speak(const char *name) { return oxi_speak_for(name, false); }
 
 OXI_UNUSED static void oxi_speak_end(bool speaks) {
     if (speaks) oxi_speaker = NULL;
 }
 
 /* Puts the speaker in the place of the name that text[OXI_ERROR_ROOM] begins with, or before a text without
- * one. The "_" of a function that works in place stays. A speaker that is a path may be there already. */
+ * one. A function that works in place ends in "_". A speaker that is a path may be there already. */
 static void oxi_tell_as_speaker(char *text) {
     if (!oxi_speaker) return;
     size_t name = strlen(oxi_speaker);
-    if (strncmp(text, oxi_speaker, name) == 0 && text[name] == ':' && text[name + 1] == ' ') return;
+    const char *in_place = oxi_speaks_in_place && oxi_speaker[name - 1] != '_' ? "_" : "";
+    if (!*in_place && strncmp(text, oxi_speaker, name) == 0 && text[name] == ':' && text[name + 1] == ' ') return;
     size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
     bool named = word > 0 && text[word] == ':' && text[word + 1] == ' ';
-    bool in_place = named && text[word - 1] == '_';
-    if (named && word - in_place == name - (oxi_speaker[name - 1] == '_') &&
-        strncmp(text, oxi_speaker, word - in_place) == 0)
-        return;
     const char *rest = named ? text + word + 2 : text;
     char told[OXI_ERROR_ROOM];
-    int lead = snprintf(told, sizeof told, "%s%s: ", oxi_speaker,
-                        in_place && oxi_speaker[name - 1] != '_' ? "_" : "");
+    int lead = snprintf(told, sizeof told, "%s%s: ", oxi_speaker, in_place);
     size_t start = lead > 0 && lead < OXI_ERROR_ROOM ? (size_t)lead : 0, length = strlen(rest);
     if (length > sizeof told - 1 - start) length = sizeof told - 1 - start;
     memcpy(told + start, rest, length);

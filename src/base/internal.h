@@ -20,9 +20,10 @@ static ox_status oxi_fail_missing(const char *what);
 static void oxi_log(ox_log_level level, const char *format, ...) OXI_PRINTF(2, 3);
 /* Until the end, errors of this thread are told in the name of the function that the caller named, through
  * whatever functions it works: "slice: .." within narrow becomes "narrow: ..". The outermost name holds; the
- * path of a file that is read is such a name too (oxi_speak_for_file).
+ * path of a file that is read is such a name too (oxi_speak_for_file). In place: the name is told with a "_".
  * oxi_speak says whether it is this one, oxi_speak_end takes that answer. */
 static bool oxi_speak(const char *name);
+static bool oxi_speak_for(const char *name, bool in_place);
 static void oxi_speak_end(bool speaks);
 
 /* ---- checked sizes: false when the result does not fit ------------------------------------------------- */

@@ -215,7 +215,7 @@ static ox_status oxi_apply(oxi_call *call) {
     ox_tensor meta[OXI_MAX_OUT];
     ox_device *device = NULL;
     call->out_count = row->out_count;
-    bool speaks = oxi_speak(call->attr.name ? call->attr.name : row->name);
+    bool speaks = oxi_speak_for(call->attr.name ? call->attr.name : row->name, given);
     ox_status status = oxi_check_operands(call, row);
     if (status == OX_OK) status = oxi_find_device(call, row, &device);
     if (status == OX_OK) status = row->rule(call, meta);
@@ -275,8 +275,11 @@ static ox_tensor *oxi_apply_3(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox
 
 /* The same, written into the first operand. */
 static ox_tensor *oxi_apply_in_place(oxi_op op, const oxi_attrs *attr, ox_tensor *const *in, int count) {
-    return oxi_any_null(oxi_called_name(op, attr), in, count) ? NULL
-                                                              : oxi_apply_list(op, attr, in, count, in[0]);
+    const char *name = oxi_called_name(op, attr);
+    bool speaks = oxi_speak_for(name, true);
+    ox_tensor *out = oxi_any_null(name, in, count) ? NULL : oxi_apply_list(op, attr, in, count, in[0]);
+    oxi_speak_end(speaks);
+    return out;
 }
 
 /* ---- functions that work through others ---------------------------------------------------------------- */

@@ -138,10 +138,13 @@ OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims) {
 /* ---- along one dim, by an index tensor ----------------------------------------------------------------- */
 
 static ox_tensor *oxi_indexed(oxi_op op, ox_tensor *const *in, int count, int dim, double f0, bool in_place) {
-    if (oxi_any_null(oxi_op_row_of(op)->name, in, count)) return NULL;
+    const char *name = oxi_op_row_of(op)->name;
     oxi_attrs attr = oxi_numbers(f0, 0, 0);
-    attr.dim = oxi_wrap_dim(oxi_op_row_of(op)->name, dim, in[0]->ndim);
-    return attr.dim < 0 ? NULL : oxi_apply_list(op, &attr, in, count, in_place ? in[0] : NULL);
+    bool speaks = oxi_speak_for(name, in_place);
+    attr.dim = oxi_any_null(name, in, count) ? -1 : oxi_wrap_dim(name, dim, in[0]->ndim);
+    ox_tensor *result = attr.dim < 0 ? NULL : oxi_apply_list(op, &attr, in, count, in_place ? in[0] : NULL);
+    oxi_speak_end(speaks);
+    return result;
 }
 
 OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index) {

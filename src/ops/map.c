@@ -198,12 +198,12 @@ OX_API ox_tensor *ox_addcdiv_(ox_tensor *t, ox_tensor *a, ox_tensor *b, double v
 }
 
 /* The fill value takes the tensor's dtype, as in torch. */
-static ox_tensor *oxi_masked_fill(ox_tensor *x, ox_tensor *mask, double value, bool in_place) {
+static ox_tensor *oxi_masked_fill(const char *name, ox_tensor *x, ox_tensor *mask, double value, bool in_place) {
     ox_tensor *in[2] = {x, mask};
-    if (oxi_any_null("masked_fill", in, 2)) return NULL;
+    if (oxi_any_null(name, in, 2)) return NULL;
     if (!oxi_is_float(x->dtype) && x->dtype != OX_C64 && value != trunc(value))
-        return OXI_FAIL_NULL(OX_ERR_DTYPE, "masked_fill: %g does not fit %s", value, oxi_tensor_text(x));
-    oxi_work work = oxi_work_begin("masked_fill");
+        return OXI_FAIL_NULL(OX_ERR_DTYPE, "%s: %g does not fit %s", name, value, oxi_tensor_text(x));
+    oxi_work work = oxi_work_begin(name);
     ox_tensor *fill = ox_full(OX_NO_DIMS, value, x->dtype);
     fill = fill && ox_device_of(x) != ox_cpu() ? ox_to(fill, ox_device_of(x)) : fill;
     ox_tensor *where[3] = {mask, fill, x};
@@ -212,8 +212,8 @@ static ox_tensor *oxi_masked_fill(ox_tensor *x, ox_tensor *mask, double value, b
     return result;
 }
 OX_API ox_tensor *ox_masked_fill(ox_tensor *x, ox_tensor *mask, double value) {
-    return oxi_masked_fill(x, mask, value, false);
+    return oxi_masked_fill("masked_fill", x, mask, value, false);
 }
 OX_API ox_tensor *ox_masked_fill_(ox_tensor *x, ox_tensor *mask, double value) {
-    return oxi_masked_fill(x, mask, value, true);
+    return oxi_masked_fill("masked_fill_", x, mask, value, true);
 }

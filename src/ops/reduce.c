@@ -126,8 +126,12 @@ OX_API ox_pair ox_topk(ox_tensor *x, int64_t k, int dim, bool largest) {
 
 static ox_tensor *oxi_along(oxi_op op, ox_tensor *x, int dim, bool in_place) {
     oxi_attrs attr;
-    if (!oxi_one_dim(oxi_op_row_of(op)->name, x, dim, &attr)) return NULL;
-    return in_place ? oxi_apply_in_place(op, &attr, &x, 1) : oxi_apply_1(op, &attr, x);
+    const char *name = oxi_op_row_of(op)->name;
+    bool speaks = oxi_speak_for(name, in_place);
+    ox_tensor *result = NULL;
+    if (oxi_one_dim(name, x, dim, &attr)) result = oxi_apply_list(op, &attr, &x, 1, in_place ? x : NULL);
+    oxi_speak_end(speaks);
+    return result;
 }
 OX_API ox_tensor *ox_cumsum(ox_tensor *x, int dim) {
     return oxi_along(OXI_OP_cumsum, x, dim, false);
