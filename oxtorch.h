@@ -7852,11 +7852,15 @@ OXI_UNUSED static void oxi_look_up_32(const int8_t *table, int8_t *code) {
     for (int i = 0; i < 32; i++) code[i] = table[code[i]];
 }
 
-/* A row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]; sum = scale times the
- * group's q added up. */
+/* 256 neighbours of a row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]. scale = ratio
+ * * step, ratios from 1 to OXI_Q8_RATIOS: times an integer scale of weights they still fit 16 bits. total: of
+ * 16 q each; sum: of a group's q times its scale. Behind the end of a row q is 0. */
+enum { OXI_Q8_RATIOS = 32 };
 typedef struct oxi_q8 {
-    const int8_t *q;
-    const float *scale, *sum;
+    int8_t q[256];
+    float scale[8], sum[8];
+    int16_t ratio[8], total[16];
+    float step, unused[3];
 } oxi_q8;
 
 /* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line
@@ -7939,11 +7943,11 @@ typedef struct oxi_kernels {
     void (*quantize[OX_DTYPE_COUNT])(int64_t n, const float *x, void *blocks);
     /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / group],
      * groups of 16 or 32; then rows of blocks against them, those with sums of 32 */
-    void (*quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum);
+    void (*quantize_activation)(int64_t n, const float *x, oxi_q8 *out); /* n a multiple of 32 */
     /* out[i] = the row at blocks + i * row_bytes times x; n a multiple of 256. NULL: by dot_codes */
-    void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x,
-                                     float *out);
-    float (*dot_codes)(int64_t n, oxi_codes codes, oxi_q8 x);
+    void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks,
+                                     const oxi_q8 *x, float *out);
+    float (*dot_codes)(int64_t n, oxi_codes codes, const oxi_q8 *x); /* n at most 256 */
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
     void (*codes_shift)(int64_t n, int offset, int8_t *code); /* code += offset, n a multiple of 32 */
@@ -11948,7 +11952,11 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
  * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
- * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below. */
+ * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
+ * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
+ * codes up to 63, of which the first and the last 16 have a scale each. Scales lie in memory twice each.
+ * vw: eight int16. vw_low, vw_high: the first and the last four of them twice each. vs_dot: a's products with
+ * those at p, added up in some lanes. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -11973,6 +11981,19 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vs_halves OXI_ISA(vs_halves)
 #define vs_halves_8 OXI_ISA(vs_halves_8)
 #define vs_bytes_8 OXI_ISA(vs_bytes_8)
+#define vn OXI_ISA(vn)
+#define vn_zero OXI_ISA(vn_zero)
+#define vn_scaled OXI_ISA(vn_scaled)
+#define vn_halves OXI_ISA(vn_halves)
+#define vw OXI_ISA(vw)
+#define vw_load OXI_ISA(vw_load)
+#define vw_store OXI_ISA(vw_store)
+#define vw_bytes OXI_ISA(vw_bytes)
+#define vw_mul OXI_ISA(vw_mul)
+#define vw_low OXI_ISA(vw_low)
+#define vw_high OXI_ISA(vw_high)
+#define vs_dot OXI_ISA(vs_dot)
+#define vs_of_sums OXI_ISA(vs_of_sums)
 
 /* The f16 number at p of each of eight blocks, in a vector of integers. */
 #if defined(OXI_X86) && VF > 1
@@ -11991,6 +12012,17 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
     return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
 }
+typedef __m128i vw;
+OXI_INLINE vw vw_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
+OXI_INLINE void vw_store(int16_t *p, vw a) { _mm_storeu_si128((__m128i *)(void *)p, a); }
+OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes);
+    return is_signed ? _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8) : _mm_unpacklo_epi8(b, _mm_setzero_si128());
+}
+OXI_INLINE vw vw_mul(vw a, vw b) { return _mm_mullo_epi16(a, b); }
+OXI_INLINE vw vw_low(vw a) { return _mm_unpacklo_epi16(a, a); }
+OXI_INLINE vw vw_high(vw a) { return _mm_unpackhi_epi16(a, a); }
+OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p))); }
 #endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -12054,6 +12086,34 @@ OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
 OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
     __m128i b = _mm_set_epi64x(0, (long long)bytes);
     vs_store(out, _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(b) : _mm256_cvtepu8_epi32(b)));
+}
+
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) {
+    return _mm256_insertf128_ps(vs_zero(), OXI_ISA(dot_words)(a, p), 0);
+}
+typedef __m256i vn;
+OXI_INLINE vn vn_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vs vs_of_sums(vn a) { return _mm256_cvtepi32_ps(a); }
+OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t *pair) {
+    return _mm256_castps_si256(_mm256_broadcast_ss((const float *)(const void *)pair));
+}
+OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, int extra) {
+    __m256i products = _mm256_maddubs_epi16(codes, vb_load(q));
+#if VF == 16
+    if (extra) {
+        __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
+        return sum;
+    }
+#endif
+    (void)extra;
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(products, scale));
+}
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    return OXI_ISA(vn_add)(sum, codes, q, OXI_ISA(all_lanes)(pair), extra);
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    __m256i low = OXI_ISA(all_lanes)(pairs), high = OXI_ISA(all_lanes)(pairs + 2);
+    return OXI_ISA(vn_add)(sum, codes, q, _mm256_blend_epi32(low, high, 0xf0), extra);
 }
 
 #elif defined(OXI_X86) && VF > 1
@@ -12151,14 +12211,73 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
     vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
     return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
 }
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) { return OXI_ISA(dot_words)(a, p); }
+typedef __m128i vn;
+OXI_INLINE vn vn_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vs vs_of_sums(vn a) { return _mm_cvtepi32_ps(a); }
+OXI_INLINE __m128i OXI_ISA(all_lanes)(const int16_t *pair) {
+#if VF == 8
+    return _mm_castps_si128(_mm_broadcast_ss((const float *)(const void *)pair));
+#else
+    int32_t both;
+    memcpy(&both, pair, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(both), 0);
+#endif
+}
+#if VF == 8
+OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) { return _mm_maddubs_epi16(codes, q); }
+#else
+OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
+    __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
+    return codes;
+}
+/* The same sums where there are no products of bytes: 16 products in four lanes, times 256. */
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q) {
+    __m128i zero = _mm_setzero_si128();
+    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, zero), _mm_unpacklo_epi8(zero, q));
+    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, zero), _mm_unpackhi_epi8(zero, q)));
+}
+/* Those, which fit 16 bits but for the factor, times a scale; the upper half of each lane is none. */
+OXI_INLINE __m128i OXI_ISA(wide_scaled)(__m128i products, __m128i scale) {
+    return _mm_madd_epi16(_mm_srli_epi32(_mm_slli_epi32(products, 8), 16), scale);
+}
+#endif
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    vb x = vb_load(q);
+    __m128i scale = OXI_ISA(all_lanes)(pair);
+#if VF == 4
+    if (!extra) {
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low), high = OXI_ISA(wide_products)(codes.high, x.high);
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
+    }
+#endif
+    (void)extra;
+    __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
+    return _mm_add_epi32(sum, _mm_madd_epi16(_mm_add_epi16(low, high), scale));
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    vb x = vb_load(q);
+    __m128i first = OXI_ISA(all_lanes)(pairs), second = OXI_ISA(all_lanes)(pairs + 2);
+#if VF == 4
+    if (!extra) {
+        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low), first));
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high), second));
+    }
+#endif
+    (void)extra;
+    sum = _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.low, x.low), first));
+    return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
+}
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
-    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
-    __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
-    __m128i special =
-        _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13), move = _mm_set1_epi32(112 << 23);
+    __m128i least = _mm_set1_epi32(113 << 23), special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
+    __m128i normal = _mm_add_epi32(_mm_add_epi32(size, move), _mm_and_si128(special, move));
+    __m128 small = _mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(size, least)), _mm_castsi128_ps(least));
+    __m128i is_small = _mm_cmpgt_epi32(_mm_set1_epi32(1 << 23), size);
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
-    return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
+    normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
+    return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
@@ -12263,6 +12382,33 @@ OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
     vs_store(out, vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))));
     vs_store(out + 4, vcvtq_f32_s32(vmovl_s16(vget_high_s16(words))));
 }
+typedef int16x8_t vw;
+OXI_INLINE vw vw_load(const int16_t *p) { return vld1q_s16(p); }
+OXI_INLINE void vw_store(int16_t *p, vw a) { vst1q_s16(p, a); }
+OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
+    uint8x8_t b = vcreate_u8(bytes);
+    return is_signed ? vmovl_s8(vreinterpret_s8_u8(b)) : vreinterpretq_s16_u16(vmovl_u8(b));
+}
+OXI_INLINE vw vw_mul(vw a, vw b) { return vmulq_s16(a, b); }
+OXI_INLINE vw vw_low(vw a) { return vzip1q_s16(a, a); }
+OXI_INLINE vw vw_high(vw a) { return vzip2q_s16(a, a); }
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) {
+    vw b = vw_load(p);
+    int32x4_t low = vmull_s16(vget_low_s16(a), vget_low_s16(b));
+    return vcvtq_f32_s32(vmlal_s16(low, vget_high_s16(a), vget_high_s16(b)));
+}
+typedef int32x4_t vn;
+OXI_INLINE vn vn_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vs vs_of_sums(vn a) { return vcvtq_f32_s32(a); }
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
+    return vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra), pair[0]);
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    int32x4_t zero = vdupq_n_s32(0);
+    sum = vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(zero, codes.low, q, extra), pairs[0]);
+    return vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra), pairs[2]);
+}
 
 #else
 
@@ -12336,18 +12482,21 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112
- * moves the exponent's bias from 15 to 127 and normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches and
+ * without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often are
+ * subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
-    uint32_t h = p[0] | (uint32_t)p[1] << 8, bits = (h & 0x7fff) << 13;
-    float size;
-    memcpy(&size, &bits, 4);
-    size *= 5192296858534827628530496329220096.0f;
-    if (bits >= 31u << 23) {
-        bits |= 255u << 23;
-        memcpy(&size, &bits, 4);
-    }
-    return h >> 15 ? -size : size;
+    uint32_t h = p[0] | (uint32_t)p[1] << 8, size = (h & 0x7fff) << 13, least = 113u << 23, bits, small_bits;
+    float small, base;
+    bits = size + least;
+    memcpy(&small, &bits, 4);
+    memcpy(&base, &least, 4);
+    small -= base;
+    memcpy(&small_bits, &small, 4);
+    bits = size + (112u << 23) + (size >= 31u << 23 ? 112u << 23 : 0);
+    bits = (size < 1u << 23 ? small_bits : bits) | h >> 15 << 31;
+    memcpy(&small, &bits, 4);
+    return small;
 }
 #endif
 
@@ -12606,44 +12755,36 @@ OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
 
 /* ---- rows of blocks against activations ---------------------------------------------------------------- */
 
-/* Activations from number `at` on, a multiple of 32. */
-OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
-    x.q += at;
-    x.scale += at / 32;
-    x.sum += at / 32;
-    return x;
-}
-
 /* Unpacked codes against as many activations. */
-OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int extra) {
+OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, const oxi_q8 *x, int extra) {
     vs sums = vs_zero();
     for (int64_t i = 0; i < n / 32; i++) {
         const float *scale = c.scale + 2 * i, *least = c.least + 2 * i;
-        float s = x.scale[i], two[2];
+        float s = x->scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra));
+        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x->q + 32 * i, two, false, extra));
         if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
-        sums = vs_add(sums, vs_halves(vb_set1(1), x.q + 32 * i, two, true, extra));
+        sums = vs_add(sums, vs_halves(vb_set1(1), x->q + 32 * i, two, true, extra));
     }
     return vs_sum(sums);
 }
-OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, const oxi_q8 *x) {
     return OXI_ISA(dot_any_codes)(n, c, x, 0);
 }
-OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, const oxi_q8 *x) {
     return OXI_ISA(dot_any_codes)(n, c, x, 1);
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
 /* What eight groups of 32 need, from the scale of each and what is taken from its codes:
- * scale[i] *= x.scale[i], and the sum of taken[i] * factor * x.sum[i] is added to `sum`. */
-OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
+ * scale[i] *= x->scale[i], and the sum of taken[i] * factor * x->sum[i] is added to `sum`. */
+OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, const oxi_q8 *x, vs sum) {
     for (int i = 0; i < 8; i += OXI_VS) {
-        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
-        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x.scale + i)));
+        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x->sum + i), sum);
+        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x->scale + i)));
     }
     return sum;
 }
@@ -12656,20 +12797,20 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
  * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
  * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
-    for (; n > 0; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+    for (; n > 0; n -= 256, x++) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
         for (int i = 0; i < 8; i += 2) { \
-            sums = vs_fma(vs_products(codes, x.q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+            sums = vs_fma(vs_products(codes, x->q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
             p += bytes; \
-            more = vs_fma(vs_products(codes, x.q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            more = vs_fma(vs_products(codes, x->q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
             p += bytes; \
         } \
     } \
@@ -12682,90 +12823,96 @@ OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4
 OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to
- * `taken`. */
-OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
+/* Types whose blocks of 256 have integer scales: these times the ratios of the activations are integers too,
+ * and floats are met once a block. */
+OXI_INLINE void OXI_ISA(keep_scales)(vw scales, int16_t *to) {
+    vw_store(to, vw_low(scales));
+    vw_store(to + 8, vw_high(scales));
+}
+/* Of a q4_k or q5_k block, twice each. Returns `taken`, to which its minima are added. */
+OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, const oxi_q8 *x, int16_t scale[16], vs taken) {
     uint32_t packed[3];
-    float least[8];
     memcpy(packed, p + 4, 12);
     uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
     uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
-    vs_bytes_8((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false, scale);
-    vs_bytes_8((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false, least);
-    vs d = vs_set1(OXI_ISA(half)(p));
-    for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
-    return OXI_ISA(scale_8)(scale, least, OXI_ISA(half)(p + 2), x, taken);
+    vw ratio = vw_load(x->ratio);
+    OXI_ISA(keep_scales)(vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio), scale);
+    vw least = vw_mul(vw_bytes((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false), ratio);
+    vs sum = vs_add(vs_dot(vw_low(least), x->total), vs_dot(vw_high(least), x->total + 8));
+    return vs_fma(sum, vs_set1(OXI_ISA(half)(p + 2) * x->step), taken);
 }
-OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
-    float scale[8];
+OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[16];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x++) {
+        vn sums = vn_zero();
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
-            const int8_t *numbers = x.q + 64 * i;
-            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
-            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
+            sums = vn_scaled(sums, low, x->q + 64 * i, scale + 4 * i, extra);
+            sums = vn_scaled(sums, high, x->q + 64 * i + 32, scale + 4 * i + 2, extra);
         }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+    return vs_sum(all) - vs_sum(taken);
 }
-OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
-    float scale[8];
+OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[16];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
-        vb fifth = vb_load(p + 16), one = vb_set1(1);
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x++) {
+        vn sums = vn_zero();
+        vb fifth = vb_load(p + 16), sixteen = vb_set1(16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
-            const int8_t *numbers = x.q + 64 * i;
-            low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
-            high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
-            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
-            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
+            vb bit = i < 2 ? vb_left(fifth, 4 - 2 * i) : vb_right(fifth, 2 * i - 4);
+            vb next = i < 2 ? vb_left(fifth, 3 - 2 * i) : vb_right(fifth, 2 * i - 3);
+            low = vb_or(low, vb_and(bit, sixteen));
+            high = vb_or(high, vb_and(next, sixteen));
+            sums = vn_scaled(sums, low, x->q + 64 * i, scale + 4 * i, extra);
+            sums = vn_scaled(sums, high, x->q + 64 * i + 32, scale + 4 * i + 2, extra);
         }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+    return vs_sum(all) - vs_sum(taken);
 }
 
-/* Half a q6_k block: codes without their offset, for each of four groups of 32. */
+/* Half a q6_k block: codes with their offset of 32, for each of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
     vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half);
-    vb two = vb_set1(48);
     if (group >= 2) low = vb_right(low, 4);
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
-    return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
+    return vb_or(vb_and(low, vb_set1(15)), vb_and(high, vb_set1(48)));
 }
-OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero();
-    float scale[16], both[8];
+OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero();
+    int16_t scale[32];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x++) {
+        vn sums = vn_zero();
         uint64_t bytes[2];
-        vs d = vs_set1(OXI_ISA(half)(p + 208));
+        vw ratio = vw_load(x->ratio);
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
-        vs_bytes_8(bytes[0], true, scale);
-        vs_bytes_8(bytes[1], true, scale + 8);
-        for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
+        vw first = vw_mul(vw_bytes(bytes[0], true), vw_low(ratio));
+        vw second = vw_mul(vw_bytes(bytes[1], true), vw_high(ratio));
+        OXI_ISA(keep_scales)(first, scale);
+        OXI_ISA(keep_scales)(second, scale + 16);
         for (int i = 0; i < 2; i++)
-            for (int j = 0; j < 4; j += 2) {
-                int at = 4 * i + j;
-                vs first =
-                    vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
-                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32,
-                                      scale + 2 * at + 2, false, extra);
-                sums = vs_fma(first, vs_set1(both[at]), sums);
-                more = vs_fma(second, vs_set1(both[at + 1]), more);
-            }
+            for (int j = 0; j < 4; j++)
+                sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
+                                 scale + 16 * i + 4 * j, extra);
+        vs taken = vs_add(vs_dot(first, x->total), vs_dot(second, x->total + 8));
+        vs sum = vs_fma(taken, vs_set1(-32), vs_of_sums(sums));
+        all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 208) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more));
+    return vs_sum(all);
 }
 
 /* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
@@ -12778,7 +12925,7 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, const oxi_q8 *x, \
                               float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
@@ -12800,31 +12947,54 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 
 /* ---- activations --------------------------------------------------------------------------------------- */
 
-/* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale,
-                                             float *sum) {
-    for (int64_t i = 0; i + 32 <= n; i += 32) {
-        vf most = vf_zero(), wrong = vf_zero();
-        for (int j = 0; j < 32; j += VF) {
-            vf a = vf_load(x + i + j);
-            most = vf_max(most, vf_abs(a));
-            wrong = vf_fma(a, vf_zero(), wrong);
+OXI_INLINE float OXI_ISA(largest_32)(const float *x, vf *wrong) {
+    vf most = vf_zero();
+    for (int j = 0; j < 32; j += VF) {
+        vf a = vf_load(x + j);
+        most = vf_max(most, vf_abs(a));
+        *wrong = vf_fma(a, vf_zero(), *wrong);
+    }
+    return vf_hmax(most);
+}
+
+/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and with
+ * them every product. */
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
+    for (; n > 0; n -= 256, x += 256, out++) {
+        int groups = n < 256 ? (int)n / 32 : 8;
+        float largest[8], most = 0;
+        vf wrong = vf_zero();
+        for (int i = 0; i < groups; i++) {
+            largest[i] = OXI_ISA(largest_32)(x + 32 * i, &wrong);
+            if (largest[i] > most) most = largest[i];
         }
-        float largest = vf_hmax(most), halves[2];
-        if (largest < 1e-34f) largest = 0; /* 127 / largest must stay finite */
-        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
-        for (int half = 0; half < 2; half++) {
-            vf total = vf_zero();
-            for (int j = 16 * half; j < 16 * half + 16; j += VF) {
-                vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-                vi_store_8(q + i + j, codes);
-                total = vf_add(total, vi_to_vf(codes));
+        /* what is divided by must not make 127 * ratios infinite */
+        bool usual = most > 1e-34f && most < INFINITY;
+        float ratios = usual ? OXI_Q8_RATIOS / most : 0.0f;
+        if (groups < 8 || !usual) memset(out, 0, sizeof *out);
+        out->step = (usual ? most / (127 * OXI_Q8_RATIOS) : 0.0f) + vf_hsum(wrong);
+        for (int i = 0; !usual && i < groups; i++) out->scale[i] = out->sum[i] = out->step;
+        for (int i = 0; usual && i < groups; i++) {
+            float wanted = largest[i] * ratios;
+            int ratio = wanted > 1 ? (int)wanted : 1;
+            if (ratio < OXI_Q8_RATIOS && (float)ratio < wanted) ratio++;
+            vf inverse = vf_set1(127 * ratios / (float)ratio);
+            float halves[2];
+            for (int half = 0; half < 2; half++) {
+                int at = 32 * i + 16 * half;
+                vf total = vf_zero();
+                for (int j = at; j < at + 16; j += VF) {
+                    vi codes = vf_to_vi(vf_mul(vf_load(x + j), inverse));
+                    vi_store_8(out->q + j, codes);
+                    total = vf_add(total, vi_to_vf(codes));
+                }
+                halves[half] = vf_hsum(total);
+                out->total[2 * i + half] = (int16_t)halves[half];
             }
-            halves[half] = vf_hsum(total);
+            out->ratio[i] = (int16_t)ratio;
+            out->scale[i] = out->step * (float)ratio;
+            out->sum[i] = out->scale[i] * (halves[0] + halves[1]);
         }
-        scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
-        sum[i / group] = scale[i / 32] * (group == 16 ? halves[0] : halves[0] + halves[1]);
-        if (group == 16) sum[i / 16 + 1] = scale[i / 32] * halves[1];
     }
 }
 
@@ -12881,6 +13051,19 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_halves
 #undef vs_halves_8
 #undef vs_bytes_8
+#undef vn
+#undef vn_zero
+#undef vn_scaled
+#undef vn_halves
+#undef vw
+#undef vw_load
+#undef vw_store
+#undef vw_bytes
+#undef vw_mul
+#undef vw_low
+#undef vw_high
+#undef vs_dot
+#undef vs_of_sums
 #undef OXI_VS
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
@@ -15255,7 +15438,11 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
  * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
- * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below. */
+ * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
+ * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
+ * codes up to 63, of which the first and the last 16 have a scale each. Scales lie in memory twice each.
+ * vw: eight int16. vw_low, vw_high: the first and the last four of them twice each. vs_dot: a's products with
+ * those at p, added up in some lanes. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -15280,6 +15467,19 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vs_halves OXI_ISA(vs_halves)
 #define vs_halves_8 OXI_ISA(vs_halves_8)
 #define vs_bytes_8 OXI_ISA(vs_bytes_8)
+#define vn OXI_ISA(vn)
+#define vn_zero OXI_ISA(vn_zero)
+#define vn_scaled OXI_ISA(vn_scaled)
+#define vn_halves OXI_ISA(vn_halves)
+#define vw OXI_ISA(vw)
+#define vw_load OXI_ISA(vw_load)
+#define vw_store OXI_ISA(vw_store)
+#define vw_bytes OXI_ISA(vw_bytes)
+#define vw_mul OXI_ISA(vw_mul)
+#define vw_low OXI_ISA(vw_low)
+#define vw_high OXI_ISA(vw_high)
+#define vs_dot OXI_ISA(vs_dot)
+#define vs_of_sums OXI_ISA(vs_of_sums)
 
 /* The f16 number at p of each of eight blocks, in a vector of integers. */
 #if defined(OXI_X86) && VF > 1
@@ -15298,6 +15498,17 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
     return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
 }
+typedef __m128i vw;
+OXI_INLINE vw vw_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
+OXI_INLINE void vw_store(int16_t *p, vw a) { _mm_storeu_si128((__m128i *)(void *)p, a); }
+OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes);
+    return is_signed ? _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8) : _mm_unpacklo_epi8(b, _mm_setzero_si128());
+}
+OXI_INLINE vw vw_mul(vw a, vw b) { return _mm_mullo_epi16(a, b); }
+OXI_INLINE vw vw_low(vw a) { return _mm_unpacklo_epi16(a, a); }
+OXI_INLINE vw vw_high(vw a) { return _mm_unpackhi_epi16(a, a); }
+OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p))); }
 #endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -15361,6 +15572,34 @@ OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
 OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
     __m128i b = _mm_set_epi64x(0, (long long)bytes);
     vs_store(out, _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(b) : _mm256_cvtepu8_epi32(b)));
+}
+
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) {
+    return _mm256_insertf128_ps(vs_zero(), OXI_ISA(dot_words)(a, p), 0);
+}
+typedef __m256i vn;
+OXI_INLINE vn vn_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vs vs_of_sums(vn a) { return _mm256_cvtepi32_ps(a); }
+OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t *pair) {
+    return _mm256_castps_si256(_mm256_broadcast_ss((const float *)(const void *)pair));
+}
+OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, int extra) {
+    __m256i products = _mm256_maddubs_epi16(codes, vb_load(q));
+#if VF == 16
+    if (extra) {
+        __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
+        return sum;
+    }
+#endif
+    (void)extra;
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(products, scale));
+}
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    return OXI_ISA(vn_add)(sum, codes, q, OXI_ISA(all_lanes)(pair), extra);
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    __m256i low = OXI_ISA(all_lanes)(pairs), high = OXI_ISA(all_lanes)(pairs + 2);
+    return OXI_ISA(vn_add)(sum, codes, q, _mm256_blend_epi32(low, high, 0xf0), extra);
 }
 
 #elif defined(OXI_X86) && VF > 1
@@ -15458,14 +15697,73 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
     vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
     return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
 }
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) { return OXI_ISA(dot_words)(a, p); }
+typedef __m128i vn;
+OXI_INLINE vn vn_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vs vs_of_sums(vn a) { return _mm_cvtepi32_ps(a); }
+OXI_INLINE __m128i OXI_ISA(all_lanes)(const int16_t *pair) {
+#if VF == 8
+    return _mm_castps_si128(_mm_broadcast_ss((const float *)(const void *)pair));
+#else
+    int32_t both;
+    memcpy(&both, pair, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(both), 0);
+#endif
+}
+#if VF == 8
+OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) { return _mm_maddubs_epi16(codes, q); }
+#else
+OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
+    __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
+    return codes;
+}
+/* The same sums where there are no products of bytes: 16 products in four lanes, times 256. */
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q) {
+    __m128i zero = _mm_setzero_si128();
+    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, zero), _mm_unpacklo_epi8(zero, q));
+    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, zero), _mm_unpackhi_epi8(zero, q)));
+}
+/* Those, which fit 16 bits but for the factor, times a scale; the upper half of each lane is none. */
+OXI_INLINE __m128i OXI_ISA(wide_scaled)(__m128i products, __m128i scale) {
+    return _mm_madd_epi16(_mm_srli_epi32(_mm_slli_epi32(products, 8), 16), scale);
+}
+#endif
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    vb x = vb_load(q);
+    __m128i scale = OXI_ISA(all_lanes)(pair);
+#if VF == 4
+    if (!extra) {
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low), high = OXI_ISA(wide_products)(codes.high, x.high);
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
+    }
+#endif
+    (void)extra;
+    __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
+    return _mm_add_epi32(sum, _mm_madd_epi16(_mm_add_epi16(low, high), scale));
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    vb x = vb_load(q);
+    __m128i first = OXI_ISA(all_lanes)(pairs), second = OXI_ISA(all_lanes)(pairs + 2);
+#if VF == 4
+    if (!extra) {
+        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low), first));
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high), second));
+    }
+#endif
+    (void)extra;
+    sum = _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.low, x.low), first));
+    return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
+}
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
-    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
-    __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
-    __m128i special =
-        _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13), move = _mm_set1_epi32(112 << 23);
+    __m128i least = _mm_set1_epi32(113 << 23), special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
+    __m128i normal = _mm_add_epi32(_mm_add_epi32(size, move), _mm_and_si128(special, move));
+    __m128 small = _mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(size, least)), _mm_castsi128_ps(least));
+    __m128i is_small = _mm_cmpgt_epi32(_mm_set1_epi32(1 << 23), size);
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
-    return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
+    normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
+    return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
@@ -15570,6 +15868,33 @@ OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
     vs_store(out, vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))));
     vs_store(out + 4, vcvtq_f32_s32(vmovl_s16(vget_high_s16(words))));
 }
+typedef int16x8_t vw;
+OXI_INLINE vw vw_load(const int16_t *p) { return vld1q_s16(p); }
+OXI_INLINE void vw_store(int16_t *p, vw a) { vst1q_s16(p, a); }
+OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
+    uint8x8_t b = vcreate_u8(bytes);
+    return is_signed ? vmovl_s8(vreinterpret_s8_u8(b)) : vreinterpretq_s16_u16(vmovl_u8(b));
+}
+OXI_INLINE vw vw_mul(vw a, vw b) { return vmulq_s16(a, b); }
+OXI_INLINE vw vw_low(vw a) { return vzip1q_s16(a, a); }
+OXI_INLINE vw vw_high(vw a) { return vzip2q_s16(a, a); }
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) {
+    vw b = vw_load(p);
+    int32x4_t low = vmull_s16(vget_low_s16(a), vget_low_s16(b));
+    return vcvtq_f32_s32(vmlal_s16(low, vget_high_s16(a), vget_high_s16(b)));
+}
+typedef int32x4_t vn;
+OXI_INLINE vn vn_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vs vs_of_sums(vn a) { return vcvtq_f32_s32(a); }
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
+    return vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra), pair[0]);
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    int32x4_t zero = vdupq_n_s32(0);
+    sum = vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(zero, codes.low, q, extra), pairs[0]);
+    return vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra), pairs[2]);
+}
 
 #else
 
@@ -15643,18 +15968,21 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112
- * moves the exponent's bias from 15 to 127 and normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches and
+ * without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often are
+ * subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
-    uint32_t h = p[0] | (uint32_t)p[1] << 8, bits = (h & 0x7fff) << 13;
-    float size;
-    memcpy(&size, &bits, 4);
-    size *= 5192296858534827628530496329220096.0f;
-    if (bits >= 31u << 23) {
-        bits |= 255u << 23;
-        memcpy(&size, &bits, 4);
-    }
-    return h >> 15 ? -size : size;
+    uint32_t h = p[0] | (uint32_t)p[1] << 8, size = (h & 0x7fff) << 13, least = 113u << 23, bits, small_bits;
+    float small, base;
+    bits = size + least;
+    memcpy(&small, &bits, 4);
+    memcpy(&base, &least, 4);
+    small -= base;
+    memcpy(&small_bits, &small, 4);
+    bits = size + (112u << 23) + (size >= 31u << 23 ? 112u << 23 : 0);
+    bits = (size < 1u << 23 ? small_bits : bits) | h >> 15 << 31;
+    memcpy(&small, &bits, 4);
+    return small;
 }
 #endif
 
@@ -15913,44 +16241,36 @@ OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
 
 /* ---- rows of blocks against activations ---------------------------------------------------------------- */
 
-/* Activations from number `at` on, a multiple of 32. */
-OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
-    x.q += at;
-    x.scale += at / 32;
-    x.sum += at / 32;
-    return x;
-}
-
 /* Unpacked codes against as many activations. */
-OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int extra) {
+OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, const oxi_q8 *x, int extra) {
     vs sums = vs_zero();
     for (int64_t i = 0; i < n / 32; i++) {
         const float *scale = c.scale + 2 * i, *least = c.least + 2 * i;
-        float s = x.scale[i], two[2];
+        float s = x->scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra));
+        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x->q + 32 * i, two, false, extra));
         if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
-        sums = vs_add(sums, vs_halves(vb_set1(1), x.q + 32 * i, two, true, extra));
+        sums = vs_add(sums, vs_halves(vb_set1(1), x->q + 32 * i, two, true, extra));
     }
     return vs_sum(sums);
 }
-OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, const oxi_q8 *x) {
     return OXI_ISA(dot_any_codes)(n, c, x, 0);
 }
-OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, const oxi_q8 *x) {
     return OXI_ISA(dot_any_codes)(n, c, x, 1);
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
 /* What eight groups of 32 need, from the scale of each and what is taken from its codes:
- * scale[i] *= x.scale[i], and the sum of taken[i] * factor * x.sum[i] is added to `sum`. */
-OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
+ * scale[i] *= x->scale[i], and the sum of taken[i] * factor * x->sum[i] is added to `sum`. */
+OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, const oxi_q8 *x, vs sum) {
     for (int i = 0; i < 8; i += OXI_VS) {
-        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
-        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x.scale + i)));
+        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x->sum + i), sum);
+        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x->scale + i)));
     }
     return sum;
 }
@@ -15963,20 +16283,20 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
  * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
  * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
-    for (; n > 0; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+    for (; n > 0; n -= 256, x++) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
         for (int i = 0; i < 8; i += 2) { \
-            sums = vs_fma(vs_products(codes, x.q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+            sums = vs_fma(vs_products(codes, x->q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
             p += bytes; \
-            more = vs_fma(vs_products(codes, x.q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            more = vs_fma(vs_products(codes, x->q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
             p += bytes; \
         } \
     } \
@@ -15989,90 +16309,96 @@ OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4
 OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to
- * `taken`. */
-OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
+/* Types whose blocks of 256 have integer scales: these times the ratios of the activations are integers too,
+ * and floats are met once a block. */
+OXI_INLINE void OXI_ISA(keep_scales)(vw scales, int16_t *to) {
+    vw_store(to, vw_low(scales));
+    vw_store(to + 8, vw_high(scales));
+}
+/* Of a q4_k or q5_k block, twice each. Returns `taken`, to which its minima are added. */
+OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, const oxi_q8 *x, int16_t scale[16], vs taken) {
     uint32_t packed[3];
-    float least[8];
     memcpy(packed, p + 4, 12);
     uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
     uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
-    vs_bytes_8((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false, scale);
-    vs_bytes_8((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false, least);
-    vs d = vs_set1(OXI_ISA(half)(p));
-    for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
-    return OXI_ISA(scale_8)(scale, least, OXI_ISA(half)(p + 2), x, taken);
+    vw ratio = vw_load(x->ratio);
+    OXI_ISA(keep_scales)(vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio), scale);
+    vw least = vw_mul(vw_bytes((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false), ratio);
+    vs sum = vs_add(vs_dot(vw_low(least), x->total), vs_dot(vw_high(least), x->total + 8));
+    return vs_fma(sum, vs_set1(OXI_ISA(half)(p + 2) * x->step), taken);
 }
-OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
-    float scale[8];
+OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[16];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x++) {
+        vn sums = vn_zero();
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
-            const int8_t *numbers = x.q + 64 * i;
-            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
-            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
+            sums = vn_scaled(sums, low, x->q + 64 * i, scale + 4 * i, extra);
+            sums = vn_scaled(sums, high, x->q + 64 * i + 32, scale + 4 * i + 2, extra);
         }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+    return vs_sum(all) - vs_sum(taken);
 }
-OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
-    float scale[8];
+OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[16];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
-        vb fifth = vb_load(p + 16), one = vb_set1(1);
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x++) {
+        vn sums = vn_zero();
+        vb fifth = vb_load(p + 16), sixteen = vb_set1(16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
-            const int8_t *numbers = x.q + 64 * i;
-            low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
-            high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
-            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
-            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
+            vb bit = i < 2 ? vb_left(fifth, 4 - 2 * i) : vb_right(fifth, 2 * i - 4);
+            vb next = i < 2 ? vb_left(fifth, 3 - 2 * i) : vb_right(fifth, 2 * i - 3);
+            low = vb_or(low, vb_and(bit, sixteen));
+            high = vb_or(high, vb_and(next, sixteen));
+            sums = vn_scaled(sums, low, x->q + 64 * i, scale + 4 * i, extra);
+            sums = vn_scaled(sums, high, x->q + 64 * i + 32, scale + 4 * i + 2, extra);
         }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+    return vs_sum(all) - vs_sum(taken);
 }
 
-/* Half a q6_k block: codes without their offset, for each of four groups of 32. */
+/* Half a q6_k block: codes with their offset of 32, for each of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
     vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half);
-    vb two = vb_set1(48);
     if (group >= 2) low = vb_right(low, 4);
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
-    return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
+    return vb_or(vb_and(low, vb_set1(15)), vb_and(high, vb_set1(48)));
 }
-OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero();
-    float scale[16], both[8];
+OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero();
+    int16_t scale[32];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x++) {
+        vn sums = vn_zero();
         uint64_t bytes[2];
-        vs d = vs_set1(OXI_ISA(half)(p + 208));
+        vw ratio = vw_load(x->ratio);
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
-        vs_bytes_8(bytes[0], true, scale);
-        vs_bytes_8(bytes[1], true, scale + 8);
-        for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
+        vw first = vw_mul(vw_bytes(bytes[0], true), vw_low(ratio));
+        vw second = vw_mul(vw_bytes(bytes[1], true), vw_high(ratio));
+        OXI_ISA(keep_scales)(first, scale);
+        OXI_ISA(keep_scales)(second, scale + 16);
         for (int i = 0; i < 2; i++)
-            for (int j = 0; j < 4; j += 2) {
-                int at = 4 * i + j;
-                vs first =
-                    vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
-                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32,
-                                      scale + 2 * at + 2, false, extra);
-                sums = vs_fma(first, vs_set1(both[at]), sums);
-                more = vs_fma(second, vs_set1(both[at + 1]), more);
-            }
+            for (int j = 0; j < 4; j++)
+                sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
+                                 scale + 16 * i + 4 * j, extra);
+        vs taken = vs_add(vs_dot(first, x->total), vs_dot(second, x->total + 8));
+        vs sum = vs_fma(taken, vs_set1(-32), vs_of_sums(sums));
+        all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 208) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more));
+    return vs_sum(all);
 }
 
 /* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
@@ -16085,7 +16411,7 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, const oxi_q8 *x, \
                               float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
@@ -16107,31 +16433,54 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 
 /* ---- activations --------------------------------------------------------------------------------------- */
 
-/* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale,
-                                             float *sum) {
-    for (int64_t i = 0; i + 32 <= n; i += 32) {
-        vf most = vf_zero(), wrong = vf_zero();
-        for (int j = 0; j < 32; j += VF) {
-            vf a = vf_load(x + i + j);
-            most = vf_max(most, vf_abs(a));
-            wrong = vf_fma(a, vf_zero(), wrong);
+OXI_INLINE float OXI_ISA(largest_32)(const float *x, vf *wrong) {
+    vf most = vf_zero();
+    for (int j = 0; j < 32; j += VF) {
+        vf a = vf_load(x + j);
+        most = vf_max(most, vf_abs(a));
+        *wrong = vf_fma(a, vf_zero(), *wrong);
+    }
+    return vf_hmax(most);
+}
+
+/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and with
+ * them every product. */
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
+    for (; n > 0; n -= 256, x += 256, out++) {
+        int groups = n < 256 ? (int)n / 32 : 8;
+        float largest[8], most = 0;
+        vf wrong = vf_zero();
+        for (int i = 0; i < groups; i++) {
+            largest[i] = OXI_ISA(largest_32)(x + 32 * i, &wrong);
+            if (largest[i] > most) most = largest[i];
         }
-        float largest = vf_hmax(most), halves[2];
-        if (largest < 1e-34f) largest = 0; /* 127 / largest must stay finite */
-        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
-        for (int half = 0; half < 2; half++) {
-            vf total = vf_zero();
-            for (int j = 16 * half; j < 16 * half + 16; j += VF) {
-                vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-                vi_store_8(q + i + j, codes);
-                total = vf_add(total, vi_to_vf(codes));
+        /* what is divided by must not make 127 * ratios infinite */
+        bool usual = most > 1e-34f && most < INFINITY;
+        float ratios = usual ? OXI_Q8_RATIOS / most : 0.0f;
+        if (groups < 8 || !usual) memset(out, 0, sizeof *out);
+        out->step = (usual ? most / (127 * OXI_Q8_RATIOS) : 0.0f) + vf_hsum(wrong);
+        for (int i = 0; !usual && i < groups; i++) out->scale[i] = out->sum[i] = out->step;
+        for (int i = 0; usual && i < groups; i++) {
+            float wanted = largest[i] * ratios;
+            int ratio = wanted > 1 ? (int)wanted : 1;
+            if (ratio < OXI_Q8_RATIOS && (float)ratio < wanted) ratio++;
+            vf inverse = vf_set1(127 * ratios / (float)ratio);
+            float halves[2];
+            for (int half = 0; half < 2; half++) {
+                int at = 32 * i + 16 * half;
+                vf total = vf_zero();
+                for (int j = at; j < at + 16; j += VF) {
+                    vi codes = vf_to_vi(vf_mul(vf_load(x + j), inverse));
+                    vi_store_8(out->q + j, codes);
+                    total = vf_add(total, vi_to_vf(codes));
+                }
+                halves[half] = vf_hsum(total);
+                out->total[2 * i + half] = (int16_t)halves[half];
             }
-            halves[half] = vf_hsum(total);
+            out->ratio[i] = (int16_t)ratio;
+            out->scale[i] = out->step * (float)ratio;
+            out->sum[i] = out->scale[i] * (halves[0] + halves[1]);
         }
-        scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
-        sum[i / group] = scale[i / 32] * (group == 16 ? halves[0] : halves[0] + halves[1]);
-        if (group == 16) sum[i / 16 + 1] = scale[i / 32] * halves[1];
     }
 }
 
@@ -16188,6 +16537,19 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_halves
 #undef vs_halves_8
 #undef vs_bytes_8
+#undef vn
+#undef vn_zero
+#undef vn_scaled
+#undef vn_halves
+#undef vw
+#undef vw_load
+#undef vw_store
+#undef vw_bytes
+#undef vw_mul
+#undef vw_low
+#undef vw_high
+#undef vs_dot
+#undef vs_of_sums
 #undef OXI_VS
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
@@ -18578,7 +18940,11 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
  * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
- * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below. */
+ * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
+ * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
+ * codes up to 63, of which the first and the last 16 have a scale each. Scales lie in memory twice each.
+ * vw: eight int16. vw_low, vw_high: the first and the last four of them twice each. vs_dot: a's products with
+ * those at p, added up in some lanes. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -18603,6 +18969,19 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vs_halves OXI_ISA(vs_halves)
 #define vs_halves_8 OXI_ISA(vs_halves_8)
 #define vs_bytes_8 OXI_ISA(vs_bytes_8)
+#define vn OXI_ISA(vn)
+#define vn_zero OXI_ISA(vn_zero)
+#define vn_scaled OXI_ISA(vn_scaled)
+#define vn_halves OXI_ISA(vn_halves)
+#define vw OXI_ISA(vw)
+#define vw_load OXI_ISA(vw_load)
+#define vw_store OXI_ISA(vw_store)
+#define vw_bytes OXI_ISA(vw_bytes)
+#define vw_mul OXI_ISA(vw_mul)
+#define vw_low OXI_ISA(vw_low)
+#define vw_high OXI_ISA(vw_high)
+#define vs_dot OXI_ISA(vs_dot)
+#define vs_of_sums OXI_ISA(vs_of_sums)
 
 /* The f16 number at p of each of eight blocks, in a vector of integers. */
 #if defined(OXI_X86) && VF > 1
@@ -18621,6 +19000,17 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
     return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
 }
+typedef __m128i vw;
+OXI_INLINE vw vw_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
+OXI_INLINE void vw_store(int16_t *p, vw a) { _mm_storeu_si128((__m128i *)(void *)p, a); }
+OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes);
+    return is_signed ? _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8) : _mm_unpacklo_epi8(b, _mm_setzero_si128());
+}
+OXI_INLINE vw vw_mul(vw a, vw b) { return _mm_mullo_epi16(a, b); }
+OXI_INLINE vw vw_low(vw a) { return _mm_unpacklo_epi16(a, a); }
+OXI_INLINE vw vw_high(vw a) { return _mm_unpackhi_epi16(a, a); }
+OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p))); }
 #endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -18684,6 +19074,34 @@ OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
 OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
     __m128i b = _mm_set_epi64x(0, (long long)bytes);
     vs_store(out, _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(b) : _mm256_cvtepu8_epi32(b)));
+}
+
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) {
+    return _mm256_insertf128_ps(vs_zero(), OXI_ISA(dot_words)(a, p), 0);
+}
+typedef __m256i vn;
+OXI_INLINE vn vn_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vs vs_of_sums(vn a) { return _mm256_cvtepi32_ps(a); }
+OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t *pair) {
+    return _mm256_castps_si256(_mm256_broadcast_ss((const float *)(const void *)pair));
+}
+OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, int extra) {
+    __m256i products = _mm256_maddubs_epi16(codes, vb_load(q));
+#if VF == 16
+    if (extra) {
+        __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
+        return sum;
+    }
+#endif
+    (void)extra;
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(products, scale));
+}
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    return OXI_ISA(vn_add)(sum, codes, q, OXI_ISA(all_lanes)(pair), extra);
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    __m256i low = OXI_ISA(all_lanes)(pairs), high = OXI_ISA(all_lanes)(pairs + 2);
+    return OXI_ISA(vn_add)(sum, codes, q, _mm256_blend_epi32(low, high, 0xf0), extra);
 }
 
 #elif defined(OXI_X86) && VF > 1
@@ -18781,14 +19199,73 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
     vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
     return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
 }
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) { return OXI_ISA(dot_words)(a, p); }
+typedef __m128i vn;
+OXI_INLINE vn vn_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vs vs_of_sums(vn a) { return _mm_cvtepi32_ps(a); }
+OXI_INLINE __m128i OXI_ISA(all_lanes)(const int16_t *pair) {
+#if VF == 8
+    return _mm_castps_si128(_mm_broadcast_ss((const float *)(const void *)pair));
+#else
+    int32_t both;
+    memcpy(&both, pair, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(both), 0);
+#endif
+}
+#if VF == 8
+OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) { return _mm_maddubs_epi16(codes, q); }
+#else
+OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
+    __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
+    return codes;
+}
+/* The same sums where there are no products of bytes: 16 products in four lanes, times 256. */
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q) {
+    __m128i zero = _mm_setzero_si128();
+    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, zero), _mm_unpacklo_epi8(zero, q));
+    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, zero), _mm_unpackhi_epi8(zero, q)));
+}
+/* Those, which fit 16 bits but for the factor, times a scale; the upper half of each lane is none. */
+OXI_INLINE __m128i OXI_ISA(wide_scaled)(__m128i products, __m128i scale) {
+    return _mm_madd_epi16(_mm_srli_epi32(_mm_slli_epi32(products, 8), 16), scale);
+}
+#endif
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    vb x = vb_load(q);
+    __m128i scale = OXI_ISA(all_lanes)(pair);
+#if VF == 4
+    if (!extra) {
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low), high = OXI_ISA(wide_products)(codes.high, x.high);
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
+    }
+#endif
+    (void)extra;
+    __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
+    return _mm_add_epi32(sum, _mm_madd_epi16(_mm_add_epi16(low, high), scale));
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    vb x = vb_load(q);
+    __m128i first = OXI_ISA(all_lanes)(pairs), second = OXI_ISA(all_lanes)(pairs + 2);
+#if VF == 4
+    if (!extra) {
+        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low), first));
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high), second));
+    }
+#endif
+    (void)extra;
+    sum = _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.low, x.low), first));
+    return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
+}
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
-    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
-    __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
-    __m128i special =
-        _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13), move = _mm_set1_epi32(112 << 23);
+    __m128i least = _mm_set1_epi32(113 << 23), special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
+    __m128i normal = _mm_add_epi32(_mm_add_epi32(size, move), _mm_and_si128(special, move));
+    __m128 small = _mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(size, least)), _mm_castsi128_ps(least));
+    __m128i is_small = _mm_cmpgt_epi32(_mm_set1_epi32(1 << 23), size);
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
-    return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
+    normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
+    return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
@@ -18893,6 +19370,33 @@ OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
     vs_store(out, vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))));
     vs_store(out + 4, vcvtq_f32_s32(vmovl_s16(vget_high_s16(words))));
 }
+typedef int16x8_t vw;
+OXI_INLINE vw vw_load(const int16_t *p) { return vld1q_s16(p); }
+OXI_INLINE void vw_store(int16_t *p, vw a) { vst1q_s16(p, a); }
+OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
+    uint8x8_t b = vcreate_u8(bytes);
+    return is_signed ? vmovl_s8(vreinterpret_s8_u8(b)) : vreinterpretq_s16_u16(vmovl_u8(b));
+}
+OXI_INLINE vw vw_mul(vw a, vw b) { return vmulq_s16(a, b); }
+OXI_INLINE vw vw_low(vw a) { return vzip1q_s16(a, a); }
+OXI_INLINE vw vw_high(vw a) { return vzip2q_s16(a, a); }
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) {
+    vw b = vw_load(p);
+    int32x4_t low = vmull_s16(vget_low_s16(a), vget_low_s16(b));
+    return vcvtq_f32_s32(vmlal_s16(low, vget_high_s16(a), vget_high_s16(b)));
+}
+typedef int32x4_t vn;
+OXI_INLINE vn vn_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vs vs_of_sums(vn a) { return vcvtq_f32_s32(a); }
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
+    return vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra), pair[0]);
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    int32x4_t zero = vdupq_n_s32(0);
+    sum = vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(zero, codes.low, q, extra), pairs[0]);
+    return vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra), pairs[2]);
+}
 
 #else
 
@@ -18966,18 +19470,21 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112
- * moves the exponent's bias from 15 to 127 and normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches and
+ * without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often are
+ * subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
-    uint32_t h = p[0] | (uint32_t)p[1] << 8, bits = (h & 0x7fff) << 13;
-    float size;
-    memcpy(&size, &bits, 4);
-    size *= 5192296858534827628530496329220096.0f;
-    if (bits >= 31u << 23) {
-        bits |= 255u << 23;
-        memcpy(&size, &bits, 4);
-    }
-    return h >> 15 ? -size : size;
+    uint32_t h = p[0] | (uint32_t)p[1] << 8, size = (h & 0x7fff) << 13, least = 113u << 23, bits, small_bits;
+    float small, base;
+    bits = size + least;
+    memcpy(&small, &bits, 4);
+    memcpy(&base, &least, 4);
+    small -= base;
+    memcpy(&small_bits, &small, 4);
+    bits = size + (112u << 23) + (size >= 31u << 23 ? 112u << 23 : 0);
+    bits = (size < 1u << 23 ? small_bits : bits) | h >> 15 << 31;
+    memcpy(&small, &bits, 4);
+    return small;
 }
 #endif
 
@@ -19236,44 +19743,36 @@ OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
 
 /* ---- rows of blocks against activations ---------------------------------------------------------------- */
 
-/* Activations from number `at` on, a multiple of 32. */
-OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
-    x.q += at;
-    x.scale += at / 32;
-    x.sum += at / 32;
-    return x;
-}
-
 /* Unpacked codes against as many activations. */
-OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int extra) {
+OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, const oxi_q8 *x, int extra) {
     vs sums = vs_zero();
     for (int64_t i = 0; i < n / 32; i++) {
         const float *scale = c.scale + 2 * i, *least = c.least + 2 * i;
-        float s = x.scale[i], two[2];
+        float s = x->scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra));
+        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x->q + 32 * i, two, false, extra));
         if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
-        sums = vs_add(sums, vs_halves(vb_set1(1), x.q + 32 * i, two, true, extra));
+        sums = vs_add(sums, vs_halves(vb_set1(1), x->q + 32 * i, two, true, extra));
     }
     return vs_sum(sums);
 }
-OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, const oxi_q8 *x) {
     return OXI_ISA(dot_any_codes)(n, c, x, 0);
 }
-OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, const oxi_q8 *x) {
     return OXI_ISA(dot_any_codes)(n, c, x, 1);
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
 /* What eight groups of 32 need, from the scale of each and what is taken from its codes:
- * scale[i] *= x.scale[i], and the sum of taken[i] * factor * x.sum[i] is added to `sum`. */
-OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
+ * scale[i] *= x->scale[i], and the sum of taken[i] * factor * x->sum[i] is added to `sum`. */
+OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, const oxi_q8 *x, vs sum) {
     for (int i = 0; i < 8; i += OXI_VS) {
-        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
-        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x.scale + i)));
+        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x->sum + i), sum);
+        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x->scale + i)));
     }
     return sum;
 }
@@ -19286,20 +19785,20 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
  * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
  * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
-    for (; n > 0; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+    for (; n > 0; n -= 256, x++) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
         for (int i = 0; i < 8; i += 2) { \
-            sums = vs_fma(vs_products(codes, x.q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+            sums = vs_fma(vs_products(codes, x->q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
             p += bytes; \
-            more = vs_fma(vs_products(codes, x.q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            more = vs_fma(vs_products(codes, x->q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
             p += bytes; \
         } \
     } \
@@ -19312,90 +19811,96 @@ OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4
 OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to
- * `taken`. */
-OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
+/* Types whose blocks of 256 have integer scales: these times the ratios of the activations are integers too,
+ * and floats are met once a block. */
+OXI_INLINE void OXI_ISA(keep_scales)(vw scales, int16_t *to) {
+    vw_store(to, vw_low(scales));
+    vw_store(to + 8, vw_high(scales));
+}
+/* Of a q4_k or q5_k block, twice each. Returns `taken`, to which its minima are added. */
+OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, const oxi_q8 *x, int16_t scale[16], vs taken) {
     uint32_t packed[3];
-    float least[8];
     memcpy(packed, p + 4, 12);
     uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
     uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
-    vs_bytes_8((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false, scale);
-    vs_bytes_8((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false, least);
-    vs d = vs_set1(OXI_ISA(half)(p));
-    for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
-    return OXI_ISA(scale_8)(scale, least, OXI_ISA(half)(p + 2), x, taken);
+    vw ratio = vw_load(x->ratio);
+    OXI_ISA(keep_scales)(vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio), scale);
+    vw least = vw_mul(vw_bytes((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false), ratio);
+    vs sum = vs_add(vs_dot(vw_low(least), x->total), vs_dot(vw_high(least), x->total + 8));
+    return vs_fma(sum, vs_set1(OXI_ISA(half)(p + 2) * x->step), taken);
 }
-OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
-    float scale[8];
+OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[16];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x++) {
+        vn sums = vn_zero();
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
-            const int8_t *numbers = x.q + 64 * i;
-            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
-            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
+            sums = vn_scaled(sums, low, x->q + 64 * i, scale + 4 * i, extra);
+            sums = vn_scaled(sums, high, x->q + 64 * i + 32, scale + 4 * i + 2, extra);
         }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+    return vs_sum(all) - vs_sum(taken);
 }
-OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
-    float scale[8];
+OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[16];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
-        vb fifth = vb_load(p + 16), one = vb_set1(1);
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x++) {
+        vn sums = vn_zero();
+        vb fifth = vb_load(p + 16), sixteen = vb_set1(16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
-            const int8_t *numbers = x.q + 64 * i;
-            low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
-            high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
-            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
-            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
+            vb bit = i < 2 ? vb_left(fifth, 4 - 2 * i) : vb_right(fifth, 2 * i - 4);
+            vb next = i < 2 ? vb_left(fifth, 3 - 2 * i) : vb_right(fifth, 2 * i - 3);
+            low = vb_or(low, vb_and(bit, sixteen));
+            high = vb_or(high, vb_and(next, sixteen));
+            sums = vn_scaled(sums, low, x->q + 64 * i, scale + 4 * i, extra);
+            sums = vn_scaled(sums, high, x->q + 64 * i + 32, scale + 4 * i + 2, extra);
         }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+    return vs_sum(all) - vs_sum(taken);
 }
 
-/* Half a q6_k block: codes without their offset, for each of four groups of 32. */
+/* Half a q6_k block: codes with their offset of 32, for each of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
     vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half);
-    vb two = vb_set1(48);
     if (group >= 2) low = vb_right(low, 4);
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
-    return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
+    return vb_or(vb_and(low, vb_set1(15)), vb_and(high, vb_set1(48)));
 }
-OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero();
-    float scale[16], both[8];
+OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero();
+    int16_t scale[32];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x++) {
+        vn sums = vn_zero();
         uint64_t bytes[2];
-        vs d = vs_set1(OXI_ISA(half)(p + 208));
+        vw ratio = vw_load(x->ratio);
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
-        vs_bytes_8(bytes[0], true, scale);
-        vs_bytes_8(bytes[1], true, scale + 8);
-        for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
+        vw first = vw_mul(vw_bytes(bytes[0], true), vw_low(ratio));
+        vw second = vw_mul(vw_bytes(bytes[1], true), vw_high(ratio));
+        OXI_ISA(keep_scales)(first, scale);
+        OXI_ISA(keep_scales)(second, scale + 16);
         for (int i = 0; i < 2; i++)
-            for (int j = 0; j < 4; j += 2) {
-                int at = 4 * i + j;
-                vs first =
-                    vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
-                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32,
-                                      scale + 2 * at + 2, false, extra);
-                sums = vs_fma(first, vs_set1(both[at]), sums);
-                more = vs_fma(second, vs_set1(both[at + 1]), more);
-            }
+            for (int j = 0; j < 4; j++)
+                sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
+                                 scale + 16 * i + 4 * j, extra);
+        vs taken = vs_add(vs_dot(first, x->total), vs_dot(second, x->total + 8));
+        vs sum = vs_fma(taken, vs_set1(-32), vs_of_sums(sums));
+        all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 208) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more));
+    return vs_sum(all);
 }
 
 /* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
@@ -19408,7 +19913,7 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, const oxi_q8 *x, \
                               float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
@@ -19430,31 +19935,54 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 
 /* ---- activations --------------------------------------------------------------------------------------- */
 
-/* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale,
-                                             float *sum) {
-    for (int64_t i = 0; i + 32 <= n; i += 32) {
-        vf most = vf_zero(), wrong = vf_zero();
-        for (int j = 0; j < 32; j += VF) {
-            vf a = vf_load(x + i + j);
-            most = vf_max(most, vf_abs(a));
-            wrong = vf_fma(a, vf_zero(), wrong);
+OXI_INLINE float OXI_ISA(largest_32)(const float *x, vf *wrong) {
+    vf most = vf_zero();
+    for (int j = 0; j < 32; j += VF) {
+        vf a = vf_load(x + j);
+        most = vf_max(most, vf_abs(a));
+        *wrong = vf_fma(a, vf_zero(), *wrong);
+    }
+    return vf_hmax(most);
+}
+
+/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and with
+ * them every product. */
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
+    for (; n > 0; n -= 256, x += 256, out++) {
+        int groups = n < 256 ? (int)n / 32 : 8;
+        float largest[8], most = 0;
+        vf wrong = vf_zero();
+        for (int i = 0; i < groups; i++) {
+            largest[i] = OXI_ISA(largest_32)(x + 32 * i, &wrong);
+            if (largest[i] > most) most = largest[i];
         }
-        float largest = vf_hmax(most), halves[2];
-        if (largest < 1e-34f) largest = 0; /* 127 / largest must stay finite */
-        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
-        for (int half = 0; half < 2; half++) {
-            vf total = vf_zero();
-            for (int j = 16 * half; j < 16 * half + 16; j += VF) {
-                vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-                vi_store_8(q + i + j, codes);
-                total = vf_add(total, vi_to_vf(codes));
+        /* what is divided by must not make 127 * ratios infinite */
+        bool usual = most > 1e-34f && most < INFINITY;
+        float ratios = usual ? OXI_Q8_RATIOS / most : 0.0f;
+        if (groups < 8 || !usual) memset(out, 0, sizeof *out);
+        out->step = (usual ? most / (127 * OXI_Q8_RATIOS) : 0.0f) + vf_hsum(wrong);
+        for (int i = 0; !usual && i < groups; i++) out->scale[i] = out->sum[i] = out->step;
+        for (int i = 0; usual && i < groups; i++) {
+            float wanted = largest[i] * ratios;
+            int ratio = wanted > 1 ? (int)wanted : 1;
+            if (ratio < OXI_Q8_RATIOS && (float)ratio < wanted) ratio++;
+            vf inverse = vf_set1(127 * ratios / (float)ratio);
+            float halves[2];
+            for (int half = 0; half < 2; half++) {
+                int at = 32 * i + 16 * half;
+                vf total = vf_zero();
+                for (int j = at; j < at + 16; j += VF) {
+                    vi codes = vf_to_vi(vf_mul(vf_load(x + j), inverse));
+                    vi_store_8(out->q + j, codes);
+                    total = vf_add(total, vi_to_vf(codes));
+                }
+                halves[half] = vf_hsum(total);
+                out->total[2 * i + half] = (int16_t)halves[half];
             }
-            halves[half] = vf_hsum(total);
+            out->ratio[i] = (int16_t)ratio;
+            out->scale[i] = out->step * (float)ratio;
+            out->sum[i] = out->scale[i] * (halves[0] + halves[1]);
         }
-        scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
-        sum[i / group] = scale[i / 32] * (group == 16 ? halves[0] : halves[0] + halves[1]);
-        if (group == 16) sum[i / 16 + 1] = scale[i / 32] * halves[1];
     }
 }
 
@@ -19511,6 +20039,19 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_halves
 #undef vs_halves_8
 #undef vs_bytes_8
+#undef vn
+#undef vn_zero
+#undef vn_scaled
+#undef vn_halves
+#undef vw
+#undef vw_load
+#undef vw_store
+#undef vw_bytes
+#undef vw_mul
+#undef vw_low
+#undef vw_high
+#undef vs_dot
+#undef vs_of_sums
 #undef OXI_VS
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
@@ -21823,7 +22364,11 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
  * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
- * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below. */
+ * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
+ * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
+ * codes up to 63, of which the first and the last 16 have a scale each. Scales lie in memory twice each.
+ * vw: eight int16. vw_low, vw_high: the first and the last four of them twice each. vs_dot: a's products with
+ * those at p, added up in some lanes. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -21848,6 +22393,19 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vs_halves OXI_ISA(vs_halves)
 #define vs_halves_8 OXI_ISA(vs_halves_8)
 #define vs_bytes_8 OXI_ISA(vs_bytes_8)
+#define vn OXI_ISA(vn)
+#define vn_zero OXI_ISA(vn_zero)
+#define vn_scaled OXI_ISA(vn_scaled)
+#define vn_halves OXI_ISA(vn_halves)
+#define vw OXI_ISA(vw)
+#define vw_load OXI_ISA(vw_load)
+#define vw_store OXI_ISA(vw_store)
+#define vw_bytes OXI_ISA(vw_bytes)
+#define vw_mul OXI_ISA(vw_mul)
+#define vw_low OXI_ISA(vw_low)
+#define vw_high OXI_ISA(vw_high)
+#define vs_dot OXI_ISA(vs_dot)
+#define vs_of_sums OXI_ISA(vs_of_sums)
 
 /* The f16 number at p of each of eight blocks, in a vector of integers. */
 #if defined(OXI_X86) && VF > 1
@@ -21866,6 +22424,17 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
     return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
 }
+typedef __m128i vw;
+OXI_INLINE vw vw_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
+OXI_INLINE void vw_store(int16_t *p, vw a) { _mm_storeu_si128((__m128i *)(void *)p, a); }
+OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes);
+    return is_signed ? _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8) : _mm_unpacklo_epi8(b, _mm_setzero_si128());
+}
+OXI_INLINE vw vw_mul(vw a, vw b) { return _mm_mullo_epi16(a, b); }
+OXI_INLINE vw vw_low(vw a) { return _mm_unpacklo_epi16(a, a); }
+OXI_INLINE vw vw_high(vw a) { return _mm_unpackhi_epi16(a, a); }
+OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p))); }
 #endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -21929,6 +22498,34 @@ OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
 OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
     __m128i b = _mm_set_epi64x(0, (long long)bytes);
     vs_store(out, _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(b) : _mm256_cvtepu8_epi32(b)));
+}
+
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) {
+    return _mm256_insertf128_ps(vs_zero(), OXI_ISA(dot_words)(a, p), 0);
+}
+typedef __m256i vn;
+OXI_INLINE vn vn_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vs vs_of_sums(vn a) { return _mm256_cvtepi32_ps(a); }
+OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t *pair) {
+    return _mm256_castps_si256(_mm256_broadcast_ss((const float *)(const void *)pair));
+}
+OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, int extra) {
+    __m256i products = _mm256_maddubs_epi16(codes, vb_load(q));
+#if VF == 16
+    if (extra) {
+        __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
+        return sum;
+    }
+#endif
+    (void)extra;
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(products, scale));
+}
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    return OXI_ISA(vn_add)(sum, codes, q, OXI_ISA(all_lanes)(pair), extra);
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    __m256i low = OXI_ISA(all_lanes)(pairs), high = OXI_ISA(all_lanes)(pairs + 2);
+    return OXI_ISA(vn_add)(sum, codes, q, _mm256_blend_epi32(low, high, 0xf0), extra);
 }
 
 #elif defined(OXI_X86) && VF > 1
@@ -22026,14 +22623,73 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
     vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
     return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
 }
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) { return OXI_ISA(dot_words)(a, p); }
+typedef __m128i vn;
+OXI_INLINE vn vn_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vs vs_of_sums(vn a) { return _mm_cvtepi32_ps(a); }
+OXI_INLINE __m128i OXI_ISA(all_lanes)(const int16_t *pair) {
+#if VF == 8
+    return _mm_castps_si128(_mm_broadcast_ss((const float *)(const void *)pair));
+#else
+    int32_t both;
+    memcpy(&both, pair, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(both), 0);
+#endif
+}
+#if VF == 8
+OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) { return _mm_maddubs_epi16(codes, q); }
+#else
+OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
+    __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
+    return codes;
+}
+/* The same sums where there are no products of bytes: 16 products in four lanes, times 256. */
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q) {
+    __m128i zero = _mm_setzero_si128();
+    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, zero), _mm_unpacklo_epi8(zero, q));
+    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, zero), _mm_unpackhi_epi8(zero, q)));
+}
+/* Those, which fit 16 bits but for the factor, times a scale; the upper half of each lane is none. */
+OXI_INLINE __m128i OXI_ISA(wide_scaled)(__m128i products, __m128i scale) {
+    return _mm_madd_epi16(_mm_srli_epi32(_mm_slli_epi32(products, 8), 16), scale);
+}
+#endif
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    vb x = vb_load(q);
+    __m128i scale = OXI_ISA(all_lanes)(pair);
+#if VF == 4
+    if (!extra) {
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low), high = OXI_ISA(wide_products)(codes.high, x.high);
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
+    }
+#endif
+    (void)extra;
+    __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
+    return _mm_add_epi32(sum, _mm_madd_epi16(_mm_add_epi16(low, high), scale));
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    vb x = vb_load(q);
+    __m128i first = OXI_ISA(all_lanes)(pairs), second = OXI_ISA(all_lanes)(pairs + 2);
+#if VF == 4
+    if (!extra) {
+        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low), first));
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high), second));
+    }
+#endif
+    (void)extra;
+    sum = _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.low, x.low), first));
+    return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
+}
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
-    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
-    __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
-    __m128i special =
-        _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13), move = _mm_set1_epi32(112 << 23);
+    __m128i least = _mm_set1_epi32(113 << 23), special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
+    __m128i normal = _mm_add_epi32(_mm_add_epi32(size, move), _mm_and_si128(special, move));
+    __m128 small = _mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(size, least)), _mm_castsi128_ps(least));
+    __m128i is_small = _mm_cmpgt_epi32(_mm_set1_epi32(1 << 23), size);
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
-    return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
+    normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
+    return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
@@ -22138,6 +22794,33 @@ OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
     vs_store(out, vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))));
     vs_store(out + 4, vcvtq_f32_s32(vmovl_s16(vget_high_s16(words))));
 }
+typedef int16x8_t vw;
+OXI_INLINE vw vw_load(const int16_t *p) { return vld1q_s16(p); }
+OXI_INLINE void vw_store(int16_t *p, vw a) { vst1q_s16(p, a); }
+OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
+    uint8x8_t b = vcreate_u8(bytes);
+    return is_signed ? vmovl_s8(vreinterpret_s8_u8(b)) : vreinterpretq_s16_u16(vmovl_u8(b));
+}
+OXI_INLINE vw vw_mul(vw a, vw b) { return vmulq_s16(a, b); }
+OXI_INLINE vw vw_low(vw a) { return vzip1q_s16(a, a); }
+OXI_INLINE vw vw_high(vw a) { return vzip2q_s16(a, a); }
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) {
+    vw b = vw_load(p);
+    int32x4_t low = vmull_s16(vget_low_s16(a), vget_low_s16(b));
+    return vcvtq_f32_s32(vmlal_s16(low, vget_high_s16(a), vget_high_s16(b)));
+}
+typedef int32x4_t vn;
+OXI_INLINE vn vn_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vs vs_of_sums(vn a) { return vcvtq_f32_s32(a); }
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
+    return vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra), pair[0]);
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    int32x4_t zero = vdupq_n_s32(0);
+    sum = vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(zero, codes.low, q, extra), pairs[0]);
+    return vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra), pairs[2]);
+}
 
 #else
 
@@ -22211,18 +22894,21 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112
- * moves the exponent's bias from 15 to 127 and normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches and
+ * without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often are
+ * subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
-    uint32_t h = p[0] | (uint32_t)p[1] << 8, bits = (h & 0x7fff) << 13;
-    float size;
-    memcpy(&size, &bits, 4);
-    size *= 5192296858534827628530496329220096.0f;
-    if (bits >= 31u << 23) {
-        bits |= 255u << 23;
-        memcpy(&size, &bits, 4);
-    }
-    return h >> 15 ? -size : size;
+    uint32_t h = p[0] | (uint32_t)p[1] << 8, size = (h & 0x7fff) << 13, least = 113u << 23, bits, small_bits;
+    float small, base;
+    bits = size + least;
+    memcpy(&small, &bits, 4);
+    memcpy(&base, &least, 4);
+    small -= base;
+    memcpy(&small_bits, &small, 4);
+    bits = size + (112u << 23) + (size >= 31u << 23 ? 112u << 23 : 0);
+    bits = (size < 1u << 23 ? small_bits : bits) | h >> 15 << 31;
+    memcpy(&small, &bits, 4);
+    return small;
 }
 #endif
 
@@ -22481,44 +23167,36 @@ OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
 
 /* ---- rows of blocks against activations ---------------------------------------------------------------- */
 
-/* Activations from number `at` on, a multiple of 32. */
-OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
-    x.q += at;
-    x.scale += at / 32;
-    x.sum += at / 32;
-    return x;
-}
-
 /* Unpacked codes against as many activations. */
-OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int extra) {
+OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, const oxi_q8 *x, int extra) {
     vs sums = vs_zero();
     for (int64_t i = 0; i < n / 32; i++) {
         const float *scale = c.scale + 2 * i, *least = c.least + 2 * i;
-        float s = x.scale[i], two[2];
+        float s = x->scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra));
+        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x->q + 32 * i, two, false, extra));
         if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
-        sums = vs_add(sums, vs_halves(vb_set1(1), x.q + 32 * i, two, true, extra));
+        sums = vs_add(sums, vs_halves(vb_set1(1), x->q + 32 * i, two, true, extra));
     }
     return vs_sum(sums);
 }
-OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, const oxi_q8 *x) {
     return OXI_ISA(dot_any_codes)(n, c, x, 0);
 }
-OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, const oxi_q8 *x) {
     return OXI_ISA(dot_any_codes)(n, c, x, 1);
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
 /* What eight groups of 32 need, from the scale of each and what is taken from its codes:
- * scale[i] *= x.scale[i], and the sum of taken[i] * factor * x.sum[i] is added to `sum`. */
-OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
+ * scale[i] *= x->scale[i], and the sum of taken[i] * factor * x->sum[i] is added to `sum`. */
+OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, const oxi_q8 *x, vs sum) {
     for (int i = 0; i < 8; i += OXI_VS) {
-        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
-        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x.scale + i)));
+        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x->sum + i), sum);
+        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x->scale + i)));
     }
     return sum;
 }
@@ -22531,20 +23209,20 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
  * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
  * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
-    for (; n > 0; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+    for (; n > 0; n -= 256, x++) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
         for (int i = 0; i < 8; i += 2) { \
-            sums = vs_fma(vs_products(codes, x.q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+            sums = vs_fma(vs_products(codes, x->q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
             p += bytes; \
-            more = vs_fma(vs_products(codes, x.q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            more = vs_fma(vs_products(codes, x->q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
             p += bytes; \
         } \
     } \
@@ -22557,90 +23235,96 @@ OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4
 OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to
- * `taken`. */
-OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
+/* Types whose blocks of 256 have integer scales: these times the ratios of the activations are integers too,
+ * and floats are met once a block. */
+OXI_INLINE void OXI_ISA(keep_scales)(vw scales, int16_t *to) {
+    vw_store(to, vw_low(scales));
+    vw_store(to + 8, vw_high(scales));
+}
+/* Of a q4_k or q5_k block, twice each. Returns `taken`, to which its minima are added. */
+OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, const oxi_q8 *x, int16_t scale[16], vs taken) {
     uint32_t packed[3];
-    float least[8];
     memcpy(packed, p + 4, 12);
     uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
     uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
-    vs_bytes_8((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false, scale);
-    vs_bytes_8((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false, least);
-    vs d = vs_set1(OXI_ISA(half)(p));
-    for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
-    return OXI_ISA(scale_8)(scale, least, OXI_ISA(half)(p + 2), x, taken);
+    vw ratio = vw_load(x->ratio);
+    OXI_ISA(keep_scales)(vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio), scale);
+    vw least = vw_mul(vw_bytes((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false), ratio);
+    vs sum = vs_add(vs_dot(vw_low(least), x->total), vs_dot(vw_high(least), x->total + 8));
+    return vs_fma(sum, vs_set1(OXI_ISA(half)(p + 2) * x->step), taken);
 }
-OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
-    float scale[8];
+OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[16];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x++) {
+        vn sums = vn_zero();
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
-            const int8_t *numbers = x.q + 64 * i;
-            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
-            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
+            sums = vn_scaled(sums, low, x->q + 64 * i, scale + 4 * i, extra);
+            sums = vn_scaled(sums, high, x->q + 64 * i + 32, scale + 4 * i + 2, extra);
         }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+    return vs_sum(all) - vs_sum(taken);
 }
-OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
-    float scale[8];
+OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[16];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
-        vb fifth = vb_load(p + 16), one = vb_set1(1);
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x++) {
+        vn sums = vn_zero();
+        vb fifth = vb_load(p + 16), sixteen = vb_set1(16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
-            const int8_t *numbers = x.q + 64 * i;
-            low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
-            high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
-            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
-            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
+            vb bit = i < 2 ? vb_left(fifth, 4 - 2 * i) : vb_right(fifth, 2 * i - 4);
+            vb next = i < 2 ? vb_left(fifth, 3 - 2 * i) : vb_right(fifth, 2 * i - 3);
+            low = vb_or(low, vb_and(bit, sixteen));
+            high = vb_or(high, vb_and(next, sixteen));
+            sums = vn_scaled(sums, low, x->q + 64 * i, scale + 4 * i, extra);
+            sums = vn_scaled(sums, high, x->q + 64 * i + 32, scale + 4 * i + 2, extra);
         }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+    return vs_sum(all) - vs_sum(taken);
 }
 
-/* Half a q6_k block: codes without their offset, for each of four groups of 32. */
+/* Half a q6_k block: codes with their offset of 32, for each of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
     vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half);
-    vb two = vb_set1(48);
     if (group >= 2) low = vb_right(low, 4);
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
-    return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
+    return vb_or(vb_and(low, vb_set1(15)), vb_and(high, vb_set1(48)));
 }
-OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero();
-    float scale[16], both[8];
+OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero();
+    int16_t scale[32];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x++) {
+        vn sums = vn_zero();
         uint64_t bytes[2];
-        vs d = vs_set1(OXI_ISA(half)(p + 208));
+        vw ratio = vw_load(x->ratio);
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
-        vs_bytes_8(bytes[0], true, scale);
-        vs_bytes_8(bytes[1], true, scale + 8);
-        for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
+        vw first = vw_mul(vw_bytes(bytes[0], true), vw_low(ratio));
+        vw second = vw_mul(vw_bytes(bytes[1], true), vw_high(ratio));
+        OXI_ISA(keep_scales)(first, scale);
+        OXI_ISA(keep_scales)(second, scale + 16);
         for (int i = 0; i < 2; i++)
-            for (int j = 0; j < 4; j += 2) {
-                int at = 4 * i + j;
-                vs first =
-                    vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
-                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32,
-                                      scale + 2 * at + 2, false, extra);
-                sums = vs_fma(first, vs_set1(both[at]), sums);
-                more = vs_fma(second, vs_set1(both[at + 1]), more);
-            }
+            for (int j = 0; j < 4; j++)
+                sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
+                                 scale + 16 * i + 4 * j, extra);
+        vs taken = vs_add(vs_dot(first, x->total), vs_dot(second, x->total + 8));
+        vs sum = vs_fma(taken, vs_set1(-32), vs_of_sums(sums));
+        all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 208) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more));
+    return vs_sum(all);
 }
 
 /* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
@@ -22653,7 +23337,7 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, const oxi_q8 *x, \
                               float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
@@ -22675,31 +23359,54 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 
 /* ---- activations --------------------------------------------------------------------------------------- */
 
-/* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale,
-                                             float *sum) {
-    for (int64_t i = 0; i + 32 <= n; i += 32) {
-        vf most = vf_zero(), wrong = vf_zero();
-        for (int j = 0; j < 32; j += VF) {
-            vf a = vf_load(x + i + j);
-            most = vf_max(most, vf_abs(a));
-            wrong = vf_fma(a, vf_zero(), wrong);
+OXI_INLINE float OXI_ISA(largest_32)(const float *x, vf *wrong) {
+    vf most = vf_zero();
+    for (int j = 0; j < 32; j += VF) {
+        vf a = vf_load(x + j);
+        most = vf_max(most, vf_abs(a));
+        *wrong = vf_fma(a, vf_zero(), *wrong);
+    }
+    return vf_hmax(most);
+}
+
+/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and with
+ * them every product. */
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
+    for (; n > 0; n -= 256, x += 256, out++) {
+        int groups = n < 256 ? (int)n / 32 : 8;
+        float largest[8], most = 0;
+        vf wrong = vf_zero();
+        for (int i = 0; i < groups; i++) {
+            largest[i] = OXI_ISA(largest_32)(x + 32 * i, &wrong);
+            if (largest[i] > most) most = largest[i];
         }
-        float largest = vf_hmax(most), halves[2];
-        if (largest < 1e-34f) largest = 0; /* 127 / largest must stay finite */
-        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
-        for (int half = 0; half < 2; half++) {
-            vf total = vf_zero();
-            for (int j = 16 * half; j < 16 * half + 16; j += VF) {
-                vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-                vi_store_8(q + i + j, codes);
-                total = vf_add(total, vi_to_vf(codes));
+        /* what is divided by must not make 127 * ratios infinite */
+        bool usual = most > 1e-34f && most < INFINITY;
+        float ratios = usual ? OXI_Q8_RATIOS / most : 0.0f;
+        if (groups < 8 || !usual) memset(out, 0, sizeof *out);
+        out->step = (usual ? most / (127 * OXI_Q8_RATIOS) : 0.0f) + vf_hsum(wrong);
+        for (int i = 0; !usual && i < groups; i++) out->scale[i] = out->sum[i] = out->step;
+        for (int i = 0; usual && i < groups; i++) {
+            float wanted = largest[i] * ratios;
+            int ratio = wanted > 1 ? (int)wanted : 1;
+            if (ratio < OXI_Q8_RATIOS && (float)ratio < wanted) ratio++;
+            vf inverse = vf_set1(127 * ratios / (float)ratio);
+            float halves[2];
+            for (int half = 0; half < 2; half++) {
+                int at = 32 * i + 16 * half;
+                vf total = vf_zero();
+                for (int j = at; j < at + 16; j += VF) {
+                    vi codes = vf_to_vi(vf_mul(vf_load(x + j), inverse));
+                    vi_store_8(out->q + j, codes);
+                    total = vf_add(total, vi_to_vf(codes));
+                }
+                halves[half] = vf_hsum(total);
+                out->total[2 * i + half] = (int16_t)halves[half];
             }
-            halves[half] = vf_hsum(total);
+            out->ratio[i] = (int16_t)ratio;
+            out->scale[i] = out->step * (float)ratio;
+            out->sum[i] = out->scale[i] * (halves[0] + halves[1]);
         }
-        scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
-        sum[i / group] = scale[i / 32] * (group == 16 ? halves[0] : halves[0] + halves[1]);
-        if (group == 16) sum[i / 16 + 1] = scale[i / 32] * halves[1];
     }
 }
 
@@ -22756,6 +23463,19 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_halves
 #undef vs_halves_8
 #undef vs_bytes_8
+#undef vn
+#undef vn_zero
+#undef vn_scaled
+#undef vn_halves
+#undef vw
+#undef vw_load
+#undef vw_store
+#undef vw_bytes
+#undef vw_mul
+#undef vw_low
+#undef vw_high
+#undef vs_dot
+#undef vs_of_sums
 #undef OXI_VS
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
@@ -25060,7 +25780,11 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
  * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
- * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below. */
+ * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
+ * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
+ * codes up to 63, of which the first and the last 16 have a scale each. Scales lie in memory twice each.
+ * vw: eight int16. vw_low, vw_high: the first and the last four of them twice each. vs_dot: a's products with
+ * those at p, added up in some lanes. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -25085,6 +25809,19 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vs_halves OXI_ISA(vs_halves)
 #define vs_halves_8 OXI_ISA(vs_halves_8)
 #define vs_bytes_8 OXI_ISA(vs_bytes_8)
+#define vn OXI_ISA(vn)
+#define vn_zero OXI_ISA(vn_zero)
+#define vn_scaled OXI_ISA(vn_scaled)
+#define vn_halves OXI_ISA(vn_halves)
+#define vw OXI_ISA(vw)
+#define vw_load OXI_ISA(vw_load)
+#define vw_store OXI_ISA(vw_store)
+#define vw_bytes OXI_ISA(vw_bytes)
+#define vw_mul OXI_ISA(vw_mul)
+#define vw_low OXI_ISA(vw_low)
+#define vw_high OXI_ISA(vw_high)
+#define vs_dot OXI_ISA(vs_dot)
+#define vs_of_sums OXI_ISA(vs_of_sums)
 
 /* The f16 number at p of each of eight blocks, in a vector of integers. */
 #if defined(OXI_X86) && VF > 1
@@ -25103,6 +25840,17 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
     return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
 }
+typedef __m128i vw;
+OXI_INLINE vw vw_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
+OXI_INLINE void vw_store(int16_t *p, vw a) { _mm_storeu_si128((__m128i *)(void *)p, a); }
+OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes);
+    return is_signed ? _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8) : _mm_unpacklo_epi8(b, _mm_setzero_si128());
+}
+OXI_INLINE vw vw_mul(vw a, vw b) { return _mm_mullo_epi16(a, b); }
+OXI_INLINE vw vw_low(vw a) { return _mm_unpacklo_epi16(a, a); }
+OXI_INLINE vw vw_high(vw a) { return _mm_unpackhi_epi16(a, a); }
+OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p))); }
 #endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -25166,6 +25914,34 @@ OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
 OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
     __m128i b = _mm_set_epi64x(0, (long long)bytes);
     vs_store(out, _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(b) : _mm256_cvtepu8_epi32(b)));
+}
+
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) {
+    return _mm256_insertf128_ps(vs_zero(), OXI_ISA(dot_words)(a, p), 0);
+}
+typedef __m256i vn;
+OXI_INLINE vn vn_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vs vs_of_sums(vn a) { return _mm256_cvtepi32_ps(a); }
+OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t *pair) {
+    return _mm256_castps_si256(_mm256_broadcast_ss((const float *)(const void *)pair));
+}
+OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, int extra) {
+    __m256i products = _mm256_maddubs_epi16(codes, vb_load(q));
+#if VF == 16
+    if (extra) {
+        __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
+        return sum;
+    }
+#endif
+    (void)extra;
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(products, scale));
+}
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    return OXI_ISA(vn_add)(sum, codes, q, OXI_ISA(all_lanes)(pair), extra);
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    __m256i low = OXI_ISA(all_lanes)(pairs), high = OXI_ISA(all_lanes)(pairs + 2);
+    return OXI_ISA(vn_add)(sum, codes, q, _mm256_blend_epi32(low, high, 0xf0), extra);
 }
 
 #elif defined(OXI_X86) && VF > 1
@@ -25263,14 +26039,73 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
     vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
     return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
 }
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) { return OXI_ISA(dot_words)(a, p); }
+typedef __m128i vn;
+OXI_INLINE vn vn_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vs vs_of_sums(vn a) { return _mm_cvtepi32_ps(a); }
+OXI_INLINE __m128i OXI_ISA(all_lanes)(const int16_t *pair) {
+#if VF == 8
+    return _mm_castps_si128(_mm_broadcast_ss((const float *)(const void *)pair));
+#else
+    int32_t both;
+    memcpy(&both, pair, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(both), 0);
+#endif
+}
+#if VF == 8
+OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) { return _mm_maddubs_epi16(codes, q); }
+#else
+OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
+    __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
+    return codes;
+}
+/* The same sums where there are no products of bytes: 16 products in four lanes, times 256. */
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q) {
+    __m128i zero = _mm_setzero_si128();
+    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, zero), _mm_unpacklo_epi8(zero, q));
+    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, zero), _mm_unpackhi_epi8(zero, q)));
+}
+/* Those, which fit 16 bits but for the factor, times a scale; the upper half of each lane is none. */
+OXI_INLINE __m128i OXI_ISA(wide_scaled)(__m128i products, __m128i scale) {
+    return _mm_madd_epi16(_mm_srli_epi32(_mm_slli_epi32(products, 8), 16), scale);
+}
+#endif
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    vb x = vb_load(q);
+    __m128i scale = OXI_ISA(all_lanes)(pair);
+#if VF == 4
+    if (!extra) {
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low), high = OXI_ISA(wide_products)(codes.high, x.high);
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
+    }
+#endif
+    (void)extra;
+    __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
+    return _mm_add_epi32(sum, _mm_madd_epi16(_mm_add_epi16(low, high), scale));
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    vb x = vb_load(q);
+    __m128i first = OXI_ISA(all_lanes)(pairs), second = OXI_ISA(all_lanes)(pairs + 2);
+#if VF == 4
+    if (!extra) {
+        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low), first));
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high), second));
+    }
+#endif
+    (void)extra;
+    sum = _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.low, x.low), first));
+    return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
+}
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
-    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
-    __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
-    __m128i special =
-        _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13), move = _mm_set1_epi32(112 << 23);
+    __m128i least = _mm_set1_epi32(113 << 23), special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
+    __m128i normal = _mm_add_epi32(_mm_add_epi32(size, move), _mm_and_si128(special, move));
+    __m128 small = _mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(size, least)), _mm_castsi128_ps(least));
+    __m128i is_small = _mm_cmpgt_epi32(_mm_set1_epi32(1 << 23), size);
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
-    return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
+    normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
+    return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
@@ -25375,6 +26210,33 @@ OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
     vs_store(out, vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))));
     vs_store(out + 4, vcvtq_f32_s32(vmovl_s16(vget_high_s16(words))));
 }
+typedef int16x8_t vw;
+OXI_INLINE vw vw_load(const int16_t *p) { return vld1q_s16(p); }
+OXI_INLINE void vw_store(int16_t *p, vw a) { vst1q_s16(p, a); }
+OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
+    uint8x8_t b = vcreate_u8(bytes);
+    return is_signed ? vmovl_s8(vreinterpret_s8_u8(b)) : vreinterpretq_s16_u16(vmovl_u8(b));
+}
+OXI_INLINE vw vw_mul(vw a, vw b) { return vmulq_s16(a, b); }
+OXI_INLINE vw vw_low(vw a) { return vzip1q_s16(a, a); }
+OXI_INLINE vw vw_high(vw a) { return vzip2q_s16(a, a); }
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) {
+    vw b = vw_load(p);
+    int32x4_t low = vmull_s16(vget_low_s16(a), vget_low_s16(b));
+    return vcvtq_f32_s32(vmlal_s16(low, vget_high_s16(a), vget_high_s16(b)));
+}
+typedef int32x4_t vn;
+OXI_INLINE vn vn_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vs vs_of_sums(vn a) { return vcvtq_f32_s32(a); }
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
+    return vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra), pair[0]);
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    int32x4_t zero = vdupq_n_s32(0);
+    sum = vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(zero, codes.low, q, extra), pairs[0]);
+    return vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra), pairs[2]);
+}
 
 #else
 
@@ -25448,18 +26310,21 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112
- * moves the exponent's bias from 15 to 127 and normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches and
+ * without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often are
+ * subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
-    uint32_t h = p[0] | (uint32_t)p[1] << 8, bits = (h & 0x7fff) << 13;
-    float size;
-    memcpy(&size, &bits, 4);
-    size *= 5192296858534827628530496329220096.0f;
-    if (bits >= 31u << 23) {
-        bits |= 255u << 23;
-        memcpy(&size, &bits, 4);
-    }
-    return h >> 15 ? -size : size;
+    uint32_t h = p[0] | (uint32_t)p[1] << 8, size = (h & 0x7fff) << 13, least = 113u << 23, bits, small_bits;
+    float small, base;
+    bits = size + least;
+    memcpy(&small, &bits, 4);
+    memcpy(&base, &least, 4);
+    small -= base;
+    memcpy(&small_bits, &small, 4);
+    bits = size + (112u << 23) + (size >= 31u << 23 ? 112u << 23 : 0);
+    bits = (size < 1u << 23 ? small_bits : bits) | h >> 15 << 31;
+    memcpy(&small, &bits, 4);
+    return small;
 }
 #endif
 
@@ -25718,44 +26583,36 @@ OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
 
 /* ---- rows of blocks against activations ---------------------------------------------------------------- */
 
-/* Activations from number `at` on, a multiple of 32. */
-OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
-    x.q += at;
-    x.scale += at / 32;
-    x.sum += at / 32;
-    return x;
-}
-
 /* Unpacked codes against as many activations. */
-OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int extra) {
+OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, const oxi_q8 *x, int extra) {
     vs sums = vs_zero();
     for (int64_t i = 0; i < n / 32; i++) {
         const float *scale = c.scale + 2 * i, *least = c.least + 2 * i;
-        float s = x.scale[i], two[2];
+        float s = x->scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra));
+        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x->q + 32 * i, two, false, extra));
         if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
-        sums = vs_add(sums, vs_halves(vb_set1(1), x.q + 32 * i, two, true, extra));
+        sums = vs_add(sums, vs_halves(vb_set1(1), x->q + 32 * i, two, true, extra));
     }
     return vs_sum(sums);
 }
-OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, const oxi_q8 *x) {
     return OXI_ISA(dot_any_codes)(n, c, x, 0);
 }
-OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, const oxi_q8 *x) {
     return OXI_ISA(dot_any_codes)(n, c, x, 1);
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
 /* What eight groups of 32 need, from the scale of each and what is taken from its codes:
- * scale[i] *= x.scale[i], and the sum of taken[i] * factor * x.sum[i] is added to `sum`. */
-OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
+ * scale[i] *= x->scale[i], and the sum of taken[i] * factor * x->sum[i] is added to `sum`. */
+OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, const oxi_q8 *x, vs sum) {
     for (int i = 0; i < 8; i += OXI_VS) {
-        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
-        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x.scale + i)));
+        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x->sum + i), sum);
+        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x->scale + i)));
     }
     return sum;
 }
@@ -25768,20 +26625,20 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
  * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
  * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
-    for (; n > 0; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+    for (; n > 0; n -= 256, x++) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
         for (int i = 0; i < 8; i += 2) { \
-            sums = vs_fma(vs_products(codes, x.q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+            sums = vs_fma(vs_products(codes, x->q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
             p += bytes; \
-            more = vs_fma(vs_products(codes, x.q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            more = vs_fma(vs_products(codes, x->q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
             p += bytes; \
         } \
     } \
@@ -25794,90 +26651,96 @@ OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4
 OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to
- * `taken`. */
-OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
+/* Types whose blocks of 256 have integer scales: these times the ratios of the activations are integers too,
+ * and floats are met once a block. */
+OXI_INLINE void OXI_ISA(keep_scales)(vw scales, int16_t *to) {
+    vw_store(to, vw_low(scales));
+    vw_store(to + 8, vw_high(scales));
+}
+/* Of a q4_k or q5_k block, twice each. Returns `taken`, to which its minima are added. */
+OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, const oxi_q8 *x, int16_t scale[16], vs taken) {
     uint32_t packed[3];
-    float least[8];
     memcpy(packed, p + 4, 12);
     uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
     uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
-    vs_bytes_8((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false, scale);
-    vs_bytes_8((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false, least);
-    vs d = vs_set1(OXI_ISA(half)(p));
-    for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
-    return OXI_ISA(scale_8)(scale, least, OXI_ISA(half)(p + 2), x, taken);
+    vw ratio = vw_load(x->ratio);
+    OXI_ISA(keep_scales)(vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio), scale);
+    vw least = vw_mul(vw_bytes((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false), ratio);
+    vs sum = vs_add(vs_dot(vw_low(least), x->total), vs_dot(vw_high(least), x->total + 8));
+    return vs_fma(sum, vs_set1(OXI_ISA(half)(p + 2) * x->step), taken);
 }
-OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
-    float scale[8];
+OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[16];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x++) {
+        vn sums = vn_zero();
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
-            const int8_t *numbers = x.q + 64 * i;
-            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
-            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
+            sums = vn_scaled(sums, low, x->q + 64 * i, scale + 4 * i, extra);
+            sums = vn_scaled(sums, high, x->q + 64 * i + 32, scale + 4 * i + 2, extra);
         }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+    return vs_sum(all) - vs_sum(taken);
 }
-OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
-    float scale[8];
+OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[16];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
-        vb fifth = vb_load(p + 16), one = vb_set1(1);
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x++) {
+        vn sums = vn_zero();
+        vb fifth = vb_load(p + 16), sixteen = vb_set1(16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
-            const int8_t *numbers = x.q + 64 * i;
-            low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
-            high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
-            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
-            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
+            vb bit = i < 2 ? vb_left(fifth, 4 - 2 * i) : vb_right(fifth, 2 * i - 4);
+            vb next = i < 2 ? vb_left(fifth, 3 - 2 * i) : vb_right(fifth, 2 * i - 3);
+            low = vb_or(low, vb_and(bit, sixteen));
+            high = vb_or(high, vb_and(next, sixteen));
+            sums = vn_scaled(sums, low, x->q + 64 * i, scale + 4 * i, extra);
+            sums = vn_scaled(sums, high, x->q + 64 * i + 32, scale + 4 * i + 2, extra);
         }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+    return vs_sum(all) - vs_sum(taken);
 }
 
-/* Half a q6_k block: codes without their offset, for each of four groups of 32. */
+/* Half a q6_k block: codes with their offset of 32, for each of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
     vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half);
-    vb two = vb_set1(48);
     if (group >= 2) low = vb_right(low, 4);
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
-    return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
+    return vb_or(vb_and(low, vb_set1(15)), vb_and(high, vb_set1(48)));
 }
-OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero();
-    float scale[16], both[8];
+OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero();
+    int16_t scale[32];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x++) {
+        vn sums = vn_zero();
         uint64_t bytes[2];
-        vs d = vs_set1(OXI_ISA(half)(p + 208));
+        vw ratio = vw_load(x->ratio);
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
-        vs_bytes_8(bytes[0], true, scale);
-        vs_bytes_8(bytes[1], true, scale + 8);
-        for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
+        vw first = vw_mul(vw_bytes(bytes[0], true), vw_low(ratio));
+        vw second = vw_mul(vw_bytes(bytes[1], true), vw_high(ratio));
+        OXI_ISA(keep_scales)(first, scale);
+        OXI_ISA(keep_scales)(second, scale + 16);
         for (int i = 0; i < 2; i++)
-            for (int j = 0; j < 4; j += 2) {
-                int at = 4 * i + j;
-                vs first =
-                    vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
-                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32,
-                                      scale + 2 * at + 2, false, extra);
-                sums = vs_fma(first, vs_set1(both[at]), sums);
-                more = vs_fma(second, vs_set1(both[at + 1]), more);
-            }
+            for (int j = 0; j < 4; j++)
+                sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
+                                 scale + 16 * i + 4 * j, extra);
+        vs taken = vs_add(vs_dot(first, x->total), vs_dot(second, x->total + 8));
+        vs sum = vs_fma(taken, vs_set1(-32), vs_of_sums(sums));
+        all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 208) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more));
+    return vs_sum(all);
 }
 
 /* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
@@ -25890,7 +26753,7 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, const oxi_q8 *x, \
                               float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
@@ -25912,31 +26775,54 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 
 /* ---- activations --------------------------------------------------------------------------------------- */
 
-/* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale,
-                                             float *sum) {
-    for (int64_t i = 0; i + 32 <= n; i += 32) {
-        vf most = vf_zero(), wrong = vf_zero();
-        for (int j = 0; j < 32; j += VF) {
-            vf a = vf_load(x + i + j);
-            most = vf_max(most, vf_abs(a));
-            wrong = vf_fma(a, vf_zero(), wrong);
+OXI_INLINE float OXI_ISA(largest_32)(const float *x, vf *wrong) {
+    vf most = vf_zero();
+    for (int j = 0; j < 32; j += VF) {
+        vf a = vf_load(x + j);
+        most = vf_max(most, vf_abs(a));
+        *wrong = vf_fma(a, vf_zero(), *wrong);
+    }
+    return vf_hmax(most);
+}
+
+/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and with
+ * them every product. */
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
+    for (; n > 0; n -= 256, x += 256, out++) {
+        int groups = n < 256 ? (int)n / 32 : 8;
+        float largest[8], most = 0;
+        vf wrong = vf_zero();
+        for (int i = 0; i < groups; i++) {
+            largest[i] = OXI_ISA(largest_32)(x + 32 * i, &wrong);
+            if (largest[i] > most) most = largest[i];
         }
-        float largest = vf_hmax(most), halves[2];
-        if (largest < 1e-34f) largest = 0; /* 127 / largest must stay finite */
-        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
-        for (int half = 0; half < 2; half++) {
-            vf total = vf_zero();
-            for (int j = 16 * half; j < 16 * half + 16; j += VF) {
-                vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-                vi_store_8(q + i + j, codes);
-                total = vf_add(total, vi_to_vf(codes));
+        /* what is divided by must not make 127 * ratios infinite */
+        bool usual = most > 1e-34f && most < INFINITY;
+        float ratios = usual ? OXI_Q8_RATIOS / most : 0.0f;
+        if (groups < 8 || !usual) memset(out, 0, sizeof *out);
+        out->step = (usual ? most / (127 * OXI_Q8_RATIOS) : 0.0f) + vf_hsum(wrong);
+        for (int i = 0; !usual && i < groups; i++) out->scale[i] = out->sum[i] = out->step;
+        for (int i = 0; usual && i < groups; i++) {
+            float wanted = largest[i] * ratios;
+            int ratio = wanted > 1 ? (int)wanted : 1;
+            if (ratio < OXI_Q8_RATIOS && (float)ratio < wanted) ratio++;
+            vf inverse = vf_set1(127 * ratios / (float)ratio);
+            float halves[2];
+            for (int half = 0; half < 2; half++) {
+                int at = 32 * i + 16 * half;
+                vf total = vf_zero();
+                for (int j = at; j < at + 16; j += VF) {
+                    vi codes = vf_to_vi(vf_mul(vf_load(x + j), inverse));
+                    vi_store_8(out->q + j, codes);
+                    total = vf_add(total, vi_to_vf(codes));
+                }
+                halves[half] = vf_hsum(total);
+                out->total[2 * i + half] = (int16_t)halves[half];
             }
-            halves[half] = vf_hsum(total);
+            out->ratio[i] = (int16_t)ratio;
+            out->scale[i] = out->step * (float)ratio;
+            out->sum[i] = out->scale[i] * (halves[0] + halves[1]);
         }
-        scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
-        sum[i / group] = scale[i / 32] * (group == 16 ? halves[0] : halves[0] + halves[1]);
-        if (group == 16) sum[i / 16 + 1] = scale[i / 32] * halves[1];
     }
 }
 
@@ -25993,6 +26879,19 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_halves
 #undef vs_halves_8
 #undef vs_bytes_8
+#undef vn
+#undef vn_zero
+#undef vn_scaled
+#undef vn_halves
+#undef vw
+#undef vw_load
+#undef vw_store
+#undef vw_bytes
+#undef vw_mul
+#undef vw_low
+#undef vw_high
+#undef vs_dot
+#undef vs_of_sums
 #undef OXI_VS
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
@@ -28292,7 +29191,11 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
  * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
- * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below. */
+ * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
+ * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
+ * codes up to 63, of which the first and the last 16 have a scale each. Scales lie in memory twice each.
+ * vw: eight int16. vw_low, vw_high: the first and the last four of them twice each. vs_dot: a's products with
+ * those at p, added up in some lanes. */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -28317,6 +29220,19 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vs_halves OXI_ISA(vs_halves)
 #define vs_halves_8 OXI_ISA(vs_halves_8)
 #define vs_bytes_8 OXI_ISA(vs_bytes_8)
+#define vn OXI_ISA(vn)
+#define vn_zero OXI_ISA(vn_zero)
+#define vn_scaled OXI_ISA(vn_scaled)
+#define vn_halves OXI_ISA(vn_halves)
+#define vw OXI_ISA(vw)
+#define vw_load OXI_ISA(vw_load)
+#define vw_store OXI_ISA(vw_store)
+#define vw_bytes OXI_ISA(vw_bytes)
+#define vw_mul OXI_ISA(vw_mul)
+#define vw_low OXI_ISA(vw_low)
+#define vw_high OXI_ISA(vw_high)
+#define vs_dot OXI_ISA(vs_dot)
+#define vs_of_sums OXI_ISA(vs_of_sums)
 
 /* The f16 number at p of each of eight blocks, in a vector of integers. */
 #if defined(OXI_X86) && VF > 1
@@ -28335,6 +29251,17 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
     return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
 }
+typedef __m128i vw;
+OXI_INLINE vw vw_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
+OXI_INLINE void vw_store(int16_t *p, vw a) { _mm_storeu_si128((__m128i *)(void *)p, a); }
+OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
+    __m128i b = _mm_set_epi64x(0, (long long)bytes);
+    return is_signed ? _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8) : _mm_unpacklo_epi8(b, _mm_setzero_si128());
+}
+OXI_INLINE vw vw_mul(vw a, vw b) { return _mm_mullo_epi16(a, b); }
+OXI_INLINE vw vw_low(vw a) { return _mm_unpacklo_epi16(a, a); }
+OXI_INLINE vw vw_high(vw a) { return _mm_unpackhi_epi16(a, a); }
+OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p))); }
 #endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -28398,6 +29325,34 @@ OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
 OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
     __m128i b = _mm_set_epi64x(0, (long long)bytes);
     vs_store(out, _mm256_cvtepi32_ps(is_signed ? _mm256_cvtepi8_epi32(b) : _mm256_cvtepu8_epi32(b)));
+}
+
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) {
+    return _mm256_insertf128_ps(vs_zero(), OXI_ISA(dot_words)(a, p), 0);
+}
+typedef __m256i vn;
+OXI_INLINE vn vn_zero(void) { return _mm256_setzero_si256(); }
+OXI_INLINE vs vs_of_sums(vn a) { return _mm256_cvtepi32_ps(a); }
+OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t *pair) {
+    return _mm256_castps_si256(_mm256_broadcast_ss((const float *)(const void *)pair));
+}
+OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, int extra) {
+    __m256i products = _mm256_maddubs_epi16(codes, vb_load(q));
+#if VF == 16
+    if (extra) {
+        __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
+        return sum;
+    }
+#endif
+    (void)extra;
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(products, scale));
+}
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    return OXI_ISA(vn_add)(sum, codes, q, OXI_ISA(all_lanes)(pair), extra);
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    __m256i low = OXI_ISA(all_lanes)(pairs), high = OXI_ISA(all_lanes)(pairs + 2);
+    return OXI_ISA(vn_add)(sum, codes, q, _mm256_blend_epi32(low, high, 0xf0), extra);
 }
 
 #elif defined(OXI_X86) && VF > 1
@@ -28495,14 +29450,73 @@ OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool smal
     vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
     return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
 }
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) { return OXI_ISA(dot_words)(a, p); }
+typedef __m128i vn;
+OXI_INLINE vn vn_zero(void) { return _mm_setzero_si128(); }
+OXI_INLINE vs vs_of_sums(vn a) { return _mm_cvtepi32_ps(a); }
+OXI_INLINE __m128i OXI_ISA(all_lanes)(const int16_t *pair) {
+#if VF == 8
+    return _mm_castps_si128(_mm_broadcast_ss((const float *)(const void *)pair));
+#else
+    int32_t both;
+    memcpy(&both, pair, 4);
+    return _mm_shuffle_epi32(_mm_cvtsi32_si128(both), 0);
+#endif
+}
+#if VF == 8
+OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) { return _mm_maddubs_epi16(codes, q); }
+#else
+OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
+    __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
+    return codes;
+}
+/* The same sums where there are no products of bytes: 16 products in four lanes, times 256. */
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q) {
+    __m128i zero = _mm_setzero_si128();
+    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, zero), _mm_unpacklo_epi8(zero, q));
+    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, zero), _mm_unpackhi_epi8(zero, q)));
+}
+/* Those, which fit 16 bits but for the factor, times a scale; the upper half of each lane is none. */
+OXI_INLINE __m128i OXI_ISA(wide_scaled)(__m128i products, __m128i scale) {
+    return _mm_madd_epi16(_mm_srli_epi32(_mm_slli_epi32(products, 8), 16), scale);
+}
+#endif
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    vb x = vb_load(q);
+    __m128i scale = OXI_ISA(all_lanes)(pair);
+#if VF == 4
+    if (!extra) {
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low), high = OXI_ISA(wide_products)(codes.high, x.high);
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
+    }
+#endif
+    (void)extra;
+    __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
+    return _mm_add_epi32(sum, _mm_madd_epi16(_mm_add_epi16(low, high), scale));
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    vb x = vb_load(q);
+    __m128i first = OXI_ISA(all_lanes)(pairs), second = OXI_ISA(all_lanes)(pairs + 2);
+#if VF == 4
+    if (!extra) {
+        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low), first));
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high), second));
+    }
+#endif
+    (void)extra;
+    sum = _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.low, x.low), first));
+    return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
+}
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
-    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13);
-    __m128 a = _mm_mul_ps(_mm_castsi128_ps(size), _mm_set1_ps(5192296858534827628530496329220096.0f));
-    __m128i special =
-        _mm_and_si128(_mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1)), _mm_set1_epi32(255 << 23));
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13), move = _mm_set1_epi32(112 << 23);
+    __m128i least = _mm_set1_epi32(113 << 23), special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
+    __m128i normal = _mm_add_epi32(_mm_add_epi32(size, move), _mm_and_si128(special, move));
+    __m128 small = _mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(size, least)), _mm_castsi128_ps(least));
+    __m128i is_small = _mm_cmpgt_epi32(_mm_set1_epi32(1 << 23), size);
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
-    return _mm_or_ps(a, _mm_castsi128_ps(_mm_or_si128(special, sign)));
+    normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
+    return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
@@ -28607,6 +29621,33 @@ OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
     vs_store(out, vcvtq_f32_s32(vmovl_s16(vget_low_s16(words))));
     vs_store(out + 4, vcvtq_f32_s32(vmovl_s16(vget_high_s16(words))));
 }
+typedef int16x8_t vw;
+OXI_INLINE vw vw_load(const int16_t *p) { return vld1q_s16(p); }
+OXI_INLINE void vw_store(int16_t *p, vw a) { vst1q_s16(p, a); }
+OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
+    uint8x8_t b = vcreate_u8(bytes);
+    return is_signed ? vmovl_s8(vreinterpret_s8_u8(b)) : vreinterpretq_s16_u16(vmovl_u8(b));
+}
+OXI_INLINE vw vw_mul(vw a, vw b) { return vmulq_s16(a, b); }
+OXI_INLINE vw vw_low(vw a) { return vzip1q_s16(a, a); }
+OXI_INLINE vw vw_high(vw a) { return vzip2q_s16(a, a); }
+OXI_INLINE vs vs_dot(vw a, const int16_t *p) {
+    vw b = vw_load(p);
+    int32x4_t low = vmull_s16(vget_low_s16(a), vget_low_s16(b));
+    return vcvtq_f32_s32(vmlal_s16(low, vget_high_s16(a), vget_high_s16(b)));
+}
+typedef int32x4_t vn;
+OXI_INLINE vn vn_zero(void) { return vdupq_n_s32(0); }
+OXI_INLINE vs vs_of_sums(vn a) { return vcvtq_f32_s32(a); }
+OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, int extra) {
+    int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
+    return vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra), pair[0]);
+}
+OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs, int extra) {
+    int32x4_t zero = vdupq_n_s32(0);
+    sum = vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(zero, codes.low, q, extra), pairs[0]);
+    return vmlaq_n_s32(sum, OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra), pairs[2]);
+}
 
 #else
 
@@ -28680,18 +29721,21 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. The factor 2^112
- * moves the exponent's bias from 15 to 127 and normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches and
+ * without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often are
+ * subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
-    uint32_t h = p[0] | (uint32_t)p[1] << 8, bits = (h & 0x7fff) << 13;
-    float size;
-    memcpy(&size, &bits, 4);
-    size *= 5192296858534827628530496329220096.0f;
-    if (bits >= 31u << 23) {
-        bits |= 255u << 23;
-        memcpy(&size, &bits, 4);
-    }
-    return h >> 15 ? -size : size;
+    uint32_t h = p[0] | (uint32_t)p[1] << 8, size = (h & 0x7fff) << 13, least = 113u << 23, bits, small_bits;
+    float small, base;
+    bits = size + least;
+    memcpy(&small, &bits, 4);
+    memcpy(&base, &least, 4);
+    small -= base;
+    memcpy(&small_bits, &small, 4);
+    bits = size + (112u << 23) + (size >= 31u << 23 ? 112u << 23 : 0);
+    bits = (size < 1u << 23 ? small_bits : bits) | h >> 15 << 31;
+    memcpy(&small, &bits, 4);
+    return small;
 }
 #endif
 
@@ -28950,44 +29994,36 @@ OXI_KERNEL void OXI_ISA(expand_codes)(int64_t n, oxi_codes c, float *out) {
 
 /* ---- rows of blocks against activations ---------------------------------------------------------------- */
 
-/* Activations from number `at` on, a multiple of 32. */
-OXI_INLINE oxi_q8 OXI_ISA(q8_from)(oxi_q8 x, int64_t at) {
-    x.q += at;
-    x.scale += at / 32;
-    x.sum += at / 32;
-    return x;
-}
-
 /* Unpacked codes against as many activations. */
-OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, oxi_q8 x, int extra) {
+OXI_INLINE float OXI_ISA(dot_any_codes)(int64_t n, oxi_codes c, const oxi_q8 *x, int extra) {
     vs sums = vs_zero();
     for (int64_t i = 0; i < n / 32; i++) {
         const float *scale = c.scale + 2 * i, *least = c.least + 2 * i;
-        float s = x.scale[i], two[2];
+        float s = x->scale[i], two[2];
         two[0] = scale[0] * s;
         two[1] = scale[1] * s;
-        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x.q + 32 * i, two, false, extra));
+        sums = vs_add(sums, vs_halves(vb_load(c.code + 32 * i), x->q + 32 * i, two, false, extra));
         if (least[0] == 0 && least[1] == 0) continue;
         two[0] = -least[0] * s;
         two[1] = -least[1] * s;
-        sums = vs_add(sums, vs_halves(vb_set1(1), x.q + 32 * i, two, true, extra));
+        sums = vs_add(sums, vs_halves(vb_set1(1), x->q + 32 * i, two, true, extra));
     }
     return vs_sum(sums);
 }
-OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+OXI_KERNEL float OXI_ISA(dot_codes)(int64_t n, oxi_codes c, const oxi_q8 *x) {
     return OXI_ISA(dot_any_codes)(n, c, x, 0);
 }
-OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, oxi_q8 x) {
+OXI_KERNEL float OXI_ISA(dot_extra_codes)(int64_t n, oxi_codes c, const oxi_q8 *x) {
     return OXI_ISA(dot_any_codes)(n, c, x, 1);
 }
 
 #if VF > 1 /* the c tier takes the way of the other types for these too */
 /* What eight groups of 32 need, from the scale of each and what is taken from its codes:
- * scale[i] *= x.scale[i], and the sum of taken[i] * factor * x.sum[i] is added to `sum`. */
-OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, oxi_q8 x, vs sum) {
+ * scale[i] *= x->scale[i], and the sum of taken[i] * factor * x->sum[i] is added to `sum`. */
+OXI_INLINE vs OXI_ISA(scale_8)(float scale[8], const float taken[8], float factor, const oxi_q8 *x, vs sum) {
     for (int i = 0; i < 8; i += OXI_VS) {
-        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x.sum + i), sum);
-        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x.scale + i)));
+        sum = vs_fma(vs_mul(vs_load(taken + i), vs_set1(factor)), vs_load(x->sum + i), sum);
+        vs_store(scale + i, vs_mul(vs_load(scale + i), vs_load(x->scale + i)));
     }
     return sum;
 }
@@ -29000,20 +30036,20 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
  * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
  * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
-OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, oxi_q8 x, int extra) { \
+OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
-    for (; n > 0; n -= 256, x = OXI_ISA(q8_from)(x, 256)) { \
+    for (; n > 0; n -= 256, x++) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
         for (int i = 0; i < 8; i += 2) { \
-            sums = vs_fma(vs_products(codes, x.q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+            sums = vs_fma(vs_products(codes, x->q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
             p += bytes; \
-            more = vs_fma(vs_products(codes, x.q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            more = vs_fma(vs_products(codes, x->q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
             p += bytes; \
         } \
     } \
@@ -29026,90 +30062,96 @@ OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4
 OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
 #undef OXI_DOT_32
 
-/* The scales of a q4_k or q5_k block times those of the activations; what its minima take away is added to
- * `taken`. */
-OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, oxi_q8 x, float scale[8], vs taken) {
+/* Types whose blocks of 256 have integer scales: these times the ratios of the activations are integers too,
+ * and floats are met once a block. */
+OXI_INLINE void OXI_ISA(keep_scales)(vw scales, int16_t *to) {
+    vw_store(to, vw_low(scales));
+    vw_store(to + 8, vw_high(scales));
+}
+/* Of a q4_k or q5_k block, twice each. Returns `taken`, to which its minima are added. */
+OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, const oxi_q8 *x, int16_t scale[16], vs taken) {
     uint32_t packed[3];
-    float least[8];
     memcpy(packed, p + 4, 12);
     uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
     uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
-    vs_bytes_8((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false, scale);
-    vs_bytes_8((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false, least);
-    vs d = vs_set1(OXI_ISA(half)(p));
-    for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
-    return OXI_ISA(scale_8)(scale, least, OXI_ISA(half)(p + 2), x, taken);
+    vw ratio = vw_load(x->ratio);
+    OXI_ISA(keep_scales)(vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio), scale);
+    vw least = vw_mul(vw_bytes((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false), ratio);
+    vs sum = vs_add(vs_dot(vw_low(least), x->total), vs_dot(vw_high(least), x->total + 8));
+    return vs_fma(sum, vs_set1(OXI_ISA(half)(p + 2) * x->step), taken);
 }
-OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
-    float scale[8];
+OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[16];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x = OXI_ISA(q8_from)(x, 256)) {
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q4_K, x++) {
+        vn sums = vn_zero();
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
-            const int8_t *numbers = x.q + 64 * i;
-            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
-            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
+            sums = vn_scaled(sums, low, x->q + 64 * i, scale + 4 * i, extra);
+            sums = vn_scaled(sums, high, x->q + 64 * i + 32, scale + 4 * i + 2, extra);
         }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+    return vs_sum(all) - vs_sum(taken);
 }
-OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero();
-    float scale[8];
+OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[16];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x = OXI_ISA(q8_from)(x, 256)) {
-        vb fifth = vb_load(p + 16), one = vb_set1(1);
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q5_K, x++) {
+        vn sums = vn_zero();
+        vb fifth = vb_load(p + 16), sixteen = vb_set1(16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
-            const int8_t *numbers = x.q + 64 * i;
-            low = vb_or(low, vb_left(vb_and(vb_right(fifth, 2 * i), one), 4));
-            high = vb_or(high, vb_left(vb_and(vb_right(fifth, 2 * i + 1), one), 4));
-            sums = vs_fma(vs_products(low, numbers, true, extra), vs_set1(scale[2 * i]), sums);
-            more = vs_fma(vs_products(high, numbers + 32, true, extra), vs_set1(scale[2 * i + 1]), more);
+            vb bit = i < 2 ? vb_left(fifth, 4 - 2 * i) : vb_right(fifth, 2 * i - 4);
+            vb next = i < 2 ? vb_left(fifth, 3 - 2 * i) : vb_right(fifth, 2 * i - 3);
+            low = vb_or(low, vb_and(bit, sixteen));
+            high = vb_or(high, vb_and(next, sixteen));
+            sums = vn_scaled(sums, low, x->q + 64 * i, scale + 4 * i, extra);
+            sums = vn_scaled(sums, high, x->q + 64 * i + 32, scale + 4 * i + 2, extra);
         }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken);
+    return vs_sum(all) - vs_sum(taken);
 }
 
-/* Half a q6_k block: codes without their offset, for each of four groups of 32. */
+/* Half a q6_k block: codes with their offset of 32, for each of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
     vb low = vb_load(p + 64 * half + 32 * (group & 1)), high = vb_load(p + 128 + 32 * half);
-    vb two = vb_set1(48);
     if (group >= 2) low = vb_right(low, 4);
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
-    return vb_sub(vb_or(vb_and(low, vb_set1(15)), vb_and(high, two)), vb_set1(32));
+    return vb_or(vb_and(low, vb_set1(15)), vb_and(high, vb_set1(48)));
 }
-OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, int extra) {
-    vs sums = vs_zero(), more = vs_zero();
-    float scale[16], both[8];
+OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero();
+    int16_t scale[32];
     const uint8_t *p = (const uint8_t *)blocks;
-    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x = OXI_ISA(q8_from)(x, 256)) {
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x++) {
+        vn sums = vn_zero();
         uint64_t bytes[2];
-        vs d = vs_set1(OXI_ISA(half)(p + 208));
+        vw ratio = vw_load(x->ratio);
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
-        vs_bytes_8(bytes[0], true, scale);
-        vs_bytes_8(bytes[1], true, scale + 8);
-        for (int i = 0; i < 8; i += OXI_VS) vs_store(both + i, vs_mul(vs_load(x.scale + i), d));
+        vw first = vw_mul(vw_bytes(bytes[0], true), vw_low(ratio));
+        vw second = vw_mul(vw_bytes(bytes[1], true), vw_high(ratio));
+        OXI_ISA(keep_scales)(first, scale);
+        OXI_ISA(keep_scales)(second, scale + 16);
         for (int i = 0; i < 2; i++)
-            for (int j = 0; j < 4; j += 2) {
-                int at = 4 * i + j;
-                vs first =
-                    vs_halves(OXI_ISA(codes_q6_k)(p, i, j), x.q + 32 * at, scale + 2 * at, false, extra);
-                vs second = vs_halves(OXI_ISA(codes_q6_k)(p, i, j + 1), x.q + 32 * at + 32,
-                                      scale + 2 * at + 2, false, extra);
-                sums = vs_fma(first, vs_set1(both[at]), sums);
-                more = vs_fma(second, vs_set1(both[at + 1]), more);
-            }
+            for (int j = 0; j < 4; j++)
+                sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
+                                 scale + 16 * i + 4 * j, extra);
+        vs taken = vs_add(vs_dot(first, x->total), vs_dot(second, x->total + 8));
+        vs sum = vs_fma(taken, vs_set1(-32), vs_of_sums(sums));
+        all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 208) * x->step), all);
     }
-    return vs_sum(vs_add(sums, more));
+    return vs_sum(all);
 }
 
 /* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
@@ -29122,7 +30164,7 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, oxi_q8 x, 
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x, \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, const oxi_q8 *x, \
                               float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
@@ -29144,31 +30186,54 @@ OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
 
 /* ---- activations --------------------------------------------------------------------------------------- */
 
-/* Symmetric, 127 for the largest of 32. Infinities and NaN make the scale NaN, and with it every product. */
-OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale,
-                                             float *sum) {
-    for (int64_t i = 0; i + 32 <= n; i += 32) {
-        vf most = vf_zero(), wrong = vf_zero();
-        for (int j = 0; j < 32; j += VF) {
-            vf a = vf_load(x + i + j);
-            most = vf_max(most, vf_abs(a));
-            wrong = vf_fma(a, vf_zero(), wrong);
+OXI_INLINE float OXI_ISA(largest_32)(const float *x, vf *wrong) {
+    vf most = vf_zero();
+    for (int j = 0; j < 32; j += VF) {
+        vf a = vf_load(x + j);
+        most = vf_max(most, vf_abs(a));
+        *wrong = vf_fma(a, vf_zero(), *wrong);
+    }
+    return vf_hmax(most);
+}
+
+/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and with
+ * them every product. */
+OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
+    for (; n > 0; n -= 256, x += 256, out++) {
+        int groups = n < 256 ? (int)n / 32 : 8;
+        float largest[8], most = 0;
+        vf wrong = vf_zero();
+        for (int i = 0; i < groups; i++) {
+            largest[i] = OXI_ISA(largest_32)(x + 32 * i, &wrong);
+            if (largest[i] > most) most = largest[i];
         }
-        float largest = vf_hmax(most), halves[2];
-        if (largest < 1e-34f) largest = 0; /* 127 / largest must stay finite */
-        vf inverse = vf_set1(largest > 0 ? 127.0f / largest : 0.0f);
-        for (int half = 0; half < 2; half++) {
-            vf total = vf_zero();
-            for (int j = 16 * half; j < 16 * half + 16; j += VF) {
-                vi codes = vf_to_vi(vf_mul(vf_load(x + i + j), inverse));
-                vi_store_8(q + i + j, codes);
-                total = vf_add(total, vi_to_vf(codes));
+        /* what is divided by must not make 127 * ratios infinite */
+        bool usual = most > 1e-34f && most < INFINITY;
+        float ratios = usual ? OXI_Q8_RATIOS / most : 0.0f;
+        if (groups < 8 || !usual) memset(out, 0, sizeof *out);
+        out->step = (usual ? most / (127 * OXI_Q8_RATIOS) : 0.0f) + vf_hsum(wrong);
+        for (int i = 0; !usual && i < groups; i++) out->scale[i] = out->sum[i] = out->step;
+        for (int i = 0; usual && i < groups; i++) {
+            float wanted = largest[i] * ratios;
+            int ratio = wanted > 1 ? (int)wanted : 1;
+            if (ratio < OXI_Q8_RATIOS && (float)ratio < wanted) ratio++;
+            vf inverse = vf_set1(127 * ratios / (float)ratio);
+            float halves[2];
+            for (int half = 0; half < 2; half++) {
+                int at = 32 * i + 16 * half;
+                vf total = vf_zero();
+                for (int j = at; j < at + 16; j += VF) {
+                    vi codes = vf_to_vi(vf_mul(vf_load(x + j), inverse));
+                    vi_store_8(out->q + j, codes);
+                    total = vf_add(total, vi_to_vf(codes));
+                }
+                halves[half] = vf_hsum(total);
+                out->total[2 * i + half] = (int16_t)halves[half];
             }
-            halves[half] = vf_hsum(total);
+            out->ratio[i] = (int16_t)ratio;
+            out->scale[i] = out->step * (float)ratio;
+            out->sum[i] = out->scale[i] * (halves[0] + halves[1]);
         }
-        scale[i / 32] = largest / 127.0f + vf_hsum(wrong);
-        sum[i / group] = scale[i / 32] * (group == 16 ? halves[0] : halves[0] + halves[1]);
-        if (group == 16) sum[i / 16 + 1] = scale[i / 32] * halves[1];
     }
 }
 
@@ -29225,6 +30290,19 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_halves
 #undef vs_halves_8
 #undef vs_bytes_8
+#undef vn
+#undef vn_zero
+#undef vn_scaled
+#undef vn_halves
+#undef vw
+#undef vw_load
+#undef vw_store
+#undef vw_bytes
+#undef vw_mul
+#undef vw_low
+#undef vw_high
+#undef vs_dot
+#undef vs_of_sums
 #undef OXI_VS
 /* >>cpu/kernels/attention.inc */
 /* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
@@ -37123,27 +38201,23 @@ static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, flo
 
 /* A row of blocks, from number `at` on, against as many activations. */
 static float oxi_dot_codes(const oxi_kernels *kernels, ox_dtype dtype, int64_t at, int64_t n, const char *row,
-                           oxi_q8 x) {
+                           const oxi_q8 *x) {
     oxi_codes_piece memory;
     oxi_codes codes = oxi_codes_of(&memory);
     float sum = 0;
     for (; at < n; at += OXI_CODES_PIECE) {
         int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
         const char *piece = row + oxi_byte_offset(dtype, at);
-        oxi_q8 from;
-        from.q = x.q + at;
-        from.scale = x.scale + at / 32;
-        from.sum = x.sum + at / 32;
         for (int i = 0; i < 256; i += 64) OXI_PREFETCH_READ(piece + OXI_PREFETCH_AHEAD + i);
         kernels->unpack[dtype](part, piece, codes);
-        sum += kernels->dot_codes(part, codes, from);
+        sum += kernels->dot_codes(part, codes, x + at / OXI_CODES_PIECE);
     }
     return sum;
 }
 
 /* out[i] = row i times x. Types with a kernel of their own take it for whole pieces. */
 static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t rows, int64_t row_bytes,
-                         int64_t n, const char *blocks, oxi_q8 x, float *out) {
+                         int64_t n, const char *blocks, const oxi_q8 *x, float *out) {
     int64_t whole = kernels->dot_rows[dtype] ? n / OXI_CODES_PIECE * OXI_CODES_PIECE : 0;
     if (whole > 0) kernels->dot_rows[dtype](rows, row_bytes, whole, blocks, x, out);
     else memset(out, 0, (size_t)rows * sizeof *out);
@@ -37157,22 +38231,13 @@ typedef struct oxi_block_rows {
     const oxi_kernels *kernels;
     bool exact;        /* w is expanded, otherwise x is quantised */
     float *x;          /* [m][k] */
-    int8_t *q;         /* [m][k] */
-    float *scale, *sum; /* [m][k / 32] */
+    oxi_q8 *q;         /* [m][pieces of k] */
+    int64_t pieces;
     float lift[OXI_BLOCK_ROWS]; /* of each row of x: what its dot products are multiplied by */
     int64_t task_rows;
     char *scratch;     /* of each lane: sums [m][task_rows], stage [task_rows], a row if expanded */
     size_t lane_bytes;
 } oxi_block_rows;
-
-static oxi_q8 oxi_block_row_of(const oxi_block_rows *r, int64_t m) {
-    int64_t k = r->g->k;
-    oxi_q8 x;
-    x.q = r->q + m * k;
-    x.scale = r->scale + m * (k / 32);
-    x.sum = r->sum + m * (k / 32);
-    return x;
-}
 
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
@@ -37184,7 +38249,7 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col);
     const char *blocks = (const char *)g->b + first * row_bytes;
     for (int64_t m = 0; !r->exact && m < g->m; m++)
-        oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, oxi_block_row_of(r, m),
+        oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, r->q + m * r->pieces,
                      sums + m * rows);
     for (int64_t i = 0; r->exact && i < rows; i++) {
         oxi_expand_blocks(g->b_dtype, g->k, blocks + i * row_bytes, expanded);
@@ -37202,14 +38267,13 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
 
 /* Row of numbers as codes. Terms of a sum could pass f32's range where the sum does not: rows of numbers
  * that large are taken times 2^-64; returns what products of the row are to be multiplied by. */
-static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, float *x, int group, int8_t *q,
-                              float *scale, float *sum) {
+static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, float *x, oxi_q8 *out) {
     bool large = false;
-    kernels->quantize_activation(k, x, group, q, scale, sum);
-    for (int64_t i = 0; i < k / 32; i++) large = large || scale[i] > 0x1p57f;
+    kernels->quantize_activation(k, x, out);
+    for (int64_t i = 0; i < k; i += OXI_CODES_PIECE) large = large || out[i / OXI_CODES_PIECE].step > 0x1p52f;
     if (!large) return 1;
     for (int64_t i = 0; i < k; i++) x[i] *= 0x1p-64f;
-    kernels->quantize_activation(k, x, group, q, scale, sum);
+    kernels->quantize_activation(k, x, out);
     return 0x1p64f;
 }
 
@@ -37220,9 +38284,7 @@ static void oxi_block_rows_prepare(oxi_block_rows *r) {
         float *x = r->x + m * g->k;
         const char *from = (const char *)g->a + m * g->a_row * element;
         r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
-        if (!r->exact)
-            r->lift[m] = oxi_quantize_row(r->kernels, g->k, x, 32, r->q + m * g->k,
-                                          r->scale + m * (g->k / 32), r->sum + m * (g->k / 32));
+        if (!r->exact) r->lift[m] = oxi_quantize_row(r->kernels, g->k, x, r->q + m * r->pieces);
     }
 }
 
@@ -37235,17 +38297,15 @@ static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     size_t row_bytes = oxi_byte_offset(g->b_dtype, g->k), cells = (size_t)(g->m * g->k), f32 = sizeof(float);
     r.task_rows = oxi_rows_of_task(g->n, (int64_t)row_bytes);
     int64_t tasks = oxi_parts(g->n, r.task_rows);
-    size_t x_bytes = oxi_align_up(cells * f32), q_bytes = exact ? 0 : oxi_align_up(cells);
-    size_t group_bytes = exact ? 0 : oxi_align_up(cells / 32 * f32);
+    r.pieces = oxi_parts(g->k, OXI_CODES_PIECE);
+    size_t x_bytes = oxi_align_up(cells * f32), q_bytes = exact ? 0 : (size_t)(g->m * r.pieces) * sizeof *r.q;
     r.lane_bytes = oxi_align_up((size_t)((g->m + 1) * r.task_rows + (exact ? g->k : 0)) * f32);
-    size_t bytes = x_bytes + q_bytes + 2 * group_bytes + (size_t)oxi_lanes(tasks) * r.lane_bytes;
+    size_t bytes = x_bytes + q_bytes + (size_t)oxi_lanes(tasks) * r.lane_bytes;
     char *memory = (char *)oxi_alloc(bytes);
     if (!memory) return OX_ERR_NOMEM;
     r.x = (float *)(void *)memory;
-    r.q = (int8_t *)memory + x_bytes;
-    r.scale = (float *)(void *)(memory + x_bytes + q_bytes);
-    r.sum = (float *)(void *)(memory + x_bytes + q_bytes + group_bytes);
-    r.scratch = memory + x_bytes + q_bytes + 2 * group_bytes;
+    r.q = (oxi_q8 *)(void *)(memory + x_bytes);
+    r.scratch = memory + x_bytes + q_bytes;
     oxi_block_rows_prepare(&r);
     oxi_parallel_for(tasks, oxi_block_rows_task, &r);
     oxi_free(memory, bytes);
@@ -37337,9 +38397,9 @@ typedef struct oxi_code_product {
     char *q;            /* panels of activations: q_bytes, k / 32 and k / group elements of each line */
     float *scale, *sum;
     float *lift;        /* [rows] */
-    char *scratch;      /* of each lane: lines of codes, the same as int16, their scales and extras, panels of
-                         * these, sums, at the offsets below */
-    size_t codes_at, wide_at, scale_at, extra_at, panel_at, panel_scale_at, panel_extra_at, sums_at;
+    char *scratch;      /* of each lane: a quantised row, lines of codes, the same as int16, their scales and
+                         * extras, panels of these, sums, at the offsets below */
+    size_t row_at, codes_at, wide_at, scale_at, extra_at, panel_at, panel_scale_at, panel_extra_at, sums_at;
     size_t lane_bytes;
 } oxi_code_product;
 
@@ -37370,6 +38430,22 @@ static oxi_code_panel oxi_code_rows_at(const oxi_code_product *p, int64_t index,
     return panel;
 }
 
+/* A quantised row as a line of codes, their scales, and the sums of the type's groups. */
+static void oxi_code_line(const oxi_code_product *p, const oxi_q8 *from, int8_t *code, float *scale,
+                          float *sum) {
+    int64_t k = p->g->k;
+    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, from++) {
+        int64_t part = oxi_least(k - at, OXI_CODES_PIECE);
+        memcpy(code + at, from->q, (size_t)part);
+        memcpy(scale + at / 32, from->scale, (size_t)(part / 32) * sizeof(float));
+        for (int64_t i = 0; i < part / 32; i++) {
+            if (p->type->group == 32) *sum++ = from->sum[i];
+            else
+                for (int j = 0; j < 2; j++) *sum++ = from->scale[i] * (float)from->total[2 * i + j];
+        }
+    }
+}
+
 /* Task: a panel of activations. */
 static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
     const oxi_code_product *p = (const oxi_code_product *)arg;
@@ -37377,15 +38453,16 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
     char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
     float *x = (float *)(void *)(lane + p->sums_at), *scale = (float *)(void *)(lane + p->scale_at);
     float *sum = (float *)(void *)(lane + p->extra_at);
+    oxi_q8 *row = (oxi_q8 *)(void *)(lane + p->row_at);
     int64_t first = index * p->kernel->mr, lines = oxi_least(p->kernel->mr, p->rows - first),
             group = p->type->group;
     int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
     for (int64_t i = 0; i < lines; i++) {
         const char *from = (const char *)g->a + (p->m0 + first + i) * g->a_row * element;
         p->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
-        p->lift[first + i] =
-            oxi_quantize_row(p->kernels, g->k, x, (int)group, (int8_t *)lane + p->codes_at + i * g->k,
-                             scale + i * (g->k / 32), sum + i * (g->k / group));
+        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, row);
+        oxi_code_line(p, row, (int8_t *)lane + p->codes_at + i * g->k, scale + i * (g->k / 32),
+                      sum + i * (g->k / group));
     }
     oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group,
                   oxi_code_rows_at(p, index, 0));
@@ -37492,6 +38569,7 @@ static void oxi_code_plan(oxi_code_product *p, int64_t rows) {
             f32 = sizeof(float);
     p->piece = oxi_least(k, oxi_round_up(OXI_CODE_PANEL_BYTES / (nr * bytes), 256));
     int64_t codes = nr * p->piece > mr * k ? nr * p->piece : mr * k, sums = oxi_round_up(rows, mr) * nr;
+    p->row_at = oxi_code_place(&p->lane_bytes, oxi_parts(k, OXI_CODES_PIECE) * (int64_t)sizeof(oxi_q8));
     p->codes_at = oxi_code_place(&p->lane_bytes, codes);
     p->wide_at = oxi_code_place(&p->lane_bytes, bytes == 2 ? 2 * codes : 0);
     p->scale_at = oxi_code_place(&p->lane_bytes, codes / 16 * f32);

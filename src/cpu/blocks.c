@@ -45,27 +45,23 @@ static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, flo
 
 /* A row of blocks, from number `at` on, against as many activations. */
 static float oxi_dot_codes(const oxi_kernels *kernels, ox_dtype dtype, int64_t at, int64_t n, const char *row,
-                           oxi_q8 x) {
+                           const oxi_q8 *x) {
     oxi_codes_piece memory;
     oxi_codes codes = oxi_codes_of(&memory);
     float sum = 0;
     for (; at < n; at += OXI_CODES_PIECE) {
         int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
         const char *piece = row + oxi_byte_offset(dtype, at);
-        oxi_q8 from;
-        from.q = x.q + at;
-        from.scale = x.scale + at / 32;
-        from.sum = x.sum + at / 32;
         for (int i = 0; i < 256; i += 64) OXI_PREFETCH_READ(piece + OXI_PREFETCH_AHEAD + i);
         kernels->unpack[dtype](part, piece, codes);
-        sum += kernels->dot_codes(part, codes, from);
+        sum += kernels->dot_codes(part, codes, x + at / OXI_CODES_PIECE);
     }
     return sum;
 }
 
 /* out[i] = row i times x. Types with a kernel of their own take it for whole pieces. */
 static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t rows, int64_t row_bytes,
-                         int64_t n, const char *blocks, oxi_q8 x, float *out) {
+                         int64_t n, const char *blocks, const oxi_q8 *x, float *out) {
     int64_t whole = kernels->dot_rows[dtype] ? n / OXI_CODES_PIECE * OXI_CODES_PIECE : 0;
     if (whole > 0) kernels->dot_rows[dtype](rows, row_bytes, whole, blocks, x, out);
     else memset(out, 0, (size_t)rows * sizeof *out);
@@ -79,22 +75,13 @@ typedef struct oxi_block_rows {
     const oxi_kernels *kernels;
     bool exact;        /* w is expanded, otherwise x is quantised */
     float *x;          /* [m][k] */
-    int8_t *q;         /* [m][k] */
-    float *scale, *sum; /* [m][k / 32] */
+    oxi_q8 *q;         /* [m][pieces of k] */
+    int64_t pieces;
     float lift[OXI_BLOCK_ROWS]; /* of each row of x: what its dot products are multiplied by */
     int64_t task_rows;
     char *scratch;     /* of each lane: sums [m][task_rows], stage [task_rows], a row if expanded */
     size_t lane_bytes;
 } oxi_block_rows;
-
-static oxi_q8 oxi_block_row_of(const oxi_block_rows *r, int64_t m) {
-    int64_t k = r->g->k;
-    oxi_q8 x;
-    x.q = r->q + m * k;
-    x.scale = r->scale + m * (k / 32);
-    x.sum = r->sum + m * (k / 32);
-    return x;
-}
 
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
@@ -106,7 +93,7 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     int64_t row_bytes = oxi_signed_bytes(g->b_dtype, g->b_col);
     const char *blocks = (const char *)g->b + first * row_bytes;
     for (int64_t m = 0; !r->exact && m < g->m; m++)
-        oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, oxi_block_row_of(r, m),
+        oxi_dot_rows(r->kernels, g->b_dtype, rows, row_bytes, g->k, blocks, r->q + m * r->pieces,
                      sums + m * rows);
     for (int64_t i = 0; r->exact && i < rows; i++) {
         oxi_expand_blocks(g->b_dtype, g->k, blocks + i * row_bytes, expanded);
@@ -124,14 +111,13 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
 
 /* Row of numbers as codes. Terms of a sum could pass f32's range where the sum does not: rows of numbers
  * that large are taken times 2^-64; returns what products of the row are to be multiplied by. */
-static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, float *x, int group, int8_t *q,
-                              float *scale, float *sum) {
+static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, float *x, oxi_q8 *out) {
     bool large = false;
-    kernels->quantize_activation(k, x, group, q, scale, sum);
-    for (int64_t i = 0; i < k / 32; i++) large = large || scale[i] > 0x1p57f;
+    kernels->quantize_activation(k, x, out);
+    for (int64_t i = 0; i < k; i += OXI_CODES_PIECE) large = large || out[i / OXI_CODES_PIECE].step > 0x1p52f;
     if (!large) return 1;
     for (int64_t i = 0; i < k; i++) x[i] *= 0x1p-64f;
-    kernels->quantize_activation(k, x, group, q, scale, sum);
+    kernels->quantize_activation(k, x, out);
     return 0x1p64f;
 }
 
@@ -142,9 +128,7 @@ static void oxi_block_rows_prepare(oxi_block_rows *r) {
         float *x = r->x + m * g->k;
         const char *from = (const char *)g->a + m * g->a_row * element;
         r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
-        if (!r->exact)
-            r->lift[m] = oxi_quantize_row(r->kernels, g->k, x, 32, r->q + m * g->k,
-                                          r->scale + m * (g->k / 32), r->sum + m * (g->k / 32));
+        if (!r->exact) r->lift[m] = oxi_quantize_row(r->kernels, g->k, x, r->q + m * r->pieces);
     }
 }
 
@@ -157,17 +141,15 @@ static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     size_t row_bytes = oxi_byte_offset(g->b_dtype, g->k), cells = (size_t)(g->m * g->k), f32 = sizeof(float);
     r.task_rows = oxi_rows_of_task(g->n, (int64_t)row_bytes);
     int64_t tasks = oxi_parts(g->n, r.task_rows);
-    size_t x_bytes = oxi_align_up(cells * f32), q_bytes = exact ? 0 : oxi_align_up(cells);
-    size_t group_bytes = exact ? 0 : oxi_align_up(cells / 32 * f32);
+    r.pieces = oxi_parts(g->k, OXI_CODES_PIECE);
+    size_t x_bytes = oxi_align_up(cells * f32), q_bytes = exact ? 0 : (size_t)(g->m * r.pieces) * sizeof *r.q;
     r.lane_bytes = oxi_align_up((size_t)((g->m + 1) * r.task_rows + (exact ? g->k : 0)) * f32);
-    size_t bytes = x_bytes + q_bytes + 2 * group_bytes + (size_t)oxi_lanes(tasks) * r.lane_bytes;
+    size_t bytes = x_bytes + q_bytes + (size_t)oxi_lanes(tasks) * r.lane_bytes;
     char *memory = (char *)oxi_alloc(bytes);
     if (!memory) return OX_ERR_NOMEM;
     r.x = (float *)(void *)memory;
-    r.q = (int8_t *)memory + x_bytes;
-    r.scale = (float *)(void *)(memory + x_bytes + q_bytes);
-    r.sum = (float *)(void *)(memory + x_bytes + q_bytes + group_bytes);
-    r.scratch = memory + x_bytes + q_bytes + 2 * group_bytes;
+    r.q = (oxi_q8 *)(void *)(memory + x_bytes);
+    r.scratch = memory + x_bytes + q_bytes;
     oxi_block_rows_prepare(&r);
     oxi_parallel_for(tasks, oxi_block_rows_task, &r);
     oxi_free(memory, bytes);

@@ -41,9 +41,9 @@ typedef struct oxi_code_product {
     char *q;            /* panels of activations: q_bytes, k / 32 and k / group elements of each line */
     float *scale, *sum;
     float *lift;        /* [rows] */
-    char *scratch;      /* of each lane: lines of codes, the same as int16, their scales and extras, panels of
-                         * these, sums, at the offsets below */
-    size_t codes_at, wide_at, scale_at, extra_at, panel_at, panel_scale_at, panel_extra_at, sums_at;
+    char *scratch;      /* of each lane: a quantised row, lines of codes, the same as int16, their scales and
+                         * extras, panels of these, sums, at the offsets below */
+    size_t row_at, codes_at, wide_at, scale_at, extra_at, panel_at, panel_scale_at, panel_extra_at, sums_at;
     size_t lane_bytes;
 } oxi_code_product;
 
@@ -74,6 +74,22 @@ static oxi_code_panel oxi_code_rows_at(const oxi_code_product *p, int64_t index,
     return panel;
 }
 
+/* A quantised row as a line of codes, their scales, and the sums of the type's groups. */
+static void oxi_code_line(const oxi_code_product *p, const oxi_q8 *from, int8_t *code, float *scale,
+                          float *sum) {
+    int64_t k = p->g->k;
+    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, from++) {
+        int64_t part = oxi_least(k - at, OXI_CODES_PIECE);
+        memcpy(code + at, from->q, (size_t)part);
+        memcpy(scale + at / 32, from->scale, (size_t)(part / 32) * sizeof(float));
+        for (int64_t i = 0; i < part / 32; i++) {
+            if (p->type->group == 32) *sum++ = from->sum[i];
+            else
+                for (int j = 0; j < 2; j++) *sum++ = from->scale[i] * (float)from->total[2 * i + j];
+        }
+    }
+}
+
 /* Task: a panel of activations. */
 static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
     const oxi_code_product *p = (const oxi_code_product *)arg;
@@ -81,15 +97,16 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
     char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
     float *x = (float *)(void *)(lane + p->sums_at), *scale = (float *)(void *)(lane + p->scale_at);
     float *sum = (float *)(void *)(lane + p->extra_at);
+    oxi_q8 *row = (oxi_q8 *)(void *)(lane + p->row_at);
     int64_t first = index * p->kernel->mr, lines = oxi_least(p->kernel->mr, p->rows - first),
             group = p->type->group;
     int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
     for (int64_t i = 0; i < lines; i++) {
         const char *from = (const char *)g->a + (p->m0 + first + i) * g->a_row * element;
         p->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
-        p->lift[first + i] =
-            oxi_quantize_row(p->kernels, g->k, x, (int)group, (int8_t *)lane + p->codes_at + i * g->k,
-                             scale + i * (g->k / 32), sum + i * (g->k / group));
+        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, row);
+        oxi_code_line(p, row, (int8_t *)lane + p->codes_at + i * g->k, scale + i * (g->k / 32),
+                      sum + i * (g->k / group));
     }
     oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group,
                   oxi_code_rows_at(p, index, 0));
@@ -196,6 +213,7 @@ static void oxi_code_plan(oxi_code_product *p, int64_t rows) {
             f32 = sizeof(float);
     p->piece = oxi_least(k, oxi_round_up(OXI_CODE_PANEL_BYTES / (nr * bytes), 256));
     int64_t codes = nr * p->piece > mr * k ? nr * p->piece : mr * k, sums = oxi_round_up(rows, mr) * nr;
+    p->row_at = oxi_code_place(&p->lane_bytes, oxi_parts(k, OXI_CODES_PIECE) * (int64_t)sizeof(oxi_q8));
     p->codes_at = oxi_code_place(&p->lane_bytes, codes);
     p->wide_at = oxi_code_place(&p->lane_bytes, bytes == 2 ? 2 * codes : 0);
     p->scale_at = oxi_code_place(&p->lane_bytes, codes / 16 * f32);

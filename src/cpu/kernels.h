@@ -71,11 +71,15 @@ OXI_UNUSED static void oxi_look_up_32(const int8_t *table, int8_t *code) {
     for (int i = 0; i < 32; i++) code[i] = table[code[i]];
 }
 
-/* A row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]; sum = scale times the
- * group's q added up. */
+/* 256 neighbours of a row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]. scale = ratio
+ * * step, ratios from 1 to OXI_Q8_RATIOS: times an integer scale of weights they still fit 16 bits. total: of
+ * 16 q each; sum: of a group's q times its scale. Behind the end of a row q is 0. */
+enum { OXI_Q8_RATIOS = 32 };
 typedef struct oxi_q8 {
-    const int8_t *q;
-    const float *scale, *sum;
+    int8_t q[256];
+    float scale[8], sum[8];
+    int16_t ratio[8], total[16];
+    float step, unused[3];
 } oxi_q8;
 
 /* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line
@@ -158,11 +162,11 @@ typedef struct oxi_kernels {
     void (*quantize[OX_DTYPE_COUNT])(int64_t n, const float *x, void *blocks);
     /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / group],
      * groups of 16 or 32; then rows of blocks against them, those with sums of 32 */
-    void (*quantize_activation)(int64_t n, const float *x, int group, int8_t *q, float *scale, float *sum);
+    void (*quantize_activation)(int64_t n, const float *x, oxi_q8 *out); /* n a multiple of 32 */
     /* out[i] = the row at blocks + i * row_bytes times x; n a multiple of 256. NULL: by dot_codes */
-    void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, oxi_q8 x,
-                                     float *out);
-    float (*dot_codes)(int64_t n, oxi_codes codes, oxi_q8 x);
+    void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks,
+                                     const oxi_q8 *x, float *out);
+    float (*dot_codes)(int64_t n, oxi_codes codes, const oxi_q8 *x); /* n at most 256 */
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
     void (*codes_shift)(int64_t n, int offset, int8_t *code); /* code += offset, n a multiple of 32 */
