@@ -11978,6 +11978,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vs_add OXI_ISA(vs_add)
 #define vs_fma OXI_ISA(vs_fma)
 #define vs_products OXI_ISA(vs_products)
+#define vs_add_four OXI_ISA(vs_add_four)
 #define vs_halves OXI_ISA(vs_halves)
 #define vs_halves_8 OXI_ISA(vs_halves_8)
 #define vs_bytes_8 OXI_ISA(vs_bytes_8)
@@ -12028,6 +12029,7 @@ OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 
 typedef __m256i vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef __m256 vs;
 OXI_INLINE vb vb_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 OXI_INLINE void vb_store(void *p, vb a) { _mm256_storeu_si256((__m256i *)p, a); }
@@ -12075,6 +12077,13 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
     (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
+                            int extra) {
+    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+}
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
     return vs_mul(vs_products(codes, q, small, extra),
@@ -12119,6 +12128,7 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
 #elif defined(OXI_X86) && VF > 1
 
 typedef struct vb { __m128i low, high; } vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef __m128 vs;
 OXI_INLINE vb OXI_ISA(vb_pair)(__m128i low, __m128i high) {
     vb r;
@@ -12200,11 +12210,6 @@ OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int ext
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
-    vb x = vb_load(q);
-    __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, small, extra);
-    return _mm_cvtepi32_ps(_mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, small, extra)));
-}
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     vb x = vb_load(q);
     vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
@@ -12224,6 +12229,7 @@ OXI_INLINE __m128i OXI_ISA(all_lanes)(const int16_t *pair) {
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(both), 0);
 #endif
 }
+/* Sums of two neighbours in 16 bits; codes are not negative. */
 #if VF == 8
 OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) { return _mm_maddubs_epi16(codes, q); }
 #else
@@ -12231,11 +12237,11 @@ OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
     return codes;
 }
-/* The same sums where there are no products of bytes: 16 products in four lanes, times 256. */
-OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q) {
-    __m128i zero = _mm_setzero_si128();
-    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, zero), _mm_unpacklo_epi8(zero, q));
-    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, zero), _mm_unpackhi_epi8(zero, q)));
+/* Where there are no products of bytes: 16 products in four lanes, times 256. */
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool small) {
+    __m128i zero = _mm_setzero_si128(), sign = small ? zero : _mm_cmpgt_epi8(zero, codes);
+    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(zero, q));
+    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(zero, q)));
 }
 /* Those, which fit 16 bits but for the factor, times a scale; the upper half of each lane is none. */
 OXI_INLINE __m128i OXI_ISA(wide_scaled)(__m128i products, __m128i scale) {
@@ -12247,7 +12253,7 @@ OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, 
     __m128i scale = OXI_ISA(all_lanes)(pair);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low), high = OXI_ISA(wide_products)(codes.high, x.high);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true), high = OXI_ISA(wide_products)(codes.high, x.high, true);
         return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
     }
 #endif
@@ -12260,13 +12266,52 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
     __m128i first = OXI_ISA(all_lanes)(pairs), second = OXI_ISA(all_lanes)(pairs + 2);
 #if VF == 4
     if (!extra) {
-        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low), first));
-        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high), second));
+        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low, true), first));
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
     }
 #endif
     (void)extra;
     sum = _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.low, x.low), first));
     return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
+}
+/* 32 products in four lanes. */
+OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, int extra) {
+    vb x = vb_load(q);
+#if VF == 4
+    if (!extra) {
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, small);
+        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, small)), 8);
+    }
+#endif
+    if (!small) {
+        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, false, extra);
+        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, false, extra));
+    }
+    __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
+    return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
+}
+/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums of
+ * small codes fit 16 bits. */
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
+    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
+    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, extra);
+    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, extra);
+    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, extra);
+    (void)more;
+    __m128i ab = small ? _mm_madd_epi16(_mm_packs_epi32(a, b), one)
+                       : _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+    __m128i cd = small ? _mm_madd_epi16(_mm_packs_epi32(c, d), one)
+                       : _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+    if (small) {
+        __m128 x = _mm_castsi128_ps(ab), y = _mm_castsi128_ps(cd);
+        a = _mm_castps_si128(_mm_shuffle_ps(x, y, 0x88));
+        b = _mm_castps_si128(_mm_shuffle_ps(x, y, 0xdd));
+    } else {
+        a = _mm_unpacklo_epi64(ab, cd);
+        b = _mm_unpackhi_epi64(ab, cd);
+    }
+    *sum = vs_fma(_mm_cvtepi32_ps(_mm_add_epi32(a, b)), vs_load(scale), *sum);
 }
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
@@ -12279,8 +12324,18 @@ OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
     normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
     return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
+/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1 to 4. */
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
+    __m128i usual = _mm_and_si128(_mm_add_epi16(h, _mm_set1_epi16(1 << 10)), _mm_set1_epi16(30 << 10));
+    if (_mm_movemask_epi8(_mm_cmpeq_epi16(usual, zero)) == 0) {
+        __m128i kept = _mm_set1_epi32((int)0x8fffe000u), move = _mm_set1_epi32(112 << 23);
+        __m128i low = _mm_and_si128(_mm_srai_epi32(_mm_unpacklo_epi16(zero, h), 3), kept);
+        __m128i high = _mm_and_si128(_mm_srai_epi32(_mm_unpackhi_epi16(zero, h), 3), kept);
+        vs_store(out, _mm_castsi128_ps(_mm_add_epi32(low, move)));
+        vs_store(out + 4, _mm_castsi128_ps(_mm_add_epi32(high, move)));
+        return;
+    }
     vs_store(out, OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, zero)));
     vs_store(out + 4, OXI_ISA(vs_of_halves)(_mm_unpackhi_epi16(h, zero)));
 }
@@ -12295,6 +12350,7 @@ OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
 #elif VF == 4
 
 typedef struct vb { uint8x16_t low, high; } vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef float32x4_t vs;
 OXI_INLINE vb OXI_ISA(vb_pair)(uint8x16_t low, uint8x16_t high) {
     vb r;
@@ -12362,6 +12418,13 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
     (void)small;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
+}
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
+                            int extra) {
+    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
 }
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
@@ -12798,7 +12861,7 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
  * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
+    vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
@@ -12807,14 +12870,20 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
-        for (int i = 0; i < 8; i += 2) { \
-            sums = vs_fma(vs_products(codes, x->q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+        for (int i = 0; i < 8; i += 4) { \
+            OXI_ISA(four_vb) four; \
+            four.a = codes; \
             p += bytes; \
-            more = vs_fma(vs_products(codes, x->q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            four.b = codes; \
             p += bytes; \
+            four.c = codes; \
+            p += bytes; \
+            four.d = codes; \
+            p += bytes; \
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, extra); \
         } \
     } \
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken); \
+    return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
@@ -13048,6 +13117,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_add
 #undef vs_fma
 #undef vs_products
+#undef vs_add_four
 #undef vs_halves
 #undef vs_halves_8
 #undef vs_bytes_8
@@ -15464,6 +15534,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vs_add OXI_ISA(vs_add)
 #define vs_fma OXI_ISA(vs_fma)
 #define vs_products OXI_ISA(vs_products)
+#define vs_add_four OXI_ISA(vs_add_four)
 #define vs_halves OXI_ISA(vs_halves)
 #define vs_halves_8 OXI_ISA(vs_halves_8)
 #define vs_bytes_8 OXI_ISA(vs_bytes_8)
@@ -15514,6 +15585,7 @@ OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 
 typedef __m256i vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef __m256 vs;
 OXI_INLINE vb vb_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 OXI_INLINE void vb_store(void *p, vb a) { _mm256_storeu_si256((__m256i *)p, a); }
@@ -15561,6 +15633,13 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
     (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
+                            int extra) {
+    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+}
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
     return vs_mul(vs_products(codes, q, small, extra),
@@ -15605,6 +15684,7 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
 #elif defined(OXI_X86) && VF > 1
 
 typedef struct vb { __m128i low, high; } vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef __m128 vs;
 OXI_INLINE vb OXI_ISA(vb_pair)(__m128i low, __m128i high) {
     vb r;
@@ -15686,11 +15766,6 @@ OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int ext
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
-    vb x = vb_load(q);
-    __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, small, extra);
-    return _mm_cvtepi32_ps(_mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, small, extra)));
-}
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     vb x = vb_load(q);
     vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
@@ -15710,6 +15785,7 @@ OXI_INLINE __m128i OXI_ISA(all_lanes)(const int16_t *pair) {
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(both), 0);
 #endif
 }
+/* Sums of two neighbours in 16 bits; codes are not negative. */
 #if VF == 8
 OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) { return _mm_maddubs_epi16(codes, q); }
 #else
@@ -15717,11 +15793,11 @@ OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
     return codes;
 }
-/* The same sums where there are no products of bytes: 16 products in four lanes, times 256. */
-OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q) {
-    __m128i zero = _mm_setzero_si128();
-    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, zero), _mm_unpacklo_epi8(zero, q));
-    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, zero), _mm_unpackhi_epi8(zero, q)));
+/* Where there are no products of bytes: 16 products in four lanes, times 256. */
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool small) {
+    __m128i zero = _mm_setzero_si128(), sign = small ? zero : _mm_cmpgt_epi8(zero, codes);
+    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(zero, q));
+    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(zero, q)));
 }
 /* Those, which fit 16 bits but for the factor, times a scale; the upper half of each lane is none. */
 OXI_INLINE __m128i OXI_ISA(wide_scaled)(__m128i products, __m128i scale) {
@@ -15733,7 +15809,7 @@ OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, 
     __m128i scale = OXI_ISA(all_lanes)(pair);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low), high = OXI_ISA(wide_products)(codes.high, x.high);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true), high = OXI_ISA(wide_products)(codes.high, x.high, true);
         return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
     }
 #endif
@@ -15746,13 +15822,52 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
     __m128i first = OXI_ISA(all_lanes)(pairs), second = OXI_ISA(all_lanes)(pairs + 2);
 #if VF == 4
     if (!extra) {
-        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low), first));
-        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high), second));
+        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low, true), first));
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
     }
 #endif
     (void)extra;
     sum = _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.low, x.low), first));
     return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
+}
+/* 32 products in four lanes. */
+OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, int extra) {
+    vb x = vb_load(q);
+#if VF == 4
+    if (!extra) {
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, small);
+        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, small)), 8);
+    }
+#endif
+    if (!small) {
+        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, false, extra);
+        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, false, extra));
+    }
+    __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
+    return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
+}
+/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums of
+ * small codes fit 16 bits. */
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
+    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
+    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, extra);
+    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, extra);
+    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, extra);
+    (void)more;
+    __m128i ab = small ? _mm_madd_epi16(_mm_packs_epi32(a, b), one)
+                       : _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+    __m128i cd = small ? _mm_madd_epi16(_mm_packs_epi32(c, d), one)
+                       : _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+    if (small) {
+        __m128 x = _mm_castsi128_ps(ab), y = _mm_castsi128_ps(cd);
+        a = _mm_castps_si128(_mm_shuffle_ps(x, y, 0x88));
+        b = _mm_castps_si128(_mm_shuffle_ps(x, y, 0xdd));
+    } else {
+        a = _mm_unpacklo_epi64(ab, cd);
+        b = _mm_unpackhi_epi64(ab, cd);
+    }
+    *sum = vs_fma(_mm_cvtepi32_ps(_mm_add_epi32(a, b)), vs_load(scale), *sum);
 }
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
@@ -15765,8 +15880,18 @@ OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
     normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
     return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
+/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1 to 4. */
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
+    __m128i usual = _mm_and_si128(_mm_add_epi16(h, _mm_set1_epi16(1 << 10)), _mm_set1_epi16(30 << 10));
+    if (_mm_movemask_epi8(_mm_cmpeq_epi16(usual, zero)) == 0) {
+        __m128i kept = _mm_set1_epi32((int)0x8fffe000u), move = _mm_set1_epi32(112 << 23);
+        __m128i low = _mm_and_si128(_mm_srai_epi32(_mm_unpacklo_epi16(zero, h), 3), kept);
+        __m128i high = _mm_and_si128(_mm_srai_epi32(_mm_unpackhi_epi16(zero, h), 3), kept);
+        vs_store(out, _mm_castsi128_ps(_mm_add_epi32(low, move)));
+        vs_store(out + 4, _mm_castsi128_ps(_mm_add_epi32(high, move)));
+        return;
+    }
     vs_store(out, OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, zero)));
     vs_store(out + 4, OXI_ISA(vs_of_halves)(_mm_unpackhi_epi16(h, zero)));
 }
@@ -15781,6 +15906,7 @@ OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
 #elif VF == 4
 
 typedef struct vb { uint8x16_t low, high; } vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef float32x4_t vs;
 OXI_INLINE vb OXI_ISA(vb_pair)(uint8x16_t low, uint8x16_t high) {
     vb r;
@@ -15848,6 +15974,13 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
     (void)small;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
+}
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
+                            int extra) {
+    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
 }
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
@@ -16284,7 +16417,7 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
  * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
+    vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
@@ -16293,14 +16426,20 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
-        for (int i = 0; i < 8; i += 2) { \
-            sums = vs_fma(vs_products(codes, x->q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+        for (int i = 0; i < 8; i += 4) { \
+            OXI_ISA(four_vb) four; \
+            four.a = codes; \
             p += bytes; \
-            more = vs_fma(vs_products(codes, x->q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            four.b = codes; \
             p += bytes; \
+            four.c = codes; \
+            p += bytes; \
+            four.d = codes; \
+            p += bytes; \
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, extra); \
         } \
     } \
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken); \
+    return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
@@ -16534,6 +16673,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_add
 #undef vs_fma
 #undef vs_products
+#undef vs_add_four
 #undef vs_halves
 #undef vs_halves_8
 #undef vs_bytes_8
@@ -18966,6 +19106,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vs_add OXI_ISA(vs_add)
 #define vs_fma OXI_ISA(vs_fma)
 #define vs_products OXI_ISA(vs_products)
+#define vs_add_four OXI_ISA(vs_add_four)
 #define vs_halves OXI_ISA(vs_halves)
 #define vs_halves_8 OXI_ISA(vs_halves_8)
 #define vs_bytes_8 OXI_ISA(vs_bytes_8)
@@ -19016,6 +19157,7 @@ OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 
 typedef __m256i vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef __m256 vs;
 OXI_INLINE vb vb_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 OXI_INLINE void vb_store(void *p, vb a) { _mm256_storeu_si256((__m256i *)p, a); }
@@ -19063,6 +19205,13 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
     (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
+                            int extra) {
+    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+}
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
     return vs_mul(vs_products(codes, q, small, extra),
@@ -19107,6 +19256,7 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
 #elif defined(OXI_X86) && VF > 1
 
 typedef struct vb { __m128i low, high; } vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef __m128 vs;
 OXI_INLINE vb OXI_ISA(vb_pair)(__m128i low, __m128i high) {
     vb r;
@@ -19188,11 +19338,6 @@ OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int ext
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
-    vb x = vb_load(q);
-    __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, small, extra);
-    return _mm_cvtepi32_ps(_mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, small, extra)));
-}
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     vb x = vb_load(q);
     vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
@@ -19212,6 +19357,7 @@ OXI_INLINE __m128i OXI_ISA(all_lanes)(const int16_t *pair) {
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(both), 0);
 #endif
 }
+/* Sums of two neighbours in 16 bits; codes are not negative. */
 #if VF == 8
 OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) { return _mm_maddubs_epi16(codes, q); }
 #else
@@ -19219,11 +19365,11 @@ OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
     return codes;
 }
-/* The same sums where there are no products of bytes: 16 products in four lanes, times 256. */
-OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q) {
-    __m128i zero = _mm_setzero_si128();
-    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, zero), _mm_unpacklo_epi8(zero, q));
-    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, zero), _mm_unpackhi_epi8(zero, q)));
+/* Where there are no products of bytes: 16 products in four lanes, times 256. */
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool small) {
+    __m128i zero = _mm_setzero_si128(), sign = small ? zero : _mm_cmpgt_epi8(zero, codes);
+    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(zero, q));
+    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(zero, q)));
 }
 /* Those, which fit 16 bits but for the factor, times a scale; the upper half of each lane is none. */
 OXI_INLINE __m128i OXI_ISA(wide_scaled)(__m128i products, __m128i scale) {
@@ -19235,7 +19381,7 @@ OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, 
     __m128i scale = OXI_ISA(all_lanes)(pair);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low), high = OXI_ISA(wide_products)(codes.high, x.high);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true), high = OXI_ISA(wide_products)(codes.high, x.high, true);
         return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
     }
 #endif
@@ -19248,13 +19394,52 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
     __m128i first = OXI_ISA(all_lanes)(pairs), second = OXI_ISA(all_lanes)(pairs + 2);
 #if VF == 4
     if (!extra) {
-        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low), first));
-        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high), second));
+        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low, true), first));
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
     }
 #endif
     (void)extra;
     sum = _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.low, x.low), first));
     return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
+}
+/* 32 products in four lanes. */
+OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, int extra) {
+    vb x = vb_load(q);
+#if VF == 4
+    if (!extra) {
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, small);
+        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, small)), 8);
+    }
+#endif
+    if (!small) {
+        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, false, extra);
+        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, false, extra));
+    }
+    __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
+    return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
+}
+/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums of
+ * small codes fit 16 bits. */
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
+    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
+    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, extra);
+    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, extra);
+    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, extra);
+    (void)more;
+    __m128i ab = small ? _mm_madd_epi16(_mm_packs_epi32(a, b), one)
+                       : _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+    __m128i cd = small ? _mm_madd_epi16(_mm_packs_epi32(c, d), one)
+                       : _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+    if (small) {
+        __m128 x = _mm_castsi128_ps(ab), y = _mm_castsi128_ps(cd);
+        a = _mm_castps_si128(_mm_shuffle_ps(x, y, 0x88));
+        b = _mm_castps_si128(_mm_shuffle_ps(x, y, 0xdd));
+    } else {
+        a = _mm_unpacklo_epi64(ab, cd);
+        b = _mm_unpackhi_epi64(ab, cd);
+    }
+    *sum = vs_fma(_mm_cvtepi32_ps(_mm_add_epi32(a, b)), vs_load(scale), *sum);
 }
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
@@ -19267,8 +19452,18 @@ OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
     normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
     return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
+/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1 to 4. */
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
+    __m128i usual = _mm_and_si128(_mm_add_epi16(h, _mm_set1_epi16(1 << 10)), _mm_set1_epi16(30 << 10));
+    if (_mm_movemask_epi8(_mm_cmpeq_epi16(usual, zero)) == 0) {
+        __m128i kept = _mm_set1_epi32((int)0x8fffe000u), move = _mm_set1_epi32(112 << 23);
+        __m128i low = _mm_and_si128(_mm_srai_epi32(_mm_unpacklo_epi16(zero, h), 3), kept);
+        __m128i high = _mm_and_si128(_mm_srai_epi32(_mm_unpackhi_epi16(zero, h), 3), kept);
+        vs_store(out, _mm_castsi128_ps(_mm_add_epi32(low, move)));
+        vs_store(out + 4, _mm_castsi128_ps(_mm_add_epi32(high, move)));
+        return;
+    }
     vs_store(out, OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, zero)));
     vs_store(out + 4, OXI_ISA(vs_of_halves)(_mm_unpackhi_epi16(h, zero)));
 }
@@ -19283,6 +19478,7 @@ OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
 #elif VF == 4
 
 typedef struct vb { uint8x16_t low, high; } vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef float32x4_t vs;
 OXI_INLINE vb OXI_ISA(vb_pair)(uint8x16_t low, uint8x16_t high) {
     vb r;
@@ -19350,6 +19546,13 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
     (void)small;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
+}
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
+                            int extra) {
+    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
 }
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
@@ -19786,7 +19989,7 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
  * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
+    vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
@@ -19795,14 +19998,20 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
-        for (int i = 0; i < 8; i += 2) { \
-            sums = vs_fma(vs_products(codes, x->q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+        for (int i = 0; i < 8; i += 4) { \
+            OXI_ISA(four_vb) four; \
+            four.a = codes; \
             p += bytes; \
-            more = vs_fma(vs_products(codes, x->q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            four.b = codes; \
             p += bytes; \
+            four.c = codes; \
+            p += bytes; \
+            four.d = codes; \
+            p += bytes; \
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, extra); \
         } \
     } \
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken); \
+    return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
@@ -20036,6 +20245,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_add
 #undef vs_fma
 #undef vs_products
+#undef vs_add_four
 #undef vs_halves
 #undef vs_halves_8
 #undef vs_bytes_8
@@ -22390,6 +22600,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vs_add OXI_ISA(vs_add)
 #define vs_fma OXI_ISA(vs_fma)
 #define vs_products OXI_ISA(vs_products)
+#define vs_add_four OXI_ISA(vs_add_four)
 #define vs_halves OXI_ISA(vs_halves)
 #define vs_halves_8 OXI_ISA(vs_halves_8)
 #define vs_bytes_8 OXI_ISA(vs_bytes_8)
@@ -22440,6 +22651,7 @@ OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 
 typedef __m256i vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef __m256 vs;
 OXI_INLINE vb vb_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 OXI_INLINE void vb_store(void *p, vb a) { _mm256_storeu_si256((__m256i *)p, a); }
@@ -22487,6 +22699,13 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
     (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
+                            int extra) {
+    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+}
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
     return vs_mul(vs_products(codes, q, small, extra),
@@ -22531,6 +22750,7 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
 #elif defined(OXI_X86) && VF > 1
 
 typedef struct vb { __m128i low, high; } vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef __m128 vs;
 OXI_INLINE vb OXI_ISA(vb_pair)(__m128i low, __m128i high) {
     vb r;
@@ -22612,11 +22832,6 @@ OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int ext
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
-    vb x = vb_load(q);
-    __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, small, extra);
-    return _mm_cvtepi32_ps(_mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, small, extra)));
-}
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     vb x = vb_load(q);
     vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
@@ -22636,6 +22851,7 @@ OXI_INLINE __m128i OXI_ISA(all_lanes)(const int16_t *pair) {
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(both), 0);
 #endif
 }
+/* Sums of two neighbours in 16 bits; codes are not negative. */
 #if VF == 8
 OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) { return _mm_maddubs_epi16(codes, q); }
 #else
@@ -22643,11 +22859,11 @@ OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
     return codes;
 }
-/* The same sums where there are no products of bytes: 16 products in four lanes, times 256. */
-OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q) {
-    __m128i zero = _mm_setzero_si128();
-    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, zero), _mm_unpacklo_epi8(zero, q));
-    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, zero), _mm_unpackhi_epi8(zero, q)));
+/* Where there are no products of bytes: 16 products in four lanes, times 256. */
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool small) {
+    __m128i zero = _mm_setzero_si128(), sign = small ? zero : _mm_cmpgt_epi8(zero, codes);
+    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(zero, q));
+    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(zero, q)));
 }
 /* Those, which fit 16 bits but for the factor, times a scale; the upper half of each lane is none. */
 OXI_INLINE __m128i OXI_ISA(wide_scaled)(__m128i products, __m128i scale) {
@@ -22659,7 +22875,7 @@ OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, 
     __m128i scale = OXI_ISA(all_lanes)(pair);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low), high = OXI_ISA(wide_products)(codes.high, x.high);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true), high = OXI_ISA(wide_products)(codes.high, x.high, true);
         return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
     }
 #endif
@@ -22672,13 +22888,52 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
     __m128i first = OXI_ISA(all_lanes)(pairs), second = OXI_ISA(all_lanes)(pairs + 2);
 #if VF == 4
     if (!extra) {
-        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low), first));
-        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high), second));
+        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low, true), first));
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
     }
 #endif
     (void)extra;
     sum = _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.low, x.low), first));
     return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
+}
+/* 32 products in four lanes. */
+OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, int extra) {
+    vb x = vb_load(q);
+#if VF == 4
+    if (!extra) {
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, small);
+        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, small)), 8);
+    }
+#endif
+    if (!small) {
+        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, false, extra);
+        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, false, extra));
+    }
+    __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
+    return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
+}
+/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums of
+ * small codes fit 16 bits. */
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
+    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
+    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, extra);
+    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, extra);
+    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, extra);
+    (void)more;
+    __m128i ab = small ? _mm_madd_epi16(_mm_packs_epi32(a, b), one)
+                       : _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+    __m128i cd = small ? _mm_madd_epi16(_mm_packs_epi32(c, d), one)
+                       : _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+    if (small) {
+        __m128 x = _mm_castsi128_ps(ab), y = _mm_castsi128_ps(cd);
+        a = _mm_castps_si128(_mm_shuffle_ps(x, y, 0x88));
+        b = _mm_castps_si128(_mm_shuffle_ps(x, y, 0xdd));
+    } else {
+        a = _mm_unpacklo_epi64(ab, cd);
+        b = _mm_unpackhi_epi64(ab, cd);
+    }
+    *sum = vs_fma(_mm_cvtepi32_ps(_mm_add_epi32(a, b)), vs_load(scale), *sum);
 }
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
@@ -22691,8 +22946,18 @@ OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
     normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
     return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
+/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1 to 4. */
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
+    __m128i usual = _mm_and_si128(_mm_add_epi16(h, _mm_set1_epi16(1 << 10)), _mm_set1_epi16(30 << 10));
+    if (_mm_movemask_epi8(_mm_cmpeq_epi16(usual, zero)) == 0) {
+        __m128i kept = _mm_set1_epi32((int)0x8fffe000u), move = _mm_set1_epi32(112 << 23);
+        __m128i low = _mm_and_si128(_mm_srai_epi32(_mm_unpacklo_epi16(zero, h), 3), kept);
+        __m128i high = _mm_and_si128(_mm_srai_epi32(_mm_unpackhi_epi16(zero, h), 3), kept);
+        vs_store(out, _mm_castsi128_ps(_mm_add_epi32(low, move)));
+        vs_store(out + 4, _mm_castsi128_ps(_mm_add_epi32(high, move)));
+        return;
+    }
     vs_store(out, OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, zero)));
     vs_store(out + 4, OXI_ISA(vs_of_halves)(_mm_unpackhi_epi16(h, zero)));
 }
@@ -22707,6 +22972,7 @@ OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
 #elif VF == 4
 
 typedef struct vb { uint8x16_t low, high; } vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef float32x4_t vs;
 OXI_INLINE vb OXI_ISA(vb_pair)(uint8x16_t low, uint8x16_t high) {
     vb r;
@@ -22774,6 +23040,13 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
     (void)small;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
+}
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
+                            int extra) {
+    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
 }
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
@@ -23210,7 +23483,7 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
  * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
+    vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
@@ -23219,14 +23492,20 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
-        for (int i = 0; i < 8; i += 2) { \
-            sums = vs_fma(vs_products(codes, x->q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+        for (int i = 0; i < 8; i += 4) { \
+            OXI_ISA(four_vb) four; \
+            four.a = codes; \
             p += bytes; \
-            more = vs_fma(vs_products(codes, x->q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            four.b = codes; \
             p += bytes; \
+            four.c = codes; \
+            p += bytes; \
+            four.d = codes; \
+            p += bytes; \
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, extra); \
         } \
     } \
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken); \
+    return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
@@ -23460,6 +23739,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_add
 #undef vs_fma
 #undef vs_products
+#undef vs_add_four
 #undef vs_halves
 #undef vs_halves_8
 #undef vs_bytes_8
@@ -25806,6 +26086,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vs_add OXI_ISA(vs_add)
 #define vs_fma OXI_ISA(vs_fma)
 #define vs_products OXI_ISA(vs_products)
+#define vs_add_four OXI_ISA(vs_add_four)
 #define vs_halves OXI_ISA(vs_halves)
 #define vs_halves_8 OXI_ISA(vs_halves_8)
 #define vs_bytes_8 OXI_ISA(vs_bytes_8)
@@ -25856,6 +26137,7 @@ OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 
 typedef __m256i vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef __m256 vs;
 OXI_INLINE vb vb_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 OXI_INLINE void vb_store(void *p, vb a) { _mm256_storeu_si256((__m256i *)p, a); }
@@ -25903,6 +26185,13 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
     (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
+                            int extra) {
+    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+}
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
     return vs_mul(vs_products(codes, q, small, extra),
@@ -25947,6 +26236,7 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
 #elif defined(OXI_X86) && VF > 1
 
 typedef struct vb { __m128i low, high; } vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef __m128 vs;
 OXI_INLINE vb OXI_ISA(vb_pair)(__m128i low, __m128i high) {
     vb r;
@@ -26028,11 +26318,6 @@ OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int ext
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
-    vb x = vb_load(q);
-    __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, small, extra);
-    return _mm_cvtepi32_ps(_mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, small, extra)));
-}
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     vb x = vb_load(q);
     vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
@@ -26052,6 +26337,7 @@ OXI_INLINE __m128i OXI_ISA(all_lanes)(const int16_t *pair) {
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(both), 0);
 #endif
 }
+/* Sums of two neighbours in 16 bits; codes are not negative. */
 #if VF == 8
 OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) { return _mm_maddubs_epi16(codes, q); }
 #else
@@ -26059,11 +26345,11 @@ OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
     return codes;
 }
-/* The same sums where there are no products of bytes: 16 products in four lanes, times 256. */
-OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q) {
-    __m128i zero = _mm_setzero_si128();
-    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, zero), _mm_unpacklo_epi8(zero, q));
-    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, zero), _mm_unpackhi_epi8(zero, q)));
+/* Where there are no products of bytes: 16 products in four lanes, times 256. */
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool small) {
+    __m128i zero = _mm_setzero_si128(), sign = small ? zero : _mm_cmpgt_epi8(zero, codes);
+    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(zero, q));
+    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(zero, q)));
 }
 /* Those, which fit 16 bits but for the factor, times a scale; the upper half of each lane is none. */
 OXI_INLINE __m128i OXI_ISA(wide_scaled)(__m128i products, __m128i scale) {
@@ -26075,7 +26361,7 @@ OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, 
     __m128i scale = OXI_ISA(all_lanes)(pair);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low), high = OXI_ISA(wide_products)(codes.high, x.high);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true), high = OXI_ISA(wide_products)(codes.high, x.high, true);
         return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
     }
 #endif
@@ -26088,13 +26374,52 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
     __m128i first = OXI_ISA(all_lanes)(pairs), second = OXI_ISA(all_lanes)(pairs + 2);
 #if VF == 4
     if (!extra) {
-        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low), first));
-        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high), second));
+        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low, true), first));
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
     }
 #endif
     (void)extra;
     sum = _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.low, x.low), first));
     return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
+}
+/* 32 products in four lanes. */
+OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, int extra) {
+    vb x = vb_load(q);
+#if VF == 4
+    if (!extra) {
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, small);
+        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, small)), 8);
+    }
+#endif
+    if (!small) {
+        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, false, extra);
+        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, false, extra));
+    }
+    __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
+    return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
+}
+/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums of
+ * small codes fit 16 bits. */
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
+    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
+    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, extra);
+    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, extra);
+    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, extra);
+    (void)more;
+    __m128i ab = small ? _mm_madd_epi16(_mm_packs_epi32(a, b), one)
+                       : _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+    __m128i cd = small ? _mm_madd_epi16(_mm_packs_epi32(c, d), one)
+                       : _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+    if (small) {
+        __m128 x = _mm_castsi128_ps(ab), y = _mm_castsi128_ps(cd);
+        a = _mm_castps_si128(_mm_shuffle_ps(x, y, 0x88));
+        b = _mm_castps_si128(_mm_shuffle_ps(x, y, 0xdd));
+    } else {
+        a = _mm_unpacklo_epi64(ab, cd);
+        b = _mm_unpackhi_epi64(ab, cd);
+    }
+    *sum = vs_fma(_mm_cvtepi32_ps(_mm_add_epi32(a, b)), vs_load(scale), *sum);
 }
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
@@ -26107,8 +26432,18 @@ OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
     normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
     return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
+/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1 to 4. */
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
+    __m128i usual = _mm_and_si128(_mm_add_epi16(h, _mm_set1_epi16(1 << 10)), _mm_set1_epi16(30 << 10));
+    if (_mm_movemask_epi8(_mm_cmpeq_epi16(usual, zero)) == 0) {
+        __m128i kept = _mm_set1_epi32((int)0x8fffe000u), move = _mm_set1_epi32(112 << 23);
+        __m128i low = _mm_and_si128(_mm_srai_epi32(_mm_unpacklo_epi16(zero, h), 3), kept);
+        __m128i high = _mm_and_si128(_mm_srai_epi32(_mm_unpackhi_epi16(zero, h), 3), kept);
+        vs_store(out, _mm_castsi128_ps(_mm_add_epi32(low, move)));
+        vs_store(out + 4, _mm_castsi128_ps(_mm_add_epi32(high, move)));
+        return;
+    }
     vs_store(out, OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, zero)));
     vs_store(out + 4, OXI_ISA(vs_of_halves)(_mm_unpackhi_epi16(h, zero)));
 }
@@ -26123,6 +26458,7 @@ OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
 #elif VF == 4
 
 typedef struct vb { uint8x16_t low, high; } vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef float32x4_t vs;
 OXI_INLINE vb OXI_ISA(vb_pair)(uint8x16_t low, uint8x16_t high) {
     vb r;
@@ -26190,6 +26526,13 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
     (void)small;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
+}
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
+                            int extra) {
+    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
 }
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
@@ -26626,7 +26969,7 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
  * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
+    vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
@@ -26635,14 +26978,20 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
-        for (int i = 0; i < 8; i += 2) { \
-            sums = vs_fma(vs_products(codes, x->q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+        for (int i = 0; i < 8; i += 4) { \
+            OXI_ISA(four_vb) four; \
+            four.a = codes; \
             p += bytes; \
-            more = vs_fma(vs_products(codes, x->q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            four.b = codes; \
             p += bytes; \
+            four.c = codes; \
+            p += bytes; \
+            four.d = codes; \
+            p += bytes; \
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, extra); \
         } \
     } \
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken); \
+    return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
@@ -26876,6 +27225,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_add
 #undef vs_fma
 #undef vs_products
+#undef vs_add_four
 #undef vs_halves
 #undef vs_halves_8
 #undef vs_bytes_8
@@ -29217,6 +29567,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vs_add OXI_ISA(vs_add)
 #define vs_fma OXI_ISA(vs_fma)
 #define vs_products OXI_ISA(vs_products)
+#define vs_add_four OXI_ISA(vs_add_four)
 #define vs_halves OXI_ISA(vs_halves)
 #define vs_halves_8 OXI_ISA(vs_halves_8)
 #define vs_bytes_8 OXI_ISA(vs_bytes_8)
@@ -29267,6 +29618,7 @@ OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
 
 typedef __m256i vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef __m256 vs;
 OXI_INLINE vb vb_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 OXI_INLINE void vb_store(void *p, vb a) { _mm256_storeu_si256((__m256i *)p, a); }
@@ -29314,6 +29666,13 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
     (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
+                            int extra) {
+    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+}
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
     return vs_mul(vs_products(codes, q, small, extra),
@@ -29358,6 +29717,7 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
 #elif defined(OXI_X86) && VF > 1
 
 typedef struct vb { __m128i low, high; } vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef __m128 vs;
 OXI_INLINE vb OXI_ISA(vb_pair)(__m128i low, __m128i high) {
     vb r;
@@ -29439,11 +29799,6 @@ OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int ext
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
-    vb x = vb_load(q);
-    __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, small, extra);
-    return _mm_cvtepi32_ps(_mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, small, extra)));
-}
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     vb x = vb_load(q);
     vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
@@ -29463,6 +29818,7 @@ OXI_INLINE __m128i OXI_ISA(all_lanes)(const int16_t *pair) {
     return _mm_shuffle_epi32(_mm_cvtsi32_si128(both), 0);
 #endif
 }
+/* Sums of two neighbours in 16 bits; codes are not negative. */
 #if VF == 8
 OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) { return _mm_maddubs_epi16(codes, q); }
 #else
@@ -29470,11 +29826,11 @@ OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
     __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
     return codes;
 }
-/* The same sums where there are no products of bytes: 16 products in four lanes, times 256. */
-OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q) {
-    __m128i zero = _mm_setzero_si128();
-    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, zero), _mm_unpacklo_epi8(zero, q));
-    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, zero), _mm_unpackhi_epi8(zero, q)));
+/* Where there are no products of bytes: 16 products in four lanes, times 256. */
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool small) {
+    __m128i zero = _mm_setzero_si128(), sign = small ? zero : _mm_cmpgt_epi8(zero, codes);
+    __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(zero, q));
+    return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(zero, q)));
 }
 /* Those, which fit 16 bits but for the factor, times a scale; the upper half of each lane is none. */
 OXI_INLINE __m128i OXI_ISA(wide_scaled)(__m128i products, __m128i scale) {
@@ -29486,7 +29842,7 @@ OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, 
     __m128i scale = OXI_ISA(all_lanes)(pair);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low), high = OXI_ISA(wide_products)(codes.high, x.high);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true), high = OXI_ISA(wide_products)(codes.high, x.high, true);
         return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
     }
 #endif
@@ -29499,13 +29855,52 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
     __m128i first = OXI_ISA(all_lanes)(pairs), second = OXI_ISA(all_lanes)(pairs + 2);
 #if VF == 4
     if (!extra) {
-        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low), first));
-        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high), second));
+        sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low, true), first));
+        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
     }
 #endif
     (void)extra;
     sum = _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.low, x.low), first));
     return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
+}
+/* 32 products in four lanes. */
+OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, int extra) {
+    vb x = vb_load(q);
+#if VF == 4
+    if (!extra) {
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, small);
+        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, small)), 8);
+    }
+#endif
+    if (!small) {
+        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, false, extra);
+        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, false, extra));
+    }
+    __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
+    return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
+}
+/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums of
+ * small codes fit 16 bits. */
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
+    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
+    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, extra);
+    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, extra);
+    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, extra);
+    (void)more;
+    __m128i ab = small ? _mm_madd_epi16(_mm_packs_epi32(a, b), one)
+                       : _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+    __m128i cd = small ? _mm_madd_epi16(_mm_packs_epi32(c, d), one)
+                       : _mm_add_epi32(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+    if (small) {
+        __m128 x = _mm_castsi128_ps(ab), y = _mm_castsi128_ps(cd);
+        a = _mm_castps_si128(_mm_shuffle_ps(x, y, 0x88));
+        b = _mm_castps_si128(_mm_shuffle_ps(x, y, 0xdd));
+    } else {
+        a = _mm_unpacklo_epi64(ab, cd);
+        b = _mm_unpackhi_epi64(ab, cd);
+    }
+    *sum = vs_fma(_mm_cvtepi32_ps(_mm_add_epi32(a, b)), vs_load(scale), *sum);
 }
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
@@ -29518,8 +29913,18 @@ OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
     normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
     return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
+/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1 to 4. */
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
+    __m128i usual = _mm_and_si128(_mm_add_epi16(h, _mm_set1_epi16(1 << 10)), _mm_set1_epi16(30 << 10));
+    if (_mm_movemask_epi8(_mm_cmpeq_epi16(usual, zero)) == 0) {
+        __m128i kept = _mm_set1_epi32((int)0x8fffe000u), move = _mm_set1_epi32(112 << 23);
+        __m128i low = _mm_and_si128(_mm_srai_epi32(_mm_unpacklo_epi16(zero, h), 3), kept);
+        __m128i high = _mm_and_si128(_mm_srai_epi32(_mm_unpackhi_epi16(zero, h), 3), kept);
+        vs_store(out, _mm_castsi128_ps(_mm_add_epi32(low, move)));
+        vs_store(out + 4, _mm_castsi128_ps(_mm_add_epi32(high, move)));
+        return;
+    }
     vs_store(out, OXI_ISA(vs_of_halves)(_mm_unpacklo_epi16(h, zero)));
     vs_store(out + 4, OXI_ISA(vs_of_halves)(_mm_unpackhi_epi16(h, zero)));
 }
@@ -29534,6 +29939,7 @@ OXI_INLINE void vs_bytes_8(uint64_t bytes, bool is_signed, float *out) {
 #elif VF == 4
 
 typedef struct vb { uint8x16_t low, high; } vb;
+typedef struct OXI_ISA(four_vb) { vb a, b, c, d; } OXI_ISA(four_vb);
 typedef float32x4_t vs;
 OXI_INLINE vb OXI_ISA(vb_pair)(uint8x16_t low, uint8x16_t high) {
     vb r;
@@ -29601,6 +30007,13 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
     (void)small;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
+}
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
+                            int extra) {
+    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
 }
 OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
@@ -30037,7 +30450,7 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
  * f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
-    vs sums = vs_zero(), more = vs_zero(), taken = vs_zero(); \
+    vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
     const uint8_t *p = (const uint8_t *)blocks; \
     enum { bytes = OXI_BYTES_##dtype }; \
@@ -30046,14 +30459,20 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
         vs_halves_8(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
-        for (int i = 0; i < 8; i += 2) { \
-            sums = vs_fma(vs_products(codes, x->q + 32 * i, small, extra), vs_set1(scale[i]), sums); \
+        for (int i = 0; i < 8; i += 4) { \
+            OXI_ISA(four_vb) four; \
+            four.a = codes; \
             p += bytes; \
-            more = vs_fma(vs_products(codes, x->q + 32 * i + 32, small, extra), vs_set1(scale[i + 1]), more); \
+            four.b = codes; \
             p += bytes; \
+            four.c = codes; \
+            p += bytes; \
+            four.d = codes; \
+            p += bytes; \
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, extra); \
         } \
     } \
-    return vs_sum(vs_add(sums, more)) - vs_sum(taken); \
+    return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
@@ -30287,6 +30706,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_add
 #undef vs_fma
 #undef vs_products
+#undef vs_add_four
 #undef vs_halves
 #undef vs_halves_8
 #undef vs_bytes_8
