@@ -11950,7 +11950,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* ---- 32 bytes ---------------------------------------------------------------------------------------------
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
- * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
+ * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
+ * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
  * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
@@ -12043,8 +12044,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    (void)extra;
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
@@ -12163,11 +12165,18 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
-#if VF == 8
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 8
+    (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
+    if (extra) {
+        __m128i low = numbers, high = numbers;
+        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+        return OXI_ISA(vb_pair)(low, high);
+    }
     int8_t byte[32];
     vb_store(byte, nibbles);
     oxi_look_up_32(table, byte);
@@ -12384,8 +12393,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
@@ -12515,7 +12525,8 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+    (void)extra;
     oxi_look_up_32(table, (int8_t *)nibbles.word);
     return nibbles;
 }
@@ -12633,7 +12644,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2)));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -12641,23 +12652,27 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i)));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23; /* 2^(e - 128) */
+/* 2^(e - 128) */
+OXI_INLINE float OXI_ISA(power)(uint8_t e) {
+    uint32_t bits = e < 2 ? (uint32_t)0x00200000 << e : (uint32_t)(e - 1) << 23;
     float scale;
     memcpy(&scale, &bits, 4);
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
-    OXI_ISA(set_scale)(c, 0, 2, scale, 0);
+    return scale;
+}
+OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
  * groups in their low nibbles, and the second halves in their high ones. */
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i)));
+        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -12770,23 +12785,23 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types: those that look numbers up, those of the common sort, which have products of their own below,
+/* The types: those that look numbers up and those of the common sort, which have products of their own below,
  * and others. */
 #define OXI_EACH_LOOKED_UP_TYPE(X) \
-    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
+    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
     X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
-    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0) X(nvfp4, OX_NVFP4)
 
 /* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
  * not entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_EACH_UNPACKED_TYPE(X)
 #elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
-#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) X(nvfp4, OX_NVFP4)
 #else
 #define OXI_EACH_UNPACKED_TYPE(X) \
     OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
@@ -12856,10 +12871,10 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes
- * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
- * f16 number `at` bytes behind p. */
-#define OXI_DOT_32(name, dtype, codes, at, factor, small) \
+/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or code - 8
+ * and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what is taken,
+ * as a multiple of the f16 number `at` bytes behind p. */
+#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
@@ -12867,7 +12882,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
     enum { bytes = OXI_BYTES_##dtype }; \
     for (; n > 0; n -= 256, x++) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
-        vs_halves_8(p, bytes, scale); \
+        scales(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
         for (int i = 0; i < 8; i += 4) { \
@@ -12885,12 +12900,55 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
     } \
     return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
-OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
-OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
+OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
+OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
+    for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
+}
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+           false)
 #undef OXI_DOT_32
+/* Eight bytes of four, one below the other in each. */
+OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
+    a = (a | a << 16) & UINT64_C(0x0000ffff0000ffff);
+    return (a | a << 8) & UINT64_C(0x00ff00ff00ff00ff);
+}
+/* The scales of an iq4_xs block: six bits, 32 for none. */
+OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
+    uint32_t low;
+    memcpy(&low, p + 4, 4);
+    uint64_t high = p[2] | p[3] << 8, even = OXI_ISA(spread_4_bytes)(low & 0x0f0f0f0f);
+    high = (high | high << 24) & UINT64_C(0x000000ff000000ff);
+    high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
+    high = (high | high << 6) & UINT64_C(0x0303030303030303);
+    even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
+    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^ UINT64_C(0x8080808080808080);
+}
+OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
+    float scale[8];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_IQ4_XS, x++) {
+        vs d = vs_set1(OXI_ISA(half)(p));
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_IQ4_XS);
+        vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
+        for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
+        none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        for (int i = 0; i < 8; i += 4) {
+            OXI_ISA(four_vb) four;
+            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
+            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
+            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
+            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, extra);
+        }
+    }
+    return vs_sum(vs_add(sum, more));
+}
 
 /* Types whose blocks of 256 have integer scales: these times the ratios of the activations are integers too,
  * and floats are met once a block. */
@@ -13002,13 +13060,13 @@ OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const 
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
 OXI_DOT_ROWS(dot_##name, dot_any_##name, 0)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #ifdef OXI_BLOCK_EXTRA
 #define OXI_X(name, dtype) \
 OXI_DOT_ROWS(dot_extra_##name, dot_any_##name, 1)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 
@@ -13077,7 +13135,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
 #define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_##name);
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #endif
@@ -13085,7 +13143,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     if (!OXI_BLOCK_EXTRA) return;
     k->dot_codes = OXI_ISA(dot_extra_codes);
 #define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_extra_##name);
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 }
@@ -15506,7 +15564,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* ---- 32 bytes ---------------------------------------------------------------------------------------------
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
- * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
+ * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
+ * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
  * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
@@ -15599,8 +15658,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    (void)extra;
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
@@ -15719,11 +15779,18 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
-#if VF == 8
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 8
+    (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
+    if (extra) {
+        __m128i low = numbers, high = numbers;
+        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+        return OXI_ISA(vb_pair)(low, high);
+    }
     int8_t byte[32];
     vb_store(byte, nibbles);
     oxi_look_up_32(table, byte);
@@ -15940,8 +16007,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
@@ -16071,7 +16139,8 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+    (void)extra;
     oxi_look_up_32(table, (int8_t *)nibbles.word);
     return nibbles;
 }
@@ -16189,7 +16258,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2)));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -16197,23 +16266,27 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i)));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23; /* 2^(e - 128) */
+/* 2^(e - 128) */
+OXI_INLINE float OXI_ISA(power)(uint8_t e) {
+    uint32_t bits = e < 2 ? (uint32_t)0x00200000 << e : (uint32_t)(e - 1) << 23;
     float scale;
     memcpy(&scale, &bits, 4);
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
-    OXI_ISA(set_scale)(c, 0, 2, scale, 0);
+    return scale;
+}
+OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
  * groups in their low nibbles, and the second halves in their high ones. */
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i)));
+        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -16326,23 +16399,23 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types: those that look numbers up, those of the common sort, which have products of their own below,
+/* The types: those that look numbers up and those of the common sort, which have products of their own below,
  * and others. */
 #define OXI_EACH_LOOKED_UP_TYPE(X) \
-    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
+    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
     X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
-    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0) X(nvfp4, OX_NVFP4)
 
 /* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
  * not entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_EACH_UNPACKED_TYPE(X)
 #elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
-#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) X(nvfp4, OX_NVFP4)
 #else
 #define OXI_EACH_UNPACKED_TYPE(X) \
     OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
@@ -16412,10 +16485,10 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes
- * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
- * f16 number `at` bytes behind p. */
-#define OXI_DOT_32(name, dtype, codes, at, factor, small) \
+/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or code - 8
+ * and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what is taken,
+ * as a multiple of the f16 number `at` bytes behind p. */
+#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
@@ -16423,7 +16496,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
     enum { bytes = OXI_BYTES_##dtype }; \
     for (; n > 0; n -= 256, x++) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
-        vs_halves_8(p, bytes, scale); \
+        scales(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
         for (int i = 0; i < 8; i += 4) { \
@@ -16441,12 +16514,55 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
     } \
     return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
-OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
-OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
+OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
+OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
+    for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
+}
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+           false)
 #undef OXI_DOT_32
+/* Eight bytes of four, one below the other in each. */
+OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
+    a = (a | a << 16) & UINT64_C(0x0000ffff0000ffff);
+    return (a | a << 8) & UINT64_C(0x00ff00ff00ff00ff);
+}
+/* The scales of an iq4_xs block: six bits, 32 for none. */
+OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
+    uint32_t low;
+    memcpy(&low, p + 4, 4);
+    uint64_t high = p[2] | p[3] << 8, even = OXI_ISA(spread_4_bytes)(low & 0x0f0f0f0f);
+    high = (high | high << 24) & UINT64_C(0x000000ff000000ff);
+    high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
+    high = (high | high << 6) & UINT64_C(0x0303030303030303);
+    even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
+    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^ UINT64_C(0x8080808080808080);
+}
+OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
+    float scale[8];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_IQ4_XS, x++) {
+        vs d = vs_set1(OXI_ISA(half)(p));
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_IQ4_XS);
+        vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
+        for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
+        none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        for (int i = 0; i < 8; i += 4) {
+            OXI_ISA(four_vb) four;
+            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
+            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
+            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
+            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, extra);
+        }
+    }
+    return vs_sum(vs_add(sum, more));
+}
 
 /* Types whose blocks of 256 have integer scales: these times the ratios of the activations are integers too,
  * and floats are met once a block. */
@@ -16558,13 +16674,13 @@ OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const 
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
 OXI_DOT_ROWS(dot_##name, dot_any_##name, 0)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #ifdef OXI_BLOCK_EXTRA
 #define OXI_X(name, dtype) \
 OXI_DOT_ROWS(dot_extra_##name, dot_any_##name, 1)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 
@@ -16633,7 +16749,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
 #define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_##name);
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #endif
@@ -16641,7 +16757,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     if (!OXI_BLOCK_EXTRA) return;
     k->dot_codes = OXI_ISA(dot_extra_codes);
 #define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_extra_##name);
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 }
@@ -19078,7 +19194,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* ---- 32 bytes ---------------------------------------------------------------------------------------------
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
- * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
+ * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
+ * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
  * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
@@ -19171,8 +19288,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    (void)extra;
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
@@ -19291,11 +19409,18 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
-#if VF == 8
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 8
+    (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
+    if (extra) {
+        __m128i low = numbers, high = numbers;
+        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+        return OXI_ISA(vb_pair)(low, high);
+    }
     int8_t byte[32];
     vb_store(byte, nibbles);
     oxi_look_up_32(table, byte);
@@ -19512,8 +19637,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
@@ -19643,7 +19769,8 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+    (void)extra;
     oxi_look_up_32(table, (int8_t *)nibbles.word);
     return nibbles;
 }
@@ -19761,7 +19888,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2)));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -19769,23 +19896,27 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i)));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23; /* 2^(e - 128) */
+/* 2^(e - 128) */
+OXI_INLINE float OXI_ISA(power)(uint8_t e) {
+    uint32_t bits = e < 2 ? (uint32_t)0x00200000 << e : (uint32_t)(e - 1) << 23;
     float scale;
     memcpy(&scale, &bits, 4);
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
-    OXI_ISA(set_scale)(c, 0, 2, scale, 0);
+    return scale;
+}
+OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
  * groups in their low nibbles, and the second halves in their high ones. */
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i)));
+        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -19898,23 +20029,23 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types: those that look numbers up, those of the common sort, which have products of their own below,
+/* The types: those that look numbers up and those of the common sort, which have products of their own below,
  * and others. */
 #define OXI_EACH_LOOKED_UP_TYPE(X) \
-    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
+    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
     X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
-    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0) X(nvfp4, OX_NVFP4)
 
 /* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
  * not entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_EACH_UNPACKED_TYPE(X)
 #elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
-#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) X(nvfp4, OX_NVFP4)
 #else
 #define OXI_EACH_UNPACKED_TYPE(X) \
     OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
@@ -19984,10 +20115,10 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes
- * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
- * f16 number `at` bytes behind p. */
-#define OXI_DOT_32(name, dtype, codes, at, factor, small) \
+/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or code - 8
+ * and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what is taken,
+ * as a multiple of the f16 number `at` bytes behind p. */
+#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
@@ -19995,7 +20126,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
     enum { bytes = OXI_BYTES_##dtype }; \
     for (; n > 0; n -= 256, x++) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
-        vs_halves_8(p, bytes, scale); \
+        scales(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
         for (int i = 0; i < 8; i += 4) { \
@@ -20013,12 +20144,55 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
     } \
     return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
-OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
-OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
+OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
+OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
+    for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
+}
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+           false)
 #undef OXI_DOT_32
+/* Eight bytes of four, one below the other in each. */
+OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
+    a = (a | a << 16) & UINT64_C(0x0000ffff0000ffff);
+    return (a | a << 8) & UINT64_C(0x00ff00ff00ff00ff);
+}
+/* The scales of an iq4_xs block: six bits, 32 for none. */
+OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
+    uint32_t low;
+    memcpy(&low, p + 4, 4);
+    uint64_t high = p[2] | p[3] << 8, even = OXI_ISA(spread_4_bytes)(low & 0x0f0f0f0f);
+    high = (high | high << 24) & UINT64_C(0x000000ff000000ff);
+    high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
+    high = (high | high << 6) & UINT64_C(0x0303030303030303);
+    even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
+    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^ UINT64_C(0x8080808080808080);
+}
+OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
+    float scale[8];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_IQ4_XS, x++) {
+        vs d = vs_set1(OXI_ISA(half)(p));
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_IQ4_XS);
+        vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
+        for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
+        none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        for (int i = 0; i < 8; i += 4) {
+            OXI_ISA(four_vb) four;
+            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
+            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
+            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
+            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, extra);
+        }
+    }
+    return vs_sum(vs_add(sum, more));
+}
 
 /* Types whose blocks of 256 have integer scales: these times the ratios of the activations are integers too,
  * and floats are met once a block. */
@@ -20130,13 +20304,13 @@ OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const 
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
 OXI_DOT_ROWS(dot_##name, dot_any_##name, 0)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #ifdef OXI_BLOCK_EXTRA
 #define OXI_X(name, dtype) \
 OXI_DOT_ROWS(dot_extra_##name, dot_any_##name, 1)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 
@@ -20205,7 +20379,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
 #define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_##name);
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #endif
@@ -20213,7 +20387,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     if (!OXI_BLOCK_EXTRA) return;
     k->dot_codes = OXI_ISA(dot_extra_codes);
 #define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_extra_##name);
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 }
@@ -22572,7 +22746,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* ---- 32 bytes ---------------------------------------------------------------------------------------------
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
- * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
+ * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
+ * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
  * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
@@ -22665,8 +22840,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    (void)extra;
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
@@ -22785,11 +22961,18 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
-#if VF == 8
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 8
+    (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
+    if (extra) {
+        __m128i low = numbers, high = numbers;
+        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+        return OXI_ISA(vb_pair)(low, high);
+    }
     int8_t byte[32];
     vb_store(byte, nibbles);
     oxi_look_up_32(table, byte);
@@ -23006,8 +23189,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
@@ -23137,7 +23321,8 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+    (void)extra;
     oxi_look_up_32(table, (int8_t *)nibbles.word);
     return nibbles;
 }
@@ -23255,7 +23440,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2)));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -23263,23 +23448,27 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i)));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23; /* 2^(e - 128) */
+/* 2^(e - 128) */
+OXI_INLINE float OXI_ISA(power)(uint8_t e) {
+    uint32_t bits = e < 2 ? (uint32_t)0x00200000 << e : (uint32_t)(e - 1) << 23;
     float scale;
     memcpy(&scale, &bits, 4);
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
-    OXI_ISA(set_scale)(c, 0, 2, scale, 0);
+    return scale;
+}
+OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
  * groups in their low nibbles, and the second halves in their high ones. */
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i)));
+        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -23392,23 +23581,23 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types: those that look numbers up, those of the common sort, which have products of their own below,
+/* The types: those that look numbers up and those of the common sort, which have products of their own below,
  * and others. */
 #define OXI_EACH_LOOKED_UP_TYPE(X) \
-    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
+    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
     X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
-    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0) X(nvfp4, OX_NVFP4)
 
 /* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
  * not entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_EACH_UNPACKED_TYPE(X)
 #elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
-#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) X(nvfp4, OX_NVFP4)
 #else
 #define OXI_EACH_UNPACKED_TYPE(X) \
     OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
@@ -23478,10 +23667,10 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes
- * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
- * f16 number `at` bytes behind p. */
-#define OXI_DOT_32(name, dtype, codes, at, factor, small) \
+/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or code - 8
+ * and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what is taken,
+ * as a multiple of the f16 number `at` bytes behind p. */
+#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
@@ -23489,7 +23678,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
     enum { bytes = OXI_BYTES_##dtype }; \
     for (; n > 0; n -= 256, x++) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
-        vs_halves_8(p, bytes, scale); \
+        scales(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
         for (int i = 0; i < 8; i += 4) { \
@@ -23507,12 +23696,55 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
     } \
     return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
-OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
-OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
+OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
+OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
+    for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
+}
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+           false)
 #undef OXI_DOT_32
+/* Eight bytes of four, one below the other in each. */
+OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
+    a = (a | a << 16) & UINT64_C(0x0000ffff0000ffff);
+    return (a | a << 8) & UINT64_C(0x00ff00ff00ff00ff);
+}
+/* The scales of an iq4_xs block: six bits, 32 for none. */
+OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
+    uint32_t low;
+    memcpy(&low, p + 4, 4);
+    uint64_t high = p[2] | p[3] << 8, even = OXI_ISA(spread_4_bytes)(low & 0x0f0f0f0f);
+    high = (high | high << 24) & UINT64_C(0x000000ff000000ff);
+    high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
+    high = (high | high << 6) & UINT64_C(0x0303030303030303);
+    even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
+    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^ UINT64_C(0x8080808080808080);
+}
+OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
+    float scale[8];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_IQ4_XS, x++) {
+        vs d = vs_set1(OXI_ISA(half)(p));
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_IQ4_XS);
+        vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
+        for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
+        none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        for (int i = 0; i < 8; i += 4) {
+            OXI_ISA(four_vb) four;
+            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
+            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
+            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
+            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, extra);
+        }
+    }
+    return vs_sum(vs_add(sum, more));
+}
 
 /* Types whose blocks of 256 have integer scales: these times the ratios of the activations are integers too,
  * and floats are met once a block. */
@@ -23624,13 +23856,13 @@ OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const 
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
 OXI_DOT_ROWS(dot_##name, dot_any_##name, 0)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #ifdef OXI_BLOCK_EXTRA
 #define OXI_X(name, dtype) \
 OXI_DOT_ROWS(dot_extra_##name, dot_any_##name, 1)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 
@@ -23699,7 +23931,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
 #define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_##name);
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #endif
@@ -23707,7 +23939,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     if (!OXI_BLOCK_EXTRA) return;
     k->dot_codes = OXI_ISA(dot_extra_codes);
 #define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_extra_##name);
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 }
@@ -26058,7 +26290,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* ---- 32 bytes ---------------------------------------------------------------------------------------------
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
- * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
+ * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
+ * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
  * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
@@ -26151,8 +26384,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    (void)extra;
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
@@ -26271,11 +26505,18 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
-#if VF == 8
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 8
+    (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
+    if (extra) {
+        __m128i low = numbers, high = numbers;
+        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+        return OXI_ISA(vb_pair)(low, high);
+    }
     int8_t byte[32];
     vb_store(byte, nibbles);
     oxi_look_up_32(table, byte);
@@ -26492,8 +26733,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
@@ -26623,7 +26865,8 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+    (void)extra;
     oxi_look_up_32(table, (int8_t *)nibbles.word);
     return nibbles;
 }
@@ -26741,7 +26984,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2)));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -26749,23 +26992,27 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i)));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23; /* 2^(e - 128) */
+/* 2^(e - 128) */
+OXI_INLINE float OXI_ISA(power)(uint8_t e) {
+    uint32_t bits = e < 2 ? (uint32_t)0x00200000 << e : (uint32_t)(e - 1) << 23;
     float scale;
     memcpy(&scale, &bits, 4);
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
-    OXI_ISA(set_scale)(c, 0, 2, scale, 0);
+    return scale;
+}
+OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
  * groups in their low nibbles, and the second halves in their high ones. */
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i)));
+        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -26878,23 +27125,23 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types: those that look numbers up, those of the common sort, which have products of their own below,
+/* The types: those that look numbers up and those of the common sort, which have products of their own below,
  * and others. */
 #define OXI_EACH_LOOKED_UP_TYPE(X) \
-    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
+    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
     X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
-    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0) X(nvfp4, OX_NVFP4)
 
 /* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
  * not entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_EACH_UNPACKED_TYPE(X)
 #elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
-#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) X(nvfp4, OX_NVFP4)
 #else
 #define OXI_EACH_UNPACKED_TYPE(X) \
     OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
@@ -26964,10 +27211,10 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes
- * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
- * f16 number `at` bytes behind p. */
-#define OXI_DOT_32(name, dtype, codes, at, factor, small) \
+/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or code - 8
+ * and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what is taken,
+ * as a multiple of the f16 number `at` bytes behind p. */
+#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
@@ -26975,7 +27222,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
     enum { bytes = OXI_BYTES_##dtype }; \
     for (; n > 0; n -= 256, x++) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
-        vs_halves_8(p, bytes, scale); \
+        scales(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
         for (int i = 0; i < 8; i += 4) { \
@@ -26993,12 +27240,55 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
     } \
     return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
-OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
-OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
+OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
+OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
+    for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
+}
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+           false)
 #undef OXI_DOT_32
+/* Eight bytes of four, one below the other in each. */
+OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
+    a = (a | a << 16) & UINT64_C(0x0000ffff0000ffff);
+    return (a | a << 8) & UINT64_C(0x00ff00ff00ff00ff);
+}
+/* The scales of an iq4_xs block: six bits, 32 for none. */
+OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
+    uint32_t low;
+    memcpy(&low, p + 4, 4);
+    uint64_t high = p[2] | p[3] << 8, even = OXI_ISA(spread_4_bytes)(low & 0x0f0f0f0f);
+    high = (high | high << 24) & UINT64_C(0x000000ff000000ff);
+    high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
+    high = (high | high << 6) & UINT64_C(0x0303030303030303);
+    even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
+    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^ UINT64_C(0x8080808080808080);
+}
+OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
+    float scale[8];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_IQ4_XS, x++) {
+        vs d = vs_set1(OXI_ISA(half)(p));
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_IQ4_XS);
+        vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
+        for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
+        none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        for (int i = 0; i < 8; i += 4) {
+            OXI_ISA(four_vb) four;
+            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
+            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
+            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
+            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, extra);
+        }
+    }
+    return vs_sum(vs_add(sum, more));
+}
 
 /* Types whose blocks of 256 have integer scales: these times the ratios of the activations are integers too,
  * and floats are met once a block. */
@@ -27110,13 +27400,13 @@ OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const 
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
 OXI_DOT_ROWS(dot_##name, dot_any_##name, 0)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #ifdef OXI_BLOCK_EXTRA
 #define OXI_X(name, dtype) \
 OXI_DOT_ROWS(dot_extra_##name, dot_any_##name, 1)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 
@@ -27185,7 +27475,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
 #define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_##name);
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #endif
@@ -27193,7 +27483,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     if (!OXI_BLOCK_EXTRA) return;
     k->dot_codes = OXI_ISA(dot_extra_codes);
 #define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_extra_##name);
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 }
@@ -29539,7 +29829,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* ---- 32 bytes ---------------------------------------------------------------------------------------------
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
- * code is negative. vs_halves: the same, the first 16 of them times scale[0], the last 16 times scale[1].
+ * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
+ * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
  * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
@@ -29632,8 +29923,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+    (void)extra;
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
@@ -29752,11 +30044,18 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
-#if VF == 8
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
+#if VF == 8
+    (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
+    if (extra) {
+        __m128i low = numbers, high = numbers;
+        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+        return OXI_ISA(vb_pair)(low, high);
+    }
     int8_t byte[32];
     vb_store(byte, nibbles);
     oxi_look_up_32(table, byte);
@@ -29973,8 +30272,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
@@ -30104,7 +30404,8 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles) {
+OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+    (void)extra;
     oxi_look_up_32(table, (int8_t *)nibbles.word);
     return nibbles;
 }
@@ -30222,7 +30523,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2)));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -30230,23 +30531,27 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i)));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
-OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    uint32_t bits = p[0] < 2 ? (uint32_t)0x00200000 << p[0] : (uint32_t)(p[0] - 1) << 23; /* 2^(e - 128) */
+/* 2^(e - 128) */
+OXI_INLINE float OXI_ISA(power)(uint8_t e) {
+    uint32_t bits = e < 2 ? (uint32_t)0x00200000 << e : (uint32_t)(e - 1) << 23;
     float scale;
     memcpy(&scale, &bits, 4);
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1)));
-    OXI_ISA(set_scale)(c, 0, 2, scale, 0);
+    return scale;
+}
+OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
  * groups in their low nibbles, and the second halves in their high ones. */
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i)));
+        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -30359,23 +30664,23 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
-/* The types: those that look numbers up, those of the common sort, which have products of their own below,
+/* The types: those that look numbers up and those of the common sort, which have products of their own below,
  * and others. */
 #define OXI_EACH_LOOKED_UP_TYPE(X) \
-    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4) X(nvfp4, OX_NVFP4)
+    X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
     X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
     X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
-    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0)
+    X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0) X(nvfp4, OX_NVFP4)
 
 /* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
  * not entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_EACH_UNPACKED_TYPE(X)
 #elif defined(OXI_X86) && VF == 8 && !OXI_ISA(FMA)
-#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X)
+#define OXI_EACH_UNPACKED_TYPE(X) OXI_EACH_LOOKED_UP_TYPE(X) X(nvfp4, OX_NVFP4)
 #else
 #define OXI_EACH_UNPACKED_TYPE(X) \
     OXI_EACH_LOOKED_UP_TYPE(X) OXI_EACH_COMMON_BLOCK_TYPE(X) OXI_EACH_OTHER_BLOCK_TYPE(X)
@@ -30445,10 +30750,10 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. codes: a vb, or code - 8 and code - 16 as codes
- * from which 8 or 16 is taken, so that none is negative. factor and at: what is taken, as a multiple of the
- * f16 number `at` bytes behind p. */
-#define OXI_DOT_32(name, dtype, codes, at, factor, small) \
+/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or code - 8
+ * and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what is taken,
+ * as a multiple of the f16 number `at` bytes behind p. */
+#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
@@ -30456,7 +30761,7 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
     enum { bytes = OXI_BYTES_##dtype }; \
     for (; n > 0; n -= 256, x++) { \
         OXI_ISA(prefetch_blocks)(p, 8 * bytes); \
-        vs_halves_8(p, bytes, scale); \
+        scales(p, bytes, scale); \
         if ((at) != 0) vs_halves_8(p + (at), bytes, least); \
         taken = OXI_ISA(scale_8)(scale, (at) ? least : scale, factor, x, taken); \
         for (int i = 0; i < 8; i += 4) { \
@@ -30474,12 +30779,55 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
     } \
     return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vb_nibbles(p + 2), 0, 8.0f, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vb_nibbles(p + 4), 2, -1.0f, true)
-OXI_DOT_32(q5_0, OX_Q5_0, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
-OXI_DOT_32(q8_0, OX_Q8_0, vb_load(p + 2), 0, 0.0f, false)
+OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
+OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
+OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
+    for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
+}
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+           false)
 #undef OXI_DOT_32
+/* Eight bytes of four, one below the other in each. */
+OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
+    a = (a | a << 16) & UINT64_C(0x0000ffff0000ffff);
+    return (a | a << 8) & UINT64_C(0x00ff00ff00ff00ff);
+}
+/* The scales of an iq4_xs block: six bits, 32 for none. */
+OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
+    uint32_t low;
+    memcpy(&low, p + 4, 4);
+    uint64_t high = p[2] | p[3] << 8, even = OXI_ISA(spread_4_bytes)(low & 0x0f0f0f0f);
+    high = (high | high << 24) & UINT64_C(0x000000ff000000ff);
+    high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
+    high = (high | high << 6) & UINT64_C(0x0303030303030303);
+    even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
+    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^ UINT64_C(0x8080808080808080);
+}
+OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
+    float scale[8];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_IQ4_XS, x++) {
+        vs d = vs_set1(OXI_ISA(half)(p));
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_IQ4_XS);
+        vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
+        for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
+        none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        for (int i = 0; i < 8; i += 4) {
+            OXI_ISA(four_vb) four;
+            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
+            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
+            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
+            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, extra);
+        }
+    }
+    return vs_sum(vs_add(sum, more));
+}
 
 /* Types whose blocks of 256 have integer scales: these times the ratios of the activations are integers too,
  * and floats are met once a block. */
@@ -30591,13 +30939,13 @@ OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const 
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
 #define OXI_X(name, dtype) \
 OXI_DOT_ROWS(dot_##name, dot_any_##name, 0)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #ifdef OXI_BLOCK_EXTRA
 #define OXI_X(name, dtype) \
 OXI_DOT_ROWS(dot_extra_##name, dot_any_##name, 1)
-OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 
@@ -30666,7 +31014,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     k->dot_codes = OXI_ISA(dot_codes);
 #if VF > 1
 #define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_##name);
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 #endif
@@ -30674,7 +31022,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
     if (!OXI_BLOCK_EXTRA) return;
     k->dot_codes = OXI_ISA(dot_extra_codes);
 #define OXI_X(name, dtype) k->dot_rows[dtype] = OXI_ISA(dot_extra_##name);
-    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X)
+    OXI_EACH_COMMON_BLOCK_TYPE(OXI_X) OXI_EACH_LOOKED_UP_TYPE(OXI_X)
 #undef OXI_X
 #endif
 }
