@@ -11952,6 +11952,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
  * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
  * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
+ * vb_bits: all bits of byte i are bit i of the 32 at p.
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
  * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
@@ -11970,6 +11971,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_left OXI_ISA(vb_left)
 #define vb_nibbles OXI_ISA(vb_nibbles)
 #define vb_look_up OXI_ISA(vb_look_up)
+#define vb_bits OXI_ISA(vb_bits)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
 #define vs_load OXI_ISA(vs_load)
@@ -12048,6 +12050,13 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+}
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    int32_t bits;
+    memcpy(&bits, p, 4);
+    vb byte = _mm256_set_epi64x(0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
+    vb mask = _mm256_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    return _mm256_cmpeq_epi8(vb_and(_mm256_shuffle_epi8(_mm256_set1_epi32(bits), byte), mask), mask);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -12182,6 +12191,15 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     oxi_look_up_32(table, byte);
     return vb_load(byte);
 #endif
+}
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    int32_t bits;
+    memcpy(&bits, p, 4);
+    __m128i twice = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bits), _mm_cvtsi32_si128(bits));
+    __m128i all = _mm_unpacklo_epi16(twice, twice), mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    vb r = vb_and(OXI_ISA(vb_pair)(_mm_shuffle_epi32(all, 0x50), _mm_shuffle_epi32(all, 0xfa)),
+                  OXI_ISA(vb_pair)(mask, mask));
+    return OXI_ISA(vb_pair)(_mm_cmpeq_epi8(r.low, mask), _mm_cmpeq_epi8(r.high, mask));
 }
 OXI_INLINE vs vs_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -12398,6 +12416,11 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    uint8x16_t mask = vreinterpretq_u8_u64(vdupq_n_u64(UINT64_C(0x8040201008040201)));
+    return OXI_ISA(vb_pair)(vtstq_u8(vcombine_u8(vdup_n_u8(p[0]), vdup_n_u8(p[1])), mask),
+                            vtstq_u8(vcombine_u8(vdup_n_u8(p[2]), vdup_n_u8(p[3])), mask));
+}
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
 /* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
@@ -12530,6 +12553,11 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     oxi_look_up_32(table, (int8_t *)nibbles.word);
     return nibbles;
 }
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    uint8_t byte[32];
+    for (int i = 0; i < 32; i++) byte[i] = p[i / 8] >> i % 8 & 1 ? 255 : 0;
+    return vb_load(byte);
+}
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
 OXI_INLINE vs vs_add(vs a, vs b) { return a + b; }
@@ -12597,19 +12625,7 @@ OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float sca
 }
 
 /* Bit i of the 32 at p as 0 or 1 << shift in byte i. */
-OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
-    uint64_t eight[4];
-    for (int i = 0; i < 4; i++) {
-        uint64_t bits = p[i] * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
-        bits = ((bits & UINT64_C(0x7f7f7f7f7f7f7f7f)) + UINT64_C(0x7f7f7f7f7f7f7f7f)) | bits;
-        bits = bits >> 7 & UINT64_C(0x0101010101010101);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        bits = __builtin_bswap64(bits);
-#endif
-        eight[i] = bits << shift;
-    }
-    return vb_load(eight);
-}
+OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) { return vb_and(vb_bits(p), vb_set1(1 << shift)); }
 
 OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
     vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
@@ -12791,9 +12807,9 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
-    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
+    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(tq1_0, OX_TQ1_0) \
     X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0) X(nvfp4, OX_NVFP4)
 
 /* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
@@ -12907,6 +12923,17 @@ OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_b
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
 OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
+#if defined(OXI_X86)
+    uint64_t bytes = 0;
+    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
+    if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
+        e = _mm_slli_epi16(e, 7);
+        _mm_storeu_ps(out, _mm_castsi128_ps(_mm_unpacklo_epi16(zero, e)));
+        _mm_storeu_ps(out + 4, _mm_castsi128_ps(_mm_unpackhi_epi16(zero, e)));
+        return;
+    }
+#endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
 OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
@@ -13017,6 +13044,17 @@ OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
     return vb_or(vb_and(low, vb_set1(15)), vb_and(high, vb_set1(48)));
 }
+/* 16 scales of a block, each times the ratio of its group; they are kept twice each. Returns the sum of their
+ * products with the sums of q. */
+OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x, int16_t *keep) {
+    vw ratio = vw_load(x->ratio);
+    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)), b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
+    if (keep) {
+        OXI_ISA(keep_scales)(a, keep);
+        OXI_ISA(keep_scales)(b, keep + 16);
+    }
+    return vs_add(vs_dot(a, x->total), vs_dot(b, x->total + 8));
+}
 OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
     vs all = vs_zero();
     int16_t scale[32];
@@ -13024,20 +13062,75 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x++) {
         vn sums = vn_zero();
         uint64_t bytes[2];
-        vw ratio = vw_load(x->ratio);
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
-        vw first = vw_mul(vw_bytes(bytes[0], true), vw_low(ratio));
-        vw second = vw_mul(vw_bytes(bytes[1], true), vw_high(ratio));
-        OXI_ISA(keep_scales)(first, scale);
-        OXI_ISA(keep_scales)(second, scale + 16);
+        vs taken = OXI_ISA(scales_16)(bytes[0], bytes[1], true, x, scale);
         for (int i = 0; i < 2; i++)
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
-        vs taken = vs_add(vs_dot(first, x->total), vs_dot(second, x->total + 8));
         vs sum = vs_fma(taken, vs_set1(-32), vs_of_sums(sums));
         all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 208) * x->step), all);
+    }
+    return vs_sum(all);
+}
+OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[32];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q2_K, x++) {
+        vn sums = vn_zero();
+        uint64_t bytes[2], low = UINT64_C(0x0f0f0f0f0f0f0f0f);
+        memcpy(bytes, p, 16);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q2_K);
+        (void)OXI_ISA(scales_16)(bytes[0] & low, bytes[1] & low, false, x, scale);
+        vs least = OXI_ISA(scales_16)(bytes[0] >> 4 & low, bytes[1] >> 4 & low, false, x, NULL);
+        for (int i = 0; i < 2; i++) {
+            vb q = vb_load(p + 16 + 32 * i), three = vb_set1(3);
+            const int8_t *numbers = x->q + 128 * i;
+            sums = vn_halves(sums, vb_and(q, three), numbers, scale + 16 * i, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 2), three), numbers + 32, scale + 16 * i + 4, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 4), three), numbers + 64, scale + 16 * i + 8, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 6), three), numbers + 96, scale + 16 * i + 12, extra);
+        }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p + 80) * x->step), all);
+        taken = vs_fma(least, vs_set1(OXI_ISA(half)(p + 82) * x->step), taken);
+    }
+    return vs_sum(all) - vs_sum(taken);
+}
+/* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
+OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32, top = UINT64_C(0x8080808080808080);
+    return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
+}
+/* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
+OXI_INLINE vb OXI_ISA(codes_q3_k)(vb low, vb high, int half, int group) {
+    int at = 4 * half + group;
+    high = at < 2 ? vb_left(high, 2 - at) : vb_right(high, at - 2);
+    return vb_or(vb_and(vb_right(low, 2 * group), vb_set1(3)), vb_and(high, vb_set1(4)));
+}
+OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero();
+    int16_t scale[32];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q3_K, x++) {
+        vn sums = vn_zero();
+        vb high = vb_load(p);
+        uint64_t low;
+        uint32_t bits;
+        memcpy(&low, p + 96, 8);
+        memcpy(&bits, p + 104, 4);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q3_K);
+        vs taken = OXI_ISA(scales_16)(OXI_ISA(scales_q3_k)(low, bits, bits >> 2),
+                                      OXI_ISA(scales_q3_k)(low >> 4, bits >> 4, bits >> 6), true, x, scale);
+        for (int i = 0; i < 2; i++) {
+            vb q = vb_load(p + 32 + 32 * i);
+            for (int j = 0; j < 4; j++)
+                sums = vn_halves(sums, OXI_ISA(codes_q3_k)(q, high, i, j), x->q + 128 * i + 32 * j,
+                                 scale + 16 * i + 4 * j, extra);
+        }
+        vs sum = vs_fma(taken, vs_set1(-4), vs_of_sums(sums));
+        all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 108) * x->step), all);
     }
     return vs_sum(all);
 }
@@ -13166,6 +13259,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_left
 #undef vb_nibbles
 #undef vb_look_up
+#undef vb_bits
 #undef vs_zero
 #undef vs_sum
 #undef vs_load
@@ -15566,6 +15660,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
  * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
  * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
+ * vb_bits: all bits of byte i are bit i of the 32 at p.
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
  * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
@@ -15584,6 +15679,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_left OXI_ISA(vb_left)
 #define vb_nibbles OXI_ISA(vb_nibbles)
 #define vb_look_up OXI_ISA(vb_look_up)
+#define vb_bits OXI_ISA(vb_bits)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
 #define vs_load OXI_ISA(vs_load)
@@ -15662,6 +15758,13 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+}
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    int32_t bits;
+    memcpy(&bits, p, 4);
+    vb byte = _mm256_set_epi64x(0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
+    vb mask = _mm256_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    return _mm256_cmpeq_epi8(vb_and(_mm256_shuffle_epi8(_mm256_set1_epi32(bits), byte), mask), mask);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -15796,6 +15899,15 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     oxi_look_up_32(table, byte);
     return vb_load(byte);
 #endif
+}
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    int32_t bits;
+    memcpy(&bits, p, 4);
+    __m128i twice = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bits), _mm_cvtsi32_si128(bits));
+    __m128i all = _mm_unpacklo_epi16(twice, twice), mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    vb r = vb_and(OXI_ISA(vb_pair)(_mm_shuffle_epi32(all, 0x50), _mm_shuffle_epi32(all, 0xfa)),
+                  OXI_ISA(vb_pair)(mask, mask));
+    return OXI_ISA(vb_pair)(_mm_cmpeq_epi8(r.low, mask), _mm_cmpeq_epi8(r.high, mask));
 }
 OXI_INLINE vs vs_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -16012,6 +16124,11 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    uint8x16_t mask = vreinterpretq_u8_u64(vdupq_n_u64(UINT64_C(0x8040201008040201)));
+    return OXI_ISA(vb_pair)(vtstq_u8(vcombine_u8(vdup_n_u8(p[0]), vdup_n_u8(p[1])), mask),
+                            vtstq_u8(vcombine_u8(vdup_n_u8(p[2]), vdup_n_u8(p[3])), mask));
+}
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
 /* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
@@ -16144,6 +16261,11 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     oxi_look_up_32(table, (int8_t *)nibbles.word);
     return nibbles;
 }
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    uint8_t byte[32];
+    for (int i = 0; i < 32; i++) byte[i] = p[i / 8] >> i % 8 & 1 ? 255 : 0;
+    return vb_load(byte);
+}
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
 OXI_INLINE vs vs_add(vs a, vs b) { return a + b; }
@@ -16211,19 +16333,7 @@ OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float sca
 }
 
 /* Bit i of the 32 at p as 0 or 1 << shift in byte i. */
-OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
-    uint64_t eight[4];
-    for (int i = 0; i < 4; i++) {
-        uint64_t bits = p[i] * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
-        bits = ((bits & UINT64_C(0x7f7f7f7f7f7f7f7f)) + UINT64_C(0x7f7f7f7f7f7f7f7f)) | bits;
-        bits = bits >> 7 & UINT64_C(0x0101010101010101);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        bits = __builtin_bswap64(bits);
-#endif
-        eight[i] = bits << shift;
-    }
-    return vb_load(eight);
-}
+OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) { return vb_and(vb_bits(p), vb_set1(1 << shift)); }
 
 OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
     vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
@@ -16405,9 +16515,9 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
-    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
+    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(tq1_0, OX_TQ1_0) \
     X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0) X(nvfp4, OX_NVFP4)
 
 /* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
@@ -16521,6 +16631,17 @@ OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_b
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
 OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
+#if defined(OXI_X86)
+    uint64_t bytes = 0;
+    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
+    if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
+        e = _mm_slli_epi16(e, 7);
+        _mm_storeu_ps(out, _mm_castsi128_ps(_mm_unpacklo_epi16(zero, e)));
+        _mm_storeu_ps(out + 4, _mm_castsi128_ps(_mm_unpackhi_epi16(zero, e)));
+        return;
+    }
+#endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
 OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
@@ -16631,6 +16752,17 @@ OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
     return vb_or(vb_and(low, vb_set1(15)), vb_and(high, vb_set1(48)));
 }
+/* 16 scales of a block, each times the ratio of its group; they are kept twice each. Returns the sum of their
+ * products with the sums of q. */
+OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x, int16_t *keep) {
+    vw ratio = vw_load(x->ratio);
+    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)), b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
+    if (keep) {
+        OXI_ISA(keep_scales)(a, keep);
+        OXI_ISA(keep_scales)(b, keep + 16);
+    }
+    return vs_add(vs_dot(a, x->total), vs_dot(b, x->total + 8));
+}
 OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
     vs all = vs_zero();
     int16_t scale[32];
@@ -16638,20 +16770,75 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x++) {
         vn sums = vn_zero();
         uint64_t bytes[2];
-        vw ratio = vw_load(x->ratio);
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
-        vw first = vw_mul(vw_bytes(bytes[0], true), vw_low(ratio));
-        vw second = vw_mul(vw_bytes(bytes[1], true), vw_high(ratio));
-        OXI_ISA(keep_scales)(first, scale);
-        OXI_ISA(keep_scales)(second, scale + 16);
+        vs taken = OXI_ISA(scales_16)(bytes[0], bytes[1], true, x, scale);
         for (int i = 0; i < 2; i++)
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
-        vs taken = vs_add(vs_dot(first, x->total), vs_dot(second, x->total + 8));
         vs sum = vs_fma(taken, vs_set1(-32), vs_of_sums(sums));
         all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 208) * x->step), all);
+    }
+    return vs_sum(all);
+}
+OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[32];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q2_K, x++) {
+        vn sums = vn_zero();
+        uint64_t bytes[2], low = UINT64_C(0x0f0f0f0f0f0f0f0f);
+        memcpy(bytes, p, 16);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q2_K);
+        (void)OXI_ISA(scales_16)(bytes[0] & low, bytes[1] & low, false, x, scale);
+        vs least = OXI_ISA(scales_16)(bytes[0] >> 4 & low, bytes[1] >> 4 & low, false, x, NULL);
+        for (int i = 0; i < 2; i++) {
+            vb q = vb_load(p + 16 + 32 * i), three = vb_set1(3);
+            const int8_t *numbers = x->q + 128 * i;
+            sums = vn_halves(sums, vb_and(q, three), numbers, scale + 16 * i, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 2), three), numbers + 32, scale + 16 * i + 4, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 4), three), numbers + 64, scale + 16 * i + 8, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 6), three), numbers + 96, scale + 16 * i + 12, extra);
+        }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p + 80) * x->step), all);
+        taken = vs_fma(least, vs_set1(OXI_ISA(half)(p + 82) * x->step), taken);
+    }
+    return vs_sum(all) - vs_sum(taken);
+}
+/* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
+OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32, top = UINT64_C(0x8080808080808080);
+    return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
+}
+/* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
+OXI_INLINE vb OXI_ISA(codes_q3_k)(vb low, vb high, int half, int group) {
+    int at = 4 * half + group;
+    high = at < 2 ? vb_left(high, 2 - at) : vb_right(high, at - 2);
+    return vb_or(vb_and(vb_right(low, 2 * group), vb_set1(3)), vb_and(high, vb_set1(4)));
+}
+OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero();
+    int16_t scale[32];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q3_K, x++) {
+        vn sums = vn_zero();
+        vb high = vb_load(p);
+        uint64_t low;
+        uint32_t bits;
+        memcpy(&low, p + 96, 8);
+        memcpy(&bits, p + 104, 4);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q3_K);
+        vs taken = OXI_ISA(scales_16)(OXI_ISA(scales_q3_k)(low, bits, bits >> 2),
+                                      OXI_ISA(scales_q3_k)(low >> 4, bits >> 4, bits >> 6), true, x, scale);
+        for (int i = 0; i < 2; i++) {
+            vb q = vb_load(p + 32 + 32 * i);
+            for (int j = 0; j < 4; j++)
+                sums = vn_halves(sums, OXI_ISA(codes_q3_k)(q, high, i, j), x->q + 128 * i + 32 * j,
+                                 scale + 16 * i + 4 * j, extra);
+        }
+        vs sum = vs_fma(taken, vs_set1(-4), vs_of_sums(sums));
+        all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 108) * x->step), all);
     }
     return vs_sum(all);
 }
@@ -16780,6 +16967,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_left
 #undef vb_nibbles
 #undef vb_look_up
+#undef vb_bits
 #undef vs_zero
 #undef vs_sum
 #undef vs_load
@@ -19196,6 +19384,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
  * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
  * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
+ * vb_bits: all bits of byte i are bit i of the 32 at p.
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
  * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
@@ -19214,6 +19403,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_left OXI_ISA(vb_left)
 #define vb_nibbles OXI_ISA(vb_nibbles)
 #define vb_look_up OXI_ISA(vb_look_up)
+#define vb_bits OXI_ISA(vb_bits)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
 #define vs_load OXI_ISA(vs_load)
@@ -19292,6 +19482,13 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+}
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    int32_t bits;
+    memcpy(&bits, p, 4);
+    vb byte = _mm256_set_epi64x(0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
+    vb mask = _mm256_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    return _mm256_cmpeq_epi8(vb_and(_mm256_shuffle_epi8(_mm256_set1_epi32(bits), byte), mask), mask);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -19426,6 +19623,15 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     oxi_look_up_32(table, byte);
     return vb_load(byte);
 #endif
+}
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    int32_t bits;
+    memcpy(&bits, p, 4);
+    __m128i twice = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bits), _mm_cvtsi32_si128(bits));
+    __m128i all = _mm_unpacklo_epi16(twice, twice), mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    vb r = vb_and(OXI_ISA(vb_pair)(_mm_shuffle_epi32(all, 0x50), _mm_shuffle_epi32(all, 0xfa)),
+                  OXI_ISA(vb_pair)(mask, mask));
+    return OXI_ISA(vb_pair)(_mm_cmpeq_epi8(r.low, mask), _mm_cmpeq_epi8(r.high, mask));
 }
 OXI_INLINE vs vs_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -19642,6 +19848,11 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    uint8x16_t mask = vreinterpretq_u8_u64(vdupq_n_u64(UINT64_C(0x8040201008040201)));
+    return OXI_ISA(vb_pair)(vtstq_u8(vcombine_u8(vdup_n_u8(p[0]), vdup_n_u8(p[1])), mask),
+                            vtstq_u8(vcombine_u8(vdup_n_u8(p[2]), vdup_n_u8(p[3])), mask));
+}
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
 /* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
@@ -19774,6 +19985,11 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     oxi_look_up_32(table, (int8_t *)nibbles.word);
     return nibbles;
 }
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    uint8_t byte[32];
+    for (int i = 0; i < 32; i++) byte[i] = p[i / 8] >> i % 8 & 1 ? 255 : 0;
+    return vb_load(byte);
+}
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
 OXI_INLINE vs vs_add(vs a, vs b) { return a + b; }
@@ -19841,19 +20057,7 @@ OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float sca
 }
 
 /* Bit i of the 32 at p as 0 or 1 << shift in byte i. */
-OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
-    uint64_t eight[4];
-    for (int i = 0; i < 4; i++) {
-        uint64_t bits = p[i] * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
-        bits = ((bits & UINT64_C(0x7f7f7f7f7f7f7f7f)) + UINT64_C(0x7f7f7f7f7f7f7f7f)) | bits;
-        bits = bits >> 7 & UINT64_C(0x0101010101010101);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        bits = __builtin_bswap64(bits);
-#endif
-        eight[i] = bits << shift;
-    }
-    return vb_load(eight);
-}
+OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) { return vb_and(vb_bits(p), vb_set1(1 << shift)); }
 
 OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
     vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
@@ -20035,9 +20239,9 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
-    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
+    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(tq1_0, OX_TQ1_0) \
     X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0) X(nvfp4, OX_NVFP4)
 
 /* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
@@ -20151,6 +20355,17 @@ OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_b
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
 OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
+#if defined(OXI_X86)
+    uint64_t bytes = 0;
+    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
+    if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
+        e = _mm_slli_epi16(e, 7);
+        _mm_storeu_ps(out, _mm_castsi128_ps(_mm_unpacklo_epi16(zero, e)));
+        _mm_storeu_ps(out + 4, _mm_castsi128_ps(_mm_unpackhi_epi16(zero, e)));
+        return;
+    }
+#endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
 OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
@@ -20261,6 +20476,17 @@ OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
     return vb_or(vb_and(low, vb_set1(15)), vb_and(high, vb_set1(48)));
 }
+/* 16 scales of a block, each times the ratio of its group; they are kept twice each. Returns the sum of their
+ * products with the sums of q. */
+OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x, int16_t *keep) {
+    vw ratio = vw_load(x->ratio);
+    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)), b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
+    if (keep) {
+        OXI_ISA(keep_scales)(a, keep);
+        OXI_ISA(keep_scales)(b, keep + 16);
+    }
+    return vs_add(vs_dot(a, x->total), vs_dot(b, x->total + 8));
+}
 OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
     vs all = vs_zero();
     int16_t scale[32];
@@ -20268,20 +20494,75 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x++) {
         vn sums = vn_zero();
         uint64_t bytes[2];
-        vw ratio = vw_load(x->ratio);
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
-        vw first = vw_mul(vw_bytes(bytes[0], true), vw_low(ratio));
-        vw second = vw_mul(vw_bytes(bytes[1], true), vw_high(ratio));
-        OXI_ISA(keep_scales)(first, scale);
-        OXI_ISA(keep_scales)(second, scale + 16);
+        vs taken = OXI_ISA(scales_16)(bytes[0], bytes[1], true, x, scale);
         for (int i = 0; i < 2; i++)
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
-        vs taken = vs_add(vs_dot(first, x->total), vs_dot(second, x->total + 8));
         vs sum = vs_fma(taken, vs_set1(-32), vs_of_sums(sums));
         all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 208) * x->step), all);
+    }
+    return vs_sum(all);
+}
+OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[32];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q2_K, x++) {
+        vn sums = vn_zero();
+        uint64_t bytes[2], low = UINT64_C(0x0f0f0f0f0f0f0f0f);
+        memcpy(bytes, p, 16);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q2_K);
+        (void)OXI_ISA(scales_16)(bytes[0] & low, bytes[1] & low, false, x, scale);
+        vs least = OXI_ISA(scales_16)(bytes[0] >> 4 & low, bytes[1] >> 4 & low, false, x, NULL);
+        for (int i = 0; i < 2; i++) {
+            vb q = vb_load(p + 16 + 32 * i), three = vb_set1(3);
+            const int8_t *numbers = x->q + 128 * i;
+            sums = vn_halves(sums, vb_and(q, three), numbers, scale + 16 * i, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 2), three), numbers + 32, scale + 16 * i + 4, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 4), three), numbers + 64, scale + 16 * i + 8, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 6), three), numbers + 96, scale + 16 * i + 12, extra);
+        }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p + 80) * x->step), all);
+        taken = vs_fma(least, vs_set1(OXI_ISA(half)(p + 82) * x->step), taken);
+    }
+    return vs_sum(all) - vs_sum(taken);
+}
+/* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
+OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32, top = UINT64_C(0x8080808080808080);
+    return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
+}
+/* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
+OXI_INLINE vb OXI_ISA(codes_q3_k)(vb low, vb high, int half, int group) {
+    int at = 4 * half + group;
+    high = at < 2 ? vb_left(high, 2 - at) : vb_right(high, at - 2);
+    return vb_or(vb_and(vb_right(low, 2 * group), vb_set1(3)), vb_and(high, vb_set1(4)));
+}
+OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero();
+    int16_t scale[32];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q3_K, x++) {
+        vn sums = vn_zero();
+        vb high = vb_load(p);
+        uint64_t low;
+        uint32_t bits;
+        memcpy(&low, p + 96, 8);
+        memcpy(&bits, p + 104, 4);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q3_K);
+        vs taken = OXI_ISA(scales_16)(OXI_ISA(scales_q3_k)(low, bits, bits >> 2),
+                                      OXI_ISA(scales_q3_k)(low >> 4, bits >> 4, bits >> 6), true, x, scale);
+        for (int i = 0; i < 2; i++) {
+            vb q = vb_load(p + 32 + 32 * i);
+            for (int j = 0; j < 4; j++)
+                sums = vn_halves(sums, OXI_ISA(codes_q3_k)(q, high, i, j), x->q + 128 * i + 32 * j,
+                                 scale + 16 * i + 4 * j, extra);
+        }
+        vs sum = vs_fma(taken, vs_set1(-4), vs_of_sums(sums));
+        all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 108) * x->step), all);
     }
     return vs_sum(all);
 }
@@ -20410,6 +20691,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_left
 #undef vb_nibbles
 #undef vb_look_up
+#undef vb_bits
 #undef vs_zero
 #undef vs_sum
 #undef vs_load
@@ -22748,6 +23030,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
  * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
  * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
+ * vb_bits: all bits of byte i are bit i of the 32 at p.
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
  * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
@@ -22766,6 +23049,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_left OXI_ISA(vb_left)
 #define vb_nibbles OXI_ISA(vb_nibbles)
 #define vb_look_up OXI_ISA(vb_look_up)
+#define vb_bits OXI_ISA(vb_bits)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
 #define vs_load OXI_ISA(vs_load)
@@ -22844,6 +23128,13 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+}
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    int32_t bits;
+    memcpy(&bits, p, 4);
+    vb byte = _mm256_set_epi64x(0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
+    vb mask = _mm256_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    return _mm256_cmpeq_epi8(vb_and(_mm256_shuffle_epi8(_mm256_set1_epi32(bits), byte), mask), mask);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -22978,6 +23269,15 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     oxi_look_up_32(table, byte);
     return vb_load(byte);
 #endif
+}
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    int32_t bits;
+    memcpy(&bits, p, 4);
+    __m128i twice = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bits), _mm_cvtsi32_si128(bits));
+    __m128i all = _mm_unpacklo_epi16(twice, twice), mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    vb r = vb_and(OXI_ISA(vb_pair)(_mm_shuffle_epi32(all, 0x50), _mm_shuffle_epi32(all, 0xfa)),
+                  OXI_ISA(vb_pair)(mask, mask));
+    return OXI_ISA(vb_pair)(_mm_cmpeq_epi8(r.low, mask), _mm_cmpeq_epi8(r.high, mask));
 }
 OXI_INLINE vs vs_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -23194,6 +23494,11 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    uint8x16_t mask = vreinterpretq_u8_u64(vdupq_n_u64(UINT64_C(0x8040201008040201)));
+    return OXI_ISA(vb_pair)(vtstq_u8(vcombine_u8(vdup_n_u8(p[0]), vdup_n_u8(p[1])), mask),
+                            vtstq_u8(vcombine_u8(vdup_n_u8(p[2]), vdup_n_u8(p[3])), mask));
+}
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
 /* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
@@ -23326,6 +23631,11 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     oxi_look_up_32(table, (int8_t *)nibbles.word);
     return nibbles;
 }
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    uint8_t byte[32];
+    for (int i = 0; i < 32; i++) byte[i] = p[i / 8] >> i % 8 & 1 ? 255 : 0;
+    return vb_load(byte);
+}
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
 OXI_INLINE vs vs_add(vs a, vs b) { return a + b; }
@@ -23393,19 +23703,7 @@ OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float sca
 }
 
 /* Bit i of the 32 at p as 0 or 1 << shift in byte i. */
-OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
-    uint64_t eight[4];
-    for (int i = 0; i < 4; i++) {
-        uint64_t bits = p[i] * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
-        bits = ((bits & UINT64_C(0x7f7f7f7f7f7f7f7f)) + UINT64_C(0x7f7f7f7f7f7f7f7f)) | bits;
-        bits = bits >> 7 & UINT64_C(0x0101010101010101);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        bits = __builtin_bswap64(bits);
-#endif
-        eight[i] = bits << shift;
-    }
-    return vb_load(eight);
-}
+OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) { return vb_and(vb_bits(p), vb_set1(1 << shift)); }
 
 OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
     vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
@@ -23587,9 +23885,9 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
-    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
+    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(tq1_0, OX_TQ1_0) \
     X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0) X(nvfp4, OX_NVFP4)
 
 /* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
@@ -23703,6 +24001,17 @@ OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_b
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
 OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
+#if defined(OXI_X86)
+    uint64_t bytes = 0;
+    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
+    if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
+        e = _mm_slli_epi16(e, 7);
+        _mm_storeu_ps(out, _mm_castsi128_ps(_mm_unpacklo_epi16(zero, e)));
+        _mm_storeu_ps(out + 4, _mm_castsi128_ps(_mm_unpackhi_epi16(zero, e)));
+        return;
+    }
+#endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
 OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
@@ -23813,6 +24122,17 @@ OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
     return vb_or(vb_and(low, vb_set1(15)), vb_and(high, vb_set1(48)));
 }
+/* 16 scales of a block, each times the ratio of its group; they are kept twice each. Returns the sum of their
+ * products with the sums of q. */
+OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x, int16_t *keep) {
+    vw ratio = vw_load(x->ratio);
+    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)), b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
+    if (keep) {
+        OXI_ISA(keep_scales)(a, keep);
+        OXI_ISA(keep_scales)(b, keep + 16);
+    }
+    return vs_add(vs_dot(a, x->total), vs_dot(b, x->total + 8));
+}
 OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
     vs all = vs_zero();
     int16_t scale[32];
@@ -23820,20 +24140,75 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x++) {
         vn sums = vn_zero();
         uint64_t bytes[2];
-        vw ratio = vw_load(x->ratio);
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
-        vw first = vw_mul(vw_bytes(bytes[0], true), vw_low(ratio));
-        vw second = vw_mul(vw_bytes(bytes[1], true), vw_high(ratio));
-        OXI_ISA(keep_scales)(first, scale);
-        OXI_ISA(keep_scales)(second, scale + 16);
+        vs taken = OXI_ISA(scales_16)(bytes[0], bytes[1], true, x, scale);
         for (int i = 0; i < 2; i++)
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
-        vs taken = vs_add(vs_dot(first, x->total), vs_dot(second, x->total + 8));
         vs sum = vs_fma(taken, vs_set1(-32), vs_of_sums(sums));
         all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 208) * x->step), all);
+    }
+    return vs_sum(all);
+}
+OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[32];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q2_K, x++) {
+        vn sums = vn_zero();
+        uint64_t bytes[2], low = UINT64_C(0x0f0f0f0f0f0f0f0f);
+        memcpy(bytes, p, 16);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q2_K);
+        (void)OXI_ISA(scales_16)(bytes[0] & low, bytes[1] & low, false, x, scale);
+        vs least = OXI_ISA(scales_16)(bytes[0] >> 4 & low, bytes[1] >> 4 & low, false, x, NULL);
+        for (int i = 0; i < 2; i++) {
+            vb q = vb_load(p + 16 + 32 * i), three = vb_set1(3);
+            const int8_t *numbers = x->q + 128 * i;
+            sums = vn_halves(sums, vb_and(q, three), numbers, scale + 16 * i, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 2), three), numbers + 32, scale + 16 * i + 4, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 4), three), numbers + 64, scale + 16 * i + 8, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 6), three), numbers + 96, scale + 16 * i + 12, extra);
+        }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p + 80) * x->step), all);
+        taken = vs_fma(least, vs_set1(OXI_ISA(half)(p + 82) * x->step), taken);
+    }
+    return vs_sum(all) - vs_sum(taken);
+}
+/* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
+OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32, top = UINT64_C(0x8080808080808080);
+    return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
+}
+/* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
+OXI_INLINE vb OXI_ISA(codes_q3_k)(vb low, vb high, int half, int group) {
+    int at = 4 * half + group;
+    high = at < 2 ? vb_left(high, 2 - at) : vb_right(high, at - 2);
+    return vb_or(vb_and(vb_right(low, 2 * group), vb_set1(3)), vb_and(high, vb_set1(4)));
+}
+OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero();
+    int16_t scale[32];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q3_K, x++) {
+        vn sums = vn_zero();
+        vb high = vb_load(p);
+        uint64_t low;
+        uint32_t bits;
+        memcpy(&low, p + 96, 8);
+        memcpy(&bits, p + 104, 4);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q3_K);
+        vs taken = OXI_ISA(scales_16)(OXI_ISA(scales_q3_k)(low, bits, bits >> 2),
+                                      OXI_ISA(scales_q3_k)(low >> 4, bits >> 4, bits >> 6), true, x, scale);
+        for (int i = 0; i < 2; i++) {
+            vb q = vb_load(p + 32 + 32 * i);
+            for (int j = 0; j < 4; j++)
+                sums = vn_halves(sums, OXI_ISA(codes_q3_k)(q, high, i, j), x->q + 128 * i + 32 * j,
+                                 scale + 16 * i + 4 * j, extra);
+        }
+        vs sum = vs_fma(taken, vs_set1(-4), vs_of_sums(sums));
+        all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 108) * x->step), all);
     }
     return vs_sum(all);
 }
@@ -23962,6 +24337,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_left
 #undef vb_nibbles
 #undef vb_look_up
+#undef vb_bits
 #undef vs_zero
 #undef vs_sum
 #undef vs_load
@@ -26292,6 +26668,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
  * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
  * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
+ * vb_bits: all bits of byte i are bit i of the 32 at p.
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
  * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
@@ -26310,6 +26687,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_left OXI_ISA(vb_left)
 #define vb_nibbles OXI_ISA(vb_nibbles)
 #define vb_look_up OXI_ISA(vb_look_up)
+#define vb_bits OXI_ISA(vb_bits)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
 #define vs_load OXI_ISA(vs_load)
@@ -26388,6 +26766,13 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+}
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    int32_t bits;
+    memcpy(&bits, p, 4);
+    vb byte = _mm256_set_epi64x(0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
+    vb mask = _mm256_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    return _mm256_cmpeq_epi8(vb_and(_mm256_shuffle_epi8(_mm256_set1_epi32(bits), byte), mask), mask);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -26522,6 +26907,15 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     oxi_look_up_32(table, byte);
     return vb_load(byte);
 #endif
+}
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    int32_t bits;
+    memcpy(&bits, p, 4);
+    __m128i twice = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bits), _mm_cvtsi32_si128(bits));
+    __m128i all = _mm_unpacklo_epi16(twice, twice), mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    vb r = vb_and(OXI_ISA(vb_pair)(_mm_shuffle_epi32(all, 0x50), _mm_shuffle_epi32(all, 0xfa)),
+                  OXI_ISA(vb_pair)(mask, mask));
+    return OXI_ISA(vb_pair)(_mm_cmpeq_epi8(r.low, mask), _mm_cmpeq_epi8(r.high, mask));
 }
 OXI_INLINE vs vs_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -26738,6 +27132,11 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    uint8x16_t mask = vreinterpretq_u8_u64(vdupq_n_u64(UINT64_C(0x8040201008040201)));
+    return OXI_ISA(vb_pair)(vtstq_u8(vcombine_u8(vdup_n_u8(p[0]), vdup_n_u8(p[1])), mask),
+                            vtstq_u8(vcombine_u8(vdup_n_u8(p[2]), vdup_n_u8(p[3])), mask));
+}
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
 /* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
@@ -26870,6 +27269,11 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     oxi_look_up_32(table, (int8_t *)nibbles.word);
     return nibbles;
 }
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    uint8_t byte[32];
+    for (int i = 0; i < 32; i++) byte[i] = p[i / 8] >> i % 8 & 1 ? 255 : 0;
+    return vb_load(byte);
+}
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
 OXI_INLINE vs vs_add(vs a, vs b) { return a + b; }
@@ -26937,19 +27341,7 @@ OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float sca
 }
 
 /* Bit i of the 32 at p as 0 or 1 << shift in byte i. */
-OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
-    uint64_t eight[4];
-    for (int i = 0; i < 4; i++) {
-        uint64_t bits = p[i] * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
-        bits = ((bits & UINT64_C(0x7f7f7f7f7f7f7f7f)) + UINT64_C(0x7f7f7f7f7f7f7f7f)) | bits;
-        bits = bits >> 7 & UINT64_C(0x0101010101010101);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        bits = __builtin_bswap64(bits);
-#endif
-        eight[i] = bits << shift;
-    }
-    return vb_load(eight);
-}
+OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) { return vb_and(vb_bits(p), vb_set1(1 << shift)); }
 
 OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
     vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
@@ -27131,9 +27523,9 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
-    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
+    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(tq1_0, OX_TQ1_0) \
     X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0) X(nvfp4, OX_NVFP4)
 
 /* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
@@ -27247,6 +27639,17 @@ OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_b
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
 OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
+#if defined(OXI_X86)
+    uint64_t bytes = 0;
+    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
+    if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
+        e = _mm_slli_epi16(e, 7);
+        _mm_storeu_ps(out, _mm_castsi128_ps(_mm_unpacklo_epi16(zero, e)));
+        _mm_storeu_ps(out + 4, _mm_castsi128_ps(_mm_unpackhi_epi16(zero, e)));
+        return;
+    }
+#endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
 OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
@@ -27357,6 +27760,17 @@ OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
     return vb_or(vb_and(low, vb_set1(15)), vb_and(high, vb_set1(48)));
 }
+/* 16 scales of a block, each times the ratio of its group; they are kept twice each. Returns the sum of their
+ * products with the sums of q. */
+OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x, int16_t *keep) {
+    vw ratio = vw_load(x->ratio);
+    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)), b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
+    if (keep) {
+        OXI_ISA(keep_scales)(a, keep);
+        OXI_ISA(keep_scales)(b, keep + 16);
+    }
+    return vs_add(vs_dot(a, x->total), vs_dot(b, x->total + 8));
+}
 OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
     vs all = vs_zero();
     int16_t scale[32];
@@ -27364,20 +27778,75 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x++) {
         vn sums = vn_zero();
         uint64_t bytes[2];
-        vw ratio = vw_load(x->ratio);
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
-        vw first = vw_mul(vw_bytes(bytes[0], true), vw_low(ratio));
-        vw second = vw_mul(vw_bytes(bytes[1], true), vw_high(ratio));
-        OXI_ISA(keep_scales)(first, scale);
-        OXI_ISA(keep_scales)(second, scale + 16);
+        vs taken = OXI_ISA(scales_16)(bytes[0], bytes[1], true, x, scale);
         for (int i = 0; i < 2; i++)
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
-        vs taken = vs_add(vs_dot(first, x->total), vs_dot(second, x->total + 8));
         vs sum = vs_fma(taken, vs_set1(-32), vs_of_sums(sums));
         all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 208) * x->step), all);
+    }
+    return vs_sum(all);
+}
+OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[32];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q2_K, x++) {
+        vn sums = vn_zero();
+        uint64_t bytes[2], low = UINT64_C(0x0f0f0f0f0f0f0f0f);
+        memcpy(bytes, p, 16);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q2_K);
+        (void)OXI_ISA(scales_16)(bytes[0] & low, bytes[1] & low, false, x, scale);
+        vs least = OXI_ISA(scales_16)(bytes[0] >> 4 & low, bytes[1] >> 4 & low, false, x, NULL);
+        for (int i = 0; i < 2; i++) {
+            vb q = vb_load(p + 16 + 32 * i), three = vb_set1(3);
+            const int8_t *numbers = x->q + 128 * i;
+            sums = vn_halves(sums, vb_and(q, three), numbers, scale + 16 * i, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 2), three), numbers + 32, scale + 16 * i + 4, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 4), three), numbers + 64, scale + 16 * i + 8, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 6), three), numbers + 96, scale + 16 * i + 12, extra);
+        }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p + 80) * x->step), all);
+        taken = vs_fma(least, vs_set1(OXI_ISA(half)(p + 82) * x->step), taken);
+    }
+    return vs_sum(all) - vs_sum(taken);
+}
+/* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
+OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32, top = UINT64_C(0x8080808080808080);
+    return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
+}
+/* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
+OXI_INLINE vb OXI_ISA(codes_q3_k)(vb low, vb high, int half, int group) {
+    int at = 4 * half + group;
+    high = at < 2 ? vb_left(high, 2 - at) : vb_right(high, at - 2);
+    return vb_or(vb_and(vb_right(low, 2 * group), vb_set1(3)), vb_and(high, vb_set1(4)));
+}
+OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero();
+    int16_t scale[32];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q3_K, x++) {
+        vn sums = vn_zero();
+        vb high = vb_load(p);
+        uint64_t low;
+        uint32_t bits;
+        memcpy(&low, p + 96, 8);
+        memcpy(&bits, p + 104, 4);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q3_K);
+        vs taken = OXI_ISA(scales_16)(OXI_ISA(scales_q3_k)(low, bits, bits >> 2),
+                                      OXI_ISA(scales_q3_k)(low >> 4, bits >> 4, bits >> 6), true, x, scale);
+        for (int i = 0; i < 2; i++) {
+            vb q = vb_load(p + 32 + 32 * i);
+            for (int j = 0; j < 4; j++)
+                sums = vn_halves(sums, OXI_ISA(codes_q3_k)(q, high, i, j), x->q + 128 * i + 32 * j,
+                                 scale + 16 * i + 4 * j, extra);
+        }
+        vs sum = vs_fma(taken, vs_set1(-4), vs_of_sums(sums));
+        all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 108) * x->step), all);
     }
     return vs_sum(all);
 }
@@ -27506,6 +27975,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_left
 #undef vb_nibbles
 #undef vb_look_up
+#undef vb_bits
 #undef vs_zero
 #undef vs_sum
 #undef vs_load
@@ -29831,6 +30301,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
  * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
  * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
+ * vb_bits: all bits of byte i are bit i of the 32 at p.
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
  * vn: sums in integers. vn_scaled adds 32 products of codes up to 31 and q times a scale, vn_halves those of
@@ -29849,6 +30320,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #define vb_left OXI_ISA(vb_left)
 #define vb_nibbles OXI_ISA(vb_nibbles)
 #define vb_look_up OXI_ISA(vb_look_up)
+#define vb_bits OXI_ISA(vb_bits)
 #define vs_zero OXI_ISA(vs_zero)
 #define vs_sum OXI_ISA(vs_sum)
 #define vs_load OXI_ISA(vs_load)
@@ -29927,6 +30399,13 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+}
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    int32_t bits;
+    memcpy(&bits, p, 4);
+    vb byte = _mm256_set_epi64x(0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
+    vb mask = _mm256_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    return _mm256_cmpeq_epi8(vb_and(_mm256_shuffle_epi8(_mm256_set1_epi32(bits), byte), mask), mask);
 }
 OXI_INLINE vs vs_zero(void) { return _mm256_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -30061,6 +30540,15 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     oxi_look_up_32(table, byte);
     return vb_load(byte);
 #endif
+}
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    int32_t bits;
+    memcpy(&bits, p, 4);
+    __m128i twice = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bits), _mm_cvtsi32_si128(bits));
+    __m128i all = _mm_unpacklo_epi16(twice, twice), mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    vb r = vb_and(OXI_ISA(vb_pair)(_mm_shuffle_epi32(all, 0x50), _mm_shuffle_epi32(all, 0xfa)),
+                  OXI_ISA(vb_pair)(mask, mask));
+    return OXI_ISA(vb_pair)(_mm_cmpeq_epi8(r.low, mask), _mm_cmpeq_epi8(r.high, mask));
 }
 OXI_INLINE vs vs_zero(void) { return _mm_setzero_ps(); }
 OXI_INLINE float vs_sum(vs a) {
@@ -30277,6 +30765,11 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    uint8x16_t mask = vreinterpretq_u8_u64(vdupq_n_u64(UINT64_C(0x8040201008040201)));
+    return OXI_ISA(vb_pair)(vtstq_u8(vcombine_u8(vdup_n_u8(p[0]), vdup_n_u8(p[1])), mask),
+                            vtstq_u8(vcombine_u8(vdup_n_u8(p[2]), vdup_n_u8(p[3])), mask));
+}
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
 /* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
@@ -30409,6 +30902,11 @@ OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     oxi_look_up_32(table, (int8_t *)nibbles.word);
     return nibbles;
 }
+OXI_INLINE vb vb_bits(const uint8_t *p) {
+    uint8_t byte[32];
+    for (int i = 0; i < 32; i++) byte[i] = p[i / 8] >> i % 8 & 1 ? 255 : 0;
+    return vb_load(byte);
+}
 OXI_INLINE vs vs_zero(void) { return 0; }
 OXI_INLINE float vs_sum(vs a) { return a; }
 OXI_INLINE vs vs_add(vs a, vs b) { return a + b; }
@@ -30476,19 +30974,7 @@ OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float sca
 }
 
 /* Bit i of the 32 at p as 0 or 1 << shift in byte i. */
-OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
-    uint64_t eight[4];
-    for (int i = 0; i < 4; i++) {
-        uint64_t bits = p[i] * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
-        bits = ((bits & UINT64_C(0x7f7f7f7f7f7f7f7f)) + UINT64_C(0x7f7f7f7f7f7f7f7f)) | bits;
-        bits = bits >> 7 & UINT64_C(0x0101010101010101);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        bits = __builtin_bswap64(bits);
-#endif
-        eight[i] = bits << shift;
-    }
-    return vb_load(eight);
-}
+OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) { return vb_and(vb_bits(p), vb_set1(1 << shift)); }
 
 OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
     vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
@@ -30670,9 +31156,9 @@ OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
     X(iq4_nl, OX_IQ4_NL) X(iq4_xs, OX_IQ4_XS) X(mxfp4, OX_MXFP4)
 #define OXI_EACH_COMMON_BLOCK_TYPE(X) \
     X(q4_0, OX_Q4_0) X(q4_1, OX_Q4_1) X(q5_0, OX_Q5_0) X(q5_1, OX_Q5_1) X(q8_0, OX_Q8_0) X(q4_k, OX_Q4_K) \
-    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K)
+    X(q5_k, OX_Q5_K) X(q6_k, OX_Q6_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K)
 #define OXI_EACH_OTHER_BLOCK_TYPE(X) \
-    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(q2_k, OX_Q2_K) X(q3_k, OX_Q3_K) X(tq1_0, OX_TQ1_0) \
+    X(q8_1, OX_Q8_1) X(q8_k, OX_Q8_K) X(tq1_0, OX_TQ1_0) \
     X(tq2_0, OX_TQ2_0) X(q1_0, OX_Q1_0) X(q2_0, OX_Q2_0) X(nvfp4, OX_NVFP4)
 
 /* Which of them a tier unpacks. avx has no wider bytes than sse2, but a look-up; avx512 nothing that avx2 has
@@ -30786,6 +31272,17 @@ OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_b
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
 OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
+#if defined(OXI_X86)
+    uint64_t bytes = 0;
+    for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
+    __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
+    if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
+        e = _mm_slli_epi16(e, 7);
+        _mm_storeu_ps(out, _mm_castsi128_ps(_mm_unpacklo_epi16(zero, e)));
+        _mm_storeu_ps(out + 4, _mm_castsi128_ps(_mm_unpackhi_epi16(zero, e)));
+        return;
+    }
+#endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
 OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
@@ -30896,6 +31393,17 @@ OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
     high = group < 2 ? vb_left(high, 4 - 2 * group) : vb_right(high, 2 * group - 4);
     return vb_or(vb_and(low, vb_set1(15)), vb_and(high, vb_set1(48)));
 }
+/* 16 scales of a block, each times the ratio of its group; they are kept twice each. Returns the sum of their
+ * products with the sums of q. */
+OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x, int16_t *keep) {
+    vw ratio = vw_load(x->ratio);
+    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)), b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
+    if (keep) {
+        OXI_ISA(keep_scales)(a, keep);
+        OXI_ISA(keep_scales)(b, keep + 16);
+    }
+    return vs_add(vs_dot(a, x->total), vs_dot(b, x->total + 8));
+}
 OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
     vs all = vs_zero();
     int16_t scale[32];
@@ -30903,20 +31411,75 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q6_K, x++) {
         vn sums = vn_zero();
         uint64_t bytes[2];
-        vw ratio = vw_load(x->ratio);
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
-        vw first = vw_mul(vw_bytes(bytes[0], true), vw_low(ratio));
-        vw second = vw_mul(vw_bytes(bytes[1], true), vw_high(ratio));
-        OXI_ISA(keep_scales)(first, scale);
-        OXI_ISA(keep_scales)(second, scale + 16);
+        vs taken = OXI_ISA(scales_16)(bytes[0], bytes[1], true, x, scale);
         for (int i = 0; i < 2; i++)
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
-        vs taken = vs_add(vs_dot(first, x->total), vs_dot(second, x->total + 8));
         vs sum = vs_fma(taken, vs_set1(-32), vs_of_sums(sums));
         all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 208) * x->step), all);
+    }
+    return vs_sum(all);
+}
+OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero(), taken = vs_zero();
+    int16_t scale[32];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q2_K, x++) {
+        vn sums = vn_zero();
+        uint64_t bytes[2], low = UINT64_C(0x0f0f0f0f0f0f0f0f);
+        memcpy(bytes, p, 16);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q2_K);
+        (void)OXI_ISA(scales_16)(bytes[0] & low, bytes[1] & low, false, x, scale);
+        vs least = OXI_ISA(scales_16)(bytes[0] >> 4 & low, bytes[1] >> 4 & low, false, x, NULL);
+        for (int i = 0; i < 2; i++) {
+            vb q = vb_load(p + 16 + 32 * i), three = vb_set1(3);
+            const int8_t *numbers = x->q + 128 * i;
+            sums = vn_halves(sums, vb_and(q, three), numbers, scale + 16 * i, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 2), three), numbers + 32, scale + 16 * i + 4, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 4), three), numbers + 64, scale + 16 * i + 8, extra);
+            sums = vn_halves(sums, vb_and(vb_right(q, 6), three), numbers + 96, scale + 16 * i + 12, extra);
+        }
+        all = vs_fma(vs_of_sums(sums), vs_set1(OXI_ISA(half)(p + 80) * x->step), all);
+        taken = vs_fma(least, vs_set1(OXI_ISA(half)(p + 82) * x->step), taken);
+    }
+    return vs_sum(all) - vs_sum(taken);
+}
+/* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
+OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32, top = UINT64_C(0x8080808080808080);
+    return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
+}
+/* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
+OXI_INLINE vb OXI_ISA(codes_q3_k)(vb low, vb high, int half, int group) {
+    int at = 4 * half + group;
+    high = at < 2 ? vb_left(high, 2 - at) : vb_right(high, at - 2);
+    return vb_or(vb_and(vb_right(low, 2 * group), vb_set1(3)), vb_and(high, vb_set1(4)));
+}
+OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
+    vs all = vs_zero();
+    int16_t scale[32];
+    const uint8_t *p = (const uint8_t *)blocks;
+    for (; n > 0; n -= 256, p += OXI_BYTES_OX_Q3_K, x++) {
+        vn sums = vn_zero();
+        vb high = vb_load(p);
+        uint64_t low;
+        uint32_t bits;
+        memcpy(&low, p + 96, 8);
+        memcpy(&bits, p + 104, 4);
+        OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q3_K);
+        vs taken = OXI_ISA(scales_16)(OXI_ISA(scales_q3_k)(low, bits, bits >> 2),
+                                      OXI_ISA(scales_q3_k)(low >> 4, bits >> 4, bits >> 6), true, x, scale);
+        for (int i = 0; i < 2; i++) {
+            vb q = vb_load(p + 32 + 32 * i);
+            for (int j = 0; j < 4; j++)
+                sums = vn_halves(sums, OXI_ISA(codes_q3_k)(q, high, i, j), x->q + 128 * i + 32 * j,
+                                 scale + 16 * i + 4 * j, extra);
+        }
+        vs sum = vs_fma(taken, vs_set1(-4), vs_of_sums(sums));
+        all = vs_fma(sum, vs_set1(OXI_ISA(half)(p + 108) * x->step), all);
     }
     return vs_sum(all);
 }
@@ -31045,6 +31608,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vb_left
 #undef vb_nibbles
 #undef vb_look_up
+#undef vb_bits
 #undef vs_zero
 #undef vs_sum
 #undef vs_load
