@@ -11959,6 +11959,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * codes up to 63, of which the first and the last 16 have a scale each. Scales lie in memory twice each.
  * vw: eight int16. vw_low, vw_high: the first and the last four of them twice each. vs_dot: a's products with
  * those at p, added up in some lanes. */
+#define OXI_UNROLL _Pragma("GCC unroll 8") /* light code has no other unrolling */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -12925,6 +12926,7 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
+    OXI_UNROLL
     for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
@@ -12965,6 +12967,7 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
         for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
         none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
             four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
@@ -13003,6 +13006,7 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, const oxi_
         vn sums = vn_zero();
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
+        OXI_UNROLL
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -13022,6 +13026,7 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, const oxi_
         vb fifth = vb_load(p + 16), sixteen = vb_set1(16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
+        OXI_UNROLL
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -13065,7 +13070,9 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
         vs taken = OXI_ISA(scales_16)(bytes[0], bytes[1], true, x, scale);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++)
+            OXI_UNROLL
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
@@ -13085,6 +13092,7 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q2_K);
         (void)OXI_ISA(scales_16)(bytes[0] & low, bytes[1] & low, false, x, scale);
         vs least = OXI_ISA(scales_16)(bytes[0] >> 4 & low, bytes[1] >> 4 & low, false, x, NULL);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++) {
             vb q = vb_load(p + 16 + 32 * i), three = vb_set1(3);
             const int8_t *numbers = x->q + 128 * i;
@@ -13123,8 +13131,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q3_K);
         vs taken = OXI_ISA(scales_16)(OXI_ISA(scales_q3_k)(low, bits, bits >> 2),
                                       OXI_ISA(scales_q3_k)(low >> 4, bits >> 4, bits >> 6), true, x, scale);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++) {
             vb q = vb_load(p + 32 + 32 * i);
+            OXI_UNROLL
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q3_k)(q, high, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
@@ -13247,6 +13257,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
+#undef OXI_UNROLL
 #undef vb
 #undef vs
 #undef vb_load
@@ -15667,6 +15678,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * codes up to 63, of which the first and the last 16 have a scale each. Scales lie in memory twice each.
  * vw: eight int16. vw_low, vw_high: the first and the last four of them twice each. vs_dot: a's products with
  * those at p, added up in some lanes. */
+#define OXI_UNROLL _Pragma("GCC unroll 8") /* light code has no other unrolling */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -16633,6 +16645,7 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
+    OXI_UNROLL
     for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
@@ -16673,6 +16686,7 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
         for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
         none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
             four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
@@ -16711,6 +16725,7 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, const oxi_
         vn sums = vn_zero();
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
+        OXI_UNROLL
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -16730,6 +16745,7 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, const oxi_
         vb fifth = vb_load(p + 16), sixteen = vb_set1(16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
+        OXI_UNROLL
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -16773,7 +16789,9 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
         vs taken = OXI_ISA(scales_16)(bytes[0], bytes[1], true, x, scale);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++)
+            OXI_UNROLL
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
@@ -16793,6 +16811,7 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q2_K);
         (void)OXI_ISA(scales_16)(bytes[0] & low, bytes[1] & low, false, x, scale);
         vs least = OXI_ISA(scales_16)(bytes[0] >> 4 & low, bytes[1] >> 4 & low, false, x, NULL);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++) {
             vb q = vb_load(p + 16 + 32 * i), three = vb_set1(3);
             const int8_t *numbers = x->q + 128 * i;
@@ -16831,8 +16850,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q3_K);
         vs taken = OXI_ISA(scales_16)(OXI_ISA(scales_q3_k)(low, bits, bits >> 2),
                                       OXI_ISA(scales_q3_k)(low >> 4, bits >> 4, bits >> 6), true, x, scale);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++) {
             vb q = vb_load(p + 32 + 32 * i);
+            OXI_UNROLL
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q3_k)(q, high, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
@@ -16955,6 +16976,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
+#undef OXI_UNROLL
 #undef vb
 #undef vs
 #undef vb_load
@@ -19391,6 +19413,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * codes up to 63, of which the first and the last 16 have a scale each. Scales lie in memory twice each.
  * vw: eight int16. vw_low, vw_high: the first and the last four of them twice each. vs_dot: a's products with
  * those at p, added up in some lanes. */
+#define OXI_UNROLL _Pragma("GCC unroll 8") /* light code has no other unrolling */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -20357,6 +20380,7 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
+    OXI_UNROLL
     for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
@@ -20397,6 +20421,7 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
         for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
         none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
             four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
@@ -20435,6 +20460,7 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, const oxi_
         vn sums = vn_zero();
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
+        OXI_UNROLL
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -20454,6 +20480,7 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, const oxi_
         vb fifth = vb_load(p + 16), sixteen = vb_set1(16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
+        OXI_UNROLL
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -20497,7 +20524,9 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
         vs taken = OXI_ISA(scales_16)(bytes[0], bytes[1], true, x, scale);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++)
+            OXI_UNROLL
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
@@ -20517,6 +20546,7 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q2_K);
         (void)OXI_ISA(scales_16)(bytes[0] & low, bytes[1] & low, false, x, scale);
         vs least = OXI_ISA(scales_16)(bytes[0] >> 4 & low, bytes[1] >> 4 & low, false, x, NULL);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++) {
             vb q = vb_load(p + 16 + 32 * i), three = vb_set1(3);
             const int8_t *numbers = x->q + 128 * i;
@@ -20555,8 +20585,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q3_K);
         vs taken = OXI_ISA(scales_16)(OXI_ISA(scales_q3_k)(low, bits, bits >> 2),
                                       OXI_ISA(scales_q3_k)(low >> 4, bits >> 4, bits >> 6), true, x, scale);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++) {
             vb q = vb_load(p + 32 + 32 * i);
+            OXI_UNROLL
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q3_k)(q, high, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
@@ -20679,6 +20711,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
+#undef OXI_UNROLL
 #undef vb
 #undef vs
 #undef vb_load
@@ -23037,6 +23070,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * codes up to 63, of which the first and the last 16 have a scale each. Scales lie in memory twice each.
  * vw: eight int16. vw_low, vw_high: the first and the last four of them twice each. vs_dot: a's products with
  * those at p, added up in some lanes. */
+#define OXI_UNROLL _Pragma("GCC unroll 8") /* light code has no other unrolling */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -24003,6 +24037,7 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
+    OXI_UNROLL
     for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
@@ -24043,6 +24078,7 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
         for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
         none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
             four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
@@ -24081,6 +24117,7 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, const oxi_
         vn sums = vn_zero();
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
+        OXI_UNROLL
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -24100,6 +24137,7 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, const oxi_
         vb fifth = vb_load(p + 16), sixteen = vb_set1(16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
+        OXI_UNROLL
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -24143,7 +24181,9 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
         vs taken = OXI_ISA(scales_16)(bytes[0], bytes[1], true, x, scale);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++)
+            OXI_UNROLL
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
@@ -24163,6 +24203,7 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q2_K);
         (void)OXI_ISA(scales_16)(bytes[0] & low, bytes[1] & low, false, x, scale);
         vs least = OXI_ISA(scales_16)(bytes[0] >> 4 & low, bytes[1] >> 4 & low, false, x, NULL);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++) {
             vb q = vb_load(p + 16 + 32 * i), three = vb_set1(3);
             const int8_t *numbers = x->q + 128 * i;
@@ -24201,8 +24242,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q3_K);
         vs taken = OXI_ISA(scales_16)(OXI_ISA(scales_q3_k)(low, bits, bits >> 2),
                                       OXI_ISA(scales_q3_k)(low >> 4, bits >> 4, bits >> 6), true, x, scale);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++) {
             vb q = vb_load(p + 32 + 32 * i);
+            OXI_UNROLL
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q3_k)(q, high, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
@@ -24325,6 +24368,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
+#undef OXI_UNROLL
 #undef vb
 #undef vs
 #undef vb_load
@@ -26675,6 +26719,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * codes up to 63, of which the first and the last 16 have a scale each. Scales lie in memory twice each.
  * vw: eight int16. vw_low, vw_high: the first and the last four of them twice each. vs_dot: a's products with
  * those at p, added up in some lanes. */
+#define OXI_UNROLL _Pragma("GCC unroll 8") /* light code has no other unrolling */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -27641,6 +27686,7 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
+    OXI_UNROLL
     for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
@@ -27681,6 +27727,7 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
         for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
         none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
             four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
@@ -27719,6 +27766,7 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, const oxi_
         vn sums = vn_zero();
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
+        OXI_UNROLL
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -27738,6 +27786,7 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, const oxi_
         vb fifth = vb_load(p + 16), sixteen = vb_set1(16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
+        OXI_UNROLL
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -27781,7 +27830,9 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
         vs taken = OXI_ISA(scales_16)(bytes[0], bytes[1], true, x, scale);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++)
+            OXI_UNROLL
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
@@ -27801,6 +27852,7 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q2_K);
         (void)OXI_ISA(scales_16)(bytes[0] & low, bytes[1] & low, false, x, scale);
         vs least = OXI_ISA(scales_16)(bytes[0] >> 4 & low, bytes[1] >> 4 & low, false, x, NULL);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++) {
             vb q = vb_load(p + 16 + 32 * i), three = vb_set1(3);
             const int8_t *numbers = x->q + 128 * i;
@@ -27839,8 +27891,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q3_K);
         vs taken = OXI_ISA(scales_16)(OXI_ISA(scales_q3_k)(low, bits, bits >> 2),
                                       OXI_ISA(scales_q3_k)(low >> 4, bits >> 4, bits >> 6), true, x, scale);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++) {
             vb q = vb_load(p + 32 + 32 * i);
+            OXI_UNROLL
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q3_k)(q, high, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
@@ -27963,6 +28017,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
+#undef OXI_UNROLL
 #undef vb
 #undef vs
 #undef vb_load
@@ -30308,6 +30363,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * codes up to 63, of which the first and the last 16 have a scale each. Scales lie in memory twice each.
  * vw: eight int16. vw_low, vw_high: the first and the last four of them twice each. vs_dot: a's products with
  * those at p, added up in some lanes. */
+#define OXI_UNROLL _Pragma("GCC unroll 8") /* light code has no other unrolling */
 #define vb OXI_ISA(vb)
 #define vs OXI_ISA(vs)
 #define vb_load OXI_ISA(vb_load)
@@ -31274,6 +31330,7 @@ OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
+    OXI_UNROLL
     for (int i = 7; i >= 0; i--) bytes = bytes << 8 | p[i * step];
     __m128i zero = _mm_setzero_si128(), e = _mm_sub_epi16(vw_bytes(bytes, false), _mm_set1_epi16(1));
     if (_mm_movemask_epi8(_mm_cmpgt_epi16(_mm_set1_epi16(1), e)) == 0) { /* no subnormal */
@@ -31314,6 +31371,7 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
         for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
         none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
             four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
@@ -31352,6 +31410,7 @@ OXI_INLINE float OXI_ISA(dot_any_q4_k)(int64_t n, const void *blocks, const oxi_
         vn sums = vn_zero();
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q4_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
+        OXI_UNROLL
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 16 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -31371,6 +31430,7 @@ OXI_INLINE float OXI_ISA(dot_any_q5_k)(int64_t n, const void *blocks, const oxi_
         vb fifth = vb_load(p + 16), sixteen = vb_set1(16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q5_K);
         taken = OXI_ISA(scales_k)(p, x, scale, taken);
+        OXI_UNROLL
         for (int i = 0; i < 4; i++) {
             vb q = vb_load(p + 48 + 32 * i);
             vb low = vb_and(q, vb_set1(15)), high = vb_and(vb_right(q, 4), vb_set1(15));
@@ -31414,7 +31474,9 @@ OXI_INLINE float OXI_ISA(dot_any_q6_k)(int64_t n, const void *blocks, const oxi_
         memcpy(bytes, p + 192, 16);
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q6_K);
         vs taken = OXI_ISA(scales_16)(bytes[0], bytes[1], true, x, scale);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++)
+            OXI_UNROLL
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q6_k)(p, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
@@ -31434,6 +31496,7 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q2_K);
         (void)OXI_ISA(scales_16)(bytes[0] & low, bytes[1] & low, false, x, scale);
         vs least = OXI_ISA(scales_16)(bytes[0] >> 4 & low, bytes[1] >> 4 & low, false, x, NULL);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++) {
             vb q = vb_load(p + 16 + 32 * i), three = vb_set1(3);
             const int8_t *numbers = x->q + 128 * i;
@@ -31472,8 +31535,10 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_Q3_K);
         vs taken = OXI_ISA(scales_16)(OXI_ISA(scales_q3_k)(low, bits, bits >> 2),
                                       OXI_ISA(scales_q3_k)(low >> 4, bits >> 4, bits >> 6), true, x, scale);
+        OXI_UNROLL
         for (int i = 0; i < 2; i++) {
             vb q = vb_load(p + 32 + 32 * i);
+            OXI_UNROLL
             for (int j = 0; j < 4; j++)
                 sums = vn_halves(sums, OXI_ISA(codes_q3_k)(q, high, i, j), x->q + 128 * i + 32 * j,
                                  scale + 16 * i + 4 * j, extra);
@@ -31596,6 +31661,7 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef OXI_EACH_LOOKED_UP_TYPE
 #undef OXI_EACH_UNPACKED_TYPE
 #undef OXI_EACH_OTHER_BLOCK_TYPE
+#undef OXI_UNROLL
 #undef vb
 #undef vs
 #undef vb_load
