@@ -7866,20 +7866,23 @@ typedef struct oxi_q8 {
 /* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line
  * (two of 16 bits) lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken
  * from each code times the scale, [k / group][width]. Activations: scale [k / 32][width], extra [k /
- * group][width], the sums of the group. */
+ * group][width], the sums of the group. Where a kernel wants ratios, these, int16 twice each, are in the place
+ * of the scales of activations, and step [pieces of 256][width] beside them. */
 typedef struct oxi_code_panel {
     void *codes;
     float *scale, *extra; /* extra of weights: NULL if there is none */
+    float *step;
 } oxi_code_panel;
 
-/* c[mr][nr] = or += products of a panel of mr activations and one of nr weights over k codes. Integer sums
- * are taken over `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
+/* c[mr][nr] (row stride ldc) = or += products of a panel of mr activations and one of nr weights over k codes.
+ * Integer sums are taken over `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
 typedef struct oxi_codes_kernel {
     int mr, nr;
-    int bytes;      /* of a code */
-    bool is_signed; /* codes of weights */
-    void (*run)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c,
-                bool more); /* or NULL */
+    int bytes;         /* of a code */
+    bool is_signed;    /* codes of weights */
+    bool wants_ratios; /* of activations */
+    void (*run)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, float *c,
+                int64_t ldc, bool more); /* or NULL */
 } oxi_codes_kernel;
 
 /* The table of dtypes as constants: OXI_ELEMENTS_OX_Q4_K = 256, OXI_BYTES_OX_Q4_K = 144. */
@@ -7941,9 +7944,8 @@ typedef struct oxi_kernels {
     void (*expand_codes)(int64_t n, oxi_codes codes, float *out);
     /* n floats (a multiple of the block) as a block type; NULL for types that are only read */
     void (*quantize[OX_DTYPE_COUNT])(int64_t n, const float *x, void *blocks);
-    /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / group],
-     * groups of 16 or 32; then rows of blocks against them, those with sums of 32 */
-    void (*quantize_activation)(int64_t n, const float *x, oxi_q8 *out); /* n a multiple of 32 */
+    /* n floats, a multiple of 32, as quantised activations */
+    void (*quantize_activation)(int64_t n, const float *x, oxi_q8 *out);
     /* out[i] = the row at blocks + i * row_bytes times x; n a multiple of 256. NULL: by dot_codes */
     void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks,
                                      const oxi_q8 *x, float *out);
@@ -13459,11 +13461,12 @@ OXI_LIGHT_END
 
 /* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one instruction, weights
- * unsigned on x86, signed on Arm. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
+ * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
+#define OXI_CODES_WIDE 3
 #define vq OXI_ISA(vq)
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
@@ -13496,8 +13499,8 @@ OXI_INLINE vq vq_spread(const void *p) {
 #define vq_step(sums, w, x, way) \
     if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
@@ -13512,8 +13515,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm256_set1_epi32(lane);
 }
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
@@ -13531,18 +13534,15 @@ OXI_INLINE vq vq_load(const void *p) {
     return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
 }
 OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    __m128i all = _mm_set1_epi32(lane);
+    __m128i all = _mm_castps_si128(_mm_broadcast_ss((const float *)p));
     return OXI_ISA(vq_pair)(all, all);
 }
 #define vq_step(sums, w, x, way) \
     OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
     OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    __m128i one = _mm_set1_epi16(1);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     if (way == OXI_CODES_BYTES)
-        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, ratio.low), _mm_madd_epi16(sums.high, ratio.high));
     return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
 }
 
@@ -13564,8 +13564,8 @@ OXI_INLINE vq vq_spread(const void *p) {
         else \
             __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
     }
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(__aarch64__) && VF == 4
@@ -13579,7 +13579,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return vdupq_n_s32(lane);
 }
-/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+/* DOT by the instruction, WIDE by others: both of signed bytes into 32 bits. */
 OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
     if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
@@ -13588,7 +13588,8 @@ OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 #define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
-OXI_INLINE vf vq_sums(vq sums, int way) {
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    (void)ratio;
     (void)way;
     return vcvtq_f32_s32(sums);
 }
@@ -13604,17 +13605,13 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 #endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
-/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes
- * a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times
- * x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift,
-                                   float *c, bool more, int way) {
-    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+/* Up to 256 codes: adds their products to c [rows][2 VF]. */
+OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
+                                     const float *x_scale, int steps, int shift, float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
-    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
     for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w.scale + (at >> shift) * (2 * VF);
-        const float *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
+        const float *scales = w_scale + (at >> shift) * (2 * VF);
+        const float *x_scales = x_scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
@@ -13633,43 +13630,80 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
 #define OXI_X(i) { \
-            vf s = vf_set1(x_scales[i]); \
             float *row = c + i * 2 * VF; \
-            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+            vq ratio = way == OXI_CODES_BYTES ? vq_spread(x_scales + i) : vq_zero(); \
+            vf s = way == OXI_CODES_BYTES ? vf_zero() : vf_set1(x_scales[i]); \
+            vf s0 = way == OXI_CODES_BYTES ? scale0 : vf_mul(scale0, s); \
+            vf s1 = way == OXI_CODES_BYTES ? scale1 : vf_mul(scale1, s); \
+            vf_store(row, vf_fma(vq_sums(a##i, ratio, way), s0, vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, ratio, way), s1, vf_load(row + VF))); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
-    if (!w.extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+}
+
+/* c[rows][2 VF] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VF], x.codes
+ * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra
+ * [k / group][2 VF] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
+ * are multiplied by x.step. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
+                                   float *c, int64_t ldc, bool more, int way) {
+    const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
+    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VF];
+    for (int64_t at = 0; at < k; at += 256) {
+#define OXI_X(i) vf_store(sums + i * 2 * VF, vf_zero()); vf_store(sums + i * 2 * VF + VF, vf_zero());
+        if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
+#undef OXI_X
+        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VF),
+                             x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VF);
+        x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
+        if (way != OXI_CODES_BYTES && at + 256 < k) continue;
+        bool add = more || (way == OXI_CODES_BYTES && at > 0);
+        const float *x_step = way == OXI_CODES_BYTES ? x->step + (at >> 8) * OXI_CODE_ROWS : NULL;
+#define OXI_X(i) { \
+            float *row = c + i * ldc; \
+            vf s = vf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
+            vf low = add ? vf_load(row) : vf_zero(), high = add ? vf_load(row + VF) : vf_zero(); \
+            vf_store(row, vf_fma(vf_load(sums + i * 2 * VF), s, low)); \
+            vf_store(row + VF, vf_fma(vf_load(sums + i * 2 * VF + VF), s, high)); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    const float *w_extra = w->extra, *x_extra = x->extra;
+    if (!w_extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * ldc), d##i = vf_load(c + i * ldc + VF);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 #define OXI_X(i) { \
-        vf s = vf_set1(x.extra[i]); \
+        vf s = vf_set1(x_extra[i]); \
         c##i = vf_fnma(extra0, s, c##i); \
         d##i = vf_fnma(extra1, s, d##i); \
     }
     for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        vf extra0 = vf_load(w_extra), extra1 = vf_load(w_extra + VF);
         OXI_EACH_CODE_ROW(OXI_X)
-        w.extra += 2 * VF;
-        x.extra += OXI_CODE_ROWS;
+        w_extra += 2 * VF;
+        x_extra += OXI_CODE_ROWS;
     }
 #undef OXI_X
-#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+#define OXI_X(i) vf_store(c + i * ldc, c##i); vf_store(c + i * ldc + VF, d##i);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, \
-                                      float *c, bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, \
+                                      float *c, int64_t ldc, bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, ldc, more, way); \
 }
-OXI_CODES(bytes, OXI_CODES_BYTES)
 #if defined(OXI_X86)
+OXI_CODES(bytes, OXI_CODES_BYTES)
 OXI_CODES(words, OXI_CODES_WORDS)
+#else
+OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
 #if !defined(OXI_X86) || VF == 16
 OXI_CODES(dot, OXI_CODES_DOT)
@@ -13697,17 +13731,19 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #ifdef OXI_CODE_ROWS
     oxi_codes_kernel kernel;
     unsigned features = oxi_cpu_info()->features;
+    memset(&kernel, 0, sizeof kernel);
     kernel.mr = OXI_CODE_ROWS;
     kernel.nr = 2 * VF;
-    kernel.bytes = 1;
-    kernel.is_signed = false;
-    kernel.run = OXI_ISA(codes_bytes);
     k->codes_shift = OXI_ISA(codes_shift);
     k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
+    kernel.bytes = 1;
+    kernel.wants_ratios = true;
+    kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
     kernel.bytes = 2;
     kernel.is_signed = true;
+    kernel.wants_ratios = false;
     kernel.run = OXI_ISA(codes_words);
     k->codes_32 = kernel;
 #if VF == 16
@@ -13720,8 +13756,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     }
 #endif
 #else
+    kernel.bytes = 1;
     kernel.is_signed = true;
-    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    kernel.run = features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot) : OXI_ISA(codes_wide);
     k->codes_32 = kernel;
 #endif
 #endif
@@ -13731,6 +13768,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_BYTES
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
+#undef OXI_CODES_WIDE
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef vq
@@ -17178,11 +17216,12 @@ OXI_LIGHT_END
 
 /* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one instruction, weights
- * unsigned on x86, signed on Arm. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
+ * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
+#define OXI_CODES_WIDE 3
 #define vq OXI_ISA(vq)
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
@@ -17215,8 +17254,8 @@ OXI_INLINE vq vq_spread(const void *p) {
 #define vq_step(sums, w, x, way) \
     if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
@@ -17231,8 +17270,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm256_set1_epi32(lane);
 }
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
@@ -17250,18 +17289,15 @@ OXI_INLINE vq vq_load(const void *p) {
     return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
 }
 OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    __m128i all = _mm_set1_epi32(lane);
+    __m128i all = _mm_castps_si128(_mm_broadcast_ss((const float *)p));
     return OXI_ISA(vq_pair)(all, all);
 }
 #define vq_step(sums, w, x, way) \
     OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
     OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    __m128i one = _mm_set1_epi16(1);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     if (way == OXI_CODES_BYTES)
-        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, ratio.low), _mm_madd_epi16(sums.high, ratio.high));
     return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
 }
 
@@ -17283,8 +17319,8 @@ OXI_INLINE vq vq_spread(const void *p) {
         else \
             __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
     }
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(__aarch64__) && VF == 4
@@ -17298,7 +17334,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return vdupq_n_s32(lane);
 }
-/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+/* DOT by the instruction, WIDE by others: both of signed bytes into 32 bits. */
 OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
     if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
@@ -17307,7 +17343,8 @@ OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 #define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
-OXI_INLINE vf vq_sums(vq sums, int way) {
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    (void)ratio;
     (void)way;
     return vcvtq_f32_s32(sums);
 }
@@ -17323,17 +17360,13 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 #endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
-/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes
- * a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times
- * x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift,
-                                   float *c, bool more, int way) {
-    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+/* Up to 256 codes: adds their products to c [rows][2 VF]. */
+OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
+                                     const float *x_scale, int steps, int shift, float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
-    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
     for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w.scale + (at >> shift) * (2 * VF);
-        const float *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
+        const float *scales = w_scale + (at >> shift) * (2 * VF);
+        const float *x_scales = x_scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
@@ -17352,43 +17385,80 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
 #define OXI_X(i) { \
-            vf s = vf_set1(x_scales[i]); \
             float *row = c + i * 2 * VF; \
-            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+            vq ratio = way == OXI_CODES_BYTES ? vq_spread(x_scales + i) : vq_zero(); \
+            vf s = way == OXI_CODES_BYTES ? vf_zero() : vf_set1(x_scales[i]); \
+            vf s0 = way == OXI_CODES_BYTES ? scale0 : vf_mul(scale0, s); \
+            vf s1 = way == OXI_CODES_BYTES ? scale1 : vf_mul(scale1, s); \
+            vf_store(row, vf_fma(vq_sums(a##i, ratio, way), s0, vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, ratio, way), s1, vf_load(row + VF))); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
-    if (!w.extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+}
+
+/* c[rows][2 VF] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VF], x.codes
+ * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra
+ * [k / group][2 VF] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
+ * are multiplied by x.step. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
+                                   float *c, int64_t ldc, bool more, int way) {
+    const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
+    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VF];
+    for (int64_t at = 0; at < k; at += 256) {
+#define OXI_X(i) vf_store(sums + i * 2 * VF, vf_zero()); vf_store(sums + i * 2 * VF + VF, vf_zero());
+        if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
+#undef OXI_X
+        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VF),
+                             x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VF);
+        x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
+        if (way != OXI_CODES_BYTES && at + 256 < k) continue;
+        bool add = more || (way == OXI_CODES_BYTES && at > 0);
+        const float *x_step = way == OXI_CODES_BYTES ? x->step + (at >> 8) * OXI_CODE_ROWS : NULL;
+#define OXI_X(i) { \
+            float *row = c + i * ldc; \
+            vf s = vf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
+            vf low = add ? vf_load(row) : vf_zero(), high = add ? vf_load(row + VF) : vf_zero(); \
+            vf_store(row, vf_fma(vf_load(sums + i * 2 * VF), s, low)); \
+            vf_store(row + VF, vf_fma(vf_load(sums + i * 2 * VF + VF), s, high)); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    const float *w_extra = w->extra, *x_extra = x->extra;
+    if (!w_extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * ldc), d##i = vf_load(c + i * ldc + VF);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 #define OXI_X(i) { \
-        vf s = vf_set1(x.extra[i]); \
+        vf s = vf_set1(x_extra[i]); \
         c##i = vf_fnma(extra0, s, c##i); \
         d##i = vf_fnma(extra1, s, d##i); \
     }
     for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        vf extra0 = vf_load(w_extra), extra1 = vf_load(w_extra + VF);
         OXI_EACH_CODE_ROW(OXI_X)
-        w.extra += 2 * VF;
-        x.extra += OXI_CODE_ROWS;
+        w_extra += 2 * VF;
+        x_extra += OXI_CODE_ROWS;
     }
 #undef OXI_X
-#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+#define OXI_X(i) vf_store(c + i * ldc, c##i); vf_store(c + i * ldc + VF, d##i);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, \
-                                      float *c, bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, \
+                                      float *c, int64_t ldc, bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, ldc, more, way); \
 }
-OXI_CODES(bytes, OXI_CODES_BYTES)
 #if defined(OXI_X86)
+OXI_CODES(bytes, OXI_CODES_BYTES)
 OXI_CODES(words, OXI_CODES_WORDS)
+#else
+OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
 #if !defined(OXI_X86) || VF == 16
 OXI_CODES(dot, OXI_CODES_DOT)
@@ -17416,17 +17486,19 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #ifdef OXI_CODE_ROWS
     oxi_codes_kernel kernel;
     unsigned features = oxi_cpu_info()->features;
+    memset(&kernel, 0, sizeof kernel);
     kernel.mr = OXI_CODE_ROWS;
     kernel.nr = 2 * VF;
-    kernel.bytes = 1;
-    kernel.is_signed = false;
-    kernel.run = OXI_ISA(codes_bytes);
     k->codes_shift = OXI_ISA(codes_shift);
     k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
+    kernel.bytes = 1;
+    kernel.wants_ratios = true;
+    kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
     kernel.bytes = 2;
     kernel.is_signed = true;
+    kernel.wants_ratios = false;
     kernel.run = OXI_ISA(codes_words);
     k->codes_32 = kernel;
 #if VF == 16
@@ -17439,8 +17511,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     }
 #endif
 #else
+    kernel.bytes = 1;
     kernel.is_signed = true;
-    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    kernel.run = features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot) : OXI_ISA(codes_wide);
     k->codes_32 = kernel;
 #endif
 #endif
@@ -17450,6 +17523,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_BYTES
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
+#undef OXI_CODES_WIDE
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef vq
@@ -20913,11 +20987,12 @@ OXI_LIGHT_END
 
 /* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one instruction, weights
- * unsigned on x86, signed on Arm. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
+ * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
+#define OXI_CODES_WIDE 3
 #define vq OXI_ISA(vq)
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
@@ -20950,8 +21025,8 @@ OXI_INLINE vq vq_spread(const void *p) {
 #define vq_step(sums, w, x, way) \
     if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
@@ -20966,8 +21041,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm256_set1_epi32(lane);
 }
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
@@ -20985,18 +21060,15 @@ OXI_INLINE vq vq_load(const void *p) {
     return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
 }
 OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    __m128i all = _mm_set1_epi32(lane);
+    __m128i all = _mm_castps_si128(_mm_broadcast_ss((const float *)p));
     return OXI_ISA(vq_pair)(all, all);
 }
 #define vq_step(sums, w, x, way) \
     OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
     OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    __m128i one = _mm_set1_epi16(1);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     if (way == OXI_CODES_BYTES)
-        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, ratio.low), _mm_madd_epi16(sums.high, ratio.high));
     return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
 }
 
@@ -21018,8 +21090,8 @@ OXI_INLINE vq vq_spread(const void *p) {
         else \
             __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
     }
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(__aarch64__) && VF == 4
@@ -21033,7 +21105,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return vdupq_n_s32(lane);
 }
-/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+/* DOT by the instruction, WIDE by others: both of signed bytes into 32 bits. */
 OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
     if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
@@ -21042,7 +21114,8 @@ OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 #define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
-OXI_INLINE vf vq_sums(vq sums, int way) {
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    (void)ratio;
     (void)way;
     return vcvtq_f32_s32(sums);
 }
@@ -21058,17 +21131,13 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 #endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
-/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes
- * a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times
- * x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift,
-                                   float *c, bool more, int way) {
-    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+/* Up to 256 codes: adds their products to c [rows][2 VF]. */
+OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
+                                     const float *x_scale, int steps, int shift, float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
-    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
     for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w.scale + (at >> shift) * (2 * VF);
-        const float *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
+        const float *scales = w_scale + (at >> shift) * (2 * VF);
+        const float *x_scales = x_scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
@@ -21087,43 +21156,80 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
 #define OXI_X(i) { \
-            vf s = vf_set1(x_scales[i]); \
             float *row = c + i * 2 * VF; \
-            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+            vq ratio = way == OXI_CODES_BYTES ? vq_spread(x_scales + i) : vq_zero(); \
+            vf s = way == OXI_CODES_BYTES ? vf_zero() : vf_set1(x_scales[i]); \
+            vf s0 = way == OXI_CODES_BYTES ? scale0 : vf_mul(scale0, s); \
+            vf s1 = way == OXI_CODES_BYTES ? scale1 : vf_mul(scale1, s); \
+            vf_store(row, vf_fma(vq_sums(a##i, ratio, way), s0, vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, ratio, way), s1, vf_load(row + VF))); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
-    if (!w.extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+}
+
+/* c[rows][2 VF] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VF], x.codes
+ * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra
+ * [k / group][2 VF] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
+ * are multiplied by x.step. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
+                                   float *c, int64_t ldc, bool more, int way) {
+    const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
+    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VF];
+    for (int64_t at = 0; at < k; at += 256) {
+#define OXI_X(i) vf_store(sums + i * 2 * VF, vf_zero()); vf_store(sums + i * 2 * VF + VF, vf_zero());
+        if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
+#undef OXI_X
+        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VF),
+                             x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VF);
+        x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
+        if (way != OXI_CODES_BYTES && at + 256 < k) continue;
+        bool add = more || (way == OXI_CODES_BYTES && at > 0);
+        const float *x_step = way == OXI_CODES_BYTES ? x->step + (at >> 8) * OXI_CODE_ROWS : NULL;
+#define OXI_X(i) { \
+            float *row = c + i * ldc; \
+            vf s = vf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
+            vf low = add ? vf_load(row) : vf_zero(), high = add ? vf_load(row + VF) : vf_zero(); \
+            vf_store(row, vf_fma(vf_load(sums + i * 2 * VF), s, low)); \
+            vf_store(row + VF, vf_fma(vf_load(sums + i * 2 * VF + VF), s, high)); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    const float *w_extra = w->extra, *x_extra = x->extra;
+    if (!w_extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * ldc), d##i = vf_load(c + i * ldc + VF);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 #define OXI_X(i) { \
-        vf s = vf_set1(x.extra[i]); \
+        vf s = vf_set1(x_extra[i]); \
         c##i = vf_fnma(extra0, s, c##i); \
         d##i = vf_fnma(extra1, s, d##i); \
     }
     for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        vf extra0 = vf_load(w_extra), extra1 = vf_load(w_extra + VF);
         OXI_EACH_CODE_ROW(OXI_X)
-        w.extra += 2 * VF;
-        x.extra += OXI_CODE_ROWS;
+        w_extra += 2 * VF;
+        x_extra += OXI_CODE_ROWS;
     }
 #undef OXI_X
-#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+#define OXI_X(i) vf_store(c + i * ldc, c##i); vf_store(c + i * ldc + VF, d##i);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, \
-                                      float *c, bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, \
+                                      float *c, int64_t ldc, bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, ldc, more, way); \
 }
-OXI_CODES(bytes, OXI_CODES_BYTES)
 #if defined(OXI_X86)
+OXI_CODES(bytes, OXI_CODES_BYTES)
 OXI_CODES(words, OXI_CODES_WORDS)
+#else
+OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
 #if !defined(OXI_X86) || VF == 16
 OXI_CODES(dot, OXI_CODES_DOT)
@@ -21151,17 +21257,19 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #ifdef OXI_CODE_ROWS
     oxi_codes_kernel kernel;
     unsigned features = oxi_cpu_info()->features;
+    memset(&kernel, 0, sizeof kernel);
     kernel.mr = OXI_CODE_ROWS;
     kernel.nr = 2 * VF;
-    kernel.bytes = 1;
-    kernel.is_signed = false;
-    kernel.run = OXI_ISA(codes_bytes);
     k->codes_shift = OXI_ISA(codes_shift);
     k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
+    kernel.bytes = 1;
+    kernel.wants_ratios = true;
+    kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
     kernel.bytes = 2;
     kernel.is_signed = true;
+    kernel.wants_ratios = false;
     kernel.run = OXI_ISA(codes_words);
     k->codes_32 = kernel;
 #if VF == 16
@@ -21174,8 +21282,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     }
 #endif
 #else
+    kernel.bytes = 1;
     kernel.is_signed = true;
-    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    kernel.run = features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot) : OXI_ISA(codes_wide);
     k->codes_32 = kernel;
 #endif
 #endif
@@ -21185,6 +21294,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_BYTES
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
+#undef OXI_CODES_WIDE
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef vq
@@ -24570,11 +24680,12 @@ OXI_LIGHT_END
 
 /* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one instruction, weights
- * unsigned on x86, signed on Arm. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
+ * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
+#define OXI_CODES_WIDE 3
 #define vq OXI_ISA(vq)
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
@@ -24607,8 +24718,8 @@ OXI_INLINE vq vq_spread(const void *p) {
 #define vq_step(sums, w, x, way) \
     if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
@@ -24623,8 +24734,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm256_set1_epi32(lane);
 }
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
@@ -24642,18 +24753,15 @@ OXI_INLINE vq vq_load(const void *p) {
     return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
 }
 OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    __m128i all = _mm_set1_epi32(lane);
+    __m128i all = _mm_castps_si128(_mm_broadcast_ss((const float *)p));
     return OXI_ISA(vq_pair)(all, all);
 }
 #define vq_step(sums, w, x, way) \
     OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
     OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    __m128i one = _mm_set1_epi16(1);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     if (way == OXI_CODES_BYTES)
-        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, ratio.low), _mm_madd_epi16(sums.high, ratio.high));
     return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
 }
 
@@ -24675,8 +24783,8 @@ OXI_INLINE vq vq_spread(const void *p) {
         else \
             __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
     }
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(__aarch64__) && VF == 4
@@ -24690,7 +24798,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return vdupq_n_s32(lane);
 }
-/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+/* DOT by the instruction, WIDE by others: both of signed bytes into 32 bits. */
 OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
     if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
@@ -24699,7 +24807,8 @@ OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 #define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
-OXI_INLINE vf vq_sums(vq sums, int way) {
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    (void)ratio;
     (void)way;
     return vcvtq_f32_s32(sums);
 }
@@ -24715,17 +24824,13 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 #endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
-/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes
- * a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times
- * x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift,
-                                   float *c, bool more, int way) {
-    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+/* Up to 256 codes: adds their products to c [rows][2 VF]. */
+OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
+                                     const float *x_scale, int steps, int shift, float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
-    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
     for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w.scale + (at >> shift) * (2 * VF);
-        const float *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
+        const float *scales = w_scale + (at >> shift) * (2 * VF);
+        const float *x_scales = x_scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
@@ -24744,43 +24849,80 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
 #define OXI_X(i) { \
-            vf s = vf_set1(x_scales[i]); \
             float *row = c + i * 2 * VF; \
-            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+            vq ratio = way == OXI_CODES_BYTES ? vq_spread(x_scales + i) : vq_zero(); \
+            vf s = way == OXI_CODES_BYTES ? vf_zero() : vf_set1(x_scales[i]); \
+            vf s0 = way == OXI_CODES_BYTES ? scale0 : vf_mul(scale0, s); \
+            vf s1 = way == OXI_CODES_BYTES ? scale1 : vf_mul(scale1, s); \
+            vf_store(row, vf_fma(vq_sums(a##i, ratio, way), s0, vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, ratio, way), s1, vf_load(row + VF))); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
-    if (!w.extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+}
+
+/* c[rows][2 VF] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VF], x.codes
+ * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra
+ * [k / group][2 VF] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
+ * are multiplied by x.step. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
+                                   float *c, int64_t ldc, bool more, int way) {
+    const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
+    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VF];
+    for (int64_t at = 0; at < k; at += 256) {
+#define OXI_X(i) vf_store(sums + i * 2 * VF, vf_zero()); vf_store(sums + i * 2 * VF + VF, vf_zero());
+        if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
+#undef OXI_X
+        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VF),
+                             x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VF);
+        x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
+        if (way != OXI_CODES_BYTES && at + 256 < k) continue;
+        bool add = more || (way == OXI_CODES_BYTES && at > 0);
+        const float *x_step = way == OXI_CODES_BYTES ? x->step + (at >> 8) * OXI_CODE_ROWS : NULL;
+#define OXI_X(i) { \
+            float *row = c + i * ldc; \
+            vf s = vf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
+            vf low = add ? vf_load(row) : vf_zero(), high = add ? vf_load(row + VF) : vf_zero(); \
+            vf_store(row, vf_fma(vf_load(sums + i * 2 * VF), s, low)); \
+            vf_store(row + VF, vf_fma(vf_load(sums + i * 2 * VF + VF), s, high)); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    const float *w_extra = w->extra, *x_extra = x->extra;
+    if (!w_extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * ldc), d##i = vf_load(c + i * ldc + VF);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 #define OXI_X(i) { \
-        vf s = vf_set1(x.extra[i]); \
+        vf s = vf_set1(x_extra[i]); \
         c##i = vf_fnma(extra0, s, c##i); \
         d##i = vf_fnma(extra1, s, d##i); \
     }
     for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        vf extra0 = vf_load(w_extra), extra1 = vf_load(w_extra + VF);
         OXI_EACH_CODE_ROW(OXI_X)
-        w.extra += 2 * VF;
-        x.extra += OXI_CODE_ROWS;
+        w_extra += 2 * VF;
+        x_extra += OXI_CODE_ROWS;
     }
 #undef OXI_X
-#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+#define OXI_X(i) vf_store(c + i * ldc, c##i); vf_store(c + i * ldc + VF, d##i);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, \
-                                      float *c, bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, \
+                                      float *c, int64_t ldc, bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, ldc, more, way); \
 }
-OXI_CODES(bytes, OXI_CODES_BYTES)
 #if defined(OXI_X86)
+OXI_CODES(bytes, OXI_CODES_BYTES)
 OXI_CODES(words, OXI_CODES_WORDS)
+#else
+OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
 #if !defined(OXI_X86) || VF == 16
 OXI_CODES(dot, OXI_CODES_DOT)
@@ -24808,17 +24950,19 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #ifdef OXI_CODE_ROWS
     oxi_codes_kernel kernel;
     unsigned features = oxi_cpu_info()->features;
+    memset(&kernel, 0, sizeof kernel);
     kernel.mr = OXI_CODE_ROWS;
     kernel.nr = 2 * VF;
-    kernel.bytes = 1;
-    kernel.is_signed = false;
-    kernel.run = OXI_ISA(codes_bytes);
     k->codes_shift = OXI_ISA(codes_shift);
     k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
+    kernel.bytes = 1;
+    kernel.wants_ratios = true;
+    kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
     kernel.bytes = 2;
     kernel.is_signed = true;
+    kernel.wants_ratios = false;
     kernel.run = OXI_ISA(codes_words);
     k->codes_32 = kernel;
 #if VF == 16
@@ -24831,8 +24975,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     }
 #endif
 #else
+    kernel.bytes = 1;
     kernel.is_signed = true;
-    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    kernel.run = features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot) : OXI_ISA(codes_wide);
     k->codes_32 = kernel;
 #endif
 #endif
@@ -24842,6 +24987,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_BYTES
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
+#undef OXI_CODES_WIDE
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef vq
@@ -28219,11 +28365,12 @@ OXI_LIGHT_END
 
 /* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one instruction, weights
- * unsigned on x86, signed on Arm. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
+ * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
+#define OXI_CODES_WIDE 3
 #define vq OXI_ISA(vq)
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
@@ -28256,8 +28403,8 @@ OXI_INLINE vq vq_spread(const void *p) {
 #define vq_step(sums, w, x, way) \
     if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
@@ -28272,8 +28419,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm256_set1_epi32(lane);
 }
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
@@ -28291,18 +28438,15 @@ OXI_INLINE vq vq_load(const void *p) {
     return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
 }
 OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    __m128i all = _mm_set1_epi32(lane);
+    __m128i all = _mm_castps_si128(_mm_broadcast_ss((const float *)p));
     return OXI_ISA(vq_pair)(all, all);
 }
 #define vq_step(sums, w, x, way) \
     OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
     OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    __m128i one = _mm_set1_epi16(1);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     if (way == OXI_CODES_BYTES)
-        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, ratio.low), _mm_madd_epi16(sums.high, ratio.high));
     return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
 }
 
@@ -28324,8 +28468,8 @@ OXI_INLINE vq vq_spread(const void *p) {
         else \
             __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
     }
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(__aarch64__) && VF == 4
@@ -28339,7 +28483,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return vdupq_n_s32(lane);
 }
-/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+/* DOT by the instruction, WIDE by others: both of signed bytes into 32 bits. */
 OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
     if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
@@ -28348,7 +28492,8 @@ OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 #define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
-OXI_INLINE vf vq_sums(vq sums, int way) {
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    (void)ratio;
     (void)way;
     return vcvtq_f32_s32(sums);
 }
@@ -28364,17 +28509,13 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 #endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
-/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes
- * a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times
- * x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift,
-                                   float *c, bool more, int way) {
-    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+/* Up to 256 codes: adds their products to c [rows][2 VF]. */
+OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
+                                     const float *x_scale, int steps, int shift, float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
-    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
     for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w.scale + (at >> shift) * (2 * VF);
-        const float *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
+        const float *scales = w_scale + (at >> shift) * (2 * VF);
+        const float *x_scales = x_scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
@@ -28393,43 +28534,80 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
 #define OXI_X(i) { \
-            vf s = vf_set1(x_scales[i]); \
             float *row = c + i * 2 * VF; \
-            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+            vq ratio = way == OXI_CODES_BYTES ? vq_spread(x_scales + i) : vq_zero(); \
+            vf s = way == OXI_CODES_BYTES ? vf_zero() : vf_set1(x_scales[i]); \
+            vf s0 = way == OXI_CODES_BYTES ? scale0 : vf_mul(scale0, s); \
+            vf s1 = way == OXI_CODES_BYTES ? scale1 : vf_mul(scale1, s); \
+            vf_store(row, vf_fma(vq_sums(a##i, ratio, way), s0, vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, ratio, way), s1, vf_load(row + VF))); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
-    if (!w.extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+}
+
+/* c[rows][2 VF] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VF], x.codes
+ * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra
+ * [k / group][2 VF] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
+ * are multiplied by x.step. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
+                                   float *c, int64_t ldc, bool more, int way) {
+    const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
+    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VF];
+    for (int64_t at = 0; at < k; at += 256) {
+#define OXI_X(i) vf_store(sums + i * 2 * VF, vf_zero()); vf_store(sums + i * 2 * VF + VF, vf_zero());
+        if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
+#undef OXI_X
+        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VF),
+                             x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VF);
+        x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
+        if (way != OXI_CODES_BYTES && at + 256 < k) continue;
+        bool add = more || (way == OXI_CODES_BYTES && at > 0);
+        const float *x_step = way == OXI_CODES_BYTES ? x->step + (at >> 8) * OXI_CODE_ROWS : NULL;
+#define OXI_X(i) { \
+            float *row = c + i * ldc; \
+            vf s = vf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
+            vf low = add ? vf_load(row) : vf_zero(), high = add ? vf_load(row + VF) : vf_zero(); \
+            vf_store(row, vf_fma(vf_load(sums + i * 2 * VF), s, low)); \
+            vf_store(row + VF, vf_fma(vf_load(sums + i * 2 * VF + VF), s, high)); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    const float *w_extra = w->extra, *x_extra = x->extra;
+    if (!w_extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * ldc), d##i = vf_load(c + i * ldc + VF);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 #define OXI_X(i) { \
-        vf s = vf_set1(x.extra[i]); \
+        vf s = vf_set1(x_extra[i]); \
         c##i = vf_fnma(extra0, s, c##i); \
         d##i = vf_fnma(extra1, s, d##i); \
     }
     for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        vf extra0 = vf_load(w_extra), extra1 = vf_load(w_extra + VF);
         OXI_EACH_CODE_ROW(OXI_X)
-        w.extra += 2 * VF;
-        x.extra += OXI_CODE_ROWS;
+        w_extra += 2 * VF;
+        x_extra += OXI_CODE_ROWS;
     }
 #undef OXI_X
-#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+#define OXI_X(i) vf_store(c + i * ldc, c##i); vf_store(c + i * ldc + VF, d##i);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, \
-                                      float *c, bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, \
+                                      float *c, int64_t ldc, bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, ldc, more, way); \
 }
-OXI_CODES(bytes, OXI_CODES_BYTES)
 #if defined(OXI_X86)
+OXI_CODES(bytes, OXI_CODES_BYTES)
 OXI_CODES(words, OXI_CODES_WORDS)
+#else
+OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
 #if !defined(OXI_X86) || VF == 16
 OXI_CODES(dot, OXI_CODES_DOT)
@@ -28457,17 +28635,19 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #ifdef OXI_CODE_ROWS
     oxi_codes_kernel kernel;
     unsigned features = oxi_cpu_info()->features;
+    memset(&kernel, 0, sizeof kernel);
     kernel.mr = OXI_CODE_ROWS;
     kernel.nr = 2 * VF;
-    kernel.bytes = 1;
-    kernel.is_signed = false;
-    kernel.run = OXI_ISA(codes_bytes);
     k->codes_shift = OXI_ISA(codes_shift);
     k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
+    kernel.bytes = 1;
+    kernel.wants_ratios = true;
+    kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
     kernel.bytes = 2;
     kernel.is_signed = true;
+    kernel.wants_ratios = false;
     kernel.run = OXI_ISA(codes_words);
     k->codes_32 = kernel;
 #if VF == 16
@@ -28480,8 +28660,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     }
 #endif
 #else
+    kernel.bytes = 1;
     kernel.is_signed = true;
-    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    kernel.run = features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot) : OXI_ISA(codes_wide);
     k->codes_32 = kernel;
 #endif
 #endif
@@ -28491,6 +28672,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_BYTES
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
+#undef OXI_CODES_WIDE
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef vq
@@ -31863,11 +32045,12 @@ OXI_LIGHT_END
 
 /* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one instruction, weights
- * unsigned on x86, signed on Arm. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
+ * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
+#define OXI_CODES_WIDE 3
 #define vq OXI_ISA(vq)
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
@@ -31900,8 +32083,8 @@ OXI_INLINE vq vq_spread(const void *p) {
 #define vq_step(sums, w, x, way) \
     if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, _mm512_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
@@ -31916,8 +32099,8 @@ OXI_INLINE vq vq_spread(const void *p) {
     return _mm256_set1_epi32(lane);
 }
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, _mm256_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(OXI_X86) && VF == 8 /* eight floats, but integers only four at a time */
@@ -31935,18 +32118,15 @@ OXI_INLINE vq vq_load(const void *p) {
     return OXI_ISA(vq_pair)(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)p + 1));
 }
 OXI_INLINE vq vq_spread(const void *p) {
-    int32_t lane;
-    memcpy(&lane, p, 4);
-    __m128i all = _mm_set1_epi32(lane);
+    __m128i all = _mm_castps_si128(_mm_broadcast_ss((const float *)p));
     return OXI_ISA(vq_pair)(all, all);
 }
 #define vq_step(sums, w, x, way) \
     OXI_MULTIPLY_ADD("x", sums.low, w.low, x.low, way) \
     OXI_MULTIPLY_ADD("x", sums.high, w.high, x.high, way)
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    __m128i one = _mm_set1_epi16(1);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     if (way == OXI_CODES_BYTES)
-        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, one), _mm_madd_epi16(sums.high, one));
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, ratio.low), _mm_madd_epi16(sums.high, ratio.high));
     return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
 }
 
@@ -31968,8 +32148,8 @@ OXI_INLINE vq vq_spread(const void *p) {
         else \
             __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
     }
-OXI_INLINE vf vq_sums(vq sums, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, _mm_set1_epi16(1)) : sums);
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, ratio) : sums);
 }
 
 #elif defined(__aarch64__) && VF == 4
@@ -31983,7 +32163,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return vdupq_n_s32(lane);
 }
-/* DOT by the instruction, BYTES by widening: both of signed bytes into 32 bits. */
+/* DOT by the instruction, WIDE by others: both of signed bytes into 32 bits. */
 OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
     if (way == OXI_CODES_DOT) return OXI_ISA(vb_dot)(sums, a, b);
@@ -31992,7 +32172,8 @@ OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 #define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
-OXI_INLINE vf vq_sums(vq sums, int way) {
+OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
+    (void)ratio;
     (void)way;
     return vcvtq_f32_s32(sums);
 }
@@ -32008,17 +32189,13 @@ OXI_INLINE vf vq_sums(vq sums, int way) {
 #endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
-/* c[rows][2 VF] = or += products of k codes: w.codes [k / each][2 VF], x.codes [k / each][rows], `each` codes
- * a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra [k / group][2 VF] times
- * x.extra [k / group][rows], if there. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift,
-                                   float *c, bool more, int way) {
-    const char *w_codes = (const char *)w.codes, *x_codes = (const char *)x.codes;
+/* Up to 256 codes: adds their products to c [rows][2 VF]. */
+OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
+                                     const float *x_scale, int steps, int shift, float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
-    if (!more) memset(c, 0, OXI_CODE_ROWS * 2 * VF * sizeof(float));
     for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w.scale + (at >> shift) * (2 * VF);
-        const float *x_scales = x.scale + (at >> 5) * OXI_CODE_ROWS;
+        const float *scales = w_scale + (at >> shift) * (2 * VF);
+        const float *x_scales = x_scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
@@ -32037,43 +32214,80 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, oxi_code_panel w, oxi_code_panel x
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
 #define OXI_X(i) { \
-            vf s = vf_set1(x_scales[i]); \
             float *row = c + i * 2 * VF; \
-            vf_store(row, vf_fma(vq_sums(a##i, way), vf_mul(scale0, s), vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, way), vf_mul(scale1, s), vf_load(row + VF))); \
+            vq ratio = way == OXI_CODES_BYTES ? vq_spread(x_scales + i) : vq_zero(); \
+            vf s = way == OXI_CODES_BYTES ? vf_zero() : vf_set1(x_scales[i]); \
+            vf s0 = way == OXI_CODES_BYTES ? scale0 : vf_mul(scale0, s); \
+            vf s1 = way == OXI_CODES_BYTES ? scale1 : vf_mul(scale1, s); \
+            vf_store(row, vf_fma(vq_sums(a##i, ratio, way), s0, vf_load(row))); \
+            vf_store(row + VF, vf_fma(vq_sums(b##i, ratio, way), s1, vf_load(row + VF))); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
-    if (!w.extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * 2 * VF), d##i = vf_load(c + i * 2 * VF + VF);
+}
+
+/* c[rows][2 VF] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VF], x.codes
+ * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra
+ * [k / group][2 VF] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
+ * are multiplied by x.step. */
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
+                                   float *c, int64_t ldc, bool more, int way) {
+    const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
+    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VF];
+    for (int64_t at = 0; at < k; at += 256) {
+#define OXI_X(i) vf_store(sums + i * 2 * VF, vf_zero()); vf_store(sums + i * 2 * VF + VF, vf_zero());
+        if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
+#undef OXI_X
+        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VF),
+                             x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VF);
+        x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
+        if (way != OXI_CODES_BYTES && at + 256 < k) continue;
+        bool add = more || (way == OXI_CODES_BYTES && at > 0);
+        const float *x_step = way == OXI_CODES_BYTES ? x->step + (at >> 8) * OXI_CODE_ROWS : NULL;
+#define OXI_X(i) { \
+            float *row = c + i * ldc; \
+            vf s = vf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
+            vf low = add ? vf_load(row) : vf_zero(), high = add ? vf_load(row + VF) : vf_zero(); \
+            vf_store(row, vf_fma(vf_load(sums + i * 2 * VF), s, low)); \
+            vf_store(row + VF, vf_fma(vf_load(sums + i * 2 * VF + VF), s, high)); \
+        }
+        OXI_EACH_CODE_ROW(OXI_X)
+#undef OXI_X
+    }
+    const float *w_extra = w->extra, *x_extra = x->extra;
+    if (!w_extra) return;
+#define OXI_X(i) vf c##i = vf_load(c + i * ldc), d##i = vf_load(c + i * ldc + VF);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 #define OXI_X(i) { \
-        vf s = vf_set1(x.extra[i]); \
+        vf s = vf_set1(x_extra[i]); \
         c##i = vf_fnma(extra0, s, c##i); \
         d##i = vf_fnma(extra1, s, d##i); \
     }
     for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w.extra), extra1 = vf_load(w.extra + VF);
+        vf extra0 = vf_load(w_extra), extra1 = vf_load(w_extra + VF);
         OXI_EACH_CODE_ROW(OXI_X)
-        w.extra += 2 * VF;
-        x.extra += OXI_CODE_ROWS;
+        w_extra += 2 * VF;
+        x_extra += OXI_CODE_ROWS;
     }
 #undef OXI_X
-#define OXI_X(i) vf_store(c + i * 2 * VF, c##i); vf_store(c + i * 2 * VF + VF, d##i);
+#define OXI_X(i) vf_store(c + i * ldc, c##i); vf_store(c + i * ldc + VF, d##i);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, \
-                                      float *c, bool more) { \
-    OXI_ISA(codes_any)(k, w, x, steps, shift, c, more, way); \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, \
+                                      float *c, int64_t ldc, bool more) { \
+    OXI_ISA(codes_any)(k, w, x, steps, shift, c, ldc, more, way); \
 }
-OXI_CODES(bytes, OXI_CODES_BYTES)
 #if defined(OXI_X86)
+OXI_CODES(bytes, OXI_CODES_BYTES)
 OXI_CODES(words, OXI_CODES_WORDS)
+#else
+OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
 #if !defined(OXI_X86) || VF == 16
 OXI_CODES(dot, OXI_CODES_DOT)
@@ -32101,17 +32315,19 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #ifdef OXI_CODE_ROWS
     oxi_codes_kernel kernel;
     unsigned features = oxi_cpu_info()->features;
+    memset(&kernel, 0, sizeof kernel);
     kernel.mr = OXI_CODE_ROWS;
     kernel.nr = 2 * VF;
-    kernel.bytes = 1;
-    kernel.is_signed = false;
-    kernel.run = OXI_ISA(codes_bytes);
     k->codes_shift = OXI_ISA(codes_shift);
     k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
+    kernel.bytes = 1;
+    kernel.wants_ratios = true;
+    kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
     kernel.bytes = 2;
     kernel.is_signed = true;
+    kernel.wants_ratios = false;
     kernel.run = OXI_ISA(codes_words);
     k->codes_32 = kernel;
 #if VF == 16
@@ -32124,8 +32340,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     }
 #endif
 #else
+    kernel.bytes = 1;
     kernel.is_signed = true;
-    if (features & OXI_CPU_DOTPROD) kernel.run = OXI_ISA(codes_dot);
+    kernel.run = features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot) : OXI_ISA(codes_wide);
     k->codes_32 = kernel;
 #endif
 #endif
@@ -32135,6 +32352,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_BYTES
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
+#undef OXI_CODES_WIDE
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef vq
@@ -39663,15 +39881,16 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* Row of numbers as codes. Terms of a sum could pass f32's range where the sum does not: rows of numbers
- * that large are taken times 2^-64; returns what products of the row are to be multiplied by. */
-static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, float *x, oxi_q8 *out) {
+/* A row of numbers, quantised. Terms of a sum could pass f32's range where the sum does not: rows of numbers
+ * that large are taken times 2^-64. Returns what products of the row are to be multiplied by. stage: k floats,
+ * may be x itself. */
+static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float *x, float *stage, oxi_q8 *out) {
     bool large = false;
     kernels->quantize_activation(k, x, out);
-    for (int64_t i = 0; i < k; i += OXI_CODES_PIECE) large = large || out[i / OXI_CODES_PIECE].step > 0x1p52f;
+    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || out[i].step > 0x1p52f;
     if (!large) return 1;
-    for (int64_t i = 0; i < k; i++) x[i] *= 0x1p-64f;
-    kernels->quantize_activation(k, x, out);
+    for (int64_t i = 0; i < k; i++) stage[i] = x[i] * 0x1p-64f;
+    kernels->quantize_activation(k, stage, out);
     return 0x1p64f;
 }
 
@@ -39682,7 +39901,7 @@ static void oxi_block_rows_prepare(oxi_block_rows *r) {
         float *x = r->x + m * g->k;
         const char *from = (const char *)g->a + m * g->a_row * element;
         r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
-        if (!r->exact) r->lift[m] = oxi_quantize_row(r->kernels, g->k, x, r->q + m * r->pieces);
+        if (!r->exact) r->lift[m] = oxi_quantize_row(r->kernels, g->k, x, x, r->q + m * r->pieces);
     }
 }
 
@@ -39794,18 +40013,21 @@ typedef struct oxi_code_product {
     int64_t m0, rows;   /* the rows of this round */
     char *q;            /* panels of activations: q_bytes, k / 32 and k / group elements of each line */
     float *scale, *sum;
+    float *step;        /* pieces of k elements of each line; NULL if the kernel takes scales as they are */
     float *lift;        /* [rows] */
     char *scratch;      /* of each lane: a quantised row, lines of codes, the same as int16, their scales and
                          * extras, panels of these, sums, at the offsets below */
-    size_t row_at, codes_at, wide_at, scale_at, extra_at, panel_at, panel_scale_at, panel_extra_at, sums_at;
+    size_t row_at, codes_at, wide_at, scale_at, extra_at, step_at, panel_at, panel_scale_at, panel_extra_at, sums_at;
     size_t lane_bytes;
 } oxi_code_product;
 
 static int64_t oxi_code_step(const oxi_code_product *p) { return 4 / p->kernel->bytes; }
 
-/* Lines of codes [lines][k], their scales and extras [lines][k / 32 or group] into a panel `width` wide. */
+/* Lines of codes [lines][k], their scales and extras [lines][k / 32 or group] and, if the panel has them, steps
+ * [lines][pieces] into a panel `width` wide. */
 static void oxi_code_pack(const oxi_code_product *p, char *lane, int64_t lines, int width, int64_t k,
                           int64_t scales, int64_t extras, oxi_code_panel to) {
+    int64_t steps = oxi_parts(k, OXI_CODES_PIECE);
     oxi_pack_kernel pack = p->kernels->pack_along;
     const char *from = lane + p->codes_at;
     if (p->kernel->bytes == 2) {
@@ -39816,6 +40038,7 @@ static void oxi_code_pack(const oxi_code_product *p, char *lane, int64_t lines, 
     pack(lines, k, from, k, width, to.codes, 0);
     pack(lines, scales, lane + p->scale_at, scales, width, to.scale, 0);
     if (to.extra) pack(lines, extras, lane + p->extra_at, extras, width, to.extra, 0);
+    if (to.step) pack(lines, steps, lane + p->step_at, steps, width, to.step, 0);
 }
 
 /* Panel `index` of the activations from k0 on. */
@@ -39825,18 +40048,21 @@ static oxi_code_panel oxi_code_rows_at(const oxi_code_product *p, int64_t index,
     panel.codes = p->q + (index * k + k0) * mr * p->kernel->bytes;
     panel.scale = p->scale + (index * (k / 32) + k0 / 32) * mr;
     panel.extra = p->sum + (index * (k / group) + k0 / group) * mr;
+    panel.step = p->step ? p->step + (index * oxi_parts(k, OXI_CODES_PIECE) + k0 / OXI_CODES_PIECE) * mr : NULL;
     return panel;
 }
 
-/* A quantised row as a line of codes, their scales, and the sums of the type's groups. */
+/* A quantised row as a line of codes, their scales or ratios, the sums of the type's groups, steps. */
 static void oxi_code_line(const oxi_code_product *p, const oxi_q8 *from, int8_t *code, float *scale,
-                          float *sum) {
+                          float *sum, float *step) {
     int64_t k = p->g->k;
     for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, from++) {
         int64_t part = oxi_least(k - at, OXI_CODES_PIECE);
         memcpy(code + at, from->q, (size_t)part);
-        memcpy(scale + at / 32, from->scale, (size_t)(part / 32) * sizeof(float));
-        for (int64_t i = 0; i < part / 32; i++) {
+        *step++ = from->step;
+        for (int64_t i = 0; i < part / 32; i++, scale++) {
+            int16_t pair[2] = {from->ratio[i], from->ratio[i]};
+            memcpy(scale, p->kernel->wants_ratios ? (const void *)pair : from->scale + i, sizeof *scale);
             if (p->type->group == 32) *sum++ = from->sum[i];
             else
                 for (int j = 0; j < 2; j++) *sum++ = from->scale[i] * (float)from->total[2 * i + j];
@@ -39849,18 +40075,22 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
     const oxi_code_product *p = (const oxi_code_product *)arg;
     const oxi_gemm *g = p->g;
     char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
-    float *x = (float *)(void *)(lane + p->sums_at), *scale = (float *)(void *)(lane + p->scale_at);
-    float *sum = (float *)(void *)(lane + p->extra_at);
+    float *stage = (float *)(void *)(lane + p->sums_at), *scale = (float *)(void *)(lane + p->scale_at);
+    float *sum = (float *)(void *)(lane + p->extra_at), *step = (float *)(void *)(lane + p->step_at);
     oxi_q8 *row = (oxi_q8 *)(void *)(lane + p->row_at);
     int64_t first = index * p->kernel->mr, lines = oxi_least(p->kernel->mr, p->rows - first),
             group = p->type->group;
     int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
     for (int64_t i = 0; i < lines; i++) {
         const char *from = (const char *)g->a + (p->m0 + first + i) * g->a_row * element;
-        p->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
-        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, row);
+        const float *x = (const float *)(const void *)from;
+        if (g->a_dtype != OX_F32 || g->a_col != 1) {
+            p->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, stage);
+            x = stage;
+        }
+        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, stage, row);
         oxi_code_line(p, row, (int8_t *)lane + p->codes_at + i * g->k, scale + i * (g->k / 32),
-                      sum + i * (g->k / group));
+                      sum + i * (g->k / group), step + i * oxi_parts(g->k, OXI_CODES_PIECE));
     }
     oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group,
                   oxi_code_rows_at(p, index, 0));
@@ -39904,6 +40134,7 @@ static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, in
         any = any || here;
     }
     oxi_code_panel panel;
+    panel.step = NULL;
     panel.codes = lane + p->panel_at;
     panel.scale = (float *)(void *)(lane + p->panel_scale_at);
     panel.extra = any ? (float *)(void *)(lane + p->panel_extra_at) : NULL;
@@ -39911,19 +40142,21 @@ static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, in
     return panel;
 }
 
-/* Columns from n on of all rows, from sums [rows][nr] to C. */
-static void oxi_code_finish(const oxi_code_product *p, int64_t n, int64_t columns, float *sums,
-                            float *stage) {
+/* `columns` columns from n on of the rows of panel `index`, from sums [mr][nr] to C, where those of a direct
+ * panel are already. */
+static void oxi_code_finish(const oxi_code_product *p, int64_t index, int64_t n, int64_t columns, bool direct,
+                            float *sums, float *stage) {
     const oxi_gemm *g = p->g;
-    oxi_store_kernel store = p->kernels->store[g->c_dtype][OXI_LANE_F32];
-    bool plain = oxi_gemm_is_plain(g), copies = plain && g->c_dtype == OX_F32 && g->c_col == 1;
-    int64_t row_bytes = oxi_signed_bytes(g->c_dtype, g->c_row);
-    char *c = oxi_gemm_c(g, p->m0, n);
-    for (int64_t i = 0; i < p->rows; i++, sums += p->kernel->nr, c += row_bytes) {
-        if (p->lift[i] != 1) p->kernels->row_scale(columns, sums, p->lift[i], sums);
-        if (!plain) oxi_gemm_epilogue(g, p->kernels, OXI_LANE_F32, p->m0 + i, n, columns, true, sums, stage);
-        if (copies) memcpy(c, sums, (size_t)columns * sizeof *sums);
-        else store(columns, sums, c, g->c_col);
+    bool plain = oxi_gemm_is_plain(g);
+    int64_t first = index * p->kernel->mr, end = oxi_least(first + p->kernel->mr, p->rows);
+    for (int64_t i = first; i < end; i++, sums += p->kernel->nr) {
+        if (direct && p->lift[i] == 1) continue;
+        char *to = oxi_gemm_c(g, p->m0 + i, n);
+        float *row = direct ? (float *)(void *)to : sums;
+        if (p->lift[i] != 1) p->kernels->row_scale(columns, row, p->lift[i], row);
+        if (direct) continue;
+        if (!plain) oxi_gemm_epilogue(g, p->kernels, OXI_LANE_F32, p->m0 + i, n, columns, true, row, stage);
+        p->kernels->store[g->c_dtype][OXI_LANE_F32](columns, row, to, g->c_col);
     }
 }
 
@@ -39934,15 +40167,20 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
     float *sums = (float *)(void *)(lane + p->sums_at), *stage = (float *)(void *)(lane + p->panel_scale_at);
     int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_least(nr, g->n - n);
+    int64_t panels = oxi_parts(p->rows, mr), direct = 0; /* so many panels the kernel writes to C itself */
+    if (oxi_gemm_is_plain(g) && g->c_dtype == OX_F32 && g->c_col == 1 && columns == nr) direct = p->rows / mr;
     int shift = p->type->group == 16 ? 4 : 5;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
         int64_t k = oxi_least(p->piece, g->k - k0);
         oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
-        for (int64_t i = 0; i < oxi_parts(p->rows, mr); i++)
-            p->kernel->run(k, weights, oxi_code_rows_at(p, i, k0), p->steps, shift, sums + i * mr * nr,
-                           k0 > 0);
+        for (int64_t i = 0; i < panels; i++) {
+            float *to = i < direct ? (float *)(void *)oxi_gemm_c(g, p->m0 + i * mr, n) : sums + i * mr * nr;
+            oxi_code_panel rows = oxi_code_rows_at(p, i, k0);
+            p->kernel->run(k, &weights, &rows, p->steps, shift, to, i < direct ? g->c_row : nr, k0 > 0);
+        }
     }
-    oxi_code_finish(p, n, columns, sums, stage);
+    for (int64_t i = 0; i < panels; i++)
+        oxi_code_finish(p, i, n, columns, i < direct, sums + i * mr * nr, stage);
 }
 
 /* The kernel for the type, and how many lanes it may add up. */
@@ -39972,6 +40210,7 @@ static void oxi_code_plan(oxi_code_product *p, int64_t rows) {
     p->wide_at = oxi_code_place(&p->lane_bytes, bytes == 2 ? 2 * codes : 0);
     p->scale_at = oxi_code_place(&p->lane_bytes, codes / 16 * f32);
     p->extra_at = oxi_code_place(&p->lane_bytes, codes / 16 * f32);
+    p->step_at = oxi_code_place(&p->lane_bytes, mr * oxi_parts(k, OXI_CODES_PIECE) * f32);
     p->panel_at = oxi_code_place(&p->lane_bytes, nr * p->piece * bytes);
     p->panel_scale_at = oxi_code_place(&p->lane_bytes, (nr * p->piece / 16 + nr) * f32);
     p->panel_extra_at = oxi_code_place(&p->lane_bytes, nr * p->piece / 16 * f32);
@@ -39992,7 +40231,8 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
     size_t bytes = 0, q_at = oxi_code_place(&bytes, cells * p.kernel->bytes);
     size_t scale_at = oxi_code_place(&bytes, cells / 32 * f32);
     size_t sum_at = oxi_code_place(&bytes, cells / p.type->group * f32);
-    size_t lift_at = oxi_code_place(&bytes, rows * f32);
+    int64_t steps = p.kernel->wants_ratios ? oxi_round_up(rows, mr) * oxi_parts(g->k, OXI_CODES_PIECE) : 0;
+    size_t step_at = oxi_code_place(&bytes, steps * f32), lift_at = oxi_code_place(&bytes, rows * f32);
     size_t scratch_at = oxi_code_place(&bytes, oxi_lanes(INT32_MAX) * (int64_t)p.lane_bytes);
     char *memory = (char *)oxi_alloc(bytes);
     *status = memory ? OX_OK : OX_ERR_NOMEM;
@@ -40000,6 +40240,7 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
     p.q = memory + q_at;
     p.scale = (float *)(void *)(memory + scale_at);
     p.sum = (float *)(void *)(memory + sum_at);
+    p.step = steps > 0 ? (float *)(void *)(memory + step_at) : NULL;
     p.lift = (float *)(void *)(memory + lift_at);
     p.scratch = memory + scratch_at;
     for (p.m0 = 0; p.m0 < g->m; p.m0 += rows) {

@@ -109,15 +109,16 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* Row of numbers as codes. Terms of a sum could pass f32's range where the sum does not: rows of numbers
- * that large are taken times 2^-64; returns what products of the row are to be multiplied by. */
-static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, float *x, oxi_q8 *out) {
+/* A row of numbers, quantised. Terms of a sum could pass f32's range where the sum does not: rows of numbers
+ * that large are taken times 2^-64. Returns what products of the row are to be multiplied by. stage: k floats,
+ * may be x itself. */
+static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float *x, float *stage, oxi_q8 *out) {
     bool large = false;
     kernels->quantize_activation(k, x, out);
-    for (int64_t i = 0; i < k; i += OXI_CODES_PIECE) large = large || out[i / OXI_CODES_PIECE].step > 0x1p52f;
+    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || out[i].step > 0x1p52f;
     if (!large) return 1;
-    for (int64_t i = 0; i < k; i++) x[i] *= 0x1p-64f;
-    kernels->quantize_activation(k, x, out);
+    for (int64_t i = 0; i < k; i++) stage[i] = x[i] * 0x1p-64f;
+    kernels->quantize_activation(k, stage, out);
     return 0x1p64f;
 }
 
@@ -128,7 +129,7 @@ static void oxi_block_rows_prepare(oxi_block_rows *r) {
         float *x = r->x + m * g->k;
         const char *from = (const char *)g->a + m * g->a_row * element;
         r->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
-        if (!r->exact) r->lift[m] = oxi_quantize_row(r->kernels, g->k, x, r->q + m * r->pieces);
+        if (!r->exact) r->lift[m] = oxi_quantize_row(r->kernels, g->k, x, x, r->q + m * r->pieces);
     }
 }
 

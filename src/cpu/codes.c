@@ -40,18 +40,21 @@ typedef struct oxi_code_product {
     int64_t m0, rows;   /* the rows of this round */
     char *q;            /* panels of activations: q_bytes, k / 32 and k / group elements of each line */
     float *scale, *sum;
+    float *step;        /* pieces of k elements of each line; NULL if the kernel takes scales as they are */
     float *lift;        /* [rows] */
     char *scratch;      /* of each lane: a quantised row, lines of codes, the same as int16, their scales and
                          * extras, panels of these, sums, at the offsets below */
-    size_t row_at, codes_at, wide_at, scale_at, extra_at, panel_at, panel_scale_at, panel_extra_at, sums_at;
+    size_t row_at, codes_at, wide_at, scale_at, extra_at, step_at, panel_at, panel_scale_at, panel_extra_at, sums_at;
     size_t lane_bytes;
 } oxi_code_product;
 
 static int64_t oxi_code_step(const oxi_code_product *p) { return 4 / p->kernel->bytes; }
 
-/* Lines of codes [lines][k], their scales and extras [lines][k / 32 or group] into a panel `width` wide. */
+/* Lines of codes [lines][k], their scales and extras [lines][k / 32 or group] and, if the panel has them, steps
+ * [lines][pieces] into a panel `width` wide. */
 static void oxi_code_pack(const oxi_code_product *p, char *lane, int64_t lines, int width, int64_t k,
                           int64_t scales, int64_t extras, oxi_code_panel to) {
+    int64_t steps = oxi_parts(k, OXI_CODES_PIECE);
     oxi_pack_kernel pack = p->kernels->pack_along;
     const char *from = lane + p->codes_at;
     if (p->kernel->bytes == 2) {
@@ -62,6 +65,7 @@ static void oxi_code_pack(const oxi_code_product *p, char *lane, int64_t lines, 
     pack(lines, k, from, k, width, to.codes, 0);
     pack(lines, scales, lane + p->scale_at, scales, width, to.scale, 0);
     if (to.extra) pack(lines, extras, lane + p->extra_at, extras, width, to.extra, 0);
+    if (to.step) pack(lines, steps, lane + p->step_at, steps, width, to.step, 0);
 }
 
 /* Panel `index` of the activations from k0 on. */
@@ -71,18 +75,21 @@ static oxi_code_panel oxi_code_rows_at(const oxi_code_product *p, int64_t index,
     panel.codes = p->q + (index * k + k0) * mr * p->kernel->bytes;
     panel.scale = p->scale + (index * (k / 32) + k0 / 32) * mr;
     panel.extra = p->sum + (index * (k / group) + k0 / group) * mr;
+    panel.step = p->step ? p->step + (index * oxi_parts(k, OXI_CODES_PIECE) + k0 / OXI_CODES_PIECE) * mr : NULL;
     return panel;
 }
 
-/* A quantised row as a line of codes, their scales, and the sums of the type's groups. */
+/* A quantised row as a line of codes, their scales or ratios, the sums of the type's groups, steps. */
 static void oxi_code_line(const oxi_code_product *p, const oxi_q8 *from, int8_t *code, float *scale,
-                          float *sum) {
+                          float *sum, float *step) {
     int64_t k = p->g->k;
     for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, from++) {
         int64_t part = oxi_least(k - at, OXI_CODES_PIECE);
         memcpy(code + at, from->q, (size_t)part);
-        memcpy(scale + at / 32, from->scale, (size_t)(part / 32) * sizeof(float));
-        for (int64_t i = 0; i < part / 32; i++) {
+        *step++ = from->step;
+        for (int64_t i = 0; i < part / 32; i++, scale++) {
+            int16_t pair[2] = {from->ratio[i], from->ratio[i]};
+            memcpy(scale, p->kernel->wants_ratios ? (const void *)pair : from->scale + i, sizeof *scale);
             if (p->type->group == 32) *sum++ = from->sum[i];
             else
                 for (int j = 0; j < 2; j++) *sum++ = from->scale[i] * (float)from->total[2 * i + j];
@@ -95,18 +102,22 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
     const oxi_code_product *p = (const oxi_code_product *)arg;
     const oxi_gemm *g = p->g;
     char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
-    float *x = (float *)(void *)(lane + p->sums_at), *scale = (float *)(void *)(lane + p->scale_at);
-    float *sum = (float *)(void *)(lane + p->extra_at);
+    float *stage = (float *)(void *)(lane + p->sums_at), *scale = (float *)(void *)(lane + p->scale_at);
+    float *sum = (float *)(void *)(lane + p->extra_at), *step = (float *)(void *)(lane + p->step_at);
     oxi_q8 *row = (oxi_q8 *)(void *)(lane + p->row_at);
     int64_t first = index * p->kernel->mr, lines = oxi_least(p->kernel->mr, p->rows - first),
             group = p->type->group;
     int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
     for (int64_t i = 0; i < lines; i++) {
         const char *from = (const char *)g->a + (p->m0 + first + i) * g->a_row * element;
-        p->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, x);
-        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, row);
+        const float *x = (const float *)(const void *)from;
+        if (g->a_dtype != OX_F32 || g->a_col != 1) {
+            p->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, stage);
+            x = stage;
+        }
+        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, stage, row);
         oxi_code_line(p, row, (int8_t *)lane + p->codes_at + i * g->k, scale + i * (g->k / 32),
-                      sum + i * (g->k / group));
+                      sum + i * (g->k / group), step + i * oxi_parts(g->k, OXI_CODES_PIECE));
     }
     oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group,
                   oxi_code_rows_at(p, index, 0));
@@ -150,6 +161,7 @@ static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, in
         any = any || here;
     }
     oxi_code_panel panel;
+    panel.step = NULL;
     panel.codes = lane + p->panel_at;
     panel.scale = (float *)(void *)(lane + p->panel_scale_at);
     panel.extra = any ? (float *)(void *)(lane + p->panel_extra_at) : NULL;
@@ -157,19 +169,21 @@ static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, in
     return panel;
 }
 
-/* Columns from n on of all rows, from sums [rows][nr] to C. */
-static void oxi_code_finish(const oxi_code_product *p, int64_t n, int64_t columns, float *sums,
-                            float *stage) {
+/* `columns` columns from n on of the rows of panel `index`, from sums [mr][nr] to C, where those of a direct
+ * panel are already. */
+static void oxi_code_finish(const oxi_code_product *p, int64_t index, int64_t n, int64_t columns, bool direct,
+                            float *sums, float *stage) {
     const oxi_gemm *g = p->g;
-    oxi_store_kernel store = p->kernels->store[g->c_dtype][OXI_LANE_F32];
-    bool plain = oxi_gemm_is_plain(g), copies = plain && g->c_dtype == OX_F32 && g->c_col == 1;
-    int64_t row_bytes = oxi_signed_bytes(g->c_dtype, g->c_row);
-    char *c = oxi_gemm_c(g, p->m0, n);
-    for (int64_t i = 0; i < p->rows; i++, sums += p->kernel->nr, c += row_bytes) {
-        if (p->lift[i] != 1) p->kernels->row_scale(columns, sums, p->lift[i], sums);
-        if (!plain) oxi_gemm_epilogue(g, p->kernels, OXI_LANE_F32, p->m0 + i, n, columns, true, sums, stage);
-        if (copies) memcpy(c, sums, (size_t)columns * sizeof *sums);
-        else store(columns, sums, c, g->c_col);
+    bool plain = oxi_gemm_is_plain(g);
+    int64_t first = index * p->kernel->mr, end = oxi_least(first + p->kernel->mr, p->rows);
+    for (int64_t i = first; i < end; i++, sums += p->kernel->nr) {
+        if (direct && p->lift[i] == 1) continue;
+        char *to = oxi_gemm_c(g, p->m0 + i, n);
+        float *row = direct ? (float *)(void *)to : sums;
+        if (p->lift[i] != 1) p->kernels->row_scale(columns, row, p->lift[i], row);
+        if (direct) continue;
+        if (!plain) oxi_gemm_epilogue(g, p->kernels, OXI_LANE_F32, p->m0 + i, n, columns, true, row, stage);
+        p->kernels->store[g->c_dtype][OXI_LANE_F32](columns, row, to, g->c_col);
     }
 }
 
@@ -180,15 +194,20 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
     float *sums = (float *)(void *)(lane + p->sums_at), *stage = (float *)(void *)(lane + p->panel_scale_at);
     int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_least(nr, g->n - n);
+    int64_t panels = oxi_parts(p->rows, mr), direct = 0; /* so many panels the kernel writes to C itself */
+    if (oxi_gemm_is_plain(g) && g->c_dtype == OX_F32 && g->c_col == 1 && columns == nr) direct = p->rows / mr;
     int shift = p->type->group == 16 ? 4 : 5;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
         int64_t k = oxi_least(p->piece, g->k - k0);
         oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
-        for (int64_t i = 0; i < oxi_parts(p->rows, mr); i++)
-            p->kernel->run(k, weights, oxi_code_rows_at(p, i, k0), p->steps, shift, sums + i * mr * nr,
-                           k0 > 0);
+        for (int64_t i = 0; i < panels; i++) {
+            float *to = i < direct ? (float *)(void *)oxi_gemm_c(g, p->m0 + i * mr, n) : sums + i * mr * nr;
+            oxi_code_panel rows = oxi_code_rows_at(p, i, k0);
+            p->kernel->run(k, &weights, &rows, p->steps, shift, to, i < direct ? g->c_row : nr, k0 > 0);
+        }
     }
-    oxi_code_finish(p, n, columns, sums, stage);
+    for (int64_t i = 0; i < panels; i++)
+        oxi_code_finish(p, i, n, columns, i < direct, sums + i * mr * nr, stage);
 }
 
 /* The kernel for the type, and how many lanes it may add up. */
@@ -218,6 +237,7 @@ static void oxi_code_plan(oxi_code_product *p, int64_t rows) {
     p->wide_at = oxi_code_place(&p->lane_bytes, bytes == 2 ? 2 * codes : 0);
     p->scale_at = oxi_code_place(&p->lane_bytes, codes / 16 * f32);
     p->extra_at = oxi_code_place(&p->lane_bytes, codes / 16 * f32);
+    p->step_at = oxi_code_place(&p->lane_bytes, mr * oxi_parts(k, OXI_CODES_PIECE) * f32);
     p->panel_at = oxi_code_place(&p->lane_bytes, nr * p->piece * bytes);
     p->panel_scale_at = oxi_code_place(&p->lane_bytes, (nr * p->piece / 16 + nr) * f32);
     p->panel_extra_at = oxi_code_place(&p->lane_bytes, nr * p->piece / 16 * f32);
@@ -238,7 +258,8 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
     size_t bytes = 0, q_at = oxi_code_place(&bytes, cells * p.kernel->bytes);
     size_t scale_at = oxi_code_place(&bytes, cells / 32 * f32);
     size_t sum_at = oxi_code_place(&bytes, cells / p.type->group * f32);
-    size_t lift_at = oxi_code_place(&bytes, rows * f32);
+    int64_t steps = p.kernel->wants_ratios ? oxi_round_up(rows, mr) * oxi_parts(g->k, OXI_CODES_PIECE) : 0;
+    size_t step_at = oxi_code_place(&bytes, steps * f32), lift_at = oxi_code_place(&bytes, rows * f32);
     size_t scratch_at = oxi_code_place(&bytes, oxi_lanes(INT32_MAX) * (int64_t)p.lane_bytes);
     char *memory = (char *)oxi_alloc(bytes);
     *status = memory ? OX_OK : OX_ERR_NOMEM;
@@ -246,6 +267,7 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
     p.q = memory + q_at;
     p.scale = (float *)(void *)(memory + scale_at);
     p.sum = (float *)(void *)(memory + sum_at);
+    p.step = steps > 0 ? (float *)(void *)(memory + step_at) : NULL;
     p.lift = (float *)(void *)(memory + lift_at);
     p.scratch = memory + scratch_at;
     for (p.m0 = 0; p.m0 < g->m; p.m0 += rows) {

@@ -85,20 +85,23 @@ typedef struct oxi_q8 {
 /* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line
  * (two of 16 bits) lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken
  * from each code times the scale, [k / group][width]. Activations: scale [k / 32][width], extra [k /
- * group][width], the sums of the group. */
+ * group][width], the sums of the group. Where a kernel wants ratios, these, int16 twice each, are in the place
+ * of the scales of activations, and step [pieces of 256][width] beside them. */
 typedef struct oxi_code_panel {
     void *codes;
     float *scale, *extra; /* extra of weights: NULL if there is none */
+    float *step;
 } oxi_code_panel;
 
-/* c[mr][nr] = or += products of a panel of mr activations and one of nr weights over k codes. Integer sums
- * are taken over `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
+/* c[mr][nr] (row stride ldc) = or += products of a panel of mr activations and one of nr weights over k codes.
+ * Integer sums are taken over `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
 typedef struct oxi_codes_kernel {
     int mr, nr;
-    int bytes;      /* of a code */
-    bool is_signed; /* codes of weights */
-    void (*run)(int64_t k, oxi_code_panel w, oxi_code_panel x, int steps, int shift, float *c,
-                bool more); /* or NULL */
+    int bytes;         /* of a code */
+    bool is_signed;    /* codes of weights */
+    bool wants_ratios; /* of activations */
+    void (*run)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, float *c,
+                int64_t ldc, bool more); /* or NULL */
 } oxi_codes_kernel;
 
 /* The table of dtypes as constants: OXI_ELEMENTS_OX_Q4_K = 256, OXI_BYTES_OX_Q4_K = 144. */
@@ -160,9 +163,8 @@ typedef struct oxi_kernels {
     void (*expand_codes)(int64_t n, oxi_codes codes, float *out);
     /* n floats (a multiple of the block) as a block type; NULL for types that are only read */
     void (*quantize[OX_DTYPE_COUNT])(int64_t n, const float *x, void *blocks);
-    /* quantised activations of n floats (n a multiple of 32): q [n], scale [n / 32], sum [n / group],
-     * groups of 16 or 32; then rows of blocks against them, those with sums of 32 */
-    void (*quantize_activation)(int64_t n, const float *x, oxi_q8 *out); /* n a multiple of 32 */
+    /* n floats, a multiple of 32, as quantised activations */
+    void (*quantize_activation)(int64_t n, const float *x, oxi_q8 *out);
     /* out[i] = the row at blocks + i * row_bytes times x; n a multiple of 256. NULL: by dot_codes */
     void (*dot_rows[OX_DTYPE_COUNT])(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks,
                                      const oxi_q8 *x, float *out);
