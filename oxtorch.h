@@ -13454,12 +13454,13 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 /* >>cpu/kernels/codes.inc */
-/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
  * weights. Four neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a
  * lane; sums of a few steps stay integers, then the scales of their group make them floats. Stamped by
  * cpu/tiers.c; cpu/codes.c packs the panels. */
 
-/* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
+/* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
+ * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
  * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
  * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
@@ -13472,6 +13473,8 @@ OXI_LIGHT_END
 #define vq_load OXI_ISA(vq_load)
 #define vq_spread OXI_ISA(vq_spread)
 #define vq_sums OXI_ISA(vq_sums)
+#define vqw OXI_ISA(vqw)
+#define vqf OXI_ISA(vqf)
 
 /* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the
  * registers. */
@@ -13546,26 +13549,68 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
 }
 
-#elif defined(OXI_X86) && VF == 4
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m128i vq;
-OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+#elif defined(OXI_X86) && VF == 4 /* twice four lanes: fewer broadcasts, and weights straight from memory */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+#define VQ 8
+#define vqf_zero OXI_ISA(vqf_zero)
+#define vqf_set1 OXI_ISA(vqf_set1)
+#define vqf_load OXI_ISA(vqf_load)
+#define vqf_store OXI_ISA(vqf_store)
+#define vqf_mul OXI_ISA(vqf_mul)
+#define vqf_fma OXI_ISA(vqf_fma)
+#define vqf_fnma OXI_ISA(vqf_fnma)
+typedef struct vq { __m128i low, high; } vq;
+typedef struct vqf { __m128 low, high; } vqf;
+typedef const __m128i *vqw;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vqf OXI_ISA(vqf_pair)(__m128 low, __m128 high) {
+    vqf r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vqw vq_weights(const void *p) { return (vqw)p; }
 OXI_INLINE vq vq_spread(const void *p) {
     int32_t lane;
     memcpy(&lane, p, 4);
-    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+    __m128i all = _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+    return OXI_ISA(vq_pair)(all, all);
 }
-#define vq_step(sums, w, x, way) { \
-        vq product = w; \
+#define OXI_STEP_4(sums, w, x, way) { \
+        __m128i product = _mm_loadu_si128(w); \
         if (way == OXI_CODES_BYTES) \
             __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
         else \
             __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
     }
-OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, ratio) : sums);
+#define vq_step(sums, w, x, way) OXI_STEP_4(sums.low, w, x.low, way) OXI_STEP_4(sums.high, w + 1, x.high, way)
+OXI_INLINE vqf vq_sums(vq sums, vq ratio, int way) {
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, ratio.low), _mm_madd_epi16(sums.high, ratio.high));
+    return OXI_ISA(vqf_pair)(_mm_cvtepi32_ps(sums.low), _mm_cvtepi32_ps(sums.high));
+}
+OXI_INLINE vqf vqf_zero(void) { return OXI_ISA(vqf_pair)(vf_zero(), vf_zero()); }
+OXI_INLINE vqf vqf_set1(float a) { return OXI_ISA(vqf_pair)(vf_set1(a), vf_set1(a)); }
+OXI_INLINE vqf vqf_load(const float *p) { return OXI_ISA(vqf_pair)(vf_load(p), vf_load(p + 4)); }
+OXI_INLINE void vqf_store(float *p, vqf a) {
+    vf_store(p, a.low);
+    vf_store(p + 4, a.high);
+}
+OXI_INLINE vqf vqf_mul(vqf a, vqf b) {
+    return OXI_ISA(vqf_pair)(vf_mul(a.low, b.low), vf_mul(a.high, b.high));
+}
+OXI_INLINE vqf vqf_fma(vqf a, vqf b, vqf c) {
+    return OXI_ISA(vqf_pair)(vf_fma(a.low, b.low, c.low), vf_fma(a.high, b.high, c.high));
+}
+OXI_INLINE vqf vqf_fnma(vqf a, vqf b, vqf c) {
+    return OXI_ISA(vqf_pair)(vf_fnma(a.low, b.low, c.low), vf_fnma(a.high, b.high, c.high));
 }
 
 #elif defined(__aarch64__) && VF == 4
@@ -13595,6 +13640,20 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
 }
 #endif
 
+#if defined(OXI_CODE_ROWS) && !defined(VQ)
+#define VQ VF
+#define vq_weights vq_load
+typedef vq vqw;
+typedef vf vqf;
+#define vqf_zero vf_zero
+#define vqf_set1 vf_set1
+#define vqf_load vf_load
+#define vqf_store vf_store
+#define vqf_mul vf_mul
+#define vqf_fma vf_fma
+#define vqf_fnma vf_fnma
+#endif
+
 /* ---- the kernel ---------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
@@ -13605,12 +13664,12 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
 #endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
-/* Up to 256 codes: adds their products to c [rows][2 VF]. */
+/* Up to 256 codes: adds their products to c [rows][2 VQ]. */
 OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
                                      const float *x_scale, int steps, int shift, float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w_scale + (at >> shift) * (2 * VF);
+        const float *scales = w_scale + (at >> shift) * (2 * VQ);
         const float *x_scales = x_scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
@@ -13621,75 +13680,75 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             vq_step(b##i, w1, s, way) \
         }
         for (int step = 0; step < steps; step++) {
-            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ);
             OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VF;
+            w_codes += 8 * VQ;
             x_codes += 4 * OXI_CODE_ROWS;
         }
 #undef OXI_X
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
-        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+        vqf scale0 = vqf_load(scales), scale1 = vqf_load(scales + VQ);
 #define OXI_X(i) { \
-            float *row = c + i * 2 * VF; \
+            float *row = c + i * 2 * VQ; \
             vq ratio = way == OXI_CODES_BYTES ? vq_spread(x_scales + i) : vq_zero(); \
-            vf s = way == OXI_CODES_BYTES ? vf_zero() : vf_set1(x_scales[i]); \
-            vf s0 = way == OXI_CODES_BYTES ? scale0 : vf_mul(scale0, s); \
-            vf s1 = way == OXI_CODES_BYTES ? scale1 : vf_mul(scale1, s); \
-            vf_store(row, vf_fma(vq_sums(a##i, ratio, way), s0, vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, ratio, way), s1, vf_load(row + VF))); \
+            vqf s = way == OXI_CODES_BYTES ? vqf_zero() : vqf_set1(x_scales[i]); \
+            vqf s0 = way == OXI_CODES_BYTES ? scale0 : vqf_mul(scale0, s); \
+            vqf s1 = way == OXI_CODES_BYTES ? scale1 : vqf_mul(scale1, s); \
+            vqf_store(row, vqf_fma(vq_sums(a##i, ratio, way), s0, vqf_load(row))); \
+            vqf_store(row + VQ, vqf_fma(vq_sums(b##i, ratio, way), s1, vqf_load(row + VQ))); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
 }
 
-/* c[rows][2 VF] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VF], x.codes
- * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra
- * [k / group][2 VF] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
+/* c[rows][2 VQ] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VQ], x.codes
+ * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
+ * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
  * are multiplied by x.step. */
 OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
                                    float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
-    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VF];
+    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VQ];
     for (int64_t at = 0; at < k; at += 256) {
-#define OXI_X(i) vf_store(sums + i * 2 * VF, vf_zero()); vf_store(sums + i * 2 * VF + VF, vf_zero());
+#define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
-        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VF),
+        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
                              x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
-        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VF);
+        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
         bool add = more || (way == OXI_CODES_BYTES && at > 0);
         const float *x_step = way == OXI_CODES_BYTES ? x->step + (at >> 8) * OXI_CODE_ROWS : NULL;
 #define OXI_X(i) { \
             float *row = c + i * ldc; \
-            vf s = vf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
-            vf low = add ? vf_load(row) : vf_zero(), high = add ? vf_load(row + VF) : vf_zero(); \
-            vf_store(row, vf_fma(vf_load(sums + i * 2 * VF), s, low)); \
-            vf_store(row + VF, vf_fma(vf_load(sums + i * 2 * VF + VF), s, high)); \
+            vqf s = vqf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
+            vqf low = add ? vqf_load(row) : vqf_zero(), high = add ? vqf_load(row + VQ) : vqf_zero(); \
+            vqf_store(row, vqf_fma(vqf_load(sums + i * 2 * VQ), s, low)); \
+            vqf_store(row + VQ, vqf_fma(vqf_load(sums + i * 2 * VQ + VQ), s, high)); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
     const float *w_extra = w->extra, *x_extra = x->extra;
     if (!w_extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * ldc), d##i = vf_load(c + i * ldc + VF);
+#define OXI_X(i) vqf c##i = vqf_load(c + i * ldc), d##i = vqf_load(c + i * ldc + VQ);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 #define OXI_X(i) { \
-        vf s = vf_set1(x_extra[i]); \
-        c##i = vf_fnma(extra0, s, c##i); \
-        d##i = vf_fnma(extra1, s, d##i); \
+        vqf s = vqf_set1(x_extra[i]); \
+        c##i = vqf_fnma(extra0, s, c##i); \
+        d##i = vqf_fnma(extra1, s, d##i); \
     }
     for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w_extra), extra1 = vf_load(w_extra + VF);
+        vqf extra0 = vqf_load(w_extra), extra1 = vqf_load(w_extra + VQ);
         OXI_EACH_CODE_ROW(OXI_X)
-        w_extra += 2 * VF;
+        w_extra += 2 * VQ;
         x_extra += OXI_CODE_ROWS;
     }
 #undef OXI_X
-#define OXI_X(i) vf_store(c + i * ldc, c##i); vf_store(c + i * ldc + VF, d##i);
+#define OXI_X(i) vqf_store(c + i * ldc, c##i); vqf_store(c + i * ldc + VQ, d##i);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 }
@@ -13705,7 +13764,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
-#if !defined(OXI_X86) || VF == 16
+#if !defined(OXI_X86) || VQ == 16
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
@@ -13733,7 +13792,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     unsigned features = oxi_cpu_info()->features;
     memset(&kernel, 0, sizeof kernel);
     kernel.mr = OXI_CODE_ROWS;
-    kernel.nr = 2 * VF;
+    kernel.nr = 2 * VQ;
     k->codes_shift = OXI_ISA(codes_shift);
     k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
@@ -13771,6 +13830,18 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_WIDE
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
+#undef OXI_STEP_4
+#undef VQ
+#undef vq_weights
+#undef vqw
+#undef vqf
+#undef vqf_zero
+#undef vqf_set1
+#undef vqf_load
+#undef vqf_store
+#undef vqf_mul
+#undef vqf_fma
+#undef vqf_fnma
 #undef vq
 #undef vq_zero
 #undef vq_load
@@ -17209,12 +17280,13 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 /* >>cpu/kernels/codes.inc */
-/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
  * weights. Four neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a
  * lane; sums of a few steps stay integers, then the scales of their group make them floats. Stamped by
  * cpu/tiers.c; cpu/codes.c packs the panels. */
 
-/* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
+/* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
+ * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
  * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
  * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
@@ -17227,6 +17299,8 @@ OXI_LIGHT_END
 #define vq_load OXI_ISA(vq_load)
 #define vq_spread OXI_ISA(vq_spread)
 #define vq_sums OXI_ISA(vq_sums)
+#define vqw OXI_ISA(vqw)
+#define vqf OXI_ISA(vqf)
 
 /* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the
  * registers. */
@@ -17301,26 +17375,68 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
 }
 
-#elif defined(OXI_X86) && VF == 4
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m128i vq;
-OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+#elif defined(OXI_X86) && VF == 4 /* twice four lanes: fewer broadcasts, and weights straight from memory */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+#define VQ 8
+#define vqf_zero OXI_ISA(vqf_zero)
+#define vqf_set1 OXI_ISA(vqf_set1)
+#define vqf_load OXI_ISA(vqf_load)
+#define vqf_store OXI_ISA(vqf_store)
+#define vqf_mul OXI_ISA(vqf_mul)
+#define vqf_fma OXI_ISA(vqf_fma)
+#define vqf_fnma OXI_ISA(vqf_fnma)
+typedef struct vq { __m128i low, high; } vq;
+typedef struct vqf { __m128 low, high; } vqf;
+typedef const __m128i *vqw;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vqf OXI_ISA(vqf_pair)(__m128 low, __m128 high) {
+    vqf r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vqw vq_weights(const void *p) { return (vqw)p; }
 OXI_INLINE vq vq_spread(const void *p) {
     int32_t lane;
     memcpy(&lane, p, 4);
-    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+    __m128i all = _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+    return OXI_ISA(vq_pair)(all, all);
 }
-#define vq_step(sums, w, x, way) { \
-        vq product = w; \
+#define OXI_STEP_4(sums, w, x, way) { \
+        __m128i product = _mm_loadu_si128(w); \
         if (way == OXI_CODES_BYTES) \
             __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
         else \
             __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
     }
-OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, ratio) : sums);
+#define vq_step(sums, w, x, way) OXI_STEP_4(sums.low, w, x.low, way) OXI_STEP_4(sums.high, w + 1, x.high, way)
+OXI_INLINE vqf vq_sums(vq sums, vq ratio, int way) {
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, ratio.low), _mm_madd_epi16(sums.high, ratio.high));
+    return OXI_ISA(vqf_pair)(_mm_cvtepi32_ps(sums.low), _mm_cvtepi32_ps(sums.high));
+}
+OXI_INLINE vqf vqf_zero(void) { return OXI_ISA(vqf_pair)(vf_zero(), vf_zero()); }
+OXI_INLINE vqf vqf_set1(float a) { return OXI_ISA(vqf_pair)(vf_set1(a), vf_set1(a)); }
+OXI_INLINE vqf vqf_load(const float *p) { return OXI_ISA(vqf_pair)(vf_load(p), vf_load(p + 4)); }
+OXI_INLINE void vqf_store(float *p, vqf a) {
+    vf_store(p, a.low);
+    vf_store(p + 4, a.high);
+}
+OXI_INLINE vqf vqf_mul(vqf a, vqf b) {
+    return OXI_ISA(vqf_pair)(vf_mul(a.low, b.low), vf_mul(a.high, b.high));
+}
+OXI_INLINE vqf vqf_fma(vqf a, vqf b, vqf c) {
+    return OXI_ISA(vqf_pair)(vf_fma(a.low, b.low, c.low), vf_fma(a.high, b.high, c.high));
+}
+OXI_INLINE vqf vqf_fnma(vqf a, vqf b, vqf c) {
+    return OXI_ISA(vqf_pair)(vf_fnma(a.low, b.low, c.low), vf_fnma(a.high, b.high, c.high));
 }
 
 #elif defined(__aarch64__) && VF == 4
@@ -17350,6 +17466,20 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
 }
 #endif
 
+#if defined(OXI_CODE_ROWS) && !defined(VQ)
+#define VQ VF
+#define vq_weights vq_load
+typedef vq vqw;
+typedef vf vqf;
+#define vqf_zero vf_zero
+#define vqf_set1 vf_set1
+#define vqf_load vf_load
+#define vqf_store vf_store
+#define vqf_mul vf_mul
+#define vqf_fma vf_fma
+#define vqf_fnma vf_fnma
+#endif
+
 /* ---- the kernel ---------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
@@ -17360,12 +17490,12 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
 #endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
-/* Up to 256 codes: adds their products to c [rows][2 VF]. */
+/* Up to 256 codes: adds their products to c [rows][2 VQ]. */
 OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
                                      const float *x_scale, int steps, int shift, float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w_scale + (at >> shift) * (2 * VF);
+        const float *scales = w_scale + (at >> shift) * (2 * VQ);
         const float *x_scales = x_scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
@@ -17376,75 +17506,75 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             vq_step(b##i, w1, s, way) \
         }
         for (int step = 0; step < steps; step++) {
-            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ);
             OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VF;
+            w_codes += 8 * VQ;
             x_codes += 4 * OXI_CODE_ROWS;
         }
 #undef OXI_X
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
-        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+        vqf scale0 = vqf_load(scales), scale1 = vqf_load(scales + VQ);
 #define OXI_X(i) { \
-            float *row = c + i * 2 * VF; \
+            float *row = c + i * 2 * VQ; \
             vq ratio = way == OXI_CODES_BYTES ? vq_spread(x_scales + i) : vq_zero(); \
-            vf s = way == OXI_CODES_BYTES ? vf_zero() : vf_set1(x_scales[i]); \
-            vf s0 = way == OXI_CODES_BYTES ? scale0 : vf_mul(scale0, s); \
-            vf s1 = way == OXI_CODES_BYTES ? scale1 : vf_mul(scale1, s); \
-            vf_store(row, vf_fma(vq_sums(a##i, ratio, way), s0, vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, ratio, way), s1, vf_load(row + VF))); \
+            vqf s = way == OXI_CODES_BYTES ? vqf_zero() : vqf_set1(x_scales[i]); \
+            vqf s0 = way == OXI_CODES_BYTES ? scale0 : vqf_mul(scale0, s); \
+            vqf s1 = way == OXI_CODES_BYTES ? scale1 : vqf_mul(scale1, s); \
+            vqf_store(row, vqf_fma(vq_sums(a##i, ratio, way), s0, vqf_load(row))); \
+            vqf_store(row + VQ, vqf_fma(vq_sums(b##i, ratio, way), s1, vqf_load(row + VQ))); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
 }
 
-/* c[rows][2 VF] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VF], x.codes
- * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra
- * [k / group][2 VF] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
+/* c[rows][2 VQ] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VQ], x.codes
+ * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
+ * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
  * are multiplied by x.step. */
 OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
                                    float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
-    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VF];
+    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VQ];
     for (int64_t at = 0; at < k; at += 256) {
-#define OXI_X(i) vf_store(sums + i * 2 * VF, vf_zero()); vf_store(sums + i * 2 * VF + VF, vf_zero());
+#define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
-        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VF),
+        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
                              x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
-        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VF);
+        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
         bool add = more || (way == OXI_CODES_BYTES && at > 0);
         const float *x_step = way == OXI_CODES_BYTES ? x->step + (at >> 8) * OXI_CODE_ROWS : NULL;
 #define OXI_X(i) { \
             float *row = c + i * ldc; \
-            vf s = vf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
-            vf low = add ? vf_load(row) : vf_zero(), high = add ? vf_load(row + VF) : vf_zero(); \
-            vf_store(row, vf_fma(vf_load(sums + i * 2 * VF), s, low)); \
-            vf_store(row + VF, vf_fma(vf_load(sums + i * 2 * VF + VF), s, high)); \
+            vqf s = vqf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
+            vqf low = add ? vqf_load(row) : vqf_zero(), high = add ? vqf_load(row + VQ) : vqf_zero(); \
+            vqf_store(row, vqf_fma(vqf_load(sums + i * 2 * VQ), s, low)); \
+            vqf_store(row + VQ, vqf_fma(vqf_load(sums + i * 2 * VQ + VQ), s, high)); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
     const float *w_extra = w->extra, *x_extra = x->extra;
     if (!w_extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * ldc), d##i = vf_load(c + i * ldc + VF);
+#define OXI_X(i) vqf c##i = vqf_load(c + i * ldc), d##i = vqf_load(c + i * ldc + VQ);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 #define OXI_X(i) { \
-        vf s = vf_set1(x_extra[i]); \
-        c##i = vf_fnma(extra0, s, c##i); \
-        d##i = vf_fnma(extra1, s, d##i); \
+        vqf s = vqf_set1(x_extra[i]); \
+        c##i = vqf_fnma(extra0, s, c##i); \
+        d##i = vqf_fnma(extra1, s, d##i); \
     }
     for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w_extra), extra1 = vf_load(w_extra + VF);
+        vqf extra0 = vqf_load(w_extra), extra1 = vqf_load(w_extra + VQ);
         OXI_EACH_CODE_ROW(OXI_X)
-        w_extra += 2 * VF;
+        w_extra += 2 * VQ;
         x_extra += OXI_CODE_ROWS;
     }
 #undef OXI_X
-#define OXI_X(i) vf_store(c + i * ldc, c##i); vf_store(c + i * ldc + VF, d##i);
+#define OXI_X(i) vqf_store(c + i * ldc, c##i); vqf_store(c + i * ldc + VQ, d##i);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 }
@@ -17460,7 +17590,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
-#if !defined(OXI_X86) || VF == 16
+#if !defined(OXI_X86) || VQ == 16
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
@@ -17488,7 +17618,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     unsigned features = oxi_cpu_info()->features;
     memset(&kernel, 0, sizeof kernel);
     kernel.mr = OXI_CODE_ROWS;
-    kernel.nr = 2 * VF;
+    kernel.nr = 2 * VQ;
     k->codes_shift = OXI_ISA(codes_shift);
     k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
@@ -17526,6 +17656,18 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_WIDE
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
+#undef OXI_STEP_4
+#undef VQ
+#undef vq_weights
+#undef vqw
+#undef vqf
+#undef vqf_zero
+#undef vqf_set1
+#undef vqf_load
+#undef vqf_store
+#undef vqf_mul
+#undef vqf_fma
+#undef vqf_fnma
 #undef vq
 #undef vq_zero
 #undef vq_load
@@ -20980,12 +21122,13 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 /* >>cpu/kernels/codes.inc */
-/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
  * weights. Four neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a
  * lane; sums of a few steps stay integers, then the scales of their group make them floats. Stamped by
  * cpu/tiers.c; cpu/codes.c packs the panels. */
 
-/* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
+/* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
+ * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
  * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
  * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
@@ -20998,6 +21141,8 @@ OXI_LIGHT_END
 #define vq_load OXI_ISA(vq_load)
 #define vq_spread OXI_ISA(vq_spread)
 #define vq_sums OXI_ISA(vq_sums)
+#define vqw OXI_ISA(vqw)
+#define vqf OXI_ISA(vqf)
 
 /* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the
  * registers. */
@@ -21072,26 +21217,68 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
 }
 
-#elif defined(OXI_X86) && VF == 4
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m128i vq;
-OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+#elif defined(OXI_X86) && VF == 4 /* twice four lanes: fewer broadcasts, and weights straight from memory */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+#define VQ 8
+#define vqf_zero OXI_ISA(vqf_zero)
+#define vqf_set1 OXI_ISA(vqf_set1)
+#define vqf_load OXI_ISA(vqf_load)
+#define vqf_store OXI_ISA(vqf_store)
+#define vqf_mul OXI_ISA(vqf_mul)
+#define vqf_fma OXI_ISA(vqf_fma)
+#define vqf_fnma OXI_ISA(vqf_fnma)
+typedef struct vq { __m128i low, high; } vq;
+typedef struct vqf { __m128 low, high; } vqf;
+typedef const __m128i *vqw;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vqf OXI_ISA(vqf_pair)(__m128 low, __m128 high) {
+    vqf r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vqw vq_weights(const void *p) { return (vqw)p; }
 OXI_INLINE vq vq_spread(const void *p) {
     int32_t lane;
     memcpy(&lane, p, 4);
-    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+    __m128i all = _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+    return OXI_ISA(vq_pair)(all, all);
 }
-#define vq_step(sums, w, x, way) { \
-        vq product = w; \
+#define OXI_STEP_4(sums, w, x, way) { \
+        __m128i product = _mm_loadu_si128(w); \
         if (way == OXI_CODES_BYTES) \
             __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
         else \
             __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
     }
-OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, ratio) : sums);
+#define vq_step(sums, w, x, way) OXI_STEP_4(sums.low, w, x.low, way) OXI_STEP_4(sums.high, w + 1, x.high, way)
+OXI_INLINE vqf vq_sums(vq sums, vq ratio, int way) {
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, ratio.low), _mm_madd_epi16(sums.high, ratio.high));
+    return OXI_ISA(vqf_pair)(_mm_cvtepi32_ps(sums.low), _mm_cvtepi32_ps(sums.high));
+}
+OXI_INLINE vqf vqf_zero(void) { return OXI_ISA(vqf_pair)(vf_zero(), vf_zero()); }
+OXI_INLINE vqf vqf_set1(float a) { return OXI_ISA(vqf_pair)(vf_set1(a), vf_set1(a)); }
+OXI_INLINE vqf vqf_load(const float *p) { return OXI_ISA(vqf_pair)(vf_load(p), vf_load(p + 4)); }
+OXI_INLINE void vqf_store(float *p, vqf a) {
+    vf_store(p, a.low);
+    vf_store(p + 4, a.high);
+}
+OXI_INLINE vqf vqf_mul(vqf a, vqf b) {
+    return OXI_ISA(vqf_pair)(vf_mul(a.low, b.low), vf_mul(a.high, b.high));
+}
+OXI_INLINE vqf vqf_fma(vqf a, vqf b, vqf c) {
+    return OXI_ISA(vqf_pair)(vf_fma(a.low, b.low, c.low), vf_fma(a.high, b.high, c.high));
+}
+OXI_INLINE vqf vqf_fnma(vqf a, vqf b, vqf c) {
+    return OXI_ISA(vqf_pair)(vf_fnma(a.low, b.low, c.low), vf_fnma(a.high, b.high, c.high));
 }
 
 #elif defined(__aarch64__) && VF == 4
@@ -21121,6 +21308,20 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
 }
 #endif
 
+#if defined(OXI_CODE_ROWS) && !defined(VQ)
+#define VQ VF
+#define vq_weights vq_load
+typedef vq vqw;
+typedef vf vqf;
+#define vqf_zero vf_zero
+#define vqf_set1 vf_set1
+#define vqf_load vf_load
+#define vqf_store vf_store
+#define vqf_mul vf_mul
+#define vqf_fma vf_fma
+#define vqf_fnma vf_fnma
+#endif
+
 /* ---- the kernel ---------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
@@ -21131,12 +21332,12 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
 #endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
-/* Up to 256 codes: adds their products to c [rows][2 VF]. */
+/* Up to 256 codes: adds their products to c [rows][2 VQ]. */
 OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
                                      const float *x_scale, int steps, int shift, float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w_scale + (at >> shift) * (2 * VF);
+        const float *scales = w_scale + (at >> shift) * (2 * VQ);
         const float *x_scales = x_scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
@@ -21147,75 +21348,75 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             vq_step(b##i, w1, s, way) \
         }
         for (int step = 0; step < steps; step++) {
-            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ);
             OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VF;
+            w_codes += 8 * VQ;
             x_codes += 4 * OXI_CODE_ROWS;
         }
 #undef OXI_X
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
-        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+        vqf scale0 = vqf_load(scales), scale1 = vqf_load(scales + VQ);
 #define OXI_X(i) { \
-            float *row = c + i * 2 * VF; \
+            float *row = c + i * 2 * VQ; \
             vq ratio = way == OXI_CODES_BYTES ? vq_spread(x_scales + i) : vq_zero(); \
-            vf s = way == OXI_CODES_BYTES ? vf_zero() : vf_set1(x_scales[i]); \
-            vf s0 = way == OXI_CODES_BYTES ? scale0 : vf_mul(scale0, s); \
-            vf s1 = way == OXI_CODES_BYTES ? scale1 : vf_mul(scale1, s); \
-            vf_store(row, vf_fma(vq_sums(a##i, ratio, way), s0, vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, ratio, way), s1, vf_load(row + VF))); \
+            vqf s = way == OXI_CODES_BYTES ? vqf_zero() : vqf_set1(x_scales[i]); \
+            vqf s0 = way == OXI_CODES_BYTES ? scale0 : vqf_mul(scale0, s); \
+            vqf s1 = way == OXI_CODES_BYTES ? scale1 : vqf_mul(scale1, s); \
+            vqf_store(row, vqf_fma(vq_sums(a##i, ratio, way), s0, vqf_load(row))); \
+            vqf_store(row + VQ, vqf_fma(vq_sums(b##i, ratio, way), s1, vqf_load(row + VQ))); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
 }
 
-/* c[rows][2 VF] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VF], x.codes
- * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra
- * [k / group][2 VF] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
+/* c[rows][2 VQ] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VQ], x.codes
+ * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
+ * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
  * are multiplied by x.step. */
 OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
                                    float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
-    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VF];
+    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VQ];
     for (int64_t at = 0; at < k; at += 256) {
-#define OXI_X(i) vf_store(sums + i * 2 * VF, vf_zero()); vf_store(sums + i * 2 * VF + VF, vf_zero());
+#define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
-        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VF),
+        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
                              x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
-        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VF);
+        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
         bool add = more || (way == OXI_CODES_BYTES && at > 0);
         const float *x_step = way == OXI_CODES_BYTES ? x->step + (at >> 8) * OXI_CODE_ROWS : NULL;
 #define OXI_X(i) { \
             float *row = c + i * ldc; \
-            vf s = vf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
-            vf low = add ? vf_load(row) : vf_zero(), high = add ? vf_load(row + VF) : vf_zero(); \
-            vf_store(row, vf_fma(vf_load(sums + i * 2 * VF), s, low)); \
-            vf_store(row + VF, vf_fma(vf_load(sums + i * 2 * VF + VF), s, high)); \
+            vqf s = vqf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
+            vqf low = add ? vqf_load(row) : vqf_zero(), high = add ? vqf_load(row + VQ) : vqf_zero(); \
+            vqf_store(row, vqf_fma(vqf_load(sums + i * 2 * VQ), s, low)); \
+            vqf_store(row + VQ, vqf_fma(vqf_load(sums + i * 2 * VQ + VQ), s, high)); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
     const float *w_extra = w->extra, *x_extra = x->extra;
     if (!w_extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * ldc), d##i = vf_load(c + i * ldc + VF);
+#define OXI_X(i) vqf c##i = vqf_load(c + i * ldc), d##i = vqf_load(c + i * ldc + VQ);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 #define OXI_X(i) { \
-        vf s = vf_set1(x_extra[i]); \
-        c##i = vf_fnma(extra0, s, c##i); \
-        d##i = vf_fnma(extra1, s, d##i); \
+        vqf s = vqf_set1(x_extra[i]); \
+        c##i = vqf_fnma(extra0, s, c##i); \
+        d##i = vqf_fnma(extra1, s, d##i); \
     }
     for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w_extra), extra1 = vf_load(w_extra + VF);
+        vqf extra0 = vqf_load(w_extra), extra1 = vqf_load(w_extra + VQ);
         OXI_EACH_CODE_ROW(OXI_X)
-        w_extra += 2 * VF;
+        w_extra += 2 * VQ;
         x_extra += OXI_CODE_ROWS;
     }
 #undef OXI_X
-#define OXI_X(i) vf_store(c + i * ldc, c##i); vf_store(c + i * ldc + VF, d##i);
+#define OXI_X(i) vqf_store(c + i * ldc, c##i); vqf_store(c + i * ldc + VQ, d##i);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 }
@@ -21231,7 +21432,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
-#if !defined(OXI_X86) || VF == 16
+#if !defined(OXI_X86) || VQ == 16
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
@@ -21259,7 +21460,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     unsigned features = oxi_cpu_info()->features;
     memset(&kernel, 0, sizeof kernel);
     kernel.mr = OXI_CODE_ROWS;
-    kernel.nr = 2 * VF;
+    kernel.nr = 2 * VQ;
     k->codes_shift = OXI_ISA(codes_shift);
     k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
@@ -21297,6 +21498,18 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_WIDE
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
+#undef OXI_STEP_4
+#undef VQ
+#undef vq_weights
+#undef vqw
+#undef vqf
+#undef vqf_zero
+#undef vqf_set1
+#undef vqf_load
+#undef vqf_store
+#undef vqf_mul
+#undef vqf_fma
+#undef vqf_fnma
 #undef vq
 #undef vq_zero
 #undef vq_load
@@ -24673,12 +24886,13 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 /* >>cpu/kernels/codes.inc */
-/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
  * weights. Four neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a
  * lane; sums of a few steps stay integers, then the scales of their group make them floats. Stamped by
  * cpu/tiers.c; cpu/codes.c packs the panels. */
 
-/* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
+/* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
+ * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
  * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
  * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
@@ -24691,6 +24905,8 @@ OXI_LIGHT_END
 #define vq_load OXI_ISA(vq_load)
 #define vq_spread OXI_ISA(vq_spread)
 #define vq_sums OXI_ISA(vq_sums)
+#define vqw OXI_ISA(vqw)
+#define vqf OXI_ISA(vqf)
 
 /* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the
  * registers. */
@@ -24765,26 +24981,68 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
 }
 
-#elif defined(OXI_X86) && VF == 4
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m128i vq;
-OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+#elif defined(OXI_X86) && VF == 4 /* twice four lanes: fewer broadcasts, and weights straight from memory */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+#define VQ 8
+#define vqf_zero OXI_ISA(vqf_zero)
+#define vqf_set1 OXI_ISA(vqf_set1)
+#define vqf_load OXI_ISA(vqf_load)
+#define vqf_store OXI_ISA(vqf_store)
+#define vqf_mul OXI_ISA(vqf_mul)
+#define vqf_fma OXI_ISA(vqf_fma)
+#define vqf_fnma OXI_ISA(vqf_fnma)
+typedef struct vq { __m128i low, high; } vq;
+typedef struct vqf { __m128 low, high; } vqf;
+typedef const __m128i *vqw;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vqf OXI_ISA(vqf_pair)(__m128 low, __m128 high) {
+    vqf r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vqw vq_weights(const void *p) { return (vqw)p; }
 OXI_INLINE vq vq_spread(const void *p) {
     int32_t lane;
     memcpy(&lane, p, 4);
-    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+    __m128i all = _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+    return OXI_ISA(vq_pair)(all, all);
 }
-#define vq_step(sums, w, x, way) { \
-        vq product = w; \
+#define OXI_STEP_4(sums, w, x, way) { \
+        __m128i product = _mm_loadu_si128(w); \
         if (way == OXI_CODES_BYTES) \
             __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
         else \
             __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
     }
-OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, ratio) : sums);
+#define vq_step(sums, w, x, way) OXI_STEP_4(sums.low, w, x.low, way) OXI_STEP_4(sums.high, w + 1, x.high, way)
+OXI_INLINE vqf vq_sums(vq sums, vq ratio, int way) {
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, ratio.low), _mm_madd_epi16(sums.high, ratio.high));
+    return OXI_ISA(vqf_pair)(_mm_cvtepi32_ps(sums.low), _mm_cvtepi32_ps(sums.high));
+}
+OXI_INLINE vqf vqf_zero(void) { return OXI_ISA(vqf_pair)(vf_zero(), vf_zero()); }
+OXI_INLINE vqf vqf_set1(float a) { return OXI_ISA(vqf_pair)(vf_set1(a), vf_set1(a)); }
+OXI_INLINE vqf vqf_load(const float *p) { return OXI_ISA(vqf_pair)(vf_load(p), vf_load(p + 4)); }
+OXI_INLINE void vqf_store(float *p, vqf a) {
+    vf_store(p, a.low);
+    vf_store(p + 4, a.high);
+}
+OXI_INLINE vqf vqf_mul(vqf a, vqf b) {
+    return OXI_ISA(vqf_pair)(vf_mul(a.low, b.low), vf_mul(a.high, b.high));
+}
+OXI_INLINE vqf vqf_fma(vqf a, vqf b, vqf c) {
+    return OXI_ISA(vqf_pair)(vf_fma(a.low, b.low, c.low), vf_fma(a.high, b.high, c.high));
+}
+OXI_INLINE vqf vqf_fnma(vqf a, vqf b, vqf c) {
+    return OXI_ISA(vqf_pair)(vf_fnma(a.low, b.low, c.low), vf_fnma(a.high, b.high, c.high));
 }
 
 #elif defined(__aarch64__) && VF == 4
@@ -24814,6 +25072,20 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
 }
 #endif
 
+#if defined(OXI_CODE_ROWS) && !defined(VQ)
+#define VQ VF
+#define vq_weights vq_load
+typedef vq vqw;
+typedef vf vqf;
+#define vqf_zero vf_zero
+#define vqf_set1 vf_set1
+#define vqf_load vf_load
+#define vqf_store vf_store
+#define vqf_mul vf_mul
+#define vqf_fma vf_fma
+#define vqf_fnma vf_fnma
+#endif
+
 /* ---- the kernel ---------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
@@ -24824,12 +25096,12 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
 #endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
-/* Up to 256 codes: adds their products to c [rows][2 VF]. */
+/* Up to 256 codes: adds their products to c [rows][2 VQ]. */
 OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
                                      const float *x_scale, int steps, int shift, float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w_scale + (at >> shift) * (2 * VF);
+        const float *scales = w_scale + (at >> shift) * (2 * VQ);
         const float *x_scales = x_scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
@@ -24840,75 +25112,75 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             vq_step(b##i, w1, s, way) \
         }
         for (int step = 0; step < steps; step++) {
-            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ);
             OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VF;
+            w_codes += 8 * VQ;
             x_codes += 4 * OXI_CODE_ROWS;
         }
 #undef OXI_X
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
-        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+        vqf scale0 = vqf_load(scales), scale1 = vqf_load(scales + VQ);
 #define OXI_X(i) { \
-            float *row = c + i * 2 * VF; \
+            float *row = c + i * 2 * VQ; \
             vq ratio = way == OXI_CODES_BYTES ? vq_spread(x_scales + i) : vq_zero(); \
-            vf s = way == OXI_CODES_BYTES ? vf_zero() : vf_set1(x_scales[i]); \
-            vf s0 = way == OXI_CODES_BYTES ? scale0 : vf_mul(scale0, s); \
-            vf s1 = way == OXI_CODES_BYTES ? scale1 : vf_mul(scale1, s); \
-            vf_store(row, vf_fma(vq_sums(a##i, ratio, way), s0, vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, ratio, way), s1, vf_load(row + VF))); \
+            vqf s = way == OXI_CODES_BYTES ? vqf_zero() : vqf_set1(x_scales[i]); \
+            vqf s0 = way == OXI_CODES_BYTES ? scale0 : vqf_mul(scale0, s); \
+            vqf s1 = way == OXI_CODES_BYTES ? scale1 : vqf_mul(scale1, s); \
+            vqf_store(row, vqf_fma(vq_sums(a##i, ratio, way), s0, vqf_load(row))); \
+            vqf_store(row + VQ, vqf_fma(vq_sums(b##i, ratio, way), s1, vqf_load(row + VQ))); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
 }
 
-/* c[rows][2 VF] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VF], x.codes
- * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra
- * [k / group][2 VF] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
+/* c[rows][2 VQ] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VQ], x.codes
+ * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
+ * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
  * are multiplied by x.step. */
 OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
                                    float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
-    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VF];
+    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VQ];
     for (int64_t at = 0; at < k; at += 256) {
-#define OXI_X(i) vf_store(sums + i * 2 * VF, vf_zero()); vf_store(sums + i * 2 * VF + VF, vf_zero());
+#define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
-        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VF),
+        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
                              x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
-        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VF);
+        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
         bool add = more || (way == OXI_CODES_BYTES && at > 0);
         const float *x_step = way == OXI_CODES_BYTES ? x->step + (at >> 8) * OXI_CODE_ROWS : NULL;
 #define OXI_X(i) { \
             float *row = c + i * ldc; \
-            vf s = vf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
-            vf low = add ? vf_load(row) : vf_zero(), high = add ? vf_load(row + VF) : vf_zero(); \
-            vf_store(row, vf_fma(vf_load(sums + i * 2 * VF), s, low)); \
-            vf_store(row + VF, vf_fma(vf_load(sums + i * 2 * VF + VF), s, high)); \
+            vqf s = vqf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
+            vqf low = add ? vqf_load(row) : vqf_zero(), high = add ? vqf_load(row + VQ) : vqf_zero(); \
+            vqf_store(row, vqf_fma(vqf_load(sums + i * 2 * VQ), s, low)); \
+            vqf_store(row + VQ, vqf_fma(vqf_load(sums + i * 2 * VQ + VQ), s, high)); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
     const float *w_extra = w->extra, *x_extra = x->extra;
     if (!w_extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * ldc), d##i = vf_load(c + i * ldc + VF);
+#define OXI_X(i) vqf c##i = vqf_load(c + i * ldc), d##i = vqf_load(c + i * ldc + VQ);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 #define OXI_X(i) { \
-        vf s = vf_set1(x_extra[i]); \
-        c##i = vf_fnma(extra0, s, c##i); \
-        d##i = vf_fnma(extra1, s, d##i); \
+        vqf s = vqf_set1(x_extra[i]); \
+        c##i = vqf_fnma(extra0, s, c##i); \
+        d##i = vqf_fnma(extra1, s, d##i); \
     }
     for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w_extra), extra1 = vf_load(w_extra + VF);
+        vqf extra0 = vqf_load(w_extra), extra1 = vqf_load(w_extra + VQ);
         OXI_EACH_CODE_ROW(OXI_X)
-        w_extra += 2 * VF;
+        w_extra += 2 * VQ;
         x_extra += OXI_CODE_ROWS;
     }
 #undef OXI_X
-#define OXI_X(i) vf_store(c + i * ldc, c##i); vf_store(c + i * ldc + VF, d##i);
+#define OXI_X(i) vqf_store(c + i * ldc, c##i); vqf_store(c + i * ldc + VQ, d##i);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 }
@@ -24924,7 +25196,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
-#if !defined(OXI_X86) || VF == 16
+#if !defined(OXI_X86) || VQ == 16
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
@@ -24952,7 +25224,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     unsigned features = oxi_cpu_info()->features;
     memset(&kernel, 0, sizeof kernel);
     kernel.mr = OXI_CODE_ROWS;
-    kernel.nr = 2 * VF;
+    kernel.nr = 2 * VQ;
     k->codes_shift = OXI_ISA(codes_shift);
     k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
@@ -24990,6 +25262,18 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_WIDE
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
+#undef OXI_STEP_4
+#undef VQ
+#undef vq_weights
+#undef vqw
+#undef vqf
+#undef vqf_zero
+#undef vqf_set1
+#undef vqf_load
+#undef vqf_store
+#undef vqf_mul
+#undef vqf_fma
+#undef vqf_fnma
 #undef vq
 #undef vq_zero
 #undef vq_load
@@ -28358,12 +28642,13 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 /* >>cpu/kernels/codes.inc */
-/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
  * weights. Four neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a
  * lane; sums of a few steps stay integers, then the scales of their group make them floats. Stamped by
  * cpu/tiers.c; cpu/codes.c packs the panels. */
 
-/* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
+/* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
+ * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
  * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
  * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
@@ -28376,6 +28661,8 @@ OXI_LIGHT_END
 #define vq_load OXI_ISA(vq_load)
 #define vq_spread OXI_ISA(vq_spread)
 #define vq_sums OXI_ISA(vq_sums)
+#define vqw OXI_ISA(vqw)
+#define vqf OXI_ISA(vqf)
 
 /* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the
  * registers. */
@@ -28450,26 +28737,68 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
 }
 
-#elif defined(OXI_X86) && VF == 4
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m128i vq;
-OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+#elif defined(OXI_X86) && VF == 4 /* twice four lanes: fewer broadcasts, and weights straight from memory */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+#define VQ 8
+#define vqf_zero OXI_ISA(vqf_zero)
+#define vqf_set1 OXI_ISA(vqf_set1)
+#define vqf_load OXI_ISA(vqf_load)
+#define vqf_store OXI_ISA(vqf_store)
+#define vqf_mul OXI_ISA(vqf_mul)
+#define vqf_fma OXI_ISA(vqf_fma)
+#define vqf_fnma OXI_ISA(vqf_fnma)
+typedef struct vq { __m128i low, high; } vq;
+typedef struct vqf { __m128 low, high; } vqf;
+typedef const __m128i *vqw;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vqf OXI_ISA(vqf_pair)(__m128 low, __m128 high) {
+    vqf r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vqw vq_weights(const void *p) { return (vqw)p; }
 OXI_INLINE vq vq_spread(const void *p) {
     int32_t lane;
     memcpy(&lane, p, 4);
-    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+    __m128i all = _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+    return OXI_ISA(vq_pair)(all, all);
 }
-#define vq_step(sums, w, x, way) { \
-        vq product = w; \
+#define OXI_STEP_4(sums, w, x, way) { \
+        __m128i product = _mm_loadu_si128(w); \
         if (way == OXI_CODES_BYTES) \
             __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
         else \
             __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
     }
-OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, ratio) : sums);
+#define vq_step(sums, w, x, way) OXI_STEP_4(sums.low, w, x.low, way) OXI_STEP_4(sums.high, w + 1, x.high, way)
+OXI_INLINE vqf vq_sums(vq sums, vq ratio, int way) {
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, ratio.low), _mm_madd_epi16(sums.high, ratio.high));
+    return OXI_ISA(vqf_pair)(_mm_cvtepi32_ps(sums.low), _mm_cvtepi32_ps(sums.high));
+}
+OXI_INLINE vqf vqf_zero(void) { return OXI_ISA(vqf_pair)(vf_zero(), vf_zero()); }
+OXI_INLINE vqf vqf_set1(float a) { return OXI_ISA(vqf_pair)(vf_set1(a), vf_set1(a)); }
+OXI_INLINE vqf vqf_load(const float *p) { return OXI_ISA(vqf_pair)(vf_load(p), vf_load(p + 4)); }
+OXI_INLINE void vqf_store(float *p, vqf a) {
+    vf_store(p, a.low);
+    vf_store(p + 4, a.high);
+}
+OXI_INLINE vqf vqf_mul(vqf a, vqf b) {
+    return OXI_ISA(vqf_pair)(vf_mul(a.low, b.low), vf_mul(a.high, b.high));
+}
+OXI_INLINE vqf vqf_fma(vqf a, vqf b, vqf c) {
+    return OXI_ISA(vqf_pair)(vf_fma(a.low, b.low, c.low), vf_fma(a.high, b.high, c.high));
+}
+OXI_INLINE vqf vqf_fnma(vqf a, vqf b, vqf c) {
+    return OXI_ISA(vqf_pair)(vf_fnma(a.low, b.low, c.low), vf_fnma(a.high, b.high, c.high));
 }
 
 #elif defined(__aarch64__) && VF == 4
@@ -28499,6 +28828,20 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
 }
 #endif
 
+#if defined(OXI_CODE_ROWS) && !defined(VQ)
+#define VQ VF
+#define vq_weights vq_load
+typedef vq vqw;
+typedef vf vqf;
+#define vqf_zero vf_zero
+#define vqf_set1 vf_set1
+#define vqf_load vf_load
+#define vqf_store vf_store
+#define vqf_mul vf_mul
+#define vqf_fma vf_fma
+#define vqf_fnma vf_fnma
+#endif
+
 /* ---- the kernel ---------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
@@ -28509,12 +28852,12 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
 #endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
-/* Up to 256 codes: adds their products to c [rows][2 VF]. */
+/* Up to 256 codes: adds their products to c [rows][2 VQ]. */
 OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
                                      const float *x_scale, int steps, int shift, float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w_scale + (at >> shift) * (2 * VF);
+        const float *scales = w_scale + (at >> shift) * (2 * VQ);
         const float *x_scales = x_scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
@@ -28525,75 +28868,75 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             vq_step(b##i, w1, s, way) \
         }
         for (int step = 0; step < steps; step++) {
-            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ);
             OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VF;
+            w_codes += 8 * VQ;
             x_codes += 4 * OXI_CODE_ROWS;
         }
 #undef OXI_X
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
-        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+        vqf scale0 = vqf_load(scales), scale1 = vqf_load(scales + VQ);
 #define OXI_X(i) { \
-            float *row = c + i * 2 * VF; \
+            float *row = c + i * 2 * VQ; \
             vq ratio = way == OXI_CODES_BYTES ? vq_spread(x_scales + i) : vq_zero(); \
-            vf s = way == OXI_CODES_BYTES ? vf_zero() : vf_set1(x_scales[i]); \
-            vf s0 = way == OXI_CODES_BYTES ? scale0 : vf_mul(scale0, s); \
-            vf s1 = way == OXI_CODES_BYTES ? scale1 : vf_mul(scale1, s); \
-            vf_store(row, vf_fma(vq_sums(a##i, ratio, way), s0, vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, ratio, way), s1, vf_load(row + VF))); \
+            vqf s = way == OXI_CODES_BYTES ? vqf_zero() : vqf_set1(x_scales[i]); \
+            vqf s0 = way == OXI_CODES_BYTES ? scale0 : vqf_mul(scale0, s); \
+            vqf s1 = way == OXI_CODES_BYTES ? scale1 : vqf_mul(scale1, s); \
+            vqf_store(row, vqf_fma(vq_sums(a##i, ratio, way), s0, vqf_load(row))); \
+            vqf_store(row + VQ, vqf_fma(vq_sums(b##i, ratio, way), s1, vqf_load(row + VQ))); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
 }
 
-/* c[rows][2 VF] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VF], x.codes
- * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra
- * [k / group][2 VF] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
+/* c[rows][2 VQ] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VQ], x.codes
+ * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
+ * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
  * are multiplied by x.step. */
 OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
                                    float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
-    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VF];
+    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VQ];
     for (int64_t at = 0; at < k; at += 256) {
-#define OXI_X(i) vf_store(sums + i * 2 * VF, vf_zero()); vf_store(sums + i * 2 * VF + VF, vf_zero());
+#define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
-        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VF),
+        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
                              x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
-        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VF);
+        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
         bool add = more || (way == OXI_CODES_BYTES && at > 0);
         const float *x_step = way == OXI_CODES_BYTES ? x->step + (at >> 8) * OXI_CODE_ROWS : NULL;
 #define OXI_X(i) { \
             float *row = c + i * ldc; \
-            vf s = vf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
-            vf low = add ? vf_load(row) : vf_zero(), high = add ? vf_load(row + VF) : vf_zero(); \
-            vf_store(row, vf_fma(vf_load(sums + i * 2 * VF), s, low)); \
-            vf_store(row + VF, vf_fma(vf_load(sums + i * 2 * VF + VF), s, high)); \
+            vqf s = vqf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
+            vqf low = add ? vqf_load(row) : vqf_zero(), high = add ? vqf_load(row + VQ) : vqf_zero(); \
+            vqf_store(row, vqf_fma(vqf_load(sums + i * 2 * VQ), s, low)); \
+            vqf_store(row + VQ, vqf_fma(vqf_load(sums + i * 2 * VQ + VQ), s, high)); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
     const float *w_extra = w->extra, *x_extra = x->extra;
     if (!w_extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * ldc), d##i = vf_load(c + i * ldc + VF);
+#define OXI_X(i) vqf c##i = vqf_load(c + i * ldc), d##i = vqf_load(c + i * ldc + VQ);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 #define OXI_X(i) { \
-        vf s = vf_set1(x_extra[i]); \
-        c##i = vf_fnma(extra0, s, c##i); \
-        d##i = vf_fnma(extra1, s, d##i); \
+        vqf s = vqf_set1(x_extra[i]); \
+        c##i = vqf_fnma(extra0, s, c##i); \
+        d##i = vqf_fnma(extra1, s, d##i); \
     }
     for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w_extra), extra1 = vf_load(w_extra + VF);
+        vqf extra0 = vqf_load(w_extra), extra1 = vqf_load(w_extra + VQ);
         OXI_EACH_CODE_ROW(OXI_X)
-        w_extra += 2 * VF;
+        w_extra += 2 * VQ;
         x_extra += OXI_CODE_ROWS;
     }
 #undef OXI_X
-#define OXI_X(i) vf_store(c + i * ldc, c##i); vf_store(c + i * ldc + VF, d##i);
+#define OXI_X(i) vqf_store(c + i * ldc, c##i); vqf_store(c + i * ldc + VQ, d##i);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 }
@@ -28609,7 +28952,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
-#if !defined(OXI_X86) || VF == 16
+#if !defined(OXI_X86) || VQ == 16
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
@@ -28637,7 +28980,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     unsigned features = oxi_cpu_info()->features;
     memset(&kernel, 0, sizeof kernel);
     kernel.mr = OXI_CODE_ROWS;
-    kernel.nr = 2 * VF;
+    kernel.nr = 2 * VQ;
     k->codes_shift = OXI_ISA(codes_shift);
     k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
@@ -28675,6 +29018,18 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_WIDE
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
+#undef OXI_STEP_4
+#undef VQ
+#undef vq_weights
+#undef vqw
+#undef vqf
+#undef vqf_zero
+#undef vqf_set1
+#undef vqf_load
+#undef vqf_store
+#undef vqf_mul
+#undef vqf_fma
+#undef vqf_fnma
 #undef vq
 #undef vq_zero
 #undef vq_load
@@ -32038,12 +32393,13 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 /* >>cpu/kernels/codes.inc */
-/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VF rows of
+/* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
  * weights. Four neighbours along k (two, where codes take 16 bits) lie side by side in a 32-bit lane, a row a
  * lane; sums of a few steps stay integers, then the scales of their group make them floats. Stamped by
  * cpu/tiers.c; cpu/codes.c packs the panels. */
 
-/* ---- vectors of 32-bit lanes: vq --------------------------------------------------------------------------
+/* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
+ * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
  * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
  * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
@@ -32056,6 +32412,8 @@ OXI_LIGHT_END
 #define vq_load OXI_ISA(vq_load)
 #define vq_spread OXI_ISA(vq_spread)
 #define vq_sums OXI_ISA(vq_sums)
+#define vqw OXI_ISA(vqw)
+#define vqf OXI_ISA(vqf)
 
 /* As instructions side by side, because compilers otherwise keep so many products at once that sums leave the
  * registers. */
@@ -32130,26 +32488,68 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm256_cvtepi32_ps(_mm256_insertf128_si256(_mm256_castsi128_si256(sums.low), sums.high, 1));
 }
 
-#elif defined(OXI_X86) && VF == 4
-#define OXI_CODE_ROWS 4
-#define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3)
-typedef __m128i vq;
-OXI_INLINE vq vq_zero(void) { return _mm_setzero_si128(); }
-OXI_INLINE vq vq_load(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
+#elif defined(OXI_X86) && VF == 4 /* twice four lanes: fewer broadcasts, and weights straight from memory */
+#define OXI_CODE_ROWS 2
+#define OXI_EACH_CODE_ROW(X) X(0) X(1)
+#define VQ 8
+#define vqf_zero OXI_ISA(vqf_zero)
+#define vqf_set1 OXI_ISA(vqf_set1)
+#define vqf_load OXI_ISA(vqf_load)
+#define vqf_store OXI_ISA(vqf_store)
+#define vqf_mul OXI_ISA(vqf_mul)
+#define vqf_fma OXI_ISA(vqf_fma)
+#define vqf_fnma OXI_ISA(vqf_fnma)
+typedef struct vq { __m128i low, high; } vq;
+typedef struct vqf { __m128 low, high; } vqf;
+typedef const __m128i *vqw;
+OXI_INLINE vq OXI_ISA(vq_pair)(__m128i low, __m128i high) {
+    vq r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vqf OXI_ISA(vqf_pair)(__m128 low, __m128 high) {
+    vqf r;
+    r.low = low;
+    r.high = high;
+    return r;
+}
+OXI_INLINE vq vq_zero(void) { return OXI_ISA(vq_pair)(_mm_setzero_si128(), _mm_setzero_si128()); }
+OXI_INLINE vqw vq_weights(const void *p) { return (vqw)p; }
 OXI_INLINE vq vq_spread(const void *p) {
     int32_t lane;
     memcpy(&lane, p, 4);
-    return _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+    __m128i all = _mm_shuffle_epi32(_mm_cvtsi32_si128(lane), 0);
+    return OXI_ISA(vq_pair)(all, all);
 }
-#define vq_step(sums, w, x, way) { \
-        vq product = w; \
+#define OXI_STEP_4(sums, w, x, way) { \
+        __m128i product = _mm_loadu_si128(w); \
         if (way == OXI_CODES_BYTES) \
             __asm__("pmaddubsw %2, %1\n paddw %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
         else \
             __asm__("pmaddwd %2, %1\n paddd %1, %0" : "+x"(sums), "+x"(product) : "x"(x)); \
     }
-OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
-    return _mm_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm_madd_epi16(sums, ratio) : sums);
+#define vq_step(sums, w, x, way) OXI_STEP_4(sums.low, w, x.low, way) OXI_STEP_4(sums.high, w + 1, x.high, way)
+OXI_INLINE vqf vq_sums(vq sums, vq ratio, int way) {
+    if (way == OXI_CODES_BYTES)
+        sums = OXI_ISA(vq_pair)(_mm_madd_epi16(sums.low, ratio.low), _mm_madd_epi16(sums.high, ratio.high));
+    return OXI_ISA(vqf_pair)(_mm_cvtepi32_ps(sums.low), _mm_cvtepi32_ps(sums.high));
+}
+OXI_INLINE vqf vqf_zero(void) { return OXI_ISA(vqf_pair)(vf_zero(), vf_zero()); }
+OXI_INLINE vqf vqf_set1(float a) { return OXI_ISA(vqf_pair)(vf_set1(a), vf_set1(a)); }
+OXI_INLINE vqf vqf_load(const float *p) { return OXI_ISA(vqf_pair)(vf_load(p), vf_load(p + 4)); }
+OXI_INLINE void vqf_store(float *p, vqf a) {
+    vf_store(p, a.low);
+    vf_store(p + 4, a.high);
+}
+OXI_INLINE vqf vqf_mul(vqf a, vqf b) {
+    return OXI_ISA(vqf_pair)(vf_mul(a.low, b.low), vf_mul(a.high, b.high));
+}
+OXI_INLINE vqf vqf_fma(vqf a, vqf b, vqf c) {
+    return OXI_ISA(vqf_pair)(vf_fma(a.low, b.low, c.low), vf_fma(a.high, b.high, c.high));
+}
+OXI_INLINE vqf vqf_fnma(vqf a, vqf b, vqf c) {
+    return OXI_ISA(vqf_pair)(vf_fnma(a.low, b.low, c.low), vf_fnma(a.high, b.high, c.high));
 }
 
 #elif defined(__aarch64__) && VF == 4
@@ -32179,6 +32579,20 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
 }
 #endif
 
+#if defined(OXI_CODE_ROWS) && !defined(VQ)
+#define VQ VF
+#define vq_weights vq_load
+typedef vq vqw;
+typedef vf vqf;
+#define vqf_zero vf_zero
+#define vqf_set1 vf_set1
+#define vqf_load vf_load
+#define vqf_store vf_store
+#define vqf_mul vf_mul
+#define vqf_fma vf_fma
+#define vqf_fnma vf_fnma
+#endif
+
 /* ---- the kernel ---------------------------------------------------------------------------------------- */
 
 #ifdef OXI_CODE_ROWS
@@ -32189,12 +32603,12 @@ OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
 #endif
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
-/* Up to 256 codes: adds their products to c [rows][2 VF]. */
+/* Up to 256 codes: adds their products to c [rows][2 VQ]. */
 OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
                                      const float *x_scale, int steps, int shift, float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     for (int64_t at = 0; at < k; at += steps * each) {
-        const float *scales = w_scale + (at >> shift) * (2 * VF);
+        const float *scales = w_scale + (at >> shift) * (2 * VQ);
         const float *x_scales = x_scale + (at >> 5) * OXI_CODE_ROWS;
 #define OXI_X(i) vq a##i = vq_zero(), b##i = vq_zero();
         OXI_EACH_CODE_ROW(OXI_X)
@@ -32205,75 +32619,75 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             vq_step(b##i, w1, s, way) \
         }
         for (int step = 0; step < steps; step++) {
-            vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 4 * VF);
+            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ);
             OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VF;
+            w_codes += 8 * VQ;
             x_codes += 4 * OXI_CODE_ROWS;
         }
 #undef OXI_X
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
-        vf scale0 = vf_load(scales), scale1 = vf_load(scales + VF);
+        vqf scale0 = vqf_load(scales), scale1 = vqf_load(scales + VQ);
 #define OXI_X(i) { \
-            float *row = c + i * 2 * VF; \
+            float *row = c + i * 2 * VQ; \
             vq ratio = way == OXI_CODES_BYTES ? vq_spread(x_scales + i) : vq_zero(); \
-            vf s = way == OXI_CODES_BYTES ? vf_zero() : vf_set1(x_scales[i]); \
-            vf s0 = way == OXI_CODES_BYTES ? scale0 : vf_mul(scale0, s); \
-            vf s1 = way == OXI_CODES_BYTES ? scale1 : vf_mul(scale1, s); \
-            vf_store(row, vf_fma(vq_sums(a##i, ratio, way), s0, vf_load(row))); \
-            vf_store(row + VF, vf_fma(vq_sums(b##i, ratio, way), s1, vf_load(row + VF))); \
+            vqf s = way == OXI_CODES_BYTES ? vqf_zero() : vqf_set1(x_scales[i]); \
+            vqf s0 = way == OXI_CODES_BYTES ? scale0 : vqf_mul(scale0, s); \
+            vqf s1 = way == OXI_CODES_BYTES ? scale1 : vqf_mul(scale1, s); \
+            vqf_store(row, vqf_fma(vq_sums(a##i, ratio, way), s0, vqf_load(row))); \
+            vqf_store(row + VQ, vqf_fma(vq_sums(b##i, ratio, way), s1, vqf_load(row + VQ))); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
 }
 
-/* c[rows][2 VF] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VF], x.codes
- * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VF], x.scale [k / 32][rows]; less w.extra
- * [k / group][2 VF] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
+/* c[rows][2 VQ] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VQ], x.codes
+ * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
+ * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
  * are multiplied by x.step. */
 OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
                                    float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
-    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VF];
+    __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VQ];
     for (int64_t at = 0; at < k; at += 256) {
-#define OXI_X(i) vf_store(sums + i * 2 * VF, vf_zero()); vf_store(sums + i * 2 * VF + VF, vf_zero());
+#define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
-        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VF),
+        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
                              x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
-        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VF);
+        w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
         bool add = more || (way == OXI_CODES_BYTES && at > 0);
         const float *x_step = way == OXI_CODES_BYTES ? x->step + (at >> 8) * OXI_CODE_ROWS : NULL;
 #define OXI_X(i) { \
             float *row = c + i * ldc; \
-            vf s = vf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
-            vf low = add ? vf_load(row) : vf_zero(), high = add ? vf_load(row + VF) : vf_zero(); \
-            vf_store(row, vf_fma(vf_load(sums + i * 2 * VF), s, low)); \
-            vf_store(row + VF, vf_fma(vf_load(sums + i * 2 * VF + VF), s, high)); \
+            vqf s = vqf_set1(way == OXI_CODES_BYTES ? x_step[i] : 1.0f); \
+            vqf low = add ? vqf_load(row) : vqf_zero(), high = add ? vqf_load(row + VQ) : vqf_zero(); \
+            vqf_store(row, vqf_fma(vqf_load(sums + i * 2 * VQ), s, low)); \
+            vqf_store(row + VQ, vqf_fma(vqf_load(sums + i * 2 * VQ + VQ), s, high)); \
         }
         OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
     }
     const float *w_extra = w->extra, *x_extra = x->extra;
     if (!w_extra) return;
-#define OXI_X(i) vf c##i = vf_load(c + i * ldc), d##i = vf_load(c + i * ldc + VF);
+#define OXI_X(i) vqf c##i = vqf_load(c + i * ldc), d##i = vqf_load(c + i * ldc + VQ);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 #define OXI_X(i) { \
-        vf s = vf_set1(x_extra[i]); \
-        c##i = vf_fnma(extra0, s, c##i); \
-        d##i = vf_fnma(extra1, s, d##i); \
+        vqf s = vqf_set1(x_extra[i]); \
+        c##i = vqf_fnma(extra0, s, c##i); \
+        d##i = vqf_fnma(extra1, s, d##i); \
     }
     for (int64_t left = k >> shift; left > 0; left--) {
-        vf extra0 = vf_load(w_extra), extra1 = vf_load(w_extra + VF);
+        vqf extra0 = vqf_load(w_extra), extra1 = vqf_load(w_extra + VQ);
         OXI_EACH_CODE_ROW(OXI_X)
-        w_extra += 2 * VF;
+        w_extra += 2 * VQ;
         x_extra += OXI_CODE_ROWS;
     }
 #undef OXI_X
-#define OXI_X(i) vf_store(c + i * ldc, c##i); vf_store(c + i * ldc + VF, d##i);
+#define OXI_X(i) vqf_store(c + i * ldc, c##i); vqf_store(c + i * ldc + VQ, d##i);
     OXI_EACH_CODE_ROW(OXI_X)
 #undef OXI_X
 }
@@ -32289,7 +32703,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
-#if !defined(OXI_X86) || VF == 16
+#if !defined(OXI_X86) || VQ == 16
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
@@ -32317,7 +32731,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     unsigned features = oxi_cpu_info()->features;
     memset(&kernel, 0, sizeof kernel);
     kernel.mr = OXI_CODE_ROWS;
-    kernel.nr = 2 * VF;
+    kernel.nr = 2 * VQ;
     k->codes_shift = OXI_ISA(codes_shift);
     k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
@@ -32355,6 +32769,18 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_WIDE
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
+#undef OXI_STEP_4
+#undef VQ
+#undef vq_weights
+#undef vqw
+#undef vqf
+#undef vqf_zero
+#undef vqf_set1
+#undef vqf_load
+#undef vqf_store
+#undef vqf_mul
+#undef vqf_fma
+#undef vqf_fnma
 #undef vq
 #undef vq_zero
 #undef vq_load
