@@ -1146,8 +1146,8 @@ OX_EXTERN_C_END
 static ox_status oxi_fail(ox_status status, const char *format, ...) OXI_PRINTF(2, 3);
 /* The same, for functions that return a tensor: always NULL. */
 #define OXI_FAIL_NULL(...) ((void)oxi_fail(__VA_ARGS__), (ox_tensor *)NULL)
-/* For an argument that is NULL: it comes from an earlier failure, whose error stands; if there is none, "`what`
- * is NULL" is the error. Returns it. */
+/* For an argument that is NULL: it comes from an earlier failure, whose error stands; if there is none,
+ * "`what` is NULL" is the error. Returns it. */
 static ox_status oxi_fail_missing(const char *what);
 static void oxi_log(ox_log_level level, const char *format, ...) OXI_PRINTF(2, 3);
 /* Until the end, errors of this thread are told in the name of the function that the caller named, through
@@ -1475,7 +1475,8 @@ static void oxi_tell_as_speaker(char *text) {
     if (!oxi_speaker) return;
     size_t name = strlen(oxi_speaker);
     const char *in_place = oxi_speaks_in_place && oxi_speaker[name - 1] != '_' ? "_" : "";
-    if (!*in_place && strncmp(text, oxi_speaker, name) == 0 && text[name] == ':' && text[name + 1] == ' ') return;
+    if (!*in_place && strncmp(text, oxi_speaker, name) == 0 && text[name] == ':' && text[name + 1] == ' ')
+        return;
     size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
     bool named = word > 0 && text[word] == ':' && text[word + 1] == ' ';
     const char *rest = named ? text + word + 2 : text;
@@ -2657,8 +2658,8 @@ OXI_UNUSED static void oxi_philox(uint64_t key, uint64_t counter_hi, uint64_t co
     out[3] = c3;
 }
 
-/* What is between these lines is control code: at -O2 gcc would spend half of its time on it, and nobody would see
- * the difference. Loops over elements are in kernels. */
+/* What is between these lines is control code: at -O2 gcc would spend half of its time on it, and nobody would
+ * see the difference. Loops over elements are in kernels. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 /* expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls. */
 #define OXI_LIGHT_BEGIN \
@@ -6366,7 +6367,8 @@ OX_API ox_tensor *ox_addcdiv_(ox_tensor *t, ox_tensor *a, ox_tensor *b, double v
 }
 
 /* The fill value takes the tensor's dtype, as in torch. */
-static ox_tensor *oxi_masked_fill(const char *name, ox_tensor *x, ox_tensor *mask, double value, bool in_place) {
+static ox_tensor *oxi_masked_fill(const char *name, ox_tensor *x, ox_tensor *mask, double value,
+                                  bool in_place) {
     ox_tensor *in[2] = {x, mask};
     if (oxi_any_null(name, in, 2)) return NULL;
     if (!oxi_is_float(x->dtype) && x->dtype != OX_C64 && value != trunc(value))
@@ -7866,16 +7868,16 @@ typedef struct oxi_q8 {
 /* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line
  * (two of 16 bits) lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken
  * from each code times the scale, [k / group][width]. Activations: scale [k / 32][width], extra [k /
- * group][width], the sums of the group. Where a kernel wants ratios, these, int16 twice each, are in the place
- * of the scales of activations, and step [pieces of 256][width] beside them. */
+ * group][width], the sums of the group. Where a kernel wants ratios, these, int16 twice each, are in the
+ * place of the scales of activations, and step [pieces of 256][width] beside them. */
 typedef struct oxi_code_panel {
     void *codes;
     float *scale, *extra; /* extra of weights: NULL if there is none */
     float *step;
 } oxi_code_panel;
 
-/* c[mr][nr] (row stride ldc) = or += products of a panel of mr activations and one of nr weights over k codes.
- * Integer sums are taken over `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
+/* c[mr][nr] (row stride ldc) = or += products of a panel of mr activations and one of nr weights over k
+ * codes. Integer sums are taken over `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
 typedef struct oxi_codes_kernel {
     int mr, nr;
     int bytes;         /* of a code */
@@ -10359,7 +10361,8 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 #endif
 #endif
 /* >>cpu/kernels/stamp.inc */
-/* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
+/* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
+ * tier. */
 OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
@@ -12029,7 +12032,9 @@ OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
 OXI_INLINE vw vw_mul(vw a, vw b) { return _mm_mullo_epi16(a, b); }
 OXI_INLINE vw vw_low(vw a) { return _mm_unpacklo_epi16(a, a); }
 OXI_INLINE vw vw_high(vw a) { return _mm_unpackhi_epi16(a, a); }
-OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p))); }
+OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) {
+    return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p)));
+}
 #endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -12091,8 +12096,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
     (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
-OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
-                            int extra) {
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
     *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
     *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
     *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
@@ -12199,7 +12204,8 @@ OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
     memcpy(&bits, p, 4);
     __m128i twice = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bits), _mm_cvtsi32_si128(bits));
-    __m128i all = _mm_unpacklo_epi16(twice, twice), mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    __m128i all = _mm_unpacklo_epi16(twice, twice),
+            mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
     vb r = vb_and(OXI_ISA(vb_pair)(_mm_shuffle_epi32(all, 0x50), _mm_shuffle_epi32(all, 0xfa)),
                   OXI_ISA(vb_pair)(mask, mask));
     return OXI_ISA(vb_pair)(_mm_cmpeq_epi8(r.low, mask), _mm_cmpeq_epi8(r.high, mask));
@@ -12283,7 +12289,8 @@ OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, 
     __m128i scale = OXI_ISA(all_lanes)(pair);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true), high = OXI_ISA(wide_products)(codes.high, x.high, true);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true),
+                high = OXI_ISA(wide_products)(codes.high, x.high, true);
         return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
     }
 #endif
@@ -12297,7 +12304,8 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
 #if VF == 4
     if (!extra) {
         sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low, true), first));
-        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
+        return _mm_add_epi32(sum,
+                             OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
     }
 #endif
     (void)extra;
@@ -12320,8 +12328,8 @@ OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, i
     __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
     return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
 }
-/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums of
- * small codes fit 16 bits. */
+/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums
+ * of small codes fit 16 bits. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
                             bool small, int extra) {
     __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
@@ -12345,16 +12353,20 @@ OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int
 }
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
-    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13), move = _mm_set1_epi32(112 << 23);
-    __m128i least = _mm_set1_epi32(113 << 23), special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13),
+            move = _mm_set1_epi32(112 << 23);
+    __m128i least = _mm_set1_epi32(113 << 23),
+            special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
     __m128i normal = _mm_add_epi32(_mm_add_epi32(size, move), _mm_and_si128(special, move));
     __m128 small = _mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(size, least)), _mm_castsi128_ps(least));
     __m128i is_small = _mm_cmpgt_epi32(_mm_set1_epi32(1 << 23), size);
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
-    normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
+    normal =
+        _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
     return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
-/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1 to 4. */
+/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1
+ * to 4. */
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
     __m128i usual = _mm_and_si128(_mm_add_epi16(h, _mm_set1_epi16(1 << 10)), _mm_set1_epi16(30 << 10));
@@ -12455,8 +12467,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     (void)small;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
-OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
-                            int extra) {
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
     *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
     *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
     *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
@@ -12587,9 +12599,9 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches and
- * without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often are
- * subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches
+ * and without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often
+ * are subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     uint32_t h = p[0] | (uint32_t)p[1] << 8, size = (h & 0x7fff) << 13, least = 113u << 23, bits, small_bits;
     float small, base;
@@ -12628,7 +12640,9 @@ OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float sca
 }
 
 /* Bit i of the 32 at p as 0 or 1 << shift in byte i. */
-OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) { return vb_and(vb_bits(p), vb_set1(1 << shift)); }
+OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
+    return vb_and(vb_bits(p), vb_set1(1 << shift));
+}
 
 OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
     vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
@@ -12890,9 +12904,9 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or code - 8
- * and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what is taken,
- * as a multiple of the f16 number `at` bytes behind p. */
+/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or
+ * code - 8 and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what
+ * is taken, as a multiple of the f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
@@ -12921,10 +12935,13 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
-OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f,
+           true)
+OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
+           true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+           false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
@@ -12957,7 +12974,8 @@ OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
     high = (high | high << 6) & UINT64_C(0x0303030303030303);
     even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
-    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^ UINT64_C(0x8080808080808080);
+    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^
+           UINT64_C(0x8080808080808080);
 }
 OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
     vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
@@ -12995,7 +13013,8 @@ OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, const oxi_q8 *x, int16_t scale
     uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
     uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
     vw ratio = vw_load(x->ratio);
-    OXI_ISA(keep_scales)(vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio), scale);
+    vw kept = vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio);
+    OXI_ISA(keep_scales)(kept, scale);
     vw least = vw_mul(vw_bytes((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false), ratio);
     vs sum = vs_add(vs_dot(vw_low(least), x->total), vs_dot(vw_high(least), x->total + 8));
     return vs_fma(sum, vs_set1(OXI_ISA(half)(p + 2) * x->step), taken);
@@ -13053,9 +13072,11 @@ OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
 }
 /* 16 scales of a block, each times the ratio of its group; they are kept twice each. Returns the sum of their
  * products with the sums of q. */
-OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x, int16_t *keep) {
+OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x,
+                                 int16_t *keep) {
     vw ratio = vw_load(x->ratio);
-    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)), b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
+    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)),
+       b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
     if (keep) {
         OXI_ISA(keep_scales)(a, keep);
         OXI_ISA(keep_scales)(b, keep + 16);
@@ -13110,7 +13131,8 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
 }
 /* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
 OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
-    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32, top = UINT64_C(0x8080808080808080);
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32,
+             top = UINT64_C(0x8080808080808080);
     return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
 }
 /* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
@@ -13157,8 +13179,8 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, const oxi_q8 *x, \
-                              float *out) { \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
+                              const oxi_q8 *x, float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
 }
@@ -13189,8 +13211,8 @@ OXI_INLINE float OXI_ISA(largest_32)(const float *x, vf *wrong) {
     return vf_hmax(most);
 }
 
-/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and with
- * them every product. */
+/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and
+ * with them every product. */
 OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
     for (; n > 0; n -= 256, x += 256, out++) {
         int groups = n < 256 ? (int)n / 32 : 8;
@@ -13665,8 +13687,9 @@ typedef vf vqf;
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
 /* Up to 256 codes: adds their products to c [rows][2 VQ]. */
-OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
-                                     const float *x_scale, int steps, int shift, float *c, int way) {
+OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes,
+                                     const float *w_scale, const float *x_scale, int steps, int shift,
+                                     float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     for (int64_t at = 0; at < k; at += steps * each) {
         const float *scales = w_scale + (at >> shift) * (2 * VQ);
@@ -13706,16 +13729,17 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
  * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
  * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
  * are multiplied by x.step. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
-                                   float *c, int64_t ldc, bool more, int way) {
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps,
+                                   int shift, float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
     __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VQ];
     for (int64_t at = 0; at < k; at += 256) {
 #define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
-        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
-                             x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        OXI_ISA(codes_piece)
+        (k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
+         x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
         w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
@@ -13754,8 +13778,8 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, \
-                                      float *c, int64_t ldc, bool more) { \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, \
+                                      int steps, int shift, float *c, int64_t ldc, bool more) { \
     OXI_ISA(codes_any)(k, w, x, steps, shift, c, ldc, more, way); \
 }
 #if defined(OXI_X86)
@@ -14185,7 +14209,8 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 #endif
 #endif
 /* >>cpu/kernels/stamp.inc */
-/* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
+/* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
+ * tier. */
 OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
@@ -15855,7 +15880,9 @@ OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
 OXI_INLINE vw vw_mul(vw a, vw b) { return _mm_mullo_epi16(a, b); }
 OXI_INLINE vw vw_low(vw a) { return _mm_unpacklo_epi16(a, a); }
 OXI_INLINE vw vw_high(vw a) { return _mm_unpackhi_epi16(a, a); }
-OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p))); }
+OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) {
+    return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p)));
+}
 #endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -15917,8 +15944,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
     (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
-OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
-                            int extra) {
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
     *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
     *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
     *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
@@ -16025,7 +16052,8 @@ OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
     memcpy(&bits, p, 4);
     __m128i twice = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bits), _mm_cvtsi32_si128(bits));
-    __m128i all = _mm_unpacklo_epi16(twice, twice), mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    __m128i all = _mm_unpacklo_epi16(twice, twice),
+            mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
     vb r = vb_and(OXI_ISA(vb_pair)(_mm_shuffle_epi32(all, 0x50), _mm_shuffle_epi32(all, 0xfa)),
                   OXI_ISA(vb_pair)(mask, mask));
     return OXI_ISA(vb_pair)(_mm_cmpeq_epi8(r.low, mask), _mm_cmpeq_epi8(r.high, mask));
@@ -16109,7 +16137,8 @@ OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, 
     __m128i scale = OXI_ISA(all_lanes)(pair);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true), high = OXI_ISA(wide_products)(codes.high, x.high, true);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true),
+                high = OXI_ISA(wide_products)(codes.high, x.high, true);
         return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
     }
 #endif
@@ -16123,7 +16152,8 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
 #if VF == 4
     if (!extra) {
         sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low, true), first));
-        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
+        return _mm_add_epi32(sum,
+                             OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
     }
 #endif
     (void)extra;
@@ -16146,8 +16176,8 @@ OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, i
     __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
     return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
 }
-/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums of
- * small codes fit 16 bits. */
+/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums
+ * of small codes fit 16 bits. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
                             bool small, int extra) {
     __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
@@ -16171,16 +16201,20 @@ OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int
 }
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
-    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13), move = _mm_set1_epi32(112 << 23);
-    __m128i least = _mm_set1_epi32(113 << 23), special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13),
+            move = _mm_set1_epi32(112 << 23);
+    __m128i least = _mm_set1_epi32(113 << 23),
+            special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
     __m128i normal = _mm_add_epi32(_mm_add_epi32(size, move), _mm_and_si128(special, move));
     __m128 small = _mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(size, least)), _mm_castsi128_ps(least));
     __m128i is_small = _mm_cmpgt_epi32(_mm_set1_epi32(1 << 23), size);
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
-    normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
+    normal =
+        _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
     return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
-/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1 to 4. */
+/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1
+ * to 4. */
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
     __m128i usual = _mm_and_si128(_mm_add_epi16(h, _mm_set1_epi16(1 << 10)), _mm_set1_epi16(30 << 10));
@@ -16281,8 +16315,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     (void)small;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
-OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
-                            int extra) {
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
     *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
     *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
     *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
@@ -16413,9 +16447,9 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches and
- * without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often are
- * subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches
+ * and without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often
+ * are subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     uint32_t h = p[0] | (uint32_t)p[1] << 8, size = (h & 0x7fff) << 13, least = 113u << 23, bits, small_bits;
     float small, base;
@@ -16454,7 +16488,9 @@ OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float sca
 }
 
 /* Bit i of the 32 at p as 0 or 1 << shift in byte i. */
-OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) { return vb_and(vb_bits(p), vb_set1(1 << shift)); }
+OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
+    return vb_and(vb_bits(p), vb_set1(1 << shift));
+}
 
 OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
     vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
@@ -16716,9 +16752,9 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or code - 8
- * and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what is taken,
- * as a multiple of the f16 number `at` bytes behind p. */
+/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or
+ * code - 8 and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what
+ * is taken, as a multiple of the f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
@@ -16747,10 +16783,13 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
-OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f,
+           true)
+OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
+           true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+           false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
@@ -16783,7 +16822,8 @@ OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
     high = (high | high << 6) & UINT64_C(0x0303030303030303);
     even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
-    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^ UINT64_C(0x8080808080808080);
+    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^
+           UINT64_C(0x8080808080808080);
 }
 OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
     vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
@@ -16821,7 +16861,8 @@ OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, const oxi_q8 *x, int16_t scale
     uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
     uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
     vw ratio = vw_load(x->ratio);
-    OXI_ISA(keep_scales)(vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio), scale);
+    vw kept = vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio);
+    OXI_ISA(keep_scales)(kept, scale);
     vw least = vw_mul(vw_bytes((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false), ratio);
     vs sum = vs_add(vs_dot(vw_low(least), x->total), vs_dot(vw_high(least), x->total + 8));
     return vs_fma(sum, vs_set1(OXI_ISA(half)(p + 2) * x->step), taken);
@@ -16879,9 +16920,11 @@ OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
 }
 /* 16 scales of a block, each times the ratio of its group; they are kept twice each. Returns the sum of their
  * products with the sums of q. */
-OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x, int16_t *keep) {
+OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x,
+                                 int16_t *keep) {
     vw ratio = vw_load(x->ratio);
-    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)), b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
+    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)),
+       b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
     if (keep) {
         OXI_ISA(keep_scales)(a, keep);
         OXI_ISA(keep_scales)(b, keep + 16);
@@ -16936,7 +16979,8 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
 }
 /* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
 OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
-    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32, top = UINT64_C(0x8080808080808080);
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32,
+             top = UINT64_C(0x8080808080808080);
     return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
 }
 /* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
@@ -16983,8 +17027,8 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, const oxi_q8 *x, \
-                              float *out) { \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
+                              const oxi_q8 *x, float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
 }
@@ -17015,8 +17059,8 @@ OXI_INLINE float OXI_ISA(largest_32)(const float *x, vf *wrong) {
     return vf_hmax(most);
 }
 
-/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and with
- * them every product. */
+/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and
+ * with them every product. */
 OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
     for (; n > 0; n -= 256, x += 256, out++) {
         int groups = n < 256 ? (int)n / 32 : 8;
@@ -17491,8 +17535,9 @@ typedef vf vqf;
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
 /* Up to 256 codes: adds their products to c [rows][2 VQ]. */
-OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
-                                     const float *x_scale, int steps, int shift, float *c, int way) {
+OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes,
+                                     const float *w_scale, const float *x_scale, int steps, int shift,
+                                     float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     for (int64_t at = 0; at < k; at += steps * each) {
         const float *scales = w_scale + (at >> shift) * (2 * VQ);
@@ -17532,16 +17577,17 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
  * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
  * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
  * are multiplied by x.step. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
-                                   float *c, int64_t ldc, bool more, int way) {
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps,
+                                   int shift, float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
     __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VQ];
     for (int64_t at = 0; at < k; at += 256) {
 #define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
-        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
-                             x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        OXI_ISA(codes_piece)
+        (k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
+         x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
         w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
@@ -17580,8 +17626,8 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, \
-                                      float *c, int64_t ldc, bool more) { \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, \
+                                      int steps, int shift, float *c, int64_t ldc, bool more) { \
     OXI_ISA(codes_any)(k, w, x, steps, shift, c, ldc, more, way); \
 }
 #if defined(OXI_X86)
@@ -18027,7 +18073,8 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 #endif
 #endif
 /* >>cpu/kernels/stamp.inc */
-/* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
+/* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
+ * tier. */
 OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
@@ -19697,7 +19744,9 @@ OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
 OXI_INLINE vw vw_mul(vw a, vw b) { return _mm_mullo_epi16(a, b); }
 OXI_INLINE vw vw_low(vw a) { return _mm_unpacklo_epi16(a, a); }
 OXI_INLINE vw vw_high(vw a) { return _mm_unpackhi_epi16(a, a); }
-OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p))); }
+OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) {
+    return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p)));
+}
 #endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -19759,8 +19808,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
     (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
-OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
-                            int extra) {
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
     *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
     *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
     *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
@@ -19867,7 +19916,8 @@ OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
     memcpy(&bits, p, 4);
     __m128i twice = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bits), _mm_cvtsi32_si128(bits));
-    __m128i all = _mm_unpacklo_epi16(twice, twice), mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    __m128i all = _mm_unpacklo_epi16(twice, twice),
+            mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
     vb r = vb_and(OXI_ISA(vb_pair)(_mm_shuffle_epi32(all, 0x50), _mm_shuffle_epi32(all, 0xfa)),
                   OXI_ISA(vb_pair)(mask, mask));
     return OXI_ISA(vb_pair)(_mm_cmpeq_epi8(r.low, mask), _mm_cmpeq_epi8(r.high, mask));
@@ -19951,7 +20001,8 @@ OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, 
     __m128i scale = OXI_ISA(all_lanes)(pair);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true), high = OXI_ISA(wide_products)(codes.high, x.high, true);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true),
+                high = OXI_ISA(wide_products)(codes.high, x.high, true);
         return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
     }
 #endif
@@ -19965,7 +20016,8 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
 #if VF == 4
     if (!extra) {
         sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low, true), first));
-        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
+        return _mm_add_epi32(sum,
+                             OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
     }
 #endif
     (void)extra;
@@ -19988,8 +20040,8 @@ OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, i
     __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
     return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
 }
-/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums of
- * small codes fit 16 bits. */
+/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums
+ * of small codes fit 16 bits. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
                             bool small, int extra) {
     __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
@@ -20013,16 +20065,20 @@ OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int
 }
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
-    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13), move = _mm_set1_epi32(112 << 23);
-    __m128i least = _mm_set1_epi32(113 << 23), special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13),
+            move = _mm_set1_epi32(112 << 23);
+    __m128i least = _mm_set1_epi32(113 << 23),
+            special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
     __m128i normal = _mm_add_epi32(_mm_add_epi32(size, move), _mm_and_si128(special, move));
     __m128 small = _mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(size, least)), _mm_castsi128_ps(least));
     __m128i is_small = _mm_cmpgt_epi32(_mm_set1_epi32(1 << 23), size);
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
-    normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
+    normal =
+        _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
     return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
-/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1 to 4. */
+/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1
+ * to 4. */
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
     __m128i usual = _mm_and_si128(_mm_add_epi16(h, _mm_set1_epi16(1 << 10)), _mm_set1_epi16(30 << 10));
@@ -20123,8 +20179,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     (void)small;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
-OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
-                            int extra) {
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
     *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
     *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
     *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
@@ -20255,9 +20311,9 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches and
- * without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often are
- * subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches
+ * and without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often
+ * are subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     uint32_t h = p[0] | (uint32_t)p[1] << 8, size = (h & 0x7fff) << 13, least = 113u << 23, bits, small_bits;
     float small, base;
@@ -20296,7 +20352,9 @@ OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float sca
 }
 
 /* Bit i of the 32 at p as 0 or 1 << shift in byte i. */
-OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) { return vb_and(vb_bits(p), vb_set1(1 << shift)); }
+OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
+    return vb_and(vb_bits(p), vb_set1(1 << shift));
+}
 
 OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
     vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
@@ -20558,9 +20616,9 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or code - 8
- * and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what is taken,
- * as a multiple of the f16 number `at` bytes behind p. */
+/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or
+ * code - 8 and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what
+ * is taken, as a multiple of the f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
@@ -20589,10 +20647,13 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
-OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f,
+           true)
+OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
+           true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+           false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
@@ -20625,7 +20686,8 @@ OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
     high = (high | high << 6) & UINT64_C(0x0303030303030303);
     even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
-    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^ UINT64_C(0x8080808080808080);
+    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^
+           UINT64_C(0x8080808080808080);
 }
 OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
     vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
@@ -20663,7 +20725,8 @@ OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, const oxi_q8 *x, int16_t scale
     uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
     uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
     vw ratio = vw_load(x->ratio);
-    OXI_ISA(keep_scales)(vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio), scale);
+    vw kept = vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio);
+    OXI_ISA(keep_scales)(kept, scale);
     vw least = vw_mul(vw_bytes((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false), ratio);
     vs sum = vs_add(vs_dot(vw_low(least), x->total), vs_dot(vw_high(least), x->total + 8));
     return vs_fma(sum, vs_set1(OXI_ISA(half)(p + 2) * x->step), taken);
@@ -20721,9 +20784,11 @@ OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
 }
 /* 16 scales of a block, each times the ratio of its group; they are kept twice each. Returns the sum of their
  * products with the sums of q. */
-OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x, int16_t *keep) {
+OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x,
+                                 int16_t *keep) {
     vw ratio = vw_load(x->ratio);
-    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)), b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
+    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)),
+       b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
     if (keep) {
         OXI_ISA(keep_scales)(a, keep);
         OXI_ISA(keep_scales)(b, keep + 16);
@@ -20778,7 +20843,8 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
 }
 /* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
 OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
-    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32, top = UINT64_C(0x8080808080808080);
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32,
+             top = UINT64_C(0x8080808080808080);
     return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
 }
 /* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
@@ -20825,8 +20891,8 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, const oxi_q8 *x, \
-                              float *out) { \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
+                              const oxi_q8 *x, float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
 }
@@ -20857,8 +20923,8 @@ OXI_INLINE float OXI_ISA(largest_32)(const float *x, vf *wrong) {
     return vf_hmax(most);
 }
 
-/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and with
- * them every product. */
+/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and
+ * with them every product. */
 OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
     for (; n > 0; n -= 256, x += 256, out++) {
         int groups = n < 256 ? (int)n / 32 : 8;
@@ -21333,8 +21399,9 @@ typedef vf vqf;
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
 /* Up to 256 codes: adds their products to c [rows][2 VQ]. */
-OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
-                                     const float *x_scale, int steps, int shift, float *c, int way) {
+OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes,
+                                     const float *w_scale, const float *x_scale, int steps, int shift,
+                                     float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     for (int64_t at = 0; at < k; at += steps * each) {
         const float *scales = w_scale + (at >> shift) * (2 * VQ);
@@ -21374,16 +21441,17 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
  * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
  * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
  * are multiplied by x.step. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
-                                   float *c, int64_t ldc, bool more, int way) {
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps,
+                                   int shift, float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
     __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VQ];
     for (int64_t at = 0; at < k; at += 256) {
 #define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
-        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
-                             x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        OXI_ISA(codes_piece)
+        (k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
+         x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
         w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
@@ -21422,8 +21490,8 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, \
-                                      float *c, int64_t ldc, bool more) { \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, \
+                                      int steps, int shift, float *c, int64_t ldc, bool more) { \
     OXI_ISA(codes_any)(k, w, x, steps, shift, c, ldc, more, way); \
 }
 #if defined(OXI_X86)
@@ -21791,7 +21859,8 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 #endif
 #endif
 /* >>cpu/kernels/stamp.inc */
-/* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
+/* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
+ * tier. */
 OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
@@ -23461,7 +23530,9 @@ OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
 OXI_INLINE vw vw_mul(vw a, vw b) { return _mm_mullo_epi16(a, b); }
 OXI_INLINE vw vw_low(vw a) { return _mm_unpacklo_epi16(a, a); }
 OXI_INLINE vw vw_high(vw a) { return _mm_unpackhi_epi16(a, a); }
-OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p))); }
+OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) {
+    return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p)));
+}
 #endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -23523,8 +23594,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
     (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
-OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
-                            int extra) {
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
     *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
     *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
     *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
@@ -23631,7 +23702,8 @@ OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
     memcpy(&bits, p, 4);
     __m128i twice = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bits), _mm_cvtsi32_si128(bits));
-    __m128i all = _mm_unpacklo_epi16(twice, twice), mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    __m128i all = _mm_unpacklo_epi16(twice, twice),
+            mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
     vb r = vb_and(OXI_ISA(vb_pair)(_mm_shuffle_epi32(all, 0x50), _mm_shuffle_epi32(all, 0xfa)),
                   OXI_ISA(vb_pair)(mask, mask));
     return OXI_ISA(vb_pair)(_mm_cmpeq_epi8(r.low, mask), _mm_cmpeq_epi8(r.high, mask));
@@ -23715,7 +23787,8 @@ OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, 
     __m128i scale = OXI_ISA(all_lanes)(pair);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true), high = OXI_ISA(wide_products)(codes.high, x.high, true);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true),
+                high = OXI_ISA(wide_products)(codes.high, x.high, true);
         return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
     }
 #endif
@@ -23729,7 +23802,8 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
 #if VF == 4
     if (!extra) {
         sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low, true), first));
-        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
+        return _mm_add_epi32(sum,
+                             OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
     }
 #endif
     (void)extra;
@@ -23752,8 +23826,8 @@ OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, i
     __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
     return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
 }
-/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums of
- * small codes fit 16 bits. */
+/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums
+ * of small codes fit 16 bits. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
                             bool small, int extra) {
     __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
@@ -23777,16 +23851,20 @@ OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int
 }
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
-    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13), move = _mm_set1_epi32(112 << 23);
-    __m128i least = _mm_set1_epi32(113 << 23), special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13),
+            move = _mm_set1_epi32(112 << 23);
+    __m128i least = _mm_set1_epi32(113 << 23),
+            special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
     __m128i normal = _mm_add_epi32(_mm_add_epi32(size, move), _mm_and_si128(special, move));
     __m128 small = _mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(size, least)), _mm_castsi128_ps(least));
     __m128i is_small = _mm_cmpgt_epi32(_mm_set1_epi32(1 << 23), size);
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
-    normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
+    normal =
+        _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
     return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
-/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1 to 4. */
+/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1
+ * to 4. */
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
     __m128i usual = _mm_and_si128(_mm_add_epi16(h, _mm_set1_epi16(1 << 10)), _mm_set1_epi16(30 << 10));
@@ -23887,8 +23965,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     (void)small;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
-OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
-                            int extra) {
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
     *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
     *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
     *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
@@ -24019,9 +24097,9 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches and
- * without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often are
- * subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches
+ * and without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often
+ * are subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     uint32_t h = p[0] | (uint32_t)p[1] << 8, size = (h & 0x7fff) << 13, least = 113u << 23, bits, small_bits;
     float small, base;
@@ -24060,7 +24138,9 @@ OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float sca
 }
 
 /* Bit i of the 32 at p as 0 or 1 << shift in byte i. */
-OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) { return vb_and(vb_bits(p), vb_set1(1 << shift)); }
+OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
+    return vb_and(vb_bits(p), vb_set1(1 << shift));
+}
 
 OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
     vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
@@ -24322,9 +24402,9 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or code - 8
- * and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what is taken,
- * as a multiple of the f16 number `at` bytes behind p. */
+/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or
+ * code - 8 and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what
+ * is taken, as a multiple of the f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
@@ -24353,10 +24433,13 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
-OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f,
+           true)
+OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
+           true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+           false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
@@ -24389,7 +24472,8 @@ OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
     high = (high | high << 6) & UINT64_C(0x0303030303030303);
     even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
-    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^ UINT64_C(0x8080808080808080);
+    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^
+           UINT64_C(0x8080808080808080);
 }
 OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
     vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
@@ -24427,7 +24511,8 @@ OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, const oxi_q8 *x, int16_t scale
     uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
     uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
     vw ratio = vw_load(x->ratio);
-    OXI_ISA(keep_scales)(vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio), scale);
+    vw kept = vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio);
+    OXI_ISA(keep_scales)(kept, scale);
     vw least = vw_mul(vw_bytes((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false), ratio);
     vs sum = vs_add(vs_dot(vw_low(least), x->total), vs_dot(vw_high(least), x->total + 8));
     return vs_fma(sum, vs_set1(OXI_ISA(half)(p + 2) * x->step), taken);
@@ -24485,9 +24570,11 @@ OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
 }
 /* 16 scales of a block, each times the ratio of its group; they are kept twice each. Returns the sum of their
  * products with the sums of q. */
-OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x, int16_t *keep) {
+OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x,
+                                 int16_t *keep) {
     vw ratio = vw_load(x->ratio);
-    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)), b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
+    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)),
+       b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
     if (keep) {
         OXI_ISA(keep_scales)(a, keep);
         OXI_ISA(keep_scales)(b, keep + 16);
@@ -24542,7 +24629,8 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
 }
 /* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
 OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
-    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32, top = UINT64_C(0x8080808080808080);
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32,
+             top = UINT64_C(0x8080808080808080);
     return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
 }
 /* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
@@ -24589,8 +24677,8 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, const oxi_q8 *x, \
-                              float *out) { \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
+                              const oxi_q8 *x, float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
 }
@@ -24621,8 +24709,8 @@ OXI_INLINE float OXI_ISA(largest_32)(const float *x, vf *wrong) {
     return vf_hmax(most);
 }
 
-/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and with
- * them every product. */
+/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and
+ * with them every product. */
 OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
     for (; n > 0; n -= 256, x += 256, out++) {
         int groups = n < 256 ? (int)n / 32 : 8;
@@ -25097,8 +25185,9 @@ typedef vf vqf;
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
 /* Up to 256 codes: adds their products to c [rows][2 VQ]. */
-OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
-                                     const float *x_scale, int steps, int shift, float *c, int way) {
+OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes,
+                                     const float *w_scale, const float *x_scale, int steps, int shift,
+                                     float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     for (int64_t at = 0; at < k; at += steps * each) {
         const float *scales = w_scale + (at >> shift) * (2 * VQ);
@@ -25138,16 +25227,17 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
  * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
  * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
  * are multiplied by x.step. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
-                                   float *c, int64_t ldc, bool more, int way) {
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps,
+                                   int shift, float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
     __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VQ];
     for (int64_t at = 0; at < k; at += 256) {
 #define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
-        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
-                             x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        OXI_ISA(codes_piece)
+        (k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
+         x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
         w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
@@ -25186,8 +25276,8 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, \
-                                      float *c, int64_t ldc, bool more) { \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, \
+                                      int steps, int shift, float *c, int64_t ldc, bool more) { \
     OXI_ISA(codes_any)(k, w, x, steps, shift, c, ldc, more, way); \
 }
 #if defined(OXI_X86)
@@ -25547,7 +25637,8 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 #endif
 #endif
 /* >>cpu/kernels/stamp.inc */
-/* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
+/* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
+ * tier. */
 OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
@@ -27217,7 +27308,9 @@ OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
 OXI_INLINE vw vw_mul(vw a, vw b) { return _mm_mullo_epi16(a, b); }
 OXI_INLINE vw vw_low(vw a) { return _mm_unpacklo_epi16(a, a); }
 OXI_INLINE vw vw_high(vw a) { return _mm_unpackhi_epi16(a, a); }
-OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p))); }
+OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) {
+    return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p)));
+}
 #endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -27279,8 +27372,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
     (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
-OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
-                            int extra) {
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
     *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
     *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
     *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
@@ -27387,7 +27480,8 @@ OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
     memcpy(&bits, p, 4);
     __m128i twice = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bits), _mm_cvtsi32_si128(bits));
-    __m128i all = _mm_unpacklo_epi16(twice, twice), mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    __m128i all = _mm_unpacklo_epi16(twice, twice),
+            mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
     vb r = vb_and(OXI_ISA(vb_pair)(_mm_shuffle_epi32(all, 0x50), _mm_shuffle_epi32(all, 0xfa)),
                   OXI_ISA(vb_pair)(mask, mask));
     return OXI_ISA(vb_pair)(_mm_cmpeq_epi8(r.low, mask), _mm_cmpeq_epi8(r.high, mask));
@@ -27471,7 +27565,8 @@ OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, 
     __m128i scale = OXI_ISA(all_lanes)(pair);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true), high = OXI_ISA(wide_products)(codes.high, x.high, true);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true),
+                high = OXI_ISA(wide_products)(codes.high, x.high, true);
         return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
     }
 #endif
@@ -27485,7 +27580,8 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
 #if VF == 4
     if (!extra) {
         sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low, true), first));
-        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
+        return _mm_add_epi32(sum,
+                             OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
     }
 #endif
     (void)extra;
@@ -27508,8 +27604,8 @@ OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, i
     __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
     return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
 }
-/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums of
- * small codes fit 16 bits. */
+/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums
+ * of small codes fit 16 bits. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
                             bool small, int extra) {
     __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
@@ -27533,16 +27629,20 @@ OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int
 }
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
-    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13), move = _mm_set1_epi32(112 << 23);
-    __m128i least = _mm_set1_epi32(113 << 23), special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13),
+            move = _mm_set1_epi32(112 << 23);
+    __m128i least = _mm_set1_epi32(113 << 23),
+            special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
     __m128i normal = _mm_add_epi32(_mm_add_epi32(size, move), _mm_and_si128(special, move));
     __m128 small = _mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(size, least)), _mm_castsi128_ps(least));
     __m128i is_small = _mm_cmpgt_epi32(_mm_set1_epi32(1 << 23), size);
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
-    normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
+    normal =
+        _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
     return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
-/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1 to 4. */
+/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1
+ * to 4. */
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
     __m128i usual = _mm_and_si128(_mm_add_epi16(h, _mm_set1_epi16(1 << 10)), _mm_set1_epi16(30 << 10));
@@ -27643,8 +27743,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     (void)small;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
-OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
-                            int extra) {
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
     *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
     *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
     *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
@@ -27775,9 +27875,9 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches and
- * without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often are
- * subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches
+ * and without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often
+ * are subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     uint32_t h = p[0] | (uint32_t)p[1] << 8, size = (h & 0x7fff) << 13, least = 113u << 23, bits, small_bits;
     float small, base;
@@ -27816,7 +27916,9 @@ OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float sca
 }
 
 /* Bit i of the 32 at p as 0 or 1 << shift in byte i. */
-OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) { return vb_and(vb_bits(p), vb_set1(1 << shift)); }
+OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
+    return vb_and(vb_bits(p), vb_set1(1 << shift));
+}
 
 OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
     vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
@@ -28078,9 +28180,9 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or code - 8
- * and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what is taken,
- * as a multiple of the f16 number `at` bytes behind p. */
+/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or
+ * code - 8 and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what
+ * is taken, as a multiple of the f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
@@ -28109,10 +28211,13 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
-OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f,
+           true)
+OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
+           true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+           false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
@@ -28145,7 +28250,8 @@ OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
     high = (high | high << 6) & UINT64_C(0x0303030303030303);
     even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
-    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^ UINT64_C(0x8080808080808080);
+    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^
+           UINT64_C(0x8080808080808080);
 }
 OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
     vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
@@ -28183,7 +28289,8 @@ OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, const oxi_q8 *x, int16_t scale
     uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
     uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
     vw ratio = vw_load(x->ratio);
-    OXI_ISA(keep_scales)(vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio), scale);
+    vw kept = vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio);
+    OXI_ISA(keep_scales)(kept, scale);
     vw least = vw_mul(vw_bytes((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false), ratio);
     vs sum = vs_add(vs_dot(vw_low(least), x->total), vs_dot(vw_high(least), x->total + 8));
     return vs_fma(sum, vs_set1(OXI_ISA(half)(p + 2) * x->step), taken);
@@ -28241,9 +28348,11 @@ OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
 }
 /* 16 scales of a block, each times the ratio of its group; they are kept twice each. Returns the sum of their
  * products with the sums of q. */
-OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x, int16_t *keep) {
+OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x,
+                                 int16_t *keep) {
     vw ratio = vw_load(x->ratio);
-    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)), b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
+    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)),
+       b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
     if (keep) {
         OXI_ISA(keep_scales)(a, keep);
         OXI_ISA(keep_scales)(b, keep + 16);
@@ -28298,7 +28407,8 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
 }
 /* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
 OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
-    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32, top = UINT64_C(0x8080808080808080);
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32,
+             top = UINT64_C(0x8080808080808080);
     return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
 }
 /* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
@@ -28345,8 +28455,8 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, const oxi_q8 *x, \
-                              float *out) { \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
+                              const oxi_q8 *x, float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
 }
@@ -28377,8 +28487,8 @@ OXI_INLINE float OXI_ISA(largest_32)(const float *x, vf *wrong) {
     return vf_hmax(most);
 }
 
-/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and with
- * them every product. */
+/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and
+ * with them every product. */
 OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
     for (; n > 0; n -= 256, x += 256, out++) {
         int groups = n < 256 ? (int)n / 32 : 8;
@@ -28853,8 +28963,9 @@ typedef vf vqf;
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
 /* Up to 256 codes: adds their products to c [rows][2 VQ]. */
-OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
-                                     const float *x_scale, int steps, int shift, float *c, int way) {
+OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes,
+                                     const float *w_scale, const float *x_scale, int steps, int shift,
+                                     float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     for (int64_t at = 0; at < k; at += steps * each) {
         const float *scales = w_scale + (at >> shift) * (2 * VQ);
@@ -28894,16 +29005,17 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
  * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
  * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
  * are multiplied by x.step. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
-                                   float *c, int64_t ldc, bool more, int way) {
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps,
+                                   int shift, float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
     __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VQ];
     for (int64_t at = 0; at < k; at += 256) {
 #define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
-        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
-                             x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        OXI_ISA(codes_piece)
+        (k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
+         x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
         w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
@@ -28942,8 +29054,8 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, \
-                                      float *c, int64_t ldc, bool more) { \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, \
+                                      int steps, int shift, float *c, int64_t ldc, bool more) { \
     OXI_ISA(codes_any)(k, w, x, steps, shift, c, ldc, more, way); \
 }
 #if defined(OXI_X86)
@@ -29298,7 +29410,8 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 #endif
 #endif
 /* >>cpu/kernels/stamp.inc */
-/* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a tier. */
+/* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
+ * tier. */
 OXI_LIGHT_BEGIN /* straight code in one loop: nothing is left for -O2 to do */
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
@@ -30968,7 +31081,9 @@ OXI_INLINE vw vw_bytes(uint64_t bytes, bool is_signed) {
 OXI_INLINE vw vw_mul(vw a, vw b) { return _mm_mullo_epi16(a, b); }
 OXI_INLINE vw vw_low(vw a) { return _mm_unpacklo_epi16(a, a); }
 OXI_INLINE vw vw_high(vw a) { return _mm_unpackhi_epi16(a, a); }
-OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) { return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p))); }
+OXI_INLINE __m128 OXI_ISA(dot_words)(vw a, const int16_t *p) {
+    return _mm_cvtepi32_ps(_mm_madd_epi16(a, vw_load(p)));
+}
 #endif
 
 #if defined(OXI_X86) && VF >= 8 && OXI_ISA(FMA)
@@ -31030,8 +31145,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra
     (void)extra;
     return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
 }
-OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
-                            int extra) {
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
     *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
     *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
     *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
@@ -31138,7 +31253,8 @@ OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
     memcpy(&bits, p, 4);
     __m128i twice = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bits), _mm_cvtsi32_si128(bits));
-    __m128i all = _mm_unpacklo_epi16(twice, twice), mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
+    __m128i all = _mm_unpacklo_epi16(twice, twice),
+            mask = _mm_set1_epi64x((long long)UINT64_C(0x8040201008040201));
     vb r = vb_and(OXI_ISA(vb_pair)(_mm_shuffle_epi32(all, 0x50), _mm_shuffle_epi32(all, 0xfa)),
                   OXI_ISA(vb_pair)(mask, mask));
     return OXI_ISA(vb_pair)(_mm_cmpeq_epi8(r.low, mask), _mm_cmpeq_epi8(r.high, mask));
@@ -31222,7 +31338,8 @@ OXI_INLINE vn vn_scaled(vn sum, vb codes, const int8_t *q, const int16_t *pair, 
     __m128i scale = OXI_ISA(all_lanes)(pair);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true), high = OXI_ISA(wide_products)(codes.high, x.high, true);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, true),
+                high = OXI_ISA(wide_products)(codes.high, x.high, true);
         return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(_mm_add_epi32(low, high), scale));
     }
 #endif
@@ -31236,7 +31353,8 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
 #if VF == 4
     if (!extra) {
         sum = _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.low, x.low, true), first));
-        return _mm_add_epi32(sum, OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
+        return _mm_add_epi32(sum,
+                             OXI_ISA(wide_scaled)(OXI_ISA(wide_products)(codes.high, x.high, true), second));
     }
 #endif
     (void)extra;
@@ -31259,8 +31377,8 @@ OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, i
     __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
     return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
 }
-/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums of
- * small codes fit 16 bits. */
+/* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums
+ * of small codes fit 16 bits. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
                             bool small, int extra) {
     __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
@@ -31284,16 +31402,20 @@ OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int
 }
 /* As OXI_ISA(half) below. */
 OXI_INLINE vs OXI_ISA(vs_of_halves)(__m128i h) {
-    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13), move = _mm_set1_epi32(112 << 23);
-    __m128i least = _mm_set1_epi32(113 << 23), special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
+    __m128i size = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x7fff)), 13),
+            move = _mm_set1_epi32(112 << 23);
+    __m128i least = _mm_set1_epi32(113 << 23),
+            special = _mm_cmpgt_epi32(size, _mm_set1_epi32((31 << 23) - 1));
     __m128i normal = _mm_add_epi32(_mm_add_epi32(size, move), _mm_and_si128(special, move));
     __m128 small = _mm_sub_ps(_mm_castsi128_ps(_mm_add_epi32(size, least)), _mm_castsi128_ps(least));
     __m128i is_small = _mm_cmpgt_epi32(_mm_set1_epi32(1 << 23), size);
     __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
-    normal = _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
+    normal =
+        _mm_or_si128(_mm_andnot_si128(is_small, normal), _mm_and_si128(is_small, _mm_castps_si128(small)));
     return _mm_castsi128_ps(_mm_or_si128(normal, sign));
 }
-/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1 to 4. */
+/* Normal numbers, the usual case, take a short way: exponents 0 and 31, plus one, have none of the bits 1
+ * to 4. */
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
     __m128i h = OXI_ISA(gather_halves)(p, step), zero = _mm_setzero_si128();
     __m128i usual = _mm_and_si128(_mm_add_epi16(h, _mm_set1_epi16(1 << 10)), _mm_set1_epi16(30 << 10));
@@ -31394,8 +31516,8 @@ OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
     (void)small;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
-OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4], bool small,
-                            int extra) {
+OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
+                            bool small, int extra) {
     *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
     *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
     *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
@@ -31526,9 +31648,9 @@ OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     return _cvtsh_ss(h);
 }
 #else
-/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches and
- * without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often are
- * subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
+/* Inline, because a function without the tier's target is slow in the middle of avx code. Without branches
+ * and without arithmetic on subnormal floats, which takes processors a hundred times longer: scales often
+ * are subnormal f16. The exponent's bias moves from 15 to 127; a subtraction normalises subnormals. */
 OXI_INLINE float OXI_ISA(half)(const uint8_t *p) {
     uint32_t h = p[0] | (uint32_t)p[1] << 8, size = (h & 0x7fff) << 13, least = 113u << 23, bits, small_bits;
     float small, base;
@@ -31567,7 +31689,9 @@ OXI_INLINE void OXI_ISA(set_scale)(oxi_codes c, int first, int groups, float sca
 }
 
 /* Bit i of the 32 at p as 0 or 1 << shift in byte i. */
-OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) { return vb_and(vb_bits(p), vb_set1(1 << shift)); }
+OXI_INLINE vb OXI_ISA(spread_bits)(const uint8_t *p, int shift) {
+    return vb_and(vb_bits(p), vb_set1(1 << shift));
+}
 
 OXI_INLINE void OXI_ISA(unpack_q4_0)(const uint8_t *p, oxi_codes c) {
     vb_store(c.code, vb_sub(vb_nibbles(p + 2), vb_set1(8)));
@@ -31829,9 +31953,9 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
     for (int i = 0; i < bytes; i += 64) OXI_PREFETCH_READ(p + OXI_PREFETCH_AHEAD + i);
 }
 
-/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or code - 8
- * and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what is taken,
- * as a multiple of the f16 number `at` bytes behind p. */
+/* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or
+ * code - 8 and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what
+ * is taken, as a multiple of the f16 number `at` bytes behind p. */
 #define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
@@ -31860,10 +31984,13 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
 }
 OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
 OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
-OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f, true)
-OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f, true)
+OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f,
+           true)
+OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
+           true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f, false)
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+           false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
@@ -31896,7 +32023,8 @@ OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
     high = (high | high << 6) & UINT64_C(0x0303030303030303);
     even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
-    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^ UINT64_C(0x8080808080808080);
+    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^
+           UINT64_C(0x8080808080808080);
 }
 OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
     vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
@@ -31934,7 +32062,8 @@ OXI_INLINE vs OXI_ISA(scales_k)(const uint8_t *p, const oxi_q8 *x, int16_t scale
     uint32_t high = (packed[2] & 0x0f0f0f0f) | (packed[0] >> 2 & 0x30303030);
     uint32_t high_least = (packed[2] >> 4 & 0x0f0f0f0f) | (packed[1] >> 2 & 0x30303030);
     vw ratio = vw_load(x->ratio);
-    OXI_ISA(keep_scales)(vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio), scale);
+    vw kept = vw_mul(vw_bytes((packed[0] & 0x3f3f3f3f) | (uint64_t)high << 32, false), ratio);
+    OXI_ISA(keep_scales)(kept, scale);
     vw least = vw_mul(vw_bytes((packed[1] & 0x3f3f3f3f) | (uint64_t)high_least << 32, false), ratio);
     vs sum = vs_add(vs_dot(vw_low(least), x->total), vs_dot(vw_high(least), x->total + 8));
     return vs_fma(sum, vs_set1(OXI_ISA(half)(p + 2) * x->step), taken);
@@ -31992,9 +32121,11 @@ OXI_INLINE vb OXI_ISA(codes_q6_k)(const uint8_t *p, int half, int group) {
 }
 /* 16 scales of a block, each times the ratio of its group; they are kept twice each. Returns the sum of their
  * products with the sums of q. */
-OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x, int16_t *keep) {
+OXI_INLINE vs OXI_ISA(scales_16)(uint64_t first, uint64_t last, bool is_signed, const oxi_q8 *x,
+                                 int16_t *keep) {
     vw ratio = vw_load(x->ratio);
-    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)), b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
+    vw a = vw_mul(vw_bytes(first, is_signed), vw_low(ratio)),
+       b = vw_mul(vw_bytes(last, is_signed), vw_high(ratio));
     if (keep) {
         OXI_ISA(keep_scales)(a, keep);
         OXI_ISA(keep_scales)(b, keep + 16);
@@ -32049,7 +32180,8 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
 }
 /* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
 OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
-    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32, top = UINT64_C(0x8080808080808080);
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32,
+             top = UINT64_C(0x8080808080808080);
     return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
 }
 /* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
@@ -32096,8 +32228,8 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_DOTPROD)
 #endif
 #define OXI_DOT_ROWS(name, dot, extra) \
-OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, const oxi_q8 *x, \
-                              float *out) { \
+OXI_KERNEL void OXI_ISA(name)(int64_t rows, int64_t row_bytes, int64_t n, const void *blocks, \
+                              const oxi_q8 *x, float *out) { \
     const char *row = (const char *)blocks; \
     for (int64_t i = 0; i < rows; i++, row += row_bytes) out[i] = OXI_ISA(dot)(n, row, x, extra); \
 }
@@ -32128,8 +32260,8 @@ OXI_INLINE float OXI_ISA(largest_32)(const float *x, vf *wrong) {
     return vf_hmax(most);
 }
 
-/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and with
- * them every product. */
+/* Symmetric, 127 for the largest of 32 or a little less. Infinities and NaN make step and scales NaN, and
+ * with them every product. */
 OXI_KERNEL void OXI_ISA(quantize_activation)(int64_t n, const float *x, oxi_q8 *out) {
     for (; n > 0; n -= 256, x += 256, out++) {
         int groups = n < 256 ? (int)n / 32 : 8;
@@ -32604,8 +32736,9 @@ typedef vf vqf;
 #define OXI_MEMORY_CHANGES() __asm__ volatile("" ::: "memory")
 
 /* Up to 256 codes: adds their products to c [rows][2 VQ]. */
-OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes, const float *w_scale,
-                                     const float *x_scale, int steps, int shift, float *c, int way) {
+OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char *x_codes,
+                                     const float *w_scale, const float *x_scale, int steps, int shift,
+                                     float *c, int way) {
     int each = way == OXI_CODES_WORDS ? 2 : 4;
     for (int64_t at = 0; at < k; at += steps * each) {
         const float *scales = w_scale + (at >> shift) * (2 * VQ);
@@ -32645,16 +32778,17 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
  * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
  * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
  * are multiplied by x.step. */
-OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift,
-                                   float *c, int64_t ldc, bool more, int way) {
+OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps,
+                                   int shift, float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
     __attribute__((aligned(64))) float sums[OXI_CODE_ROWS * 2 * VQ];
     for (int64_t at = 0; at < k; at += 256) {
 #define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
-        OXI_ISA(codes_piece)(k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
-                             x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        OXI_ISA(codes_piece)
+        (k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
+         x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
         w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
@@ -32693,8 +32827,8 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi
 }
 
 #define OXI_CODES(name, way) \
-OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, \
-                                      float *c, int64_t ldc, bool more) { \
+OXI_KERNEL void OXI_ISA(codes_##name)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, \
+                                      int steps, int shift, float *c, int64_t ldc, bool more) { \
     OXI_ISA(codes_any)(k, w, x, steps, shift, c, ldc, more, way); \
 }
 #if defined(OXI_X86)
@@ -39511,7 +39645,7 @@ typedef struct oxi_gemm_plan {
     bool direct;   /* sums go to C as they are */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
-    char *scratch;     /* of each lane: stage, a micro-tile for edges, lines of A and B, sums, at the offsets */
+    char *scratch;     /* of each lane: stage, a micro-tile for edges, lines of A and B, sums, at offsets */
     size_t edge_at, copies_at, a_at, b_at, sums_at, lane_bytes;
     /* the block at work */
     int64_t m0, n0, k0, rows, columns, ks;
@@ -40308,9 +40442,10 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
 }
 
 /* A row of numbers, quantised. Terms of a sum could pass f32's range where the sum does not: rows of numbers
- * that large are taken times 2^-64. Returns what products of the row are to be multiplied by. stage: k floats,
- * may be x itself. */
-static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float *x, float *stage, oxi_q8 *out) {
+ * that large are taken times 2^-64. Returns what products of the row are to be multiplied by. stage: k
+ * floats, may be x itself. */
+static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float *x, float *stage,
+                              oxi_q8 *out) {
     bool large = false;
     kernels->quantize_activation(k, x, out);
     for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || out[i].step > 0x1p52f;
@@ -40439,18 +40574,18 @@ typedef struct oxi_code_product {
     int64_t m0, rows;   /* the rows of this round */
     char *q;            /* panels of activations: q_bytes, k / 32 and k / group elements of each line */
     float *scale, *sum;
-    float *step;        /* pieces of k elements of each line; NULL if the kernel takes scales as they are */
+    float *step;        /* pieces of k elements of each line; NULL if the kernel takes scales */
     float *lift;        /* [rows] */
     char *scratch;      /* of each lane: a quantised row, lines of codes, the same as int16, their scales and
                          * extras, panels of these, sums, at the offsets below */
-    size_t row_at, codes_at, wide_at, scale_at, extra_at, step_at, panel_at, panel_scale_at, panel_extra_at, sums_at;
-    size_t lane_bytes;
+    size_t row_at, codes_at, wide_at, scale_at, extra_at, step_at, panel_at, panel_scale_at, panel_extra_at;
+    size_t sums_at, lane_bytes;
 } oxi_code_product;
 
 static int64_t oxi_code_step(const oxi_code_product *p) { return 4 / p->kernel->bytes; }
 
-/* Lines of codes [lines][k], their scales and extras [lines][k / 32 or group] and, if the panel has them, steps
- * [lines][pieces] into a panel `width` wide. */
+/* Lines of codes [lines][k], their scales and extras [lines][k / 32 or group] and, if the panel has them,
+ * steps [lines][pieces] into a panel `width` wide. */
 static void oxi_code_pack(const oxi_code_product *p, char *lane, int64_t lines, int width, int64_t k,
                           int64_t scales, int64_t extras, oxi_code_panel to) {
     int64_t steps = oxi_parts(k, OXI_CODES_PIECE);
@@ -40474,7 +40609,8 @@ static oxi_code_panel oxi_code_rows_at(const oxi_code_product *p, int64_t index,
     panel.codes = p->q + (index * k + k0) * mr * p->kernel->bytes;
     panel.scale = p->scale + (index * (k / 32) + k0 / 32) * mr;
     panel.extra = p->sum + (index * (k / group) + k0 / group) * mr;
-    panel.step = p->step ? p->step + (index * oxi_parts(k, OXI_CODES_PIECE) + k0 / OXI_CODES_PIECE) * mr : NULL;
+    panel.step =
+        p->step ? p->step + (index * oxi_parts(k, OXI_CODES_PIECE) + k0 / OXI_CODES_PIECE) * mr : NULL;
     return panel;
 }
 

@@ -3,10 +3,16 @@
  *     bench_llm MODEL.gguf [-p 128,512] [-n 64] [--threads N] [--runs 3]
  *
  * Tokens are arbitrary ids; nothing is sampled. A run that does not count comes first. One line a
- * measurement, medians: "prompt 128 345.6" or "new 64 78.9". Without a model it says so and ends well, since
- * `make bench` has none to give. */
+ * measurement, medians: "prompt 128 345.6", or "new 64 78.9, 4.1 GB/s, 0.88 of the read bandwidth": of the
+ * weights, which each new token reads once, and of what as many threads read of the same file as fast as they
+ * can in the same run. Without a model it says so and ends well, since `make bench` has none to give. */
 #include "oxtorch_llm.h"
-#include "bench.h"
+#include "peaks.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { LENGTHS = 8, RUNS = BENCH_MAX_RUNS };
 
@@ -55,6 +61,34 @@ static double run(ox_llm_context *context, const int32_t *tokens, long count, bo
     return status == OX_OK ? bench_now() - start : -1;
 }
 
+/* Bytes that a new token reads: all tensors, without the embedding's rows if these are not the output too. */
+static double weight_bytes(const char *path) {
+    ox_file *file = ox_open(path, NULL);
+    double bytes = 0;
+    for (int64_t i = 0; i < ox_file_count(file); i++) {
+        ox_file_entry entry;
+        if (ox_file_entry_at(file, i, &entry) != OX_OK) break;
+        bool embedding = strcmp(entry.name, "token_embd.weight") == 0;
+        if (!embedding || !ox_file_has(file, "output.weight")) bytes += (double)entry.bytes;
+    }
+    ox_close(file);
+    return bytes;
+}
+
+/* GB/s at which all threads read the file's pages, which are in memory. */
+static double read_rate(const char *path) {
+    struct stat info;
+    int file = open(path, O_RDONLY);
+    double rate = 0;
+    if (file >= 0 && fstat(file, &info) == 0) {
+        void *pages = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+        if (pages != MAP_FAILED) rate = peaks_memory(ox_threads(), pages, NULL, (size_t)info.st_size);
+        if (pages != MAP_FAILED) munmap(pages, (size_t)info.st_size);
+    }
+    if (file >= 0) close(file);
+    return rate;
+}
+
 static bool measure(const options *o, ox_llm_context *context, const int32_t *tokens, long count,
                     bool at_once, float *logits) {
     double seconds[RUNS];
@@ -63,8 +97,13 @@ static bool measure(const options *o, ox_llm_context *context, const int32_t *to
         if (took < 0) return false;
         if (i >= 0) seconds[i] = took;
     }
-    printf("%s %ld %.2f\n", at_once ? "prompt" : "new", count,
-           (double)count / bench_median(seconds, (int)o->runs));
+    double rate = (double)count / bench_median(seconds, (int)o->runs);
+    printf("%s %ld %.2f", at_once ? "prompt" : "new", count, rate);
+    if (!at_once) {
+        double bytes = weight_bytes(o->model), read = read_rate(o->model);
+        printf(", %.1f GB/s, %.2f of the read bandwidth", rate * bytes * 1e-9, rate * bytes * 1e-9 / read);
+    }
+    printf("\n");
     fflush(stdout);
     return true;
 }

@@ -2,84 +2,7 @@
  * same run. Also what transposed and sliced operands cost, and matrix-vector products in GB/s. BENCH_LONG=1
  * adds n = 4096. Writes build/bench_matmul.json ($BUILD/bench_matmul.json). */
 #include "oxtorch.h"
-#include "bench.h"
-
-#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
-#include <immintrin.h>
-#define BENCH_X86 1
-#endif
-
-/* ---- the peak: multiply-adds that only wait for each other's units ------------------------------------- */
-
-#define EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
-#define MAKE_PEAK(name, attribute, vector, set1, add, mul, fma, first) \
-    attribute static double name(long steps) {                         \
-        vector scale = set1(0.5f), offset = set1(0.25f);               \
-        EACH(START)                                                    \
-        for (long i = 0; i < steps; i++) {                             \
-            EACH(fma)                                                  \
-            KEEP(scale, offset);                                       \
-        }                                                              \
-        vector total = offset;                                         \
-        EACH(TOTAL_##add)                                              \
-        return (double)first(total);                                   \
-    }
-
-#ifdef BENCH_X86
-#define KEEP(a, b) __asm__ volatile("" : "+v"(a), "+v"(b))
-#define START(i)                       \
-    __typeof__(scale) sum##i = offset; \
-    KEEP(sum##i, scale);
-#define SSE_STEP(i)                                         \
-    sum##i = _mm_add_ps(sum##i, _mm_mul_ps(scale, offset)); \
-    KEEP(scale, sum##i);
-#define AVX_STEP(i)                                               \
-    sum##i = _mm256_add_ps(sum##i, _mm256_mul_ps(scale, offset)); \
-    KEEP(scale, sum##i);
-#define FMA_STEP(i) sum##i = _mm256_fmadd_ps(scale, offset, sum##i);
-#define AVX512_STEP(i) sum##i = _mm512_fmadd_ps(scale, offset, sum##i);
-#define TOTAL__mm_add_ps(i) total = _mm_add_ps(total, sum##i);
-#define TOTAL__mm256_add_ps(i) total = _mm256_add_ps(total, sum##i);
-#define TOTAL__mm512_add_ps(i) total = _mm512_add_ps(total, sum##i);
-MAKE_PEAK(peak_sse2, , __m128, _mm_set1_ps, _mm_add_ps, _mm_mul_ps, SSE_STEP, _mm_cvtss_f32)
-MAKE_PEAK(peak_avx, __attribute__((target("avx"))), __m256, _mm256_set1_ps, _mm256_add_ps, _mm256_mul_ps,
-          AVX_STEP, _mm256_cvtss_f32)
-MAKE_PEAK(peak_avx2, __attribute__((target("avx2,fma"))), __m256, _mm256_set1_ps, _mm256_add_ps,
-          _mm256_mul_ps, FMA_STEP, _mm256_cvtss_f32)
-MAKE_PEAK(peak_avx512, __attribute__((target("avx512f"))), __m512, _mm512_set1_ps, _mm512_add_ps,
-          _mm512_mul_ps, AVX512_STEP, _mm512_cvtss_f32)
-#endif
-
-typedef struct peak {
-    const char *isa;
-    double (*run)(long steps);
-    int lanes;
-} peak;
-
-static const peak peaks[] = {
-#ifdef BENCH_X86
-    {"sse2", peak_sse2, 4}, {"avx", peak_avx, 8}, {"avx2", peak_avx2, 8}, {"avx512", peak_avx512, 16},
-#endif
-    {NULL, NULL, 0},
-};
-
-static volatile double sink;
-
-/* f32 GFLOP/s of one thread on this tier; 0 where there is no loop for it. */
-static double peak_gflops(void) {
-    for (const peak *p = peaks; p->isa; p++) {
-        if (strcmp(p->isa, ox_isa()) != 0) continue;
-        double best = 1e9;
-        for (int i = 0; i < 20; i++) {
-            double start = bench_now();
-            sink = p->run(50000);
-            double took = bench_now() - start;
-            if (took < best) best = took;
-        }
-        return 50000.0 * 12 * 2 * p->lanes / best * 1e-9;
-    }
-    return 0;
-}
+#include "peaks.h"
 
 /* ---- products ------------------------------------------------------------------------------------------ */
 
@@ -121,7 +44,7 @@ static void bench_sizes(FILE *json, bool longer) {
     for (int threads = 1; threads <= all; threads = threads < all && 2 * threads > all ? all : 2 * threads) {
         ox_set_threads(threads);
         for (int64_t n = 64; n <= (longer ? 4096 : 2048); n *= 2) {
-            double peak = peak_gflops() * threads;
+            double peak = peaks_rate(peaks_f32) * threads;
             printf("%-8d %6lld", threads, (long long)n);
             for (int d = 0; d < 5; d++) {
                 if (n == 4096 && dtypes[d] == OX_F64) continue;
@@ -193,7 +116,7 @@ int main(void) {
     FILE *json = fopen(path, "w");
     if (!json) json = tmpfile();
     if (!json) return 1;
-    printf("tier %s, peak of one thread %.1f GFLOP/s f32\n", ox_isa(), peak_gflops());
+    printf("tier %s, peak of one thread %.1f GFLOP/s f32\n", ox_isa(), peaks_rate(peaks_f32));
     fprintf(json, "{\"isa\": \"%s\", \"results\": [\n", ox_isa());
     bench_sizes(json, longer && longer[0] == '1');
     bench_layouts(json);

@@ -94,8 +94,8 @@
 #include "base/os.c"
 #include "base/random.c"
 
-/* What is between these lines is control code: at -O2 gcc would spend half of its time on it, and nobody would see
- * the difference. Loops over elements are in kernels. */
+/* What is between these lines is control code: at -O2 gcc would spend half of its time on it, and nobody would
+ * see the difference. Loops over elements are in kernels. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 /* expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls. */
 #define OXI_LIGHT_BEGIN \

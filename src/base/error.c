@@ -98,7 +98,8 @@ static void oxi_tell_as_speaker(char *text) {
     if (!oxi_speaker) return;
     size_t name = strlen(oxi_speaker);
     const char *in_place = oxi_speaks_in_place && oxi_speaker[name - 1] != '_' ? "_" : "";
-    if (!*in_place && strncmp(text, oxi_speaker, name) == 0 && text[name] == ':' && text[name + 1] == ' ') return;
+    if (!*in_place && strncmp(text, oxi_speaker, name) == 0 && text[name] == ':' && text[name + 1] == ' ')
+        return;
     size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
     bool named = word > 0 && text[word] == ':' && text[word + 1] == ' ';
     const char *rest = named ? text + word + 2 : text;

@@ -14,8 +14,8 @@
 static ox_status oxi_fail(ox_status status, const char *format, ...) OXI_PRINTF(2, 3);
 /* The same, for functions that return a tensor: always NULL. */
 #define OXI_FAIL_NULL(...) ((void)oxi_fail(__VA_ARGS__), (ox_tensor *)NULL)
-/* For an argument that is NULL: it comes from an earlier failure, whose error stands; if there is none, "`what`
- * is NULL" is the error. Returns it. */
+/* For an argument that is NULL: it comes from an earlier failure, whose error stands; if there is none,
+ * "`what` is NULL" is the error. Returns it. */
 static ox_status oxi_fail_missing(const char *what);
 static void oxi_log(ox_log_level level, const char *format, ...) OXI_PRINTF(2, 3);
 /* Until the end, errors of this thread are told in the name of the function that the caller named, through

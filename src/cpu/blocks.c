@@ -110,9 +110,10 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
 }
 
 /* A row of numbers, quantised. Terms of a sum could pass f32's range where the sum does not: rows of numbers
- * that large are taken times 2^-64. Returns what products of the row are to be multiplied by. stage: k floats,
- * may be x itself. */
-static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float *x, float *stage, oxi_q8 *out) {
+ * that large are taken times 2^-64. Returns what products of the row are to be multiplied by. stage: k
+ * floats, may be x itself. */
+static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float *x, float *stage,
+                              oxi_q8 *out) {
     bool large = false;
     kernels->quantize_activation(k, x, out);
     for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || out[i].step > 0x1p52f;

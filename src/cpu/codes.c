@@ -40,18 +40,18 @@ typedef struct oxi_code_product {
     int64_t m0, rows;   /* the rows of this round */
     char *q;            /* panels of activations: q_bytes, k / 32 and k / group elements of each line */
     float *scale, *sum;
-    float *step;        /* pieces of k elements of each line; NULL if the kernel takes scales as they are */
+    float *step;        /* pieces of k elements of each line; NULL if the kernel takes scales */
     float *lift;        /* [rows] */
     char *scratch;      /* of each lane: a quantised row, lines of codes, the same as int16, their scales and
                          * extras, panels of these, sums, at the offsets below */
-    size_t row_at, codes_at, wide_at, scale_at, extra_at, step_at, panel_at, panel_scale_at, panel_extra_at, sums_at;
-    size_t lane_bytes;
+    size_t row_at, codes_at, wide_at, scale_at, extra_at, step_at, panel_at, panel_scale_at, panel_extra_at;
+    size_t sums_at, lane_bytes;
 } oxi_code_product;
 
 static int64_t oxi_code_step(const oxi_code_product *p) { return 4 / p->kernel->bytes; }
 
-/* Lines of codes [lines][k], their scales and extras [lines][k / 32 or group] and, if the panel has them, steps
- * [lines][pieces] into a panel `width` wide. */
+/* Lines of codes [lines][k], their scales and extras [lines][k / 32 or group] and, if the panel has them,
+ * steps [lines][pieces] into a panel `width` wide. */
 static void oxi_code_pack(const oxi_code_product *p, char *lane, int64_t lines, int width, int64_t k,
                           int64_t scales, int64_t extras, oxi_code_panel to) {
     int64_t steps = oxi_parts(k, OXI_CODES_PIECE);
@@ -75,7 +75,8 @@ static oxi_code_panel oxi_code_rows_at(const oxi_code_product *p, int64_t index,
     panel.codes = p->q + (index * k + k0) * mr * p->kernel->bytes;
     panel.scale = p->scale + (index * (k / 32) + k0 / 32) * mr;
     panel.extra = p->sum + (index * (k / group) + k0 / group) * mr;
-    panel.step = p->step ? p->step + (index * oxi_parts(k, OXI_CODES_PIECE) + k0 / OXI_CODES_PIECE) * mr : NULL;
+    panel.step =
+        p->step ? p->step + (index * oxi_parts(k, OXI_CODES_PIECE) + k0 / OXI_CODES_PIECE) * mr : NULL;
     return panel;
 }
 

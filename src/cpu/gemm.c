@@ -66,7 +66,7 @@ typedef struct oxi_gemm_plan {
     bool direct;   /* sums go to C as they are */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
-    char *scratch;     /* of each lane: stage, a micro-tile for edges, lines of A and B, sums, at the offsets */
+    char *scratch;     /* of each lane: stage, a micro-tile for edges, lines of A and B, sums, at offsets */
     size_t edge_at, copies_at, a_at, b_at, sums_at, lane_bytes;
     /* the block at work */
     int64_t m0, n0, k0, rows, columns, ks;

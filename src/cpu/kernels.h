@@ -85,16 +85,16 @@ typedef struct oxi_q8 {
 /* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line
  * (two of 16 bits) lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken
  * from each code times the scale, [k / group][width]. Activations: scale [k / 32][width], extra [k /
- * group][width], the sums of the group. Where a kernel wants ratios, these, int16 twice each, are in the place
- * of the scales of activations, and step [pieces of 256][width] beside them. */
+ * group][width], the sums of the group. Where a kernel wants ratios, these, int16 twice each, are in the
+ * place of the scales of activations, and step [pieces of 256][width] beside them. */
 typedef struct oxi_code_panel {
     void *codes;
     float *scale, *extra; /* extra of weights: NULL if there is none */
     float *step;
 } oxi_code_panel;
 
-/* c[mr][nr] (row stride ldc) = or += products of a panel of mr activations and one of nr weights over k codes.
- * Integer sums are taken over `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
+/* c[mr][nr] (row stride ldc) = or += products of a panel of mr activations and one of nr weights over k
+ * codes. Integer sums are taken over `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
 typedef struct oxi_codes_kernel {
     int mr, nr;
     int bytes;         /* of a code */

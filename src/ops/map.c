@@ -198,7 +198,8 @@ OX_API ox_tensor *ox_addcdiv_(ox_tensor *t, ox_tensor *a, ox_tensor *b, double v
 }
 
 /* The fill value takes the tensor's dtype, as in torch. */
-static ox_tensor *oxi_masked_fill(const char *name, ox_tensor *x, ox_tensor *mask, double value, bool in_place) {
+static ox_tensor *oxi_masked_fill(const char *name, ox_tensor *x, ox_tensor *mask, double value,
+                                  bool in_place) {
     ox_tensor *in[2] = {x, mask};
     if (oxi_any_null(name, in, 2)) return NULL;
     if (!oxi_is_float(x->dtype) && x->dtype != OX_C64 && value != trunc(value))
