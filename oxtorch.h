@@ -11954,9 +11954,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * quants.py. */
 
 /* ---- 32 bytes ---------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
- * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
- * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; plus: no
+ * code is negative. vs_add_four: four of these, each times its scale, are added to one sum or another; small:
+ * no code is greater than 31. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
  * vb_bits: all bits of byte i are bit i of the 32 at p.
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
@@ -12012,6 +12012,16 @@ OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
     memcpy(&h, p, 2);
     return h;
 }
+#if VF > 4
+/* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
+#define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
+OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    __m128i h = OXI_BLEND(_mm_loadu_si128((const __m128i *)p), 1);
+    h = OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 2), 3), 4);
+    return OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 5), 6), 7);
+}
+#undef OXI_BLEND
+#else
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
@@ -12022,6 +12032,7 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
     return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
 }
+#endif
 typedef __m128i vw;
 OXI_INLINE vw vw_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
 OXI_INLINE void vw_store(int16_t *p, vw a) { _mm_storeu_si128((__m128i *)(void *)p, a); }
@@ -12051,8 +12062,8 @@ OXI_INLINE vb vb_sub(vb a, vb b) { return _mm256_sub_epi8(a, b); }
 OXI_INLINE vb vb_right(vb a, int count) { return _mm256_srli_epi16(a, count); }
 OXI_INLINE vb vb_left(vb a, int count) { return _mm256_slli_epi16(a, count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
-    __m128i a = _mm_loadu_si128((const __m128i *)p);
-    return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
+    vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
+    return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
 OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
@@ -12079,33 +12090,48 @@ OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
-/* extra: VNNI on the avx512 tier. */
-OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra) {
+/* Sums of four products. extra: VNNI on the avx512 tier. */
+OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool plus, int extra) {
     vb q = vb_load(numbers), sum = _mm256_setzero_si256();
-    if (!small) {
+    if (!plus) {
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
 #if VF == 16
     if (extra) {
         __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
-        return _mm256_cvtepi32_ps(sum);
+        return sum;
     }
 #endif
     (void)sum;
     (void)extra;
-    return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
+    return _mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1));
 }
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool plus, int extra) {
+    return _mm256_cvtepi32_ps(OXI_ISA(products_32)(codes, q, plus, extra));
+}
+/* Sums of small codes, which fit 16 bits, are put side by side, so that each takes its scale in a lane. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
-    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
-    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
-    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+                            bool small, bool plus, int extra) {
+    if (small) {
+        __m256i one = _mm256_set1_epi16(1);
+        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra), b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
+        __m256i ab = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
+        a = OXI_ISA(products_32)(x.c, q + 64, plus, extra);
+        b = OXI_ISA(products_32)(x.d, q + 96, plus, extra);
+        __m256i cd = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
+        __m256 all = _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_packs_epi32(ab, cd), one));
+        *sum = vs_fma(all, _mm256_broadcast_ps((const __m128 *)(const void *)scale), *sum);
+        return;
+    }
+    *sum = vs_fma(vs_products(x.a, q, plus, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, plus, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, plus, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, plus, extra), vs_set1(scale[3]), *more);
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
-    return vs_mul(vs_products(codes, q, small, extra),
+    return vs_mul(vs_products(codes, q, plus, extra),
                   _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
@@ -12222,34 +12248,38 @@ OXI_INLINE vs vs_set1(float a) { return _mm_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
+/* No code is negative afterwards, and the products are the same. */
+OXI_INLINE void OXI_ISA(move_signs)(__m128i *codes, __m128i *q) {
+#if VF == 8
+    *q = _mm_sign_epi8(*q, *codes);
+    *codes = _mm_abs_epi8(*codes);
+#else
+    __asm__("psignb %1, %0" : "+x"(*q) : "x"(*codes));
+    __asm__("pabsb %1, %0" : "=x"(*codes) : "x"(*codes));
+#endif
+}
 /* Four i32 sums of 16 products. extra: by SSSE3, which the sse2 tier's own target does not have. */
-OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool plus, int extra) {
 #if VF == 8
     (void)extra;
-    if (!small) {
-        q = _mm_sign_epi8(q, codes);
-        codes = _mm_abs_epi8(codes);
-    }
+    if (!plus) OXI_ISA(move_signs)(&codes, &q);
     return _mm_madd_epi16(_mm_maddubs_epi16(codes, q), _mm_set1_epi16(1));
 #else
     if (extra) {
-        if (!small) {
-            __asm__("psignb %1, %0" : "+x"(q) : "x"(codes));
-            __asm__("pabsb %1, %0" : "=x"(codes) : "x"(codes));
-        }
+        if (!plus) OXI_ISA(move_signs)(&codes, &q);
         __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
         return _mm_madd_epi16(codes, _mm_set1_epi16(1));
     }
     __m128i zero = _mm_setzero_si128();
-    __m128i sign = small ? zero : _mm_cmpgt_epi8(zero, codes), q_sign = _mm_cmpgt_epi8(zero, q);
+    __m128i sign = plus ? zero : _mm_cmpgt_epi8(zero, codes), q_sign = _mm_cmpgt_epi8(zero, q);
     __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(q, q_sign));
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     vb x = vb_load(q);
-    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
-    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
+    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, plus, extra));
+    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, plus, extra));
     return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
 }
 OXI_INLINE vs vs_dot(vw a, const int16_t *p) { return OXI_ISA(dot_words)(a, p); }
@@ -12274,8 +12304,8 @@ OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
     return codes;
 }
 /* Where there are no products of bytes: 16 products in four lanes, times 256. */
-OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool small) {
-    __m128i zero = _mm_setzero_si128(), sign = small ? zero : _mm_cmpgt_epi8(zero, codes);
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool plus) {
+    __m128i zero = _mm_setzero_si128(), sign = plus ? zero : _mm_cmpgt_epi8(zero, codes);
     __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(zero, q));
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(zero, q)));
 }
@@ -12313,17 +12343,21 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
     return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
 }
 /* 32 products in four lanes. */
-OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, bool plus, int extra) {
     vb x = vb_load(q);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, small);
-        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, small)), 8);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, plus);
+        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, plus)), 8);
     }
 #endif
     if (!small) {
-        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, false, extra);
-        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, false, extra));
+        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, plus, extra);
+        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, plus, extra));
+    }
+    if (!plus) {
+        OXI_ISA(move_signs)(&codes.low, &x.low);
+        OXI_ISA(move_signs)(&codes.high, &x.high);
     }
     __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
     return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
@@ -12331,11 +12365,11 @@ OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, i
 /* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums
  * of small codes fit 16 bits. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
-    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, extra);
-    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, extra);
-    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, extra);
+                            bool small, bool plus, int extra) {
+    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, plus, extra);
+    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, plus, extra);
+    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, plus, extra);
+    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, plus, extra);
     (void)more;
     __m128i ab = small ? _mm_madd_epi16(_mm_packs_epi32(a, b), one)
                        : _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
@@ -12462,23 +12496,24 @@ OXI_INLINE int32x4_t OXI_ISA(vb_add_dot)(int32x4_t sum, uint8x16_t codes, const 
     sum = vpadalq_s16(sum, vmull_s8(vget_low_s8(c), vget_low_s8(q)));
     return vpadalq_s16(sum, vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
-OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool plus, int extra) {
     int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
-    (void)small;
+    (void)plus;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
-    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
-    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
-    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+                            bool small, bool plus, int extra) {
+    (void)small;
+    *sum = vs_fma(vs_products(x.a, q, plus, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, plus, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, plus, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, plus, extra), vs_set1(scale[3]), *more);
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
     vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
     vs high = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra));
-    (void)small;
+    (void)plus;
     return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), high, scale[1]);
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
@@ -12581,9 +12616,9 @@ OXI_INLINE int32_t OXI_ISA(vb_dot)(const int8_t *code, const int8_t *q) {
     for (int i = 0; i < 16; i++) sum += code[i] * q[i];
     return sum;
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     const int8_t *code = (const int8_t *)codes.word;
-    (void)small;
+    (void)plus;
     (void)extra;
     return (float)OXI_ISA(vb_dot)(code, q) * scale[0] + (float)OXI_ISA(vb_dot)(code + 16, q + 16) * scale[1];
 }
@@ -12907,7 +12942,7 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
 /* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or
  * code - 8 and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what
  * is taken, as a multiple of the f16 number `at` bytes behind p. */
-#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
+#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small, plus) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
@@ -12928,20 +12963,20 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
             p += bytes; \
             four.d = codes; \
             p += bytes; \
-            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, extra); \
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, plus, extra); \
         } \
     } \
     return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true, true)
 OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f,
-           true)
+           true, true)
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
-           true)
-OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
+           true, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
 OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
-           false)
+           false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
@@ -12958,7 +12993,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
 OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
-           false)
+           true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
 OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
@@ -12994,7 +13029,7 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
             four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
             four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
             four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
-            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, extra);
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
     return vs_sum(vs_add(sum, more));
@@ -15802,9 +15837,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * quants.py. */
 
 /* ---- 32 bytes ---------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
- * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
- * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; plus: no
+ * code is negative. vs_add_four: four of these, each times its scale, are added to one sum or another; small:
+ * no code is greater than 31. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
  * vb_bits: all bits of byte i are bit i of the 32 at p.
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
@@ -15860,6 +15895,16 @@ OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
     memcpy(&h, p, 2);
     return h;
 }
+#if VF > 4
+/* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
+#define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
+OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    __m128i h = OXI_BLEND(_mm_loadu_si128((const __m128i *)p), 1);
+    h = OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 2), 3), 4);
+    return OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 5), 6), 7);
+}
+#undef OXI_BLEND
+#else
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
@@ -15870,6 +15915,7 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
     return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
 }
+#endif
 typedef __m128i vw;
 OXI_INLINE vw vw_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
 OXI_INLINE void vw_store(int16_t *p, vw a) { _mm_storeu_si128((__m128i *)(void *)p, a); }
@@ -15899,8 +15945,8 @@ OXI_INLINE vb vb_sub(vb a, vb b) { return _mm256_sub_epi8(a, b); }
 OXI_INLINE vb vb_right(vb a, int count) { return _mm256_srli_epi16(a, count); }
 OXI_INLINE vb vb_left(vb a, int count) { return _mm256_slli_epi16(a, count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
-    __m128i a = _mm_loadu_si128((const __m128i *)p);
-    return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
+    vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
+    return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
 OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
@@ -15927,33 +15973,48 @@ OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
-/* extra: VNNI on the avx512 tier. */
-OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra) {
+/* Sums of four products. extra: VNNI on the avx512 tier. */
+OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool plus, int extra) {
     vb q = vb_load(numbers), sum = _mm256_setzero_si256();
-    if (!small) {
+    if (!plus) {
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
 #if VF == 16
     if (extra) {
         __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
-        return _mm256_cvtepi32_ps(sum);
+        return sum;
     }
 #endif
     (void)sum;
     (void)extra;
-    return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
+    return _mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1));
 }
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool plus, int extra) {
+    return _mm256_cvtepi32_ps(OXI_ISA(products_32)(codes, q, plus, extra));
+}
+/* Sums of small codes, which fit 16 bits, are put side by side, so that each takes its scale in a lane. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
-    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
-    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
-    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+                            bool small, bool plus, int extra) {
+    if (small) {
+        __m256i one = _mm256_set1_epi16(1);
+        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra), b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
+        __m256i ab = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
+        a = OXI_ISA(products_32)(x.c, q + 64, plus, extra);
+        b = OXI_ISA(products_32)(x.d, q + 96, plus, extra);
+        __m256i cd = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
+        __m256 all = _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_packs_epi32(ab, cd), one));
+        *sum = vs_fma(all, _mm256_broadcast_ps((const __m128 *)(const void *)scale), *sum);
+        return;
+    }
+    *sum = vs_fma(vs_products(x.a, q, plus, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, plus, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, plus, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, plus, extra), vs_set1(scale[3]), *more);
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
-    return vs_mul(vs_products(codes, q, small, extra),
+    return vs_mul(vs_products(codes, q, plus, extra),
                   _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
@@ -16070,34 +16131,38 @@ OXI_INLINE vs vs_set1(float a) { return _mm_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
+/* No code is negative afterwards, and the products are the same. */
+OXI_INLINE void OXI_ISA(move_signs)(__m128i *codes, __m128i *q) {
+#if VF == 8
+    *q = _mm_sign_epi8(*q, *codes);
+    *codes = _mm_abs_epi8(*codes);
+#else
+    __asm__("psignb %1, %0" : "+x"(*q) : "x"(*codes));
+    __asm__("pabsb %1, %0" : "=x"(*codes) : "x"(*codes));
+#endif
+}
 /* Four i32 sums of 16 products. extra: by SSSE3, which the sse2 tier's own target does not have. */
-OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool plus, int extra) {
 #if VF == 8
     (void)extra;
-    if (!small) {
-        q = _mm_sign_epi8(q, codes);
-        codes = _mm_abs_epi8(codes);
-    }
+    if (!plus) OXI_ISA(move_signs)(&codes, &q);
     return _mm_madd_epi16(_mm_maddubs_epi16(codes, q), _mm_set1_epi16(1));
 #else
     if (extra) {
-        if (!small) {
-            __asm__("psignb %1, %0" : "+x"(q) : "x"(codes));
-            __asm__("pabsb %1, %0" : "=x"(codes) : "x"(codes));
-        }
+        if (!plus) OXI_ISA(move_signs)(&codes, &q);
         __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
         return _mm_madd_epi16(codes, _mm_set1_epi16(1));
     }
     __m128i zero = _mm_setzero_si128();
-    __m128i sign = small ? zero : _mm_cmpgt_epi8(zero, codes), q_sign = _mm_cmpgt_epi8(zero, q);
+    __m128i sign = plus ? zero : _mm_cmpgt_epi8(zero, codes), q_sign = _mm_cmpgt_epi8(zero, q);
     __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(q, q_sign));
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     vb x = vb_load(q);
-    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
-    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
+    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, plus, extra));
+    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, plus, extra));
     return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
 }
 OXI_INLINE vs vs_dot(vw a, const int16_t *p) { return OXI_ISA(dot_words)(a, p); }
@@ -16122,8 +16187,8 @@ OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
     return codes;
 }
 /* Where there are no products of bytes: 16 products in four lanes, times 256. */
-OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool small) {
-    __m128i zero = _mm_setzero_si128(), sign = small ? zero : _mm_cmpgt_epi8(zero, codes);
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool plus) {
+    __m128i zero = _mm_setzero_si128(), sign = plus ? zero : _mm_cmpgt_epi8(zero, codes);
     __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(zero, q));
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(zero, q)));
 }
@@ -16161,17 +16226,21 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
     return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
 }
 /* 32 products in four lanes. */
-OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, bool plus, int extra) {
     vb x = vb_load(q);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, small);
-        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, small)), 8);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, plus);
+        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, plus)), 8);
     }
 #endif
     if (!small) {
-        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, false, extra);
-        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, false, extra));
+        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, plus, extra);
+        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, plus, extra));
+    }
+    if (!plus) {
+        OXI_ISA(move_signs)(&codes.low, &x.low);
+        OXI_ISA(move_signs)(&codes.high, &x.high);
     }
     __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
     return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
@@ -16179,11 +16248,11 @@ OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, i
 /* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums
  * of small codes fit 16 bits. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
-    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, extra);
-    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, extra);
-    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, extra);
+                            bool small, bool plus, int extra) {
+    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, plus, extra);
+    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, plus, extra);
+    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, plus, extra);
+    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, plus, extra);
     (void)more;
     __m128i ab = small ? _mm_madd_epi16(_mm_packs_epi32(a, b), one)
                        : _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
@@ -16310,23 +16379,24 @@ OXI_INLINE int32x4_t OXI_ISA(vb_add_dot)(int32x4_t sum, uint8x16_t codes, const 
     sum = vpadalq_s16(sum, vmull_s8(vget_low_s8(c), vget_low_s8(q)));
     return vpadalq_s16(sum, vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
-OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool plus, int extra) {
     int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
-    (void)small;
+    (void)plus;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
-    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
-    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
-    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+                            bool small, bool plus, int extra) {
+    (void)small;
+    *sum = vs_fma(vs_products(x.a, q, plus, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, plus, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, plus, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, plus, extra), vs_set1(scale[3]), *more);
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
     vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
     vs high = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra));
-    (void)small;
+    (void)plus;
     return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), high, scale[1]);
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
@@ -16429,9 +16499,9 @@ OXI_INLINE int32_t OXI_ISA(vb_dot)(const int8_t *code, const int8_t *q) {
     for (int i = 0; i < 16; i++) sum += code[i] * q[i];
     return sum;
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     const int8_t *code = (const int8_t *)codes.word;
-    (void)small;
+    (void)plus;
     (void)extra;
     return (float)OXI_ISA(vb_dot)(code, q) * scale[0] + (float)OXI_ISA(vb_dot)(code + 16, q + 16) * scale[1];
 }
@@ -16755,7 +16825,7 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
 /* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or
  * code - 8 and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what
  * is taken, as a multiple of the f16 number `at` bytes behind p. */
-#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
+#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small, plus) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
@@ -16776,20 +16846,20 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
             p += bytes; \
             four.d = codes; \
             p += bytes; \
-            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, extra); \
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, plus, extra); \
         } \
     } \
     return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true, true)
 OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f,
-           true)
+           true, true)
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
-           true)
-OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
+           true, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
 OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
-           false)
+           false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
@@ -16806,7 +16876,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
 OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
-           false)
+           true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
 OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
@@ -16842,7 +16912,7 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
             four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
             four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
             four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
-            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, extra);
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
     return vs_sum(vs_add(sum, more));
@@ -19666,9 +19736,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * quants.py. */
 
 /* ---- 32 bytes ---------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
- * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
- * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; plus: no
+ * code is negative. vs_add_four: four of these, each times its scale, are added to one sum or another; small:
+ * no code is greater than 31. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
  * vb_bits: all bits of byte i are bit i of the 32 at p.
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
@@ -19724,6 +19794,16 @@ OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
     memcpy(&h, p, 2);
     return h;
 }
+#if VF > 4
+/* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
+#define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
+OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    __m128i h = OXI_BLEND(_mm_loadu_si128((const __m128i *)p), 1);
+    h = OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 2), 3), 4);
+    return OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 5), 6), 7);
+}
+#undef OXI_BLEND
+#else
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
@@ -19734,6 +19814,7 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
     return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
 }
+#endif
 typedef __m128i vw;
 OXI_INLINE vw vw_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
 OXI_INLINE void vw_store(int16_t *p, vw a) { _mm_storeu_si128((__m128i *)(void *)p, a); }
@@ -19763,8 +19844,8 @@ OXI_INLINE vb vb_sub(vb a, vb b) { return _mm256_sub_epi8(a, b); }
 OXI_INLINE vb vb_right(vb a, int count) { return _mm256_srli_epi16(a, count); }
 OXI_INLINE vb vb_left(vb a, int count) { return _mm256_slli_epi16(a, count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
-    __m128i a = _mm_loadu_si128((const __m128i *)p);
-    return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
+    vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
+    return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
 OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
@@ -19791,33 +19872,48 @@ OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
-/* extra: VNNI on the avx512 tier. */
-OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra) {
+/* Sums of four products. extra: VNNI on the avx512 tier. */
+OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool plus, int extra) {
     vb q = vb_load(numbers), sum = _mm256_setzero_si256();
-    if (!small) {
+    if (!plus) {
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
 #if VF == 16
     if (extra) {
         __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
-        return _mm256_cvtepi32_ps(sum);
+        return sum;
     }
 #endif
     (void)sum;
     (void)extra;
-    return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
+    return _mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1));
 }
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool plus, int extra) {
+    return _mm256_cvtepi32_ps(OXI_ISA(products_32)(codes, q, plus, extra));
+}
+/* Sums of small codes, which fit 16 bits, are put side by side, so that each takes its scale in a lane. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
-    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
-    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
-    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+                            bool small, bool plus, int extra) {
+    if (small) {
+        __m256i one = _mm256_set1_epi16(1);
+        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra), b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
+        __m256i ab = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
+        a = OXI_ISA(products_32)(x.c, q + 64, plus, extra);
+        b = OXI_ISA(products_32)(x.d, q + 96, plus, extra);
+        __m256i cd = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
+        __m256 all = _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_packs_epi32(ab, cd), one));
+        *sum = vs_fma(all, _mm256_broadcast_ps((const __m128 *)(const void *)scale), *sum);
+        return;
+    }
+    *sum = vs_fma(vs_products(x.a, q, plus, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, plus, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, plus, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, plus, extra), vs_set1(scale[3]), *more);
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
-    return vs_mul(vs_products(codes, q, small, extra),
+    return vs_mul(vs_products(codes, q, plus, extra),
                   _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
@@ -19934,34 +20030,38 @@ OXI_INLINE vs vs_set1(float a) { return _mm_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
+/* No code is negative afterwards, and the products are the same. */
+OXI_INLINE void OXI_ISA(move_signs)(__m128i *codes, __m128i *q) {
+#if VF == 8
+    *q = _mm_sign_epi8(*q, *codes);
+    *codes = _mm_abs_epi8(*codes);
+#else
+    __asm__("psignb %1, %0" : "+x"(*q) : "x"(*codes));
+    __asm__("pabsb %1, %0" : "=x"(*codes) : "x"(*codes));
+#endif
+}
 /* Four i32 sums of 16 products. extra: by SSSE3, which the sse2 tier's own target does not have. */
-OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool plus, int extra) {
 #if VF == 8
     (void)extra;
-    if (!small) {
-        q = _mm_sign_epi8(q, codes);
-        codes = _mm_abs_epi8(codes);
-    }
+    if (!plus) OXI_ISA(move_signs)(&codes, &q);
     return _mm_madd_epi16(_mm_maddubs_epi16(codes, q), _mm_set1_epi16(1));
 #else
     if (extra) {
-        if (!small) {
-            __asm__("psignb %1, %0" : "+x"(q) : "x"(codes));
-            __asm__("pabsb %1, %0" : "=x"(codes) : "x"(codes));
-        }
+        if (!plus) OXI_ISA(move_signs)(&codes, &q);
         __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
         return _mm_madd_epi16(codes, _mm_set1_epi16(1));
     }
     __m128i zero = _mm_setzero_si128();
-    __m128i sign = small ? zero : _mm_cmpgt_epi8(zero, codes), q_sign = _mm_cmpgt_epi8(zero, q);
+    __m128i sign = plus ? zero : _mm_cmpgt_epi8(zero, codes), q_sign = _mm_cmpgt_epi8(zero, q);
     __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(q, q_sign));
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     vb x = vb_load(q);
-    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
-    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
+    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, plus, extra));
+    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, plus, extra));
     return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
 }
 OXI_INLINE vs vs_dot(vw a, const int16_t *p) { return OXI_ISA(dot_words)(a, p); }
@@ -19986,8 +20086,8 @@ OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
     return codes;
 }
 /* Where there are no products of bytes: 16 products in four lanes, times 256. */
-OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool small) {
-    __m128i zero = _mm_setzero_si128(), sign = small ? zero : _mm_cmpgt_epi8(zero, codes);
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool plus) {
+    __m128i zero = _mm_setzero_si128(), sign = plus ? zero : _mm_cmpgt_epi8(zero, codes);
     __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(zero, q));
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(zero, q)));
 }
@@ -20025,17 +20125,21 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
     return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
 }
 /* 32 products in four lanes. */
-OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, bool plus, int extra) {
     vb x = vb_load(q);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, small);
-        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, small)), 8);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, plus);
+        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, plus)), 8);
     }
 #endif
     if (!small) {
-        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, false, extra);
-        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, false, extra));
+        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, plus, extra);
+        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, plus, extra));
+    }
+    if (!plus) {
+        OXI_ISA(move_signs)(&codes.low, &x.low);
+        OXI_ISA(move_signs)(&codes.high, &x.high);
     }
     __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
     return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
@@ -20043,11 +20147,11 @@ OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, i
 /* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums
  * of small codes fit 16 bits. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
-    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, extra);
-    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, extra);
-    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, extra);
+                            bool small, bool plus, int extra) {
+    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, plus, extra);
+    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, plus, extra);
+    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, plus, extra);
+    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, plus, extra);
     (void)more;
     __m128i ab = small ? _mm_madd_epi16(_mm_packs_epi32(a, b), one)
                        : _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
@@ -20174,23 +20278,24 @@ OXI_INLINE int32x4_t OXI_ISA(vb_add_dot)(int32x4_t sum, uint8x16_t codes, const 
     sum = vpadalq_s16(sum, vmull_s8(vget_low_s8(c), vget_low_s8(q)));
     return vpadalq_s16(sum, vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
-OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool plus, int extra) {
     int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
-    (void)small;
+    (void)plus;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
-    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
-    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
-    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+                            bool small, bool plus, int extra) {
+    (void)small;
+    *sum = vs_fma(vs_products(x.a, q, plus, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, plus, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, plus, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, plus, extra), vs_set1(scale[3]), *more);
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
     vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
     vs high = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra));
-    (void)small;
+    (void)plus;
     return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), high, scale[1]);
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
@@ -20293,9 +20398,9 @@ OXI_INLINE int32_t OXI_ISA(vb_dot)(const int8_t *code, const int8_t *q) {
     for (int i = 0; i < 16; i++) sum += code[i] * q[i];
     return sum;
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     const int8_t *code = (const int8_t *)codes.word;
-    (void)small;
+    (void)plus;
     (void)extra;
     return (float)OXI_ISA(vb_dot)(code, q) * scale[0] + (float)OXI_ISA(vb_dot)(code + 16, q + 16) * scale[1];
 }
@@ -20619,7 +20724,7 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
 /* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or
  * code - 8 and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what
  * is taken, as a multiple of the f16 number `at` bytes behind p. */
-#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
+#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small, plus) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
@@ -20640,20 +20745,20 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
             p += bytes; \
             four.d = codes; \
             p += bytes; \
-            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, extra); \
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, plus, extra); \
         } \
     } \
     return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true, true)
 OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f,
-           true)
+           true, true)
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
-           true)
-OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
+           true, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
 OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
-           false)
+           false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
@@ -20670,7 +20775,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
 OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
-           false)
+           true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
 OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
@@ -20706,7 +20811,7 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
             four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
             four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
             four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
-            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, extra);
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
     return vs_sum(vs_add(sum, more));
@@ -23452,9 +23557,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * quants.py. */
 
 /* ---- 32 bytes ---------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
- * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
- * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; plus: no
+ * code is negative. vs_add_four: four of these, each times its scale, are added to one sum or another; small:
+ * no code is greater than 31. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
  * vb_bits: all bits of byte i are bit i of the 32 at p.
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
@@ -23510,6 +23615,16 @@ OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
     memcpy(&h, p, 2);
     return h;
 }
+#if VF > 4
+/* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
+#define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
+OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    __m128i h = OXI_BLEND(_mm_loadu_si128((const __m128i *)p), 1);
+    h = OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 2), 3), 4);
+    return OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 5), 6), 7);
+}
+#undef OXI_BLEND
+#else
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
@@ -23520,6 +23635,7 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
     return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
 }
+#endif
 typedef __m128i vw;
 OXI_INLINE vw vw_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
 OXI_INLINE void vw_store(int16_t *p, vw a) { _mm_storeu_si128((__m128i *)(void *)p, a); }
@@ -23549,8 +23665,8 @@ OXI_INLINE vb vb_sub(vb a, vb b) { return _mm256_sub_epi8(a, b); }
 OXI_INLINE vb vb_right(vb a, int count) { return _mm256_srli_epi16(a, count); }
 OXI_INLINE vb vb_left(vb a, int count) { return _mm256_slli_epi16(a, count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
-    __m128i a = _mm_loadu_si128((const __m128i *)p);
-    return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
+    vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
+    return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
 OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
@@ -23577,33 +23693,48 @@ OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
-/* extra: VNNI on the avx512 tier. */
-OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra) {
+/* Sums of four products. extra: VNNI on the avx512 tier. */
+OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool plus, int extra) {
     vb q = vb_load(numbers), sum = _mm256_setzero_si256();
-    if (!small) {
+    if (!plus) {
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
 #if VF == 16
     if (extra) {
         __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
-        return _mm256_cvtepi32_ps(sum);
+        return sum;
     }
 #endif
     (void)sum;
     (void)extra;
-    return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
+    return _mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1));
 }
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool plus, int extra) {
+    return _mm256_cvtepi32_ps(OXI_ISA(products_32)(codes, q, plus, extra));
+}
+/* Sums of small codes, which fit 16 bits, are put side by side, so that each takes its scale in a lane. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
-    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
-    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
-    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+                            bool small, bool plus, int extra) {
+    if (small) {
+        __m256i one = _mm256_set1_epi16(1);
+        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra), b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
+        __m256i ab = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
+        a = OXI_ISA(products_32)(x.c, q + 64, plus, extra);
+        b = OXI_ISA(products_32)(x.d, q + 96, plus, extra);
+        __m256i cd = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
+        __m256 all = _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_packs_epi32(ab, cd), one));
+        *sum = vs_fma(all, _mm256_broadcast_ps((const __m128 *)(const void *)scale), *sum);
+        return;
+    }
+    *sum = vs_fma(vs_products(x.a, q, plus, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, plus, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, plus, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, plus, extra), vs_set1(scale[3]), *more);
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
-    return vs_mul(vs_products(codes, q, small, extra),
+    return vs_mul(vs_products(codes, q, plus, extra),
                   _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
@@ -23720,34 +23851,38 @@ OXI_INLINE vs vs_set1(float a) { return _mm_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
+/* No code is negative afterwards, and the products are the same. */
+OXI_INLINE void OXI_ISA(move_signs)(__m128i *codes, __m128i *q) {
+#if VF == 8
+    *q = _mm_sign_epi8(*q, *codes);
+    *codes = _mm_abs_epi8(*codes);
+#else
+    __asm__("psignb %1, %0" : "+x"(*q) : "x"(*codes));
+    __asm__("pabsb %1, %0" : "=x"(*codes) : "x"(*codes));
+#endif
+}
 /* Four i32 sums of 16 products. extra: by SSSE3, which the sse2 tier's own target does not have. */
-OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool plus, int extra) {
 #if VF == 8
     (void)extra;
-    if (!small) {
-        q = _mm_sign_epi8(q, codes);
-        codes = _mm_abs_epi8(codes);
-    }
+    if (!plus) OXI_ISA(move_signs)(&codes, &q);
     return _mm_madd_epi16(_mm_maddubs_epi16(codes, q), _mm_set1_epi16(1));
 #else
     if (extra) {
-        if (!small) {
-            __asm__("psignb %1, %0" : "+x"(q) : "x"(codes));
-            __asm__("pabsb %1, %0" : "=x"(codes) : "x"(codes));
-        }
+        if (!plus) OXI_ISA(move_signs)(&codes, &q);
         __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
         return _mm_madd_epi16(codes, _mm_set1_epi16(1));
     }
     __m128i zero = _mm_setzero_si128();
-    __m128i sign = small ? zero : _mm_cmpgt_epi8(zero, codes), q_sign = _mm_cmpgt_epi8(zero, q);
+    __m128i sign = plus ? zero : _mm_cmpgt_epi8(zero, codes), q_sign = _mm_cmpgt_epi8(zero, q);
     __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(q, q_sign));
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     vb x = vb_load(q);
-    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
-    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
+    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, plus, extra));
+    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, plus, extra));
     return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
 }
 OXI_INLINE vs vs_dot(vw a, const int16_t *p) { return OXI_ISA(dot_words)(a, p); }
@@ -23772,8 +23907,8 @@ OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
     return codes;
 }
 /* Where there are no products of bytes: 16 products in four lanes, times 256. */
-OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool small) {
-    __m128i zero = _mm_setzero_si128(), sign = small ? zero : _mm_cmpgt_epi8(zero, codes);
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool plus) {
+    __m128i zero = _mm_setzero_si128(), sign = plus ? zero : _mm_cmpgt_epi8(zero, codes);
     __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(zero, q));
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(zero, q)));
 }
@@ -23811,17 +23946,21 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
     return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
 }
 /* 32 products in four lanes. */
-OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, bool plus, int extra) {
     vb x = vb_load(q);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, small);
-        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, small)), 8);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, plus);
+        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, plus)), 8);
     }
 #endif
     if (!small) {
-        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, false, extra);
-        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, false, extra));
+        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, plus, extra);
+        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, plus, extra));
+    }
+    if (!plus) {
+        OXI_ISA(move_signs)(&codes.low, &x.low);
+        OXI_ISA(move_signs)(&codes.high, &x.high);
     }
     __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
     return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
@@ -23829,11 +23968,11 @@ OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, i
 /* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums
  * of small codes fit 16 bits. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
-    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, extra);
-    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, extra);
-    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, extra);
+                            bool small, bool plus, int extra) {
+    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, plus, extra);
+    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, plus, extra);
+    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, plus, extra);
+    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, plus, extra);
     (void)more;
     __m128i ab = small ? _mm_madd_epi16(_mm_packs_epi32(a, b), one)
                        : _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
@@ -23960,23 +24099,24 @@ OXI_INLINE int32x4_t OXI_ISA(vb_add_dot)(int32x4_t sum, uint8x16_t codes, const 
     sum = vpadalq_s16(sum, vmull_s8(vget_low_s8(c), vget_low_s8(q)));
     return vpadalq_s16(sum, vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
-OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool plus, int extra) {
     int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
-    (void)small;
+    (void)plus;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
-    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
-    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
-    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+                            bool small, bool plus, int extra) {
+    (void)small;
+    *sum = vs_fma(vs_products(x.a, q, plus, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, plus, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, plus, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, plus, extra), vs_set1(scale[3]), *more);
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
     vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
     vs high = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra));
-    (void)small;
+    (void)plus;
     return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), high, scale[1]);
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
@@ -24079,9 +24219,9 @@ OXI_INLINE int32_t OXI_ISA(vb_dot)(const int8_t *code, const int8_t *q) {
     for (int i = 0; i < 16; i++) sum += code[i] * q[i];
     return sum;
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     const int8_t *code = (const int8_t *)codes.word;
-    (void)small;
+    (void)plus;
     (void)extra;
     return (float)OXI_ISA(vb_dot)(code, q) * scale[0] + (float)OXI_ISA(vb_dot)(code + 16, q + 16) * scale[1];
 }
@@ -24405,7 +24545,7 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
 /* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or
  * code - 8 and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what
  * is taken, as a multiple of the f16 number `at` bytes behind p. */
-#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
+#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small, plus) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
@@ -24426,20 +24566,20 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
             p += bytes; \
             four.d = codes; \
             p += bytes; \
-            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, extra); \
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, plus, extra); \
         } \
     } \
     return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true, true)
 OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f,
-           true)
+           true, true)
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
-           true)
-OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
+           true, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
 OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
-           false)
+           false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
@@ -24456,7 +24596,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
 OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
-           false)
+           true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
 OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
@@ -24492,7 +24632,7 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
             four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
             four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
             four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
-            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, extra);
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
     return vs_sum(vs_add(sum, more));
@@ -27230,9 +27370,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * quants.py. */
 
 /* ---- 32 bytes ---------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
- * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
- * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; plus: no
+ * code is negative. vs_add_four: four of these, each times its scale, are added to one sum or another; small:
+ * no code is greater than 31. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
  * vb_bits: all bits of byte i are bit i of the 32 at p.
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
@@ -27288,6 +27428,16 @@ OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
     memcpy(&h, p, 2);
     return h;
 }
+#if VF > 4
+/* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
+#define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
+OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    __m128i h = OXI_BLEND(_mm_loadu_si128((const __m128i *)p), 1);
+    h = OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 2), 3), 4);
+    return OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 5), 6), 7);
+}
+#undef OXI_BLEND
+#else
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
@@ -27298,6 +27448,7 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
     return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
 }
+#endif
 typedef __m128i vw;
 OXI_INLINE vw vw_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
 OXI_INLINE void vw_store(int16_t *p, vw a) { _mm_storeu_si128((__m128i *)(void *)p, a); }
@@ -27327,8 +27478,8 @@ OXI_INLINE vb vb_sub(vb a, vb b) { return _mm256_sub_epi8(a, b); }
 OXI_INLINE vb vb_right(vb a, int count) { return _mm256_srli_epi16(a, count); }
 OXI_INLINE vb vb_left(vb a, int count) { return _mm256_slli_epi16(a, count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
-    __m128i a = _mm_loadu_si128((const __m128i *)p);
-    return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
+    vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
+    return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
 OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
@@ -27355,33 +27506,48 @@ OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
-/* extra: VNNI on the avx512 tier. */
-OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra) {
+/* Sums of four products. extra: VNNI on the avx512 tier. */
+OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool plus, int extra) {
     vb q = vb_load(numbers), sum = _mm256_setzero_si256();
-    if (!small) {
+    if (!plus) {
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
 #if VF == 16
     if (extra) {
         __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
-        return _mm256_cvtepi32_ps(sum);
+        return sum;
     }
 #endif
     (void)sum;
     (void)extra;
-    return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
+    return _mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1));
 }
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool plus, int extra) {
+    return _mm256_cvtepi32_ps(OXI_ISA(products_32)(codes, q, plus, extra));
+}
+/* Sums of small codes, which fit 16 bits, are put side by side, so that each takes its scale in a lane. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
-    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
-    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
-    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+                            bool small, bool plus, int extra) {
+    if (small) {
+        __m256i one = _mm256_set1_epi16(1);
+        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra), b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
+        __m256i ab = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
+        a = OXI_ISA(products_32)(x.c, q + 64, plus, extra);
+        b = OXI_ISA(products_32)(x.d, q + 96, plus, extra);
+        __m256i cd = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
+        __m256 all = _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_packs_epi32(ab, cd), one));
+        *sum = vs_fma(all, _mm256_broadcast_ps((const __m128 *)(const void *)scale), *sum);
+        return;
+    }
+    *sum = vs_fma(vs_products(x.a, q, plus, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, plus, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, plus, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, plus, extra), vs_set1(scale[3]), *more);
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
-    return vs_mul(vs_products(codes, q, small, extra),
+    return vs_mul(vs_products(codes, q, plus, extra),
                   _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
@@ -27498,34 +27664,38 @@ OXI_INLINE vs vs_set1(float a) { return _mm_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
+/* No code is negative afterwards, and the products are the same. */
+OXI_INLINE void OXI_ISA(move_signs)(__m128i *codes, __m128i *q) {
+#if VF == 8
+    *q = _mm_sign_epi8(*q, *codes);
+    *codes = _mm_abs_epi8(*codes);
+#else
+    __asm__("psignb %1, %0" : "+x"(*q) : "x"(*codes));
+    __asm__("pabsb %1, %0" : "=x"(*codes) : "x"(*codes));
+#endif
+}
 /* Four i32 sums of 16 products. extra: by SSSE3, which the sse2 tier's own target does not have. */
-OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool plus, int extra) {
 #if VF == 8
     (void)extra;
-    if (!small) {
-        q = _mm_sign_epi8(q, codes);
-        codes = _mm_abs_epi8(codes);
-    }
+    if (!plus) OXI_ISA(move_signs)(&codes, &q);
     return _mm_madd_epi16(_mm_maddubs_epi16(codes, q), _mm_set1_epi16(1));
 #else
     if (extra) {
-        if (!small) {
-            __asm__("psignb %1, %0" : "+x"(q) : "x"(codes));
-            __asm__("pabsb %1, %0" : "=x"(codes) : "x"(codes));
-        }
+        if (!plus) OXI_ISA(move_signs)(&codes, &q);
         __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
         return _mm_madd_epi16(codes, _mm_set1_epi16(1));
     }
     __m128i zero = _mm_setzero_si128();
-    __m128i sign = small ? zero : _mm_cmpgt_epi8(zero, codes), q_sign = _mm_cmpgt_epi8(zero, q);
+    __m128i sign = plus ? zero : _mm_cmpgt_epi8(zero, codes), q_sign = _mm_cmpgt_epi8(zero, q);
     __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(q, q_sign));
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     vb x = vb_load(q);
-    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
-    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
+    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, plus, extra));
+    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, plus, extra));
     return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
 }
 OXI_INLINE vs vs_dot(vw a, const int16_t *p) { return OXI_ISA(dot_words)(a, p); }
@@ -27550,8 +27720,8 @@ OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
     return codes;
 }
 /* Where there are no products of bytes: 16 products in four lanes, times 256. */
-OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool small) {
-    __m128i zero = _mm_setzero_si128(), sign = small ? zero : _mm_cmpgt_epi8(zero, codes);
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool plus) {
+    __m128i zero = _mm_setzero_si128(), sign = plus ? zero : _mm_cmpgt_epi8(zero, codes);
     __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(zero, q));
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(zero, q)));
 }
@@ -27589,17 +27759,21 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
     return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
 }
 /* 32 products in four lanes. */
-OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, bool plus, int extra) {
     vb x = vb_load(q);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, small);
-        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, small)), 8);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, plus);
+        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, plus)), 8);
     }
 #endif
     if (!small) {
-        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, false, extra);
-        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, false, extra));
+        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, plus, extra);
+        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, plus, extra));
+    }
+    if (!plus) {
+        OXI_ISA(move_signs)(&codes.low, &x.low);
+        OXI_ISA(move_signs)(&codes.high, &x.high);
     }
     __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
     return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
@@ -27607,11 +27781,11 @@ OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, i
 /* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums
  * of small codes fit 16 bits. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
-    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, extra);
-    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, extra);
-    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, extra);
+                            bool small, bool plus, int extra) {
+    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, plus, extra);
+    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, plus, extra);
+    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, plus, extra);
+    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, plus, extra);
     (void)more;
     __m128i ab = small ? _mm_madd_epi16(_mm_packs_epi32(a, b), one)
                        : _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
@@ -27738,23 +27912,24 @@ OXI_INLINE int32x4_t OXI_ISA(vb_add_dot)(int32x4_t sum, uint8x16_t codes, const 
     sum = vpadalq_s16(sum, vmull_s8(vget_low_s8(c), vget_low_s8(q)));
     return vpadalq_s16(sum, vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
-OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool plus, int extra) {
     int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
-    (void)small;
+    (void)plus;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
-    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
-    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
-    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+                            bool small, bool plus, int extra) {
+    (void)small;
+    *sum = vs_fma(vs_products(x.a, q, plus, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, plus, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, plus, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, plus, extra), vs_set1(scale[3]), *more);
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
     vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
     vs high = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra));
-    (void)small;
+    (void)plus;
     return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), high, scale[1]);
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
@@ -27857,9 +28032,9 @@ OXI_INLINE int32_t OXI_ISA(vb_dot)(const int8_t *code, const int8_t *q) {
     for (int i = 0; i < 16; i++) sum += code[i] * q[i];
     return sum;
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     const int8_t *code = (const int8_t *)codes.word;
-    (void)small;
+    (void)plus;
     (void)extra;
     return (float)OXI_ISA(vb_dot)(code, q) * scale[0] + (float)OXI_ISA(vb_dot)(code + 16, q + 16) * scale[1];
 }
@@ -28183,7 +28358,7 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
 /* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or
  * code - 8 and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what
  * is taken, as a multiple of the f16 number `at` bytes behind p. */
-#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
+#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small, plus) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
@@ -28204,20 +28379,20 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
             p += bytes; \
             four.d = codes; \
             p += bytes; \
-            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, extra); \
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, plus, extra); \
         } \
     } \
     return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true, true)
 OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f,
-           true)
+           true, true)
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
-           true)
-OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
+           true, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
 OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
-           false)
+           false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
@@ -28234,7 +28409,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
 OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
-           false)
+           true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
 OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
@@ -28270,7 +28445,7 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
             four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
             four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
             four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
-            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, extra);
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
     return vs_sum(vs_add(sum, more));
@@ -31003,9 +31178,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
  * quants.py. */
 
 /* ---- 32 bytes ---------------------------------------------------------------------------------------------
- * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; small: no
- * code is negative or greater than 31. vs_add_four: four of these, each times its scale, are added to one sum
- * or another. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
+ * vb: 32 bytes; vs: VS floats. vs_products: sums of 32 codes times q as floats in several lanes; plus: no
+ * code is negative. vs_add_four: four of these, each times its scale, are added to one sum or another; small:
+ * no code is greater than 31. vs_halves: the first 16 products times scale[0], the last 16 times scale[1].
  * vb_bits: all bits of byte i are bit i of the 32 at p.
  * vs_halves_8: the f16 numbers at p, p + step, ... as eight floats; vs_bytes_8: eight bytes as floats. Shifts
  * carry bits from byte to byte: a mask follows. `extra`: see OXI_BLOCK_EXTRA below.
@@ -31061,6 +31236,16 @@ OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
     memcpy(&h, p, 2);
     return h;
 }
+#if VF > 4
+/* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
+#define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
+OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
+    __m128i h = OXI_BLEND(_mm_loadu_si128((const __m128i *)p), 1);
+    h = OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 2), 3), 4);
+    return OXI_BLEND(OXI_BLEND(OXI_BLEND(h, 5), 6), 7);
+}
+#undef OXI_BLEND
+#else
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
@@ -31071,6 +31256,7 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 6 * step), 6);
     return _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + 7 * step), 7);
 }
+#endif
 typedef __m128i vw;
 OXI_INLINE vw vw_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
 OXI_INLINE void vw_store(int16_t *p, vw a) { _mm_storeu_si128((__m128i *)(void *)p, a); }
@@ -31100,8 +31286,8 @@ OXI_INLINE vb vb_sub(vb a, vb b) { return _mm256_sub_epi8(a, b); }
 OXI_INLINE vb vb_right(vb a, int count) { return _mm256_srli_epi16(a, count); }
 OXI_INLINE vb vb_left(vb a, int count) { return _mm256_slli_epi16(a, count); }
 OXI_INLINE vb vb_nibbles(const void *p) {
-    __m128i a = _mm_loadu_si128((const __m128i *)p);
-    return vb_and(_mm256_inserti128_si256(_mm256_castsi128_si256(a), _mm_srli_epi16(a, 4), 1), vb_set1(15));
+    vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
+    return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
 OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
@@ -31128,33 +31314,48 @@ OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
-/* extra: VNNI on the avx512 tier. */
-OXI_INLINE vs vs_products(vb codes, const int8_t *numbers, bool small, int extra) {
+/* Sums of four products. extra: VNNI on the avx512 tier. */
+OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool plus, int extra) {
     vb q = vb_load(numbers), sum = _mm256_setzero_si256();
-    if (!small) {
+    if (!plus) {
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
 #if VF == 16
     if (extra) {
         __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
-        return _mm256_cvtepi32_ps(sum);
+        return sum;
     }
 #endif
     (void)sum;
     (void)extra;
-    return _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1)));
+    return _mm256_madd_epi16(_mm256_maddubs_epi16(codes, q), _mm256_set1_epi16(1));
 }
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool plus, int extra) {
+    return _mm256_cvtepi32_ps(OXI_ISA(products_32)(codes, q, plus, extra));
+}
+/* Sums of small codes, which fit 16 bits, are put side by side, so that each takes its scale in a lane. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
-    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
-    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
-    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+                            bool small, bool plus, int extra) {
+    if (small) {
+        __m256i one = _mm256_set1_epi16(1);
+        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra), b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
+        __m256i ab = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
+        a = OXI_ISA(products_32)(x.c, q + 64, plus, extra);
+        b = OXI_ISA(products_32)(x.d, q + 96, plus, extra);
+        __m256i cd = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
+        __m256 all = _mm256_cvtepi32_ps(_mm256_madd_epi16(_mm256_packs_epi32(ab, cd), one));
+        *sum = vs_fma(all, _mm256_broadcast_ps((const __m128 *)(const void *)scale), *sum);
+        return;
+    }
+    *sum = vs_fma(vs_products(x.a, q, plus, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, plus, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, plus, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, plus, extra), vs_set1(scale[3]), *more);
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     __m256 both = _mm256_castps128_ps256(_mm_broadcast_ss(scale));
-    return vs_mul(vs_products(codes, q, small, extra),
+    return vs_mul(vs_products(codes, q, plus, extra),
                   _mm256_insertf128_ps(both, _mm_broadcast_ss(scale + 1), 1));
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
@@ -31271,34 +31472,38 @@ OXI_INLINE vs vs_set1(float a) { return _mm_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
+/* No code is negative afterwards, and the products are the same. */
+OXI_INLINE void OXI_ISA(move_signs)(__m128i *codes, __m128i *q) {
+#if VF == 8
+    *q = _mm_sign_epi8(*q, *codes);
+    *codes = _mm_abs_epi8(*codes);
+#else
+    __asm__("psignb %1, %0" : "+x"(*q) : "x"(*codes));
+    __asm__("pabsb %1, %0" : "=x"(*codes) : "x"(*codes));
+#endif
+}
 /* Four i32 sums of 16 products. extra: by SSSE3, which the sse2 tier's own target does not have. */
-OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(vb_dot)(__m128i codes, __m128i q, bool plus, int extra) {
 #if VF == 8
     (void)extra;
-    if (!small) {
-        q = _mm_sign_epi8(q, codes);
-        codes = _mm_abs_epi8(codes);
-    }
+    if (!plus) OXI_ISA(move_signs)(&codes, &q);
     return _mm_madd_epi16(_mm_maddubs_epi16(codes, q), _mm_set1_epi16(1));
 #else
     if (extra) {
-        if (!small) {
-            __asm__("psignb %1, %0" : "+x"(q) : "x"(codes));
-            __asm__("pabsb %1, %0" : "=x"(codes) : "x"(codes));
-        }
+        if (!plus) OXI_ISA(move_signs)(&codes, &q);
         __asm__("pmaddubsw %1, %0" : "+x"(codes) : "x"(q));
         return _mm_madd_epi16(codes, _mm_set1_epi16(1));
     }
     __m128i zero = _mm_setzero_si128();
-    __m128i sign = small ? zero : _mm_cmpgt_epi8(zero, codes), q_sign = _mm_cmpgt_epi8(zero, q);
+    __m128i sign = plus ? zero : _mm_cmpgt_epi8(zero, codes), q_sign = _mm_cmpgt_epi8(zero, q);
     __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(q, q_sign));
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(q, q_sign)));
 #endif
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     vb x = vb_load(q);
-    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, small, extra));
-    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, small, extra));
+    vs low = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.low, x.low, plus, extra));
+    vs high = _mm_cvtepi32_ps(OXI_ISA(vb_dot)(codes.high, x.high, plus, extra));
     return vs_fma(low, vs_set1(scale[0]), vs_mul(high, vs_set1(scale[1])));
 }
 OXI_INLINE vs vs_dot(vw a, const int16_t *p) { return OXI_ISA(dot_words)(a, p); }
@@ -31323,8 +31528,8 @@ OXI_INLINE __m128i OXI_ISA(byte_products)(__m128i codes, __m128i q) {
     return codes;
 }
 /* Where there are no products of bytes: 16 products in four lanes, times 256. */
-OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool small) {
-    __m128i zero = _mm_setzero_si128(), sign = small ? zero : _mm_cmpgt_epi8(zero, codes);
+OXI_INLINE __m128i OXI_ISA(wide_products)(__m128i codes, __m128i q, bool plus) {
+    __m128i zero = _mm_setzero_si128(), sign = plus ? zero : _mm_cmpgt_epi8(zero, codes);
     __m128i low = _mm_madd_epi16(_mm_unpacklo_epi8(codes, sign), _mm_unpacklo_epi8(zero, q));
     return _mm_add_epi32(low, _mm_madd_epi16(_mm_unpackhi_epi8(codes, sign), _mm_unpackhi_epi8(zero, q)));
 }
@@ -31362,17 +31567,21 @@ OXI_INLINE vn vn_halves(vn sum, vb codes, const int8_t *q, const int16_t *pairs,
     return _mm_add_epi32(sum, _mm_madd_epi16(OXI_ISA(byte_products)(codes.high, x.high), second));
 }
 /* 32 products in four lanes. */
-OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, int extra) {
+OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, bool plus, int extra) {
     vb x = vb_load(q);
 #if VF == 4
     if (!extra) {
-        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, small);
-        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, small)), 8);
+        __m128i low = OXI_ISA(wide_products)(codes.low, x.low, plus);
+        return _mm_srai_epi32(_mm_add_epi32(low, OXI_ISA(wide_products)(codes.high, x.high, plus)), 8);
     }
 #endif
     if (!small) {
-        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, false, extra);
-        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, false, extra));
+        __m128i low = OXI_ISA(vb_dot)(codes.low, x.low, plus, extra);
+        return _mm_add_epi32(low, OXI_ISA(vb_dot)(codes.high, x.high, plus, extra));
+    }
+    if (!plus) {
+        OXI_ISA(move_signs)(&codes.low, &x.low);
+        OXI_ISA(move_signs)(&codes.high, &x.high);
     }
     __m128i low = OXI_ISA(byte_products)(codes.low, x.low), high = OXI_ISA(byte_products)(codes.high, x.high);
     return _mm_madd_epi16(_mm_add_epi16(low, high), _mm_set1_epi16(1));
@@ -31380,11 +31589,11 @@ OXI_INLINE __m128i OXI_ISA(products_32)(vb codes, const int8_t *q, bool small, i
 /* Turns four sums in four lanes each round: the sum of each in a lane, which then takes its own scale. Sums
  * of small codes fit 16 bits. */
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) codes, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, extra);
-    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, extra);
-    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, extra);
-    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, extra);
+                            bool small, bool plus, int extra) {
+    __m128i one = _mm_set1_epi16(1), a = OXI_ISA(products_32)(codes.a, q, small, plus, extra);
+    __m128i b = OXI_ISA(products_32)(codes.b, q + 32, small, plus, extra);
+    __m128i c = OXI_ISA(products_32)(codes.c, q + 64, small, plus, extra);
+    __m128i d = OXI_ISA(products_32)(codes.d, q + 96, small, plus, extra);
     (void)more;
     __m128i ab = small ? _mm_madd_epi16(_mm_packs_epi32(a, b), one)
                        : _mm_add_epi32(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
@@ -31511,23 +31720,24 @@ OXI_INLINE int32x4_t OXI_ISA(vb_add_dot)(int32x4_t sum, uint8x16_t codes, const 
     sum = vpadalq_s16(sum, vmull_s8(vget_low_s8(c), vget_low_s8(q)));
     return vpadalq_s16(sum, vmull_s8(vget_high_s8(c), vget_high_s8(q)));
 }
-OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool small, int extra) {
+OXI_INLINE vs vs_products(vb codes, const int8_t *q, bool plus, int extra) {
     int32x4_t low = OXI_ISA(vb_add_dot)(vdupq_n_s32(0), codes.low, q, extra);
-    (void)small;
+    (void)plus;
     return vcvtq_f32_s32(OXI_ISA(vb_add_dot)(low, codes.high, q + 16, extra));
 }
 OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t *q, const float scale[4],
-                            bool small, int extra) {
-    *sum = vs_fma(vs_products(x.a, q, small, extra), vs_set1(scale[0]), *sum);
-    *more = vs_fma(vs_products(x.b, q + 32, small, extra), vs_set1(scale[1]), *more);
-    *sum = vs_fma(vs_products(x.c, q + 64, small, extra), vs_set1(scale[2]), *sum);
-    *more = vs_fma(vs_products(x.d, q + 96, small, extra), vs_set1(scale[3]), *more);
+                            bool small, bool plus, int extra) {
+    (void)small;
+    *sum = vs_fma(vs_products(x.a, q, plus, extra), vs_set1(scale[0]), *sum);
+    *more = vs_fma(vs_products(x.b, q + 32, plus, extra), vs_set1(scale[1]), *more);
+    *sum = vs_fma(vs_products(x.c, q + 64, plus, extra), vs_set1(scale[2]), *sum);
+    *more = vs_fma(vs_products(x.d, q + 96, plus, extra), vs_set1(scale[3]), *more);
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     int32x4_t zero = vdupq_n_s32(0);
     vs low = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.low, q, extra));
     vs high = vcvtq_f32_s32(OXI_ISA(vb_add_dot)(zero, codes.high, q + 16, extra));
-    (void)small;
+    (void)plus;
     return vfmaq_n_f32(vmulq_n_f32(low, scale[0]), high, scale[1]);
 }
 OXI_INLINE void vs_halves_8(const uint8_t *p, int step, float *out) {
@@ -31630,9 +31840,9 @@ OXI_INLINE int32_t OXI_ISA(vb_dot)(const int8_t *code, const int8_t *q) {
     for (int i = 0; i < 16; i++) sum += code[i] * q[i];
     return sum;
 }
-OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool small, int extra) {
+OXI_INLINE vs vs_halves(vb codes, const int8_t *q, const float *scale, bool plus, int extra) {
     const int8_t *code = (const int8_t *)codes.word;
-    (void)small;
+    (void)plus;
     (void)extra;
     return (float)OXI_ISA(vb_dot)(code, q) * scale[0] + (float)OXI_ISA(vb_dot)(code + 16, q + 16) * scale[1];
 }
@@ -31956,7 +32166,7 @@ OXI_INLINE void OXI_ISA(prefetch_blocks)(const uint8_t *p, int bytes) {
 /* Types with a scale for 32 numbers, eight blocks at a time. scales: what reads them. codes: a vb, or
  * code - 8 and code - 16 as codes from which 8 or 16 is taken, so that none is negative. factor and at: what
  * is taken, as a multiple of the f16 number `at` bytes behind p. */
-#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small) \
+#define OXI_DOT_32(name, dtype, scales, codes, at, factor, small, plus) \
 OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) { \
     vs sum = vs_zero(), more = vs_zero(), taken = vs_zero(); \
     float scale[8], least[8]; \
@@ -31977,20 +32187,20 @@ OXI_INLINE float OXI_ISA(dot_any_##name)(int64_t n, const void *blocks, const ox
             p += bytes; \
             four.d = codes; \
             p += bytes; \
-            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, extra); \
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, small, plus, extra); \
         } \
     } \
     return vs_sum(vs_add(sum, more)) - vs_sum(taken); \
 }
-OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true)
-OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true)
+OXI_DOT_32(q4_0, OX_Q4_0, vs_halves_8, vb_nibbles(p + 2), 0, 8.0f, true, true)
+OXI_DOT_32(q4_1, OX_Q4_1, vs_halves_8, vb_nibbles(p + 4), 2, -1.0f, true, true)
 OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_bits)(p + 2, 4)), 0, 16.0f,
-           true)
+           true, true)
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
-           true)
-OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false)
+           true, true)
+OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
 OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
-           false)
+           false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
     uint64_t bytes = 0;
@@ -32007,7 +32217,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
 OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
-           false)
+           true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
 OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
@@ -32043,7 +32253,7 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
             four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
             four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
             four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
-            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, extra);
+            vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
     return vs_sum(vs_add(sum, more));
