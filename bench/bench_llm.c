@@ -3,7 +3,7 @@
  *     bench_llm MODEL.gguf [-p 128,512] [-n 64] [--threads N] [--runs 3]
  *
  * Tokens are arbitrary ids; nothing is sampled. A run that does not count comes first. One line a
- * measurement, medians: "prompt 128 345.6", or "new 64 78.9, 4.1 GB/s, 0.88 of the read bandwidth": of the
+ * measurement, medians: "prompt 128 345.6", or "new 64 78.9 (4.1 GB/s, 0.88 of the read bandwidth)": of the
  * weights, which each new token reads once, and of what as many threads read of the same file as fast as they
  * can in the same run. Without a model it says so and ends well, since `make bench` has none to give. */
 #include "oxtorch_llm.h"
@@ -101,7 +101,7 @@ static bool measure(const options *o, ox_llm_context *context, const int32_t *to
     printf("%s %ld %.2f", at_once ? "prompt" : "new", count, rate);
     if (!at_once) {
         double bytes = weight_bytes(o->model), read = read_rate(o->model);
-        printf(", %.1f GB/s, %.2f of the read bandwidth", rate * bytes * 1e-9, rate * bytes * 1e-9 / read);
+        printf(" (%.1f GB/s, %.2f of the read bandwidth)", rate * bytes * 1e-9, rate * bytes * 1e-9 / read);
     }
     printf("\n");
     fflush(stdout);
