@@ -30,8 +30,8 @@ typedef void (*bench_work)(void *arg);
 
 /* Runs a and b in turn, `runs` times after one of each that does not count; medians go to *a_seconds,
  * *b_seconds. */
-static inline void bench_in_turn(bench_work a, void *a_arg, bench_work b, void *b_arg, int runs, double *a_seconds,
-                          double *b_seconds) {
+static inline void bench_in_turn(bench_work a, void *a_arg, bench_work b, void *b_arg, int runs,
+                                 double *a_seconds, double *b_seconds) {
     double first[BENCH_MAX_RUNS], second[BENCH_MAX_RUNS];
     a(a_arg);
     b(b_arg);

@@ -1,7 +1,7 @@
 /* bench_blocks.c - products with weights of block types: one row of activations as a fraction of the read
  * bandwidth (a new token of a language model), many rows as a fraction of what the tier's instructions for
- * products of bytes can do (a prompt). Weights of random numbers, 4096 x 4096 each, so many of them in turn that
- * no cache holds them. */
+ * products of bytes can do (a prompt). Weights of random numbers, 4096 x 4096 each, several of them in turn,
+ * which few caches hold. */
 #include "oxtorch.h"
 #include "peaks.h"
 

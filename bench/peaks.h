@@ -1,6 +1,6 @@
-/* What this machine can do at best, in loops that do nothing else: f32 multiply-adds and products of bytes with the
- * instructions of the tier in use, and bytes read and copied by some threads. Benchmarks report fractions of
- * these; a peak of 0 says that there is no loop for the tier. */
+/* What this machine can do at best, in loops that do nothing else: f32 multiply-adds and products of bytes
+ * with the instructions of the tier in use, and bytes read and copied by some threads. Benchmarks report
+ * fractions of these; a peak of 0 says that there is no loop for the tier. */
 #ifndef OX_PEAKS_H
 #define OX_PEAKS_H
 
@@ -122,7 +122,7 @@ static inline double peaks_rate(const peaks_arithmetic *table) {
     return 50000.0 * 12 * 2 * found->each / best * 1e-9;
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------- */
 
 enum { PEAKS_THREADS = 256, PEAKS_AHEAD = 4096 };
 typedef struct peaks_part {

@@ -73,7 +73,7 @@ def main():
     parser.add_argument('--threads', type=int, default=2)
     parser.add_argument('--runs', type=int, default=5)
     parser.add_argument('--llama', default='llama-bench')
-    parser.add_argument('--json')
+    parser.add_argument('--json', default=ROOT + '/build/llama.json')
     options = parser.parse_args()
     works = [('prompt', int(n)) for n in options.prompt.split(',') if n]
     works += [('new', int(n)) for n in options.new.split(',') if n]
@@ -87,9 +87,8 @@ def main():
                 rows.append(row)
                 print('%(tier)-15s %(model)-22s %(work)-11s %(ours)9.1f %(theirs)9.1f  %(ratio).2f '
                       '(%(least).2f .. %(most).2f)' % row, flush=True)
-    if options.json:
-        with open(options.json, 'w') as f:
-            json.dump(rows, f, indent=1)
+    with open(options.json, 'w') as f:
+        json.dump(rows, f, indent=1)
     return 0
 
 

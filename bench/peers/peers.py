@@ -8,7 +8,8 @@ Needs python3 with numpy; libopenblas (the pthread build) and torch where they a
 library is built from the headers into build/liboxtorch.so with `cc`, or OXTORCH_LIB names one that is there
 already. Each tier runs in a process of its own, both sides held to the same instruction set. Within it the
 sides take turns (A B A B ...) with a pause between, so that no side pays for the other's spinning threads;
-figures are medians, ratios are OxTorch / peer in speed: above 1, OxTorch is faster.
+figures are medians, ratios are OxTorch / peer in speed, with the least and the most of the turns: above 1,
+OxTorch is faster. report.py makes a table and a plot of them.
 """
 import argparse
 import ctypes
@@ -95,7 +96,7 @@ def median(values):
 
 
 def in_turn(sides, runs):
-    """Median seconds a call of each side, in turn. A turn waits until the other side's threads sleep
+    """Seconds a call of each side, one number a turn. A turn waits until the other side's threads sleep
     (OpenBLAS lets them spin for 2^26 cycles), calls once to wake its own, then as often as fits into
     30 ms."""
     seconds = [[] for _ in sides]
@@ -110,7 +111,13 @@ def in_turn(sides, runs):
                 side()
                 calls += 1
             seconds[k].append((time.perf_counter() - start) / calls)
-    return [median(s) for s in seconds]
+    return seconds
+
+
+def ratio(peer, own):
+    """[median, least, most] of the speed beside a peer's, turn by turn."""
+    ratios = sorted(a / b for a, b in zip(peer, own))
+    return [round(r, 3) for r in (median(ratios), ratios[0], ratios[-1])]
 
 
 def load_openblas():
@@ -132,8 +139,8 @@ def load_torch():
 
 def report(results, **row):
     results.append(row)
-    ratios = '  '.join(f'{k} {v}' for k, v in row.items())
-    print(ratios, flush=True)
+    texts = {k: '%.3f (%.2f .. %.2f)' % tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+    print('  '.join(f'{k} {v}' for k, v in texts.items()), flush=True)
 
 
 def measure_matmul(ox, blas, torch, threads, sizes, runs, results):
@@ -153,15 +160,16 @@ def measure_matmul(ox, blas, torch, threads, sizes, runs, results):
                 101, 111, 111, n, n, n, ctypes.c_float(1), a.ctypes.data_as(ctypes.c_void_p), n,
                 b.ctypes.data_as(ctypes.c_void_p), n, ctypes.c_float(0), c.ctypes.data_as(ctypes.c_void_p), n)
         seconds = dict(zip(sides, in_turn(list(sides.values()), runs)))
-        row = {'work': f'matmul {n}', 'threads': threads, 'GFLOP/s': round(2e-9 * n ** 3 / seconds['f32'], 1)}
+        row = {'work': f'matmul {n}', 'threads': threads,
+               'GFLOP/s': round(2e-9 * n ** 3 / median(seconds['f32']), 1)}
         if blas:
-            row['f32/openblas'] = round(seconds['openblas'] / seconds['f32'], 3)
-        row['bf16/f32'] = round(seconds['f32'] / seconds['bf16'], 3)
-        row['f16/f32'] = round(seconds['f32'] / seconds['f16'], 3)
+            row['f32/openblas'] = ratio(seconds['openblas'], seconds['f32'])
+        row['bf16/f32'] = ratio(seconds['f32'], seconds['bf16'])
+        row['f16/f32'] = ratio(seconds['f32'], seconds['f16'])
         if torch:   # only bf16: PyTorch's f32 product is OpenBLAS or MKL again
             ta, tb = (torch.from_numpy(x).to(torch.bfloat16) for x in (a, b))
             s = in_turn([sides['bf16'], lambda: torch.matmul(ta, tb)], 1 if n > 1024 else 3)
-            row['bf16/torch'] = round(s[1] / s[0], 3)
+            row['bf16/torch'] = ratio(s[1], s[0])
         report(results, **row)
         for pair in p.values():
             for t in pair:
@@ -181,7 +189,7 @@ def measure_views(ox, threads, sizes, runs, results):
         seconds = in_turn([lambda pair=pair: ox.run('ox_matmul', *pair) for pair in pairs.values()], runs)
         row = {'work': f'views {n}', 'threads': threads}
         for name, s in list(zip(pairs, seconds))[1:]:
-            row[name] = round(seconds[0] / s, 3)
+            row[name] = ratio(seconds[0], s)
         report(results, **row)
         for t in (at, bt, part, wide, a, b):
             ox.lib.ox_release(t)
@@ -210,8 +218,8 @@ def measure_ops(ox, torch, threads, runs, results):
     }
     for name, (call, peer) in work.items():
         s = in_turn([lambda: ox.run(*call), peer], runs)
-        report(results, work=name, threads=threads, ms=round(1e3 * s[0], 2),
-               **{'of torch': round(s[1] / s[0], 3)})
+        report(results, work=name, threads=threads, ms=round(1e3 * median(s[0]), 2),
+               **{'of torch': ratio(s[1], s[0])})
     for t in (ox_x, ox_rows, ones, zeros):
         ox.lib.ox_release(t)
 
@@ -227,7 +235,7 @@ def measure_attention(ox, torch, threads, runs, results):
                      lambda: torch.nn.functional.scaled_dot_product_attention(*peer, is_causal=True)], runs)
         flops = 2 * heads * tokens * tokens * dim
         report(results, work=f'attention {heads} x {tokens} x {dim} causal', threads=threads,
-               **{'GFLOP/s': round(1e-9 * flops / s[0], 1), 'of torch': round(s[1] / s[0], 3)})
+               **{'GFLOP/s': round(1e-9 * flops / median(s[0]), 1), 'of torch': ratio(s[1], s[0])})
         for t in tensors:
             ox.lib.ox_release(t)
 
