@@ -8052,6 +8052,13 @@ typedef struct oxi_cpu {
 #endif
 #endif
 
+/* Whether compiler and assembler know the 256-bit dot products, whose names those of AVX-512 share. */
+#if defined(OXI_X86) && ((defined(__clang__) && __clang_major__ >= 12) || (!defined(__clang__) && __GNUC__ >= 11))
+#define OXI_AVX_VNNI 1
+#else
+#define OXI_AVX_VNNI 0
+#endif
+
 #if defined(OXI_X86)
 
 /* XCR0: the registers whose state the operating system saves. */
@@ -11600,7 +11607,13 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 #define vp_store(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), a)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
+#if OXI_AVX_VNNI
+#define vp_dot(c, a, b) \
+    if (vnni) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
+#else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
+#endif
 #elif defined(OXI_X86) && VF > 1
 #define OXI_MR16 4
 #define OXI_EACH_ROW16(X) X(0) X(1) X(2) X(3)
@@ -11619,7 +11632,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 
 #ifdef vp
-/* vnni: the dot product and the addition are one instruction (avx512 tier). */
+/* vnni: the dot product and the addition are one instruction. */
 OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
                                       int64_t ldc, bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
@@ -11649,7 +11662,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void 
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
-#if VF == 16
+#if VF == 16 || (VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI)
+#define OXI_I16_VNNI (oxi_cpu_info()->features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI))
 OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                        bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
@@ -11920,8 +11934,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
     k->gemm_i16.run = OXI_ISA(gemm_i16);
-#if defined(OXI_X86) && VF == 16
-    if (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI) k->gemm_i16.run = OXI_ISA(gemm_i16_vnni);
+#ifdef OXI_I16_VNNI
+    if (OXI_I16_VNNI) k->gemm_i16.run = OXI_ISA(gemm_i16_vnni);
+#undef OXI_I16_VNNI
 #endif
     k->pack_across = OXI_ISA(pack_across);
     k->pack_along = OXI_ISA(pack_along);
@@ -12090,7 +12105,7 @@ OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
-/* Sums of four products. extra: VNNI on the avx512 tier. */
+/* Sums of four products. extra: VNNI. */
 OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool plus, int extra) {
     vb q = vb_load(numbers), sum = _mm256_setzero_si256();
     if (!plus) {
@@ -12100,6 +12115,11 @@ OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool pl
 #if VF == 16
     if (extra) {
         __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
+        return sum;
+    }
+#elif OXI_AVX_VNNI
+    if (extra) {
+        __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(codes), "x"(q));
         return sum;
     }
 #endif
@@ -12156,6 +12176,11 @@ OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, 
 #if VF == 16
     if (extra) {
         __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
+        return sum;
+    }
+#elif OXI_AVX_VNNI
+    if (extra) {
+        __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(sum) : "x"(products), "x"(scale));
         return sum;
     }
 #endif
@@ -13204,10 +13229,12 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
     return vs_sum(all);
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
- * neon. avx512 without it has nothing better than what avx2 entered. */
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx2 and avx512, dotprod
+ * for neon. avx512 without it has nothing better than what avx2 entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX_VNNI)
 #elif defined(OXI_X86) && VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
 #elif VF == 4
@@ -13556,6 +13583,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm512_set1_epi32(lane);
 }
+#define OXI_HAS_DOT 1
 #define vq_step(sums, w, x, way) \
     if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
@@ -13574,7 +13602,14 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm256_set1_epi32(lane);
 }
+#define OXI_HAS_DOT OXI_AVX_VNNI
+#if OXI_AVX_VNNI
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(w), "x"(x)); \
+    else OXI_MULTIPLY_ADD("x", sums, w, x, way)
+#else
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
+#endif
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, ratio) : sums);
 }
@@ -13673,6 +13708,7 @@ OXI_INLINE vqf vqf_fnma(vqf a, vqf b, vqf c) {
 #elif defined(__aarch64__) && VF == 4
 #define OXI_CODE_ROWS 8
 #define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define OXI_HAS_DOT 1
 typedef int32x4_t vq;
 OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
@@ -13823,7 +13859,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
-#if !defined(OXI_X86) || VQ == 16
+#if OXI_HAS_DOT
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
@@ -13864,8 +13900,8 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     kernel.wants_ratios = false;
     kernel.run = OXI_ISA(codes_words);
     k->codes_32 = kernel;
-#if VF == 16
-    if (features & OXI_CPU_AVX512_VNNI) {
+#if OXI_HAS_DOT
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) {
         memset(&k->codes_16, 0, sizeof k->codes_16);
         kernel.bytes = 1;
         kernel.is_signed = false;
@@ -13890,6 +13926,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef OXI_STEP_4
+#undef OXI_HAS_DOT
 #undef VQ
 #undef vq_weights
 #undef vqw
@@ -15483,7 +15520,13 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 #define vp_store(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), a)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
+#if OXI_AVX_VNNI
+#define vp_dot(c, a, b) \
+    if (vnni) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
+#else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
+#endif
 #elif defined(OXI_X86) && VF > 1
 #define OXI_MR16 4
 #define OXI_EACH_ROW16(X) X(0) X(1) X(2) X(3)
@@ -15502,7 +15545,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 
 #ifdef vp
-/* vnni: the dot product and the addition are one instruction (avx512 tier). */
+/* vnni: the dot product and the addition are one instruction. */
 OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
                                       int64_t ldc, bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
@@ -15532,7 +15575,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void 
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
-#if VF == 16
+#if VF == 16 || (VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI)
+#define OXI_I16_VNNI (oxi_cpu_info()->features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI))
 OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                        bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
@@ -15803,8 +15847,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
     k->gemm_i16.run = OXI_ISA(gemm_i16);
-#if defined(OXI_X86) && VF == 16
-    if (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI) k->gemm_i16.run = OXI_ISA(gemm_i16_vnni);
+#ifdef OXI_I16_VNNI
+    if (OXI_I16_VNNI) k->gemm_i16.run = OXI_ISA(gemm_i16_vnni);
+#undef OXI_I16_VNNI
 #endif
     k->pack_across = OXI_ISA(pack_across);
     k->pack_along = OXI_ISA(pack_along);
@@ -15973,7 +16018,7 @@ OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
-/* Sums of four products. extra: VNNI on the avx512 tier. */
+/* Sums of four products. extra: VNNI. */
 OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool plus, int extra) {
     vb q = vb_load(numbers), sum = _mm256_setzero_si256();
     if (!plus) {
@@ -15983,6 +16028,11 @@ OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool pl
 #if VF == 16
     if (extra) {
         __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
+        return sum;
+    }
+#elif OXI_AVX_VNNI
+    if (extra) {
+        __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(codes), "x"(q));
         return sum;
     }
 #endif
@@ -16039,6 +16089,11 @@ OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, 
 #if VF == 16
     if (extra) {
         __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
+        return sum;
+    }
+#elif OXI_AVX_VNNI
+    if (extra) {
+        __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(sum) : "x"(products), "x"(scale));
         return sum;
     }
 #endif
@@ -17087,10 +17142,12 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
     return vs_sum(all);
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
- * neon. avx512 without it has nothing better than what avx2 entered. */
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx2 and avx512, dotprod
+ * for neon. avx512 without it has nothing better than what avx2 entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX_VNNI)
 #elif defined(OXI_X86) && VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
 #elif VF == 4
@@ -17439,6 +17496,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm512_set1_epi32(lane);
 }
+#define OXI_HAS_DOT 1
 #define vq_step(sums, w, x, way) \
     if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
@@ -17457,7 +17515,14 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm256_set1_epi32(lane);
 }
+#define OXI_HAS_DOT OXI_AVX_VNNI
+#if OXI_AVX_VNNI
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(w), "x"(x)); \
+    else OXI_MULTIPLY_ADD("x", sums, w, x, way)
+#else
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
+#endif
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, ratio) : sums);
 }
@@ -17556,6 +17621,7 @@ OXI_INLINE vqf vqf_fnma(vqf a, vqf b, vqf c) {
 #elif defined(__aarch64__) && VF == 4
 #define OXI_CODE_ROWS 8
 #define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define OXI_HAS_DOT 1
 typedef int32x4_t vq;
 OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
@@ -17706,7 +17772,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
-#if !defined(OXI_X86) || VQ == 16
+#if OXI_HAS_DOT
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
@@ -17747,8 +17813,8 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     kernel.wants_ratios = false;
     kernel.run = OXI_ISA(codes_words);
     k->codes_32 = kernel;
-#if VF == 16
-    if (features & OXI_CPU_AVX512_VNNI) {
+#if OXI_HAS_DOT
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) {
         memset(&k->codes_16, 0, sizeof k->codes_16);
         kernel.bytes = 1;
         kernel.is_signed = false;
@@ -17773,6 +17839,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef OXI_STEP_4
+#undef OXI_HAS_DOT
 #undef VQ
 #undef vq_weights
 #undef vqw
@@ -19382,7 +19449,13 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 #define vp_store(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), a)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
+#if OXI_AVX_VNNI
+#define vp_dot(c, a, b) \
+    if (vnni) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
+#else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
+#endif
 #elif defined(OXI_X86) && VF > 1
 #define OXI_MR16 4
 #define OXI_EACH_ROW16(X) X(0) X(1) X(2) X(3)
@@ -19401,7 +19474,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 
 #ifdef vp
-/* vnni: the dot product and the addition are one instruction (avx512 tier). */
+/* vnni: the dot product and the addition are one instruction. */
 OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
                                       int64_t ldc, bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
@@ -19431,7 +19504,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void 
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
-#if VF == 16
+#if VF == 16 || (VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI)
+#define OXI_I16_VNNI (oxi_cpu_info()->features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI))
 OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                        bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
@@ -19702,8 +19776,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
     k->gemm_i16.run = OXI_ISA(gemm_i16);
-#if defined(OXI_X86) && VF == 16
-    if (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI) k->gemm_i16.run = OXI_ISA(gemm_i16_vnni);
+#ifdef OXI_I16_VNNI
+    if (OXI_I16_VNNI) k->gemm_i16.run = OXI_ISA(gemm_i16_vnni);
+#undef OXI_I16_VNNI
 #endif
     k->pack_across = OXI_ISA(pack_across);
     k->pack_along = OXI_ISA(pack_along);
@@ -19872,7 +19947,7 @@ OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
-/* Sums of four products. extra: VNNI on the avx512 tier. */
+/* Sums of four products. extra: VNNI. */
 OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool plus, int extra) {
     vb q = vb_load(numbers), sum = _mm256_setzero_si256();
     if (!plus) {
@@ -19882,6 +19957,11 @@ OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool pl
 #if VF == 16
     if (extra) {
         __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
+        return sum;
+    }
+#elif OXI_AVX_VNNI
+    if (extra) {
+        __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(codes), "x"(q));
         return sum;
     }
 #endif
@@ -19938,6 +20018,11 @@ OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, 
 #if VF == 16
     if (extra) {
         __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
+        return sum;
+    }
+#elif OXI_AVX_VNNI
+    if (extra) {
+        __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(sum) : "x"(products), "x"(scale));
         return sum;
     }
 #endif
@@ -20986,10 +21071,12 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
     return vs_sum(all);
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
- * neon. avx512 without it has nothing better than what avx2 entered. */
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx2 and avx512, dotprod
+ * for neon. avx512 without it has nothing better than what avx2 entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX_VNNI)
 #elif defined(OXI_X86) && VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
 #elif VF == 4
@@ -21338,6 +21425,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm512_set1_epi32(lane);
 }
+#define OXI_HAS_DOT 1
 #define vq_step(sums, w, x, way) \
     if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
@@ -21356,7 +21444,14 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm256_set1_epi32(lane);
 }
+#define OXI_HAS_DOT OXI_AVX_VNNI
+#if OXI_AVX_VNNI
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(w), "x"(x)); \
+    else OXI_MULTIPLY_ADD("x", sums, w, x, way)
+#else
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
+#endif
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, ratio) : sums);
 }
@@ -21455,6 +21550,7 @@ OXI_INLINE vqf vqf_fnma(vqf a, vqf b, vqf c) {
 #elif defined(__aarch64__) && VF == 4
 #define OXI_CODE_ROWS 8
 #define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define OXI_HAS_DOT 1
 typedef int32x4_t vq;
 OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
@@ -21605,7 +21701,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
-#if !defined(OXI_X86) || VQ == 16
+#if OXI_HAS_DOT
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
@@ -21646,8 +21742,8 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     kernel.wants_ratios = false;
     kernel.run = OXI_ISA(codes_words);
     k->codes_32 = kernel;
-#if VF == 16
-    if (features & OXI_CPU_AVX512_VNNI) {
+#if OXI_HAS_DOT
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) {
         memset(&k->codes_16, 0, sizeof k->codes_16);
         kernel.bytes = 1;
         kernel.is_signed = false;
@@ -21672,6 +21768,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef OXI_STEP_4
+#undef OXI_HAS_DOT
 #undef VQ
 #undef vq_weights
 #undef vqw
@@ -23203,7 +23300,13 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 #define vp_store(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), a)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
+#if OXI_AVX_VNNI
+#define vp_dot(c, a, b) \
+    if (vnni) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
+#else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
+#endif
 #elif defined(OXI_X86) && VF > 1
 #define OXI_MR16 4
 #define OXI_EACH_ROW16(X) X(0) X(1) X(2) X(3)
@@ -23222,7 +23325,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 
 #ifdef vp
-/* vnni: the dot product and the addition are one instruction (avx512 tier). */
+/* vnni: the dot product and the addition are one instruction. */
 OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
                                       int64_t ldc, bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
@@ -23252,7 +23355,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void 
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
-#if VF == 16
+#if VF == 16 || (VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI)
+#define OXI_I16_VNNI (oxi_cpu_info()->features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI))
 OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                        bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
@@ -23523,8 +23627,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
     k->gemm_i16.run = OXI_ISA(gemm_i16);
-#if defined(OXI_X86) && VF == 16
-    if (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI) k->gemm_i16.run = OXI_ISA(gemm_i16_vnni);
+#ifdef OXI_I16_VNNI
+    if (OXI_I16_VNNI) k->gemm_i16.run = OXI_ISA(gemm_i16_vnni);
+#undef OXI_I16_VNNI
 #endif
     k->pack_across = OXI_ISA(pack_across);
     k->pack_along = OXI_ISA(pack_along);
@@ -23693,7 +23798,7 @@ OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
-/* Sums of four products. extra: VNNI on the avx512 tier. */
+/* Sums of four products. extra: VNNI. */
 OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool plus, int extra) {
     vb q = vb_load(numbers), sum = _mm256_setzero_si256();
     if (!plus) {
@@ -23703,6 +23808,11 @@ OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool pl
 #if VF == 16
     if (extra) {
         __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
+        return sum;
+    }
+#elif OXI_AVX_VNNI
+    if (extra) {
+        __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(codes), "x"(q));
         return sum;
     }
 #endif
@@ -23759,6 +23869,11 @@ OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, 
 #if VF == 16
     if (extra) {
         __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
+        return sum;
+    }
+#elif OXI_AVX_VNNI
+    if (extra) {
+        __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(sum) : "x"(products), "x"(scale));
         return sum;
     }
 #endif
@@ -24807,10 +24922,12 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
     return vs_sum(all);
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
- * neon. avx512 without it has nothing better than what avx2 entered. */
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx2 and avx512, dotprod
+ * for neon. avx512 without it has nothing better than what avx2 entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX_VNNI)
 #elif defined(OXI_X86) && VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
 #elif VF == 4
@@ -25159,6 +25276,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm512_set1_epi32(lane);
 }
+#define OXI_HAS_DOT 1
 #define vq_step(sums, w, x, way) \
     if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
@@ -25177,7 +25295,14 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm256_set1_epi32(lane);
 }
+#define OXI_HAS_DOT OXI_AVX_VNNI
+#if OXI_AVX_VNNI
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(w), "x"(x)); \
+    else OXI_MULTIPLY_ADD("x", sums, w, x, way)
+#else
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
+#endif
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, ratio) : sums);
 }
@@ -25276,6 +25401,7 @@ OXI_INLINE vqf vqf_fnma(vqf a, vqf b, vqf c) {
 #elif defined(__aarch64__) && VF == 4
 #define OXI_CODE_ROWS 8
 #define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define OXI_HAS_DOT 1
 typedef int32x4_t vq;
 OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
@@ -25426,7 +25552,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
-#if !defined(OXI_X86) || VQ == 16
+#if OXI_HAS_DOT
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
@@ -25467,8 +25593,8 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     kernel.wants_ratios = false;
     kernel.run = OXI_ISA(codes_words);
     k->codes_32 = kernel;
-#if VF == 16
-    if (features & OXI_CPU_AVX512_VNNI) {
+#if OXI_HAS_DOT
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) {
         memset(&k->codes_16, 0, sizeof k->codes_16);
         kernel.bytes = 1;
         kernel.is_signed = false;
@@ -25493,6 +25619,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef OXI_STEP_4
+#undef OXI_HAS_DOT
 #undef VQ
 #undef vq_weights
 #undef vqw
@@ -27016,7 +27143,13 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 #define vp_store(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), a)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
+#if OXI_AVX_VNNI
+#define vp_dot(c, a, b) \
+    if (vnni) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
+#else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
+#endif
 #elif defined(OXI_X86) && VF > 1
 #define OXI_MR16 4
 #define OXI_EACH_ROW16(X) X(0) X(1) X(2) X(3)
@@ -27035,7 +27168,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 
 #ifdef vp
-/* vnni: the dot product and the addition are one instruction (avx512 tier). */
+/* vnni: the dot product and the addition are one instruction. */
 OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
                                       int64_t ldc, bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
@@ -27065,7 +27198,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void 
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
-#if VF == 16
+#if VF == 16 || (VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI)
+#define OXI_I16_VNNI (oxi_cpu_info()->features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI))
 OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                        bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
@@ -27336,8 +27470,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
     k->gemm_i16.run = OXI_ISA(gemm_i16);
-#if defined(OXI_X86) && VF == 16
-    if (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI) k->gemm_i16.run = OXI_ISA(gemm_i16_vnni);
+#ifdef OXI_I16_VNNI
+    if (OXI_I16_VNNI) k->gemm_i16.run = OXI_ISA(gemm_i16_vnni);
+#undef OXI_I16_VNNI
 #endif
     k->pack_across = OXI_ISA(pack_across);
     k->pack_along = OXI_ISA(pack_along);
@@ -27506,7 +27641,7 @@ OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
-/* Sums of four products. extra: VNNI on the avx512 tier. */
+/* Sums of four products. extra: VNNI. */
 OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool plus, int extra) {
     vb q = vb_load(numbers), sum = _mm256_setzero_si256();
     if (!plus) {
@@ -27516,6 +27651,11 @@ OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool pl
 #if VF == 16
     if (extra) {
         __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
+        return sum;
+    }
+#elif OXI_AVX_VNNI
+    if (extra) {
+        __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(codes), "x"(q));
         return sum;
     }
 #endif
@@ -27572,6 +27712,11 @@ OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, 
 #if VF == 16
     if (extra) {
         __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
+        return sum;
+    }
+#elif OXI_AVX_VNNI
+    if (extra) {
+        __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(sum) : "x"(products), "x"(scale));
         return sum;
     }
 #endif
@@ -28620,10 +28765,12 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
     return vs_sum(all);
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
- * neon. avx512 without it has nothing better than what avx2 entered. */
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx2 and avx512, dotprod
+ * for neon. avx512 without it has nothing better than what avx2 entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX_VNNI)
 #elif defined(OXI_X86) && VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
 #elif VF == 4
@@ -28972,6 +29119,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm512_set1_epi32(lane);
 }
+#define OXI_HAS_DOT 1
 #define vq_step(sums, w, x, way) \
     if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
@@ -28990,7 +29138,14 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm256_set1_epi32(lane);
 }
+#define OXI_HAS_DOT OXI_AVX_VNNI
+#if OXI_AVX_VNNI
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(w), "x"(x)); \
+    else OXI_MULTIPLY_ADD("x", sums, w, x, way)
+#else
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
+#endif
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, ratio) : sums);
 }
@@ -29089,6 +29244,7 @@ OXI_INLINE vqf vqf_fnma(vqf a, vqf b, vqf c) {
 #elif defined(__aarch64__) && VF == 4
 #define OXI_CODE_ROWS 8
 #define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define OXI_HAS_DOT 1
 typedef int32x4_t vq;
 OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
@@ -29239,7 +29395,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
-#if !defined(OXI_X86) || VQ == 16
+#if OXI_HAS_DOT
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
@@ -29280,8 +29436,8 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     kernel.wants_ratios = false;
     kernel.run = OXI_ISA(codes_words);
     k->codes_32 = kernel;
-#if VF == 16
-    if (features & OXI_CPU_AVX512_VNNI) {
+#if OXI_HAS_DOT
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) {
         memset(&k->codes_16, 0, sizeof k->codes_16);
         kernel.bytes = 1;
         kernel.is_signed = false;
@@ -29306,6 +29462,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef OXI_STEP_4
+#undef OXI_HAS_DOT
 #undef VQ
 #undef vq_weights
 #undef vqw
@@ -30824,7 +30981,13 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_load(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 #define vp_store(p, a) _mm256_storeu_si256((__m256i *)(void *)(p), a)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
+#if OXI_AVX_VNNI
+#define vp_dot(c, a, b) \
+    if (vnni) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
+#else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
+#endif
 #elif defined(OXI_X86) && VF > 1
 #define OXI_MR16 4
 #define OXI_EACH_ROW16(X) X(0) X(1) X(2) X(3)
@@ -30843,7 +31006,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 
 #ifdef vp
-/* vnni: the dot product and the addition are one instruction (avx512 tier). */
+/* vnni: the dot product and the addition are one instruction. */
 OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
                                       int64_t ldc, bool accumulate, const void *next, bool vnni) {
     const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
@@ -30873,7 +31036,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void 
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
 }
-#if VF == 16
+#if VF == 16 || (VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI)
+#define OXI_I16_VNNI (oxi_cpu_info()->features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI))
 OXI_KERNEL void OXI_ISA(gemm_i16_vnni)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                        bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, true);
@@ -31144,8 +31308,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_i16.mr = OXI_MR16;
     k->gemm_i16.nr = 2 * VP;
     k->gemm_i16.run = OXI_ISA(gemm_i16);
-#if defined(OXI_X86) && VF == 16
-    if (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI) k->gemm_i16.run = OXI_ISA(gemm_i16_vnni);
+#ifdef OXI_I16_VNNI
+    if (OXI_I16_VNNI) k->gemm_i16.run = OXI_ISA(gemm_i16_vnni);
+#undef OXI_I16_VNNI
 #endif
     k->pack_across = OXI_ISA(pack_across);
     k->pack_along = OXI_ISA(pack_along);
@@ -31314,7 +31479,7 @@ OXI_INLINE vs vs_set1(float a) { return _mm256_set1_ps(a); }
 OXI_INLINE vs vs_mul(vs a, vs b) { return _mm256_mul_ps(a, b); }
 OXI_INLINE vs vs_add(vs a, vs b) { return _mm256_add_ps(a, b); }
 OXI_INLINE vs vs_fma(vs a, vs b, vs c) { return _mm256_fmadd_ps(a, b, c); }
-/* Sums of four products. extra: VNNI on the avx512 tier. */
+/* Sums of four products. extra: VNNI. */
 OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool plus, int extra) {
     vb q = vb_load(numbers), sum = _mm256_setzero_si256();
     if (!plus) {
@@ -31324,6 +31489,11 @@ OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool pl
 #if VF == 16
     if (extra) {
         __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
+        return sum;
+    }
+#elif OXI_AVX_VNNI
+    if (extra) {
+        __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(codes), "x"(q));
         return sum;
     }
 #endif
@@ -31380,6 +31550,11 @@ OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, 
 #if VF == 16
     if (extra) {
         __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
+        return sum;
+    }
+#elif OXI_AVX_VNNI
+    if (extra) {
+        __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(sum) : "x"(products), "x"(scale));
         return sum;
     }
 #endif
@@ -32428,10 +32603,12 @@ OXI_INLINE float OXI_ISA(dot_any_q3_k)(int64_t n, const void *blocks, const oxi_
     return vs_sum(all);
 }
 
-/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx512, dotprod for
- * neon. avx512 without it has nothing better than what avx2 entered. */
+/* Instructions beyond the tier that dot products gain from: SSSE3 for sse2, VNNI for avx2 and avx512, dotprod
+ * for neon. avx512 without it has nothing better than what avx2 entered. */
 #if defined(OXI_X86) && VF == 16
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX512_VNNI)
+#elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA) && OXI_AVX_VNNI
+#define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_AVX_VNNI)
 #elif defined(OXI_X86) && VF == 4
 #define OXI_BLOCK_EXTRA (oxi_cpu_info()->features & OXI_CPU_SSSE3)
 #elif VF == 4
@@ -32780,6 +32957,7 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm512_set1_epi32(lane);
 }
+#define OXI_HAS_DOT 1
 #define vq_step(sums, w, x, way) \
     if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
@@ -32798,7 +32976,14 @@ OXI_INLINE vq vq_spread(const void *p) {
     memcpy(&lane, p, 4);
     return _mm256_set1_epi32(lane);
 }
+#define OXI_HAS_DOT OXI_AVX_VNNI
+#if OXI_AVX_VNNI
+#define vq_step(sums, w, x, way) \
+    if (way == OXI_CODES_DOT) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(w), "x"(x)); \
+    else OXI_MULTIPLY_ADD("x", sums, w, x, way)
+#else
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
+#endif
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm256_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm256_madd_epi16(sums, ratio) : sums);
 }
@@ -32897,6 +33082,7 @@ OXI_INLINE vqf vqf_fnma(vqf a, vqf b, vqf c) {
 #elif defined(__aarch64__) && VF == 4
 #define OXI_CODE_ROWS 8
 #define OXI_EACH_CODE_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define OXI_HAS_DOT 1
 typedef int32x4_t vq;
 OXI_INLINE vq vq_zero(void) { return vdupq_n_s32(0); }
 OXI_INLINE vq vq_load(const void *p) { return vreinterpretq_s32_s8(vld1q_s8((const int8_t *)p)); }
@@ -33047,7 +33233,7 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
-#if !defined(OXI_X86) || VQ == 16
+#if OXI_HAS_DOT
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
 #undef OXI_CODES
@@ -33088,8 +33274,8 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     kernel.wants_ratios = false;
     kernel.run = OXI_ISA(codes_words);
     k->codes_32 = kernel;
-#if VF == 16
-    if (features & OXI_CPU_AVX512_VNNI) {
+#if OXI_HAS_DOT
+    if (features & (VF == 16 ? OXI_CPU_AVX512_VNNI : OXI_CPU_AVX_VNNI)) {
         memset(&k->codes_16, 0, sizeof k->codes_16);
         kernel.bytes = 1;
         kernel.is_signed = false;
@@ -33114,6 +33300,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef OXI_STEP_4
+#undef OXI_HAS_DOT
 #undef VQ
 #undef vq_weights
 #undef vqw
