@@ -17,8 +17,8 @@
  * TENSORS
  *     A tensor is (storage, offset, shape, strides, dtype), row-major, up to 8 dims; dims of size 0 are
  *     legal, and negative dims count from the end. Views (ox_t, ox_slice, ox_expand, ox_flip ...) share the
- *     storage, and every op gives on a view what it gives on a contiguous copy. Names and meaning follow
- *     PyTorch; a comment tells where they do not.
+ *     storage, and every op gives on a view what it gives on a contiguous copy (float sums may take their
+ *     terms in another order). Names and meaning follow PyTorch; a comment tells where they do not.
  *
  * OWNERSHIP
  *     A result belongs to the innermost open scope of its thread and goes when the scope ends; with no
@@ -371,13 +371,14 @@ typedef struct ox_shape {
 } ox_shape;
 
 #define OX_SHAPE(...) \
-    ox_make_shape(OXI_COUNT(__VA_ARGS__, 99, 99, 99, 99, 8, 7, 6, 5, 4, 3, 2, 1, 0), \
+    ox_make_shape(OXI_COUNT(__VA_ARGS__, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, \
+                            8, 7, 6, 5, 4, 3, 2, 1, 0), \
                   OXI_FIRST8(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 #define OX_DIMS OX_SHAPE
 /* No dims: the shape of a single number; as the `dims` of a reduction, all of them. */
 #define OX_NO_DIMS ox_make_shape(0, 0, 0, 0, 0, 0, 0, 0, 0)
 #define OX_ALL_DIMS OX_NO_DIMS
-#define OXI_COUNT(a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
+#define OXI_COUNT(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x, y, n, ...) n
 #define OXI_FIRST8(a, b, c, d, e, f, g, h, ...) a, b, c, d, e, f, g, h
 OX_API ox_shape ox_make_shape(int ndim, int64_t d0, int64_t d1, int64_t d2, int64_t d3, int64_t d4,
                               int64_t d5, int64_t d6, int64_t d7);
@@ -915,6 +916,7 @@ OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities);
 /* [..,K] -> i64 [..,samples] */
 OX_API ox_tensor *ox_multinomial(ox_tensor *weights, int64_t samples, bool replacement);
 OX_API ox_tensor *ox_dropout(ox_tensor *x, double p, bool training);
+OX_API ox_tensor *ox_dropout_(ox_tensor *x, double p, bool training);
 
 /* ---- watching ---------------------------------------------------------------------------------------------
  * The profiler times each call: flops, bytes and seconds per op. */
@@ -2658,8 +2660,8 @@ OXI_UNUSED static void oxi_philox(uint64_t key, uint64_t counter_hi, uint64_t co
     out[3] = c3;
 }
 
-/* What is between these lines is control code: at -O2 gcc would spend half of its time on it, and nobody would
- * see the difference. Loops over elements are in kernels. */
+/* What is between these lines is control code: at -O2 gcc would spend half of its time on it, and nobody
+ * would see the difference. Loops over elements are in kernels. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 /* expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls. */
 #define OXI_LIGHT_BEGIN \
@@ -3049,7 +3051,7 @@ OX_API ox_shape ox_make_shape(int ndim, int64_t d0, int64_t d1, int64_t d2, int6
 OX_API ox_shape ox_shape_from(int ndim, const int64_t *dims) {
     ox_shape shape;
     memset(&shape, 0, sizeof shape);
-    shape.ndim = ndim < 0 || ndim > OX_MAX_DIMS ? -1 : ndim;
+    shape.ndim = ndim < 0 || ndim > OX_MAX_DIMS || (ndim > 0 && !dims) ? -1 : ndim;
     for (int d = 0; d < shape.ndim; d++) shape.dim[d] = dims[d];
     return shape;
 }
@@ -3916,7 +3918,7 @@ OXI_OP(silu_mul,    MAP, 2, 1, map_same,  F,       INPLACE, 14, silu_mul)    /* 
 OXI_OP(gelu_mul,    MAP, 2, 1, map_same,  F,       INPLACE, 18, gelu_mul)    /* gelu_tanh(a) * b: GeGLU */
 /* ---- elementwise, three operands ----------------------------------------------------------------------- */
 OXI_OP(where,       MAP, 3, 1, map_where, B|I|F|C, COND,    1,  where)
-OXI_OP(lerp,        MAP, 3, 1, map_same,  F,       INPLACE, 3,  lerp)        /* a + w (b - a) */
+OXI_OP(lerp,        MAP, 3, 1, map_lerp,  F,       INPLACE, 3,  lerp)        /* a + w (b - a) */
 OXI_OP(addcmul,     MAP, 3, 1, map_same,  I|F,     INPLACE, 3,  addcmul)     /* t + f0 a b */
 OXI_OP(addcdiv,     MAP, 3, 1, map_same,  F,       INPLACE, 3,  addcdiv)     /* t + f0 a / b */
 
@@ -4256,6 +4258,14 @@ static ox_status oxi_rule_map(const oxi_call *call, ox_tensor *out, bool to_bool
 OXI_RULE(map_same) {
     return oxi_rule_map(call, out, false);
 }
+/* torch refuses tensors of different dtypes here, unlike elsewhere; a weight without dims is a number. */
+OXI_RULE(map_lerp) {
+    for (int i = 1; i < call->in_count; i++)
+        if (call->in[i]->dtype != call->in[0]->dtype && (i == 1 || call->in[i]->ndim > 0))
+            return oxi_fail(OX_ERR_DTYPE, "lerp: operands of different dtypes: %s x %s",
+                            oxi_tensor_text(call->in[0]), oxi_tensor_text(call->in[i]));
+    return oxi_rule_map(call, out, false);
+}
 /* torch: "subtraction with a bool tensor is not supported", whatever the other operand is. */
 OXI_RULE(map_sub) {
     for (int i = 0; i < call->in_count; i++)
@@ -4468,6 +4478,13 @@ OXI_RULE(row) {
     return OX_OK;
 }
 
+/* f16, bf16 and f32 may meet in weights; f64 meets only its own. */
+static ox_status oxi_check_weight_dtype(const oxi_call *call, const ox_tensor *x, const ox_tensor *w) {
+    if (!w || (x->dtype == OX_F64) == (w->dtype == OX_F64)) return OX_OK;
+    return oxi_fail(OX_ERR_DTYPE, "%s: operands of different dtypes: %s x %s", oxi_op_name(call),
+                    oxi_tensor_text(x), oxi_tensor_text(w));
+}
+
 OXI_RULE(norm_rows) {
     const ox_tensor *x = call->in[0];
     int64_t last = call->attr.i[0];
@@ -4483,6 +4500,8 @@ OXI_RULE(norm_rows) {
             return oxi_fail(OX_ERR_SHAPE, "%s: %s %s does not fit the last %lld dims of %s",
                             oxi_op_name(call), i == 1 ? "weight" : "bias", oxi_tensor_text(w),
                             (long long)last, oxi_tensor_text(x));
+        ox_status status = oxi_check_weight_dtype(call, x, w);
+        if (status != OX_OK) return status;
     }
     return oxi_rule_row(call, out);
 }
@@ -4499,6 +4518,8 @@ OXI_RULE(group_norm) {
         if (w && (w->ndim != 1 || w->shape[0] != x->shape[1] || !oxi_is_float(w->dtype)))
             return oxi_fail(OX_ERR_SHAPE, "group_norm: %s does not fit the %lld channels of %s",
                             oxi_tensor_text(w), (long long)x->shape[1], oxi_tensor_text(x));
+        ox_status status = oxi_check_weight_dtype(call, x, w);
+        if (status != OX_OK) return status;
     }
     return oxi_rule_row(call, out);
 }
@@ -4737,6 +4758,8 @@ OXI_RULE(linear) {
         return oxi_fail(OX_ERR_SHAPE, "linear: bias %s does not fit weight %s", oxi_tensor_text(bias),
                         oxi_tensor_text(w));
     status = oxi_check_block_rows(call, w, 1);
+    if (status == OX_OK && !oxi_is_block(w->dtype)) status = oxi_check_weight_dtype(call, x, w);
+    if (status == OX_OK) status = oxi_check_weight_dtype(call, x, bias);
     if (status == OX_OK && oxi_is_block(x->dtype))
         status = oxi_fail(OX_ERR_DTYPE, "linear: x is %s", oxi_tensor_text(x));
     if (status != OX_OK) return status;
@@ -5378,7 +5401,7 @@ OXI_OP(silu_mul,    MAP, 2, 1, map_same,  F,       INPLACE, 14, silu_mul)    /* 
 OXI_OP(gelu_mul,    MAP, 2, 1, map_same,  F,       INPLACE, 18, gelu_mul)    /* gelu_tanh(a) * b: GeGLU */
 /* ---- elementwise, three operands ----------------------------------------------------------------------- */
 OXI_OP(where,       MAP, 3, 1, map_where, B|I|F|C, COND,    1,  where)
-OXI_OP(lerp,        MAP, 3, 1, map_same,  F,       INPLACE, 3,  lerp)        /* a + w (b - a) */
+OXI_OP(lerp,        MAP, 3, 1, map_lerp,  F,       INPLACE, 3,  lerp)        /* a + w (b - a) */
 OXI_OP(addcmul,     MAP, 3, 1, map_same,  I|F,     INPLACE, 3,  addcmul)     /* t + f0 a b */
 OXI_OP(addcdiv,     MAP, 3, 1, map_same,  F,       INPLACE, 3,  addcdiv)     /* t + f0 a / b */
 
@@ -5946,8 +5969,10 @@ OX_API ox_tensor *ox_squeeze_all(ox_tensor *x) {
 
 OX_API ox_tensor *ox_unsqueeze(ox_tensor *x, int dim) {
     if (oxi_any_null("unsqueeze", &x, 1)) return NULL;
-    int at = oxi_wrap_dim("unsqueeze", dim, x->ndim + 1);
-    if (at < 0) return NULL;
+    if (dim < -x->ndim - 1 || dim > x->ndim)
+        return OXI_FAIL_NULL(OX_ERR_DIM, "unsqueeze: dim %d is out of range for a new dim of %s", dim,
+                             oxi_tensor_text(x));
+    int at = dim < 0 ? dim + x->ndim + 1 : dim;
     if (x->ndim == OX_MAX_DIMS) return OXI_FAIL_NULL(OX_ERR_SHAPE, "unsqueeze: %d dims already", OX_MAX_DIMS);
     ox_shape shape = ox_shape_from(0, NULL);
     for (int d = 0; d <= x->ndim; d++) shape.dim[shape.ndim++] = d == at ? 1 : x->shape[d < at ? d : d - 1];
@@ -6229,8 +6254,8 @@ OX_API ox_tensor *ox_softplus(ox_tensor *x, double beta, double threshold) {
 
 static ox_tensor *oxi_nan_to_num(ox_tensor *x, bool in_place, double nan, double positive, double negative) {
     double most = x ? oxi_dtype_max(x->dtype) : 0;
-    return oxi_map_numbers(OXI_OP_nan_to_num, x, in_place, nan, positive > most ? most : positive,
-                           negative < -most ? -most : negative);
+    return oxi_map_numbers(OXI_OP_nan_to_num, x, in_place, nan, positive == INFINITY ? most : positive,
+                           negative == -INFINITY ? -most : negative);
 }
 OX_API ox_tensor *ox_nan_to_num(ox_tensor *x, double nan, double positive, double negative) {
     return oxi_nan_to_num(x, false, nan, positive, negative);
@@ -7569,6 +7594,13 @@ OX_API ox_tensor *ox_multinomial(ox_tensor *weights, int64_t samples, bool repla
     return oxi_apply_1(OXI_OP_multinomial, &attr, weights);
 }
 
+OX_API ox_tensor *ox_dropout_(ox_tensor *x, double p, bool training) {
+    oxi_work work = oxi_work_begin("dropout_");
+    ox_tensor *dropped = ox_dropout(x, p, training), *result = dropped ? ox_copy_(x, dropped) : NULL;
+    (void)oxi_work_end(&work, NULL);
+    return result;
+}
+
 OX_API ox_tensor *ox_dropout(ox_tensor *x, double p, bool training) {
     if (oxi_any_null("dropout", &x, 1)) return NULL;
     if (!(p >= 0 && p <= 1)) return OXI_FAIL_NULL(OX_ERR_ARG, "dropout: probability %g", p);
@@ -8053,7 +8085,8 @@ typedef struct oxi_cpu {
 #endif
 
 /* Whether compiler and assembler know the 256-bit dot products, whose names those of AVX-512 share. */
-#if defined(OXI_X86) && ((defined(__clang__) && __clang_major__ >= 12) || (!defined(__clang__) && __GNUC__ >= 11))
+#if defined(OXI_X86) && \
+    ((defined(__clang__) && __clang_major__ >= 12) || (!defined(__clang__) && __GNUC__ >= 11))
 #define OXI_AVX_VNNI 1
 #else
 #define OXI_AVX_VNNI 0
@@ -12135,7 +12168,8 @@ OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t 
                             bool small, bool plus, int extra) {
     if (small) {
         __m256i one = _mm256_set1_epi16(1);
-        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra), b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
+        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra);
+        __m256i b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
         __m256i ab = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
         a = OXI_ISA(products_32)(x.c, q + 64, plus, extra);
         b = OXI_ISA(products_32)(x.d, q + 96, plus, extra);
@@ -16048,7 +16082,8 @@ OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t 
                             bool small, bool plus, int extra) {
     if (small) {
         __m256i one = _mm256_set1_epi16(1);
-        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra), b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
+        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra);
+        __m256i b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
         __m256i ab = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
         a = OXI_ISA(products_32)(x.c, q + 64, plus, extra);
         b = OXI_ISA(products_32)(x.d, q + 96, plus, extra);
@@ -19977,7 +20012,8 @@ OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t 
                             bool small, bool plus, int extra) {
     if (small) {
         __m256i one = _mm256_set1_epi16(1);
-        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra), b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
+        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra);
+        __m256i b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
         __m256i ab = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
         a = OXI_ISA(products_32)(x.c, q + 64, plus, extra);
         b = OXI_ISA(products_32)(x.d, q + 96, plus, extra);
@@ -23828,7 +23864,8 @@ OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t 
                             bool small, bool plus, int extra) {
     if (small) {
         __m256i one = _mm256_set1_epi16(1);
-        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra), b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
+        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra);
+        __m256i b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
         __m256i ab = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
         a = OXI_ISA(products_32)(x.c, q + 64, plus, extra);
         b = OXI_ISA(products_32)(x.d, q + 96, plus, extra);
@@ -27671,7 +27708,8 @@ OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t 
                             bool small, bool plus, int extra) {
     if (small) {
         __m256i one = _mm256_set1_epi16(1);
-        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra), b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
+        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra);
+        __m256i b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
         __m256i ab = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
         a = OXI_ISA(products_32)(x.c, q + 64, plus, extra);
         b = OXI_ISA(products_32)(x.d, q + 96, plus, extra);
@@ -31509,7 +31547,8 @@ OXI_INLINE void vs_add_four(vs *sum, vs *more, OXI_ISA(four_vb) x, const int8_t 
                             bool small, bool plus, int extra) {
     if (small) {
         __m256i one = _mm256_set1_epi16(1);
-        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra), b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
+        __m256i a = OXI_ISA(products_32)(x.a, q, plus, extra);
+        __m256i b = OXI_ISA(products_32)(x.b, q + 32, plus, extra);
         __m256i ab = _mm256_madd_epi16(_mm256_packs_epi32(a, b), one);
         a = OXI_ISA(products_32)(x.c, q + 64, plus, extra);
         b = OXI_ISA(products_32)(x.d, q + 96, plus, extra);
@@ -38661,7 +38700,7 @@ static ox_status oxi_roll_run(const oxi_call *call) {
     if (ox_numel(x) == 0) return OX_OK;
     for (int i = 0; i < call->attr.stride.ndim; i++) { /* a dim may be named twice */
         int dim = (int)call->attr.stride.dim[i];
-        int64_t size = x->shape[dim], by = call->attr.shape.dim[i] % size;
+        int64_t size = x->ndim > 0 ? x->shape[dim] : 1, by = call->attr.shape.dim[i] % size;
         shift[dim] = (shift[dim] + by + size) % size;
     }
     return oxi_roll_dims(x, call->out[0], shift, 0);
@@ -42315,7 +42354,7 @@ typedef struct oxi_output {
     ox_status status;            /* the first failure; later writes do nothing */
 } oxi_output;
 
-static ox_status oxi_output_open(oxi_output *output, const char *path);
+static ox_status oxi_output_open(oxi_output *output, const char *name, const char *path); /* for ox_<name> */
 static void oxi_output_write(oxi_output *output, const void *data, size_t bytes);
 static void oxi_output_fill(oxi_output *output, int byte, size_t bytes);
 /* Numbers of a contiguous host tensor in the file's byte order: little-endian. */
@@ -42968,10 +43007,10 @@ static ox_status oxi_output_failed(oxi_output *output, const char *what) {
     return output->status;
 }
 
-static ox_status oxi_output_open(oxi_output *output, const char *path) {
+static ox_status oxi_output_open(oxi_output *output, const char *name, const char *path) {
     static int64_t counter;
     memset(output, 0, sizeof *output);
-    if (!path || !*path) return output->status = oxi_fail(OX_ERR_ARG, "save: no path");
+    if (!path || !*path) return output->status = oxi_fail(OX_ERR_ARG, "%s: no path", name);
     size_t length = strlen(path);
     output->path_bytes = length + 1;
     output->temporary_bytes = length + 48;
@@ -44774,7 +44813,7 @@ static ox_status oxi_save_shard(const oxi_save *save, int64_t first, int64_t end
     if (status == OX_OK && words.used - 8 > OXI_SAFETENSORS_HEADER_MOST)
         status = oxi_fail(OX_ERR_ARG, "save_safetensors: header of more than %u bytes",
                           OXI_SAFETENSORS_HEADER_MOST);
-    if (status == OX_OK) status = oxi_output_open(output, path);
+    if (status == OX_OK) status = oxi_output_open(output, "save_safetensors", path);
     if (status == OX_OK) oxi_output_write(output, words.data, words.used);
     oxi_free(words.data, words.room);
     for (int64_t i = first; i < end && status == OX_OK; i++) {
@@ -44816,7 +44855,7 @@ static ox_status oxi_save_index(const oxi_save *save, char *path, size_t room, o
     }
     oxi_json_put(&words, "\n  }\n}\n");
     oxi_save_path(save, save->shards, path, room);
-    ox_status status = words.failed ? OX_ERR_NOMEM : oxi_output_open(output, path);
+    ox_status status = words.failed ? OX_ERR_NOMEM : oxi_output_open(output, "save_safetensors", path);
     if (status == OX_OK) {
         oxi_output_write(output, words.data, words.used);
         status = oxi_output_finish(output);
@@ -45674,7 +45713,7 @@ OX_API ox_status ox_save_npy(const char *path, ox_tensor *t) {
     if (!whole) return t ? ox_error() : OX_ERR_ARG;
     size_t bytes = oxi_npy_write_header("save_npy", whole, header);
     oxi_output output;
-    ox_status status = bytes ? oxi_output_open(&output, path) : OX_ERR_UNSUPPORTED;
+    ox_status status = bytes ? oxi_output_open(&output, "save_npy", path) : OX_ERR_UNSUPPORTED;
     if (status == OX_OK) {
         oxi_output_write(&output, header, bytes);
         oxi_output_tensor(&output, whole);
@@ -45843,7 +45882,7 @@ OX_API ox_status ox_save_npz(const char *path, const char *const *names, ox_tens
     if (count > 0 && !tensors) return oxi_fail(OX_ERR_ARG, "save_npz: no tensors");
     oxi_npz_entry *entries = (oxi_npz_entry *)oxi_calloc((size_t)count, sizeof *entries);
     if (!entries) return OX_ERR_NOMEM;
-    status = oxi_output_open(&output, path);
+    status = oxi_output_open(&output, "save_npz", path);
     if (status == OX_OK) {
         for (int64_t i = 0; i < count && status == OX_OK; i++)
             status = oxi_npz_write_member(&output, names[i], tensors[i], &entries[i]);
@@ -46106,7 +46145,9 @@ OX_API ox_tensor *ox_load(ox_file *file, const char *name) {
 
 OX_API ox_tensor *ox_load_file(const char *path) {
     ox_tensor *t = NULL;
+    bool speaks = !path && oxi_speak("load_file");
     ox_file *file = ox_open(path, NULL);
+    oxi_speak_end(speaks);
     if (!file) return NULL;
     if (file->item_count == 1)
         t = oxi_load_item(file, &file->items[0]);

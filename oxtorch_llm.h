@@ -238,7 +238,8 @@ typedef struct ox_generate_result {
 } ox_generate_result;
 
 /* ox_llm_generate - continues a text, which goes after what the context holds.
- *   prompt    UTF-8, terminated. "" or NULL: the model begins by itself, or goes on
+ *   prompt    UTF-8, terminated. "" or NULL: the model begins by itself, or goes on where the last
+ *             ox_llm_generate ended
  *   desc      NULL = zeroed; result may be NULL
  * BOS comes before the first prompt of a context, if the file says so. The last new token is not in the
  * context yet: a next ox_llm_generate puts it there first.
@@ -1961,7 +1962,9 @@ static ox_status oxi_generate_prepare(oxi_generation *g, const char *prompt) {
     }
     const int64_t extra = before >= 0;
     if (own + extra == 0)
-        return oxi_fail(OX_ERR_ARG, "llm: no prompt to continue, and no begin-of-text token");
+        return oxi_fail(OX_ERR_ARG, "llm: no prompt, and nothing to go on from: %s",
+                        g->context->length > 0 ? "what is in the context was not generated"
+                                               : "the model has no begin-of-text token");
     g->prompt = (int32_t *)oxi_alloc((size_t)(own + extra) * sizeof *g->prompt);
     if (!g->prompt) return OX_ERR_NOMEM;
     g->prompt_room = g->result.prompt_tokens = own + extra;

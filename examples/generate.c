@@ -30,7 +30,7 @@ typedef struct options {
     const char *model, *prompt;
     ox_generate_desc generate;
     ox_llm_context_desc context;
-    int64_t seed, threads;
+    int64_t threads;
 } options;
 
 static bool print_piece(void *user, const char *bytes, int64_t length, int32_t token) {
@@ -45,6 +45,13 @@ static bool read_whole(const char *text, long long most, long long *out) {
     errno = 0;
     *out = strtoll(text, &end, 10);
     return end != text && !*end && errno == 0 && *out >= 0 && *out <= most;
+}
+
+static bool read_seed(const char *text, uint64_t *out) {
+    char *end = NULL;
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end && errno == 0;
 }
 
 static bool read_real(const char *text, double *out) {
@@ -65,10 +72,11 @@ static const char *take_option(options *o, const char *name, const char *value) 
         {"--top-k", NULL, &o->generate.sampling.top_k},
         {"--top-p", &o->generate.sampling.top_p, NULL},
         {"--min-p", &o->generate.sampling.min_p, NULL},
-        {"--seed", NULL, &o->seed},
         {"--threads", NULL, &o->threads},
         {"--ctx", NULL, &o->context.capacity},
     };
+    if (strcmp(name, "--seed") == 0)
+        return value && read_seed(value, &o->generate.sampling.seed) ? NULL : "wants a whole number >= 0";
     if (strcmp(name, "-p") == 0) {
         o->prompt = value;
         return value ? NULL : "wants a text";
@@ -102,7 +110,6 @@ static int read_options(int count, char **words, options *o) {
         }
         i++;
     }
-    o->generate.sampling.seed = (uint64_t)o->seed;
     return o->model != NULL;
 }
 

@@ -16,8 +16,8 @@
  * TENSORS
  *     A tensor is (storage, offset, shape, strides, dtype), row-major, up to 8 dims; dims of size 0 are
  *     legal, and negative dims count from the end. Views (ox_t, ox_slice, ox_expand, ox_flip ...) share the
- *     storage, and every op gives on a view what it gives on a contiguous copy. Names and meaning follow
- *     PyTorch; a comment tells where they do not.
+ *     storage, and every op gives on a view what it gives on a contiguous copy (float sums may take their
+ *     terms in another order). Names and meaning follow PyTorch; a comment tells where they do not.
  *
  * OWNERSHIP
  *     A result belongs to the innermost open scope of its thread and goes when the scope ends; with no
@@ -94,8 +94,8 @@
 #include "base/os.c"
 #include "base/random.c"
 
-/* What is between these lines is control code: at -O2 gcc would spend half of its time on it, and nobody would
- * see the difference. Loops over elements are in kernels. */
+/* What is between these lines is control code: at -O2 gcc would spend half of its time on it, and nobody
+ * would see the difference. Loops over elements are in kernels. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 /* expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls. */
 #define OXI_LIGHT_BEGIN \

@@ -2,6 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <float.h>
+#include <math.h>
+
 #include "oxtorch.h"
 
 #include "check.h"
@@ -114,7 +117,53 @@ static void test_addmm_in_place(void) {
     CHECK(ox_error() == OX_OK);
 }
 
+static void test_shapes(void) {
+    OX_SCOPE {
+        ox_tensor *one = ox_full(OX_NO_DIMS, 3, OX_F32);
+        CHECK(ox_equal(ox_roll(one, OX_SHAPE(1), OX_DIMS(0)), one));
+        CHECK(ox_equal(ox_roll(one, OX_SHAPE(-5), OX_DIMS(-1)), one));
+        CHECK(ox_shape_from(2, NULL).ndim == -1 && ox_shape_from(0, NULL).ndim == 0);
+        refused(ox_zeros(OX_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 2), OX_F32), "more than 8 dims");
+        refused(ox_zeros(OX_SHAPE(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 2), OX_F32), "more than 8 dims");
+        refused(ox_zeros(OX_SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2), OX_F32),
+                "more than 8 dims");
+        refused(ox_unsqueeze(ox_zeros(OX_SHAPE(2, 3), OX_F32), 3),
+                "unsqueeze: dim 3 is out of range for a new dim of f32[2,3]");
+        CHECK(ox_unsqueeze(ox_zeros(OX_SHAPE(2, 3), OX_F32), -3)->shape[0] == 1);
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
+/* What torch refuses to mix. */
+static void test_dtypes(void) {
+    OX_SCOPE {
+        ox_tensor *f32 = ox_ones(OX_SHAPE(2, 2), OX_F32), *f64 = ox_ones(OX_SHAPE(2, 2), OX_F64);
+        ox_tensor *line = ox_ones(OX_SHAPE(2), OX_F64), *f16 = ox_ones(OX_SHAPE(2, 2), OX_F16);
+        const char *text = "operands of different dtypes";
+        refused(ox_lerp(f32, f64, f32), text);
+        refused(ox_lerp(f32, f32, f64), text);
+        ox_tensor *ints = ox_ones(OX_SHAPE(2), OX_I32);
+        refused(ox_lerp(ints, ints, ox_ones(OX_SHAPE(2), OX_F32)), text);
+        refused(ox_layer_norm(f32, 1, line, NULL, 1e-5), text);
+        refused(ox_rms_norm(f32, 1, line, 1e-5), text);
+        refused(ox_group_norm(f32, 1, NULL, line, 1e-5), text);
+        refused(ox_linear(f32, f64, NULL), text);
+        refused(ox_linear(f32, f32, line), text);
+        CHECK(ox_linear(f32, f16, NULL) && ox_linear(f16, f32, NULL)); /* as the manual says */
+        double inf = INFINITY;
+        ox_tensor *x = ox_full(OX_SHAPE(1), inf, OX_F32);
+        CHECK(ox_item(ox_nan_to_num(x, 0, 1e300, -1e300)) == inf);
+        CHECK(ox_item(ox_nan_to_num(x, 0, inf, -inf)) == (double)FLT_MAX);
+        ox_tensor *many = ox_ones(OX_SHAPE(1000), OX_F32);
+        CHECK(ox_dropout_(many, 0.5, true) == many && ox_item(ox_amax(many, OX_ALL_DIMS, false)) == 2 &&
+              ox_item(ox_amin(many, OX_ALL_DIMS, false)) == 0);
+    }
+    CHECK(ox_error() == OX_OK);
+}
+
 int main(void) {
+    test_shapes();
+    test_dtypes();
     test_integers_beside_narrow_floats();
     test_joins();
     test_places();

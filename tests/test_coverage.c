@@ -197,7 +197,7 @@ static const cover covers[] = {
     {"matmul", "matmul of a vector", {X2(33, 17), X1(17), NOTHING, NOTHING}, cover_matmul, ""},
     {"matmul", "matmul, batches broadcast", {X4(2, 1, 3, 4), X3(3, 4, 5), NOTHING, NOTHING}, cover_matmul,
      ""},
-    {"linear", "linear", {X2(5, 17), X2(9, 17), {'f', 1, {9}, DOMAIN_MODEST, 0}, NOTHING}, cover_linear, ""},
+    {"linear", "linear", {X2(5, 17), X2(9, 17), {'x', 1, {9}, DOMAIN_MODEST, 0}, NOTHING}, cover_linear, ""},
     {"linear", "linear_act", {X3(2, 5, 17), X2(9, 17), NOTHING, NOTHING}, cover_linear_act,
      ",u8,i8,u16,i16,u32,i32,u64,i64,"},
     {"addmm", "addmm", {X2(5, 9), X2(5, 7), X2(7, 9), NOTHING}, cover_addmm, ",i8,"},

@@ -211,6 +211,7 @@ static void check_null_rest(ox_tensor *x) {
     NULLS(bernoulli, !ox_bernoulli(NULL));
     NULLS(multinomial, !ox_multinomial(NULL, 1, true));
     NULLS(dropout, !ox_dropout(NULL, 0.5, true));
+    NULLS(dropout_, !ox_dropout_(NULL, 0.5, true));
 }
 
 static void check_null_views_and_making(ox_tensor *x) {
@@ -451,6 +452,7 @@ static void check_nonsense_ops(void) {
     REFUSES(multinomial, OX_ERR_ARG, !ox_multinomial(row, 0, true));
     REFUSES(multinomial, OX_ERR_SHAPE, !ox_multinomial(zero, 1, true));
     REFUSES(dropout, OX_ERR_ARG, !ox_dropout(x, 1.5, true));
+    REFUSES(dropout_, OX_ERR_ARG, !ox_dropout_(x, 1.5, true));
     REFUSES(dropout, OX_ERR_ARG, !ox_dropout(x, (double)NAN, true));
     REFUSES(dropout, OX_ERR_DTYPE, !ox_dropout(i, 0.5, true));
     REFUSES(normal_, OX_ERR_ARG, !ox_normal_(x, 0, -1));

@@ -722,7 +722,7 @@ static ox_status oxi_roll_run(const oxi_call *call) {
     if (ox_numel(x) == 0) return OX_OK;
     for (int i = 0; i < call->attr.stride.ndim; i++) { /* a dim may be named twice */
         int dim = (int)call->attr.stride.dim[i];
-        int64_t size = x->shape[dim], by = call->attr.shape.dim[i] % size;
+        int64_t size = x->ndim > 0 ? x->shape[dim] : 1, by = call->attr.shape.dim[i] % size;
         shift[dim] = (shift[dim] + by + size) % size;
     }
     return oxi_roll_dims(x, call->out[0], shift, 0);

@@ -41,7 +41,8 @@ typedef struct oxi_cpu {
 #endif
 
 /* Whether compiler and assembler know the 256-bit dot products, whose names those of AVX-512 share. */
-#if defined(OXI_X86) && ((defined(__clang__) && __clang_major__ >= 12) || (!defined(__clang__) && __GNUC__ >= 11))
+#if defined(OXI_X86) && \
+    ((defined(__clang__) && __clang_major__ >= 12) || (!defined(__clang__) && __GNUC__ >= 11))
 #define OXI_AVX_VNNI 1
 #else
 #define OXI_AVX_VNNI 0

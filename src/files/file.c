@@ -242,7 +242,9 @@ OX_API ox_tensor *ox_load(ox_file *file, const char *name) {
 
 OX_API ox_tensor *ox_load_file(const char *path) {
     ox_tensor *t = NULL;
+    bool speaks = !path && oxi_speak("load_file");
     ox_file *file = ox_open(path, NULL);
+    oxi_speak_end(speaks);
     if (!file) return NULL;
     if (file->item_count == 1)
         t = oxi_load_item(file, &file->items[0]);

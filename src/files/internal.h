@@ -169,7 +169,7 @@ typedef struct oxi_output {
     ox_status status;            /* the first failure; later writes do nothing */
 } oxi_output;
 
-static ox_status oxi_output_open(oxi_output *output, const char *path);
+static ox_status oxi_output_open(oxi_output *output, const char *name, const char *path); /* for ox_<name> */
 static void oxi_output_write(oxi_output *output, const void *data, size_t bytes);
 static void oxi_output_fill(oxi_output *output, int byte, size_t bytes);
 /* Numbers of a contiguous host tensor in the file's byte order: little-endian. */

@@ -370,7 +370,7 @@ OX_API ox_status ox_save_npy(const char *path, ox_tensor *t) {
     if (!whole) return t ? ox_error() : OX_ERR_ARG;
     size_t bytes = oxi_npy_write_header("save_npy", whole, header);
     oxi_output output;
-    ox_status status = bytes ? oxi_output_open(&output, path) : OX_ERR_UNSUPPORTED;
+    ox_status status = bytes ? oxi_output_open(&output, "save_npy", path) : OX_ERR_UNSUPPORTED;
     if (status == OX_OK) {
         oxi_output_write(&output, header, bytes);
         oxi_output_tensor(&output, whole);
@@ -539,7 +539,7 @@ OX_API ox_status ox_save_npz(const char *path, const char *const *names, ox_tens
     if (count > 0 && !tensors) return oxi_fail(OX_ERR_ARG, "save_npz: no tensors");
     oxi_npz_entry *entries = (oxi_npz_entry *)oxi_calloc((size_t)count, sizeof *entries);
     if (!entries) return OX_ERR_NOMEM;
-    status = oxi_output_open(&output, path);
+    status = oxi_output_open(&output, "save_npz", path);
     if (status == OX_OK) {
         for (int64_t i = 0; i < count && status == OX_OK; i++)
             status = oxi_npz_write_member(&output, names[i], tensors[i], &entries[i]);

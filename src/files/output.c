@@ -17,10 +17,10 @@ static ox_status oxi_output_failed(oxi_output *output, const char *what) {
     return output->status;
 }
 
-static ox_status oxi_output_open(oxi_output *output, const char *path) {
+static ox_status oxi_output_open(oxi_output *output, const char *name, const char *path) {
     static int64_t counter;
     memset(output, 0, sizeof *output);
-    if (!path || !*path) return output->status = oxi_fail(OX_ERR_ARG, "save: no path");
+    if (!path || !*path) return output->status = oxi_fail(OX_ERR_ARG, "%s: no path", name);
     size_t length = strlen(path);
     output->path_bytes = length + 1;
     output->temporary_bytes = length + 48;

@@ -150,7 +150,7 @@ static ox_status oxi_save_shard(const oxi_save *save, int64_t first, int64_t end
     if (status == OX_OK && words.used - 8 > OXI_SAFETENSORS_HEADER_MOST)
         status = oxi_fail(OX_ERR_ARG, "save_safetensors: header of more than %u bytes",
                           OXI_SAFETENSORS_HEADER_MOST);
-    if (status == OX_OK) status = oxi_output_open(output, path);
+    if (status == OX_OK) status = oxi_output_open(output, "save_safetensors", path);
     if (status == OX_OK) oxi_output_write(output, words.data, words.used);
     oxi_free(words.data, words.room);
     for (int64_t i = first; i < end && status == OX_OK; i++) {
@@ -192,7 +192,7 @@ static ox_status oxi_save_index(const oxi_save *save, char *path, size_t room, o
     }
     oxi_json_put(&words, "\n  }\n}\n");
     oxi_save_path(save, save->shards, path, room);
-    ox_status status = words.failed ? OX_ERR_NOMEM : oxi_output_open(output, path);
+    ox_status status = words.failed ? OX_ERR_NOMEM : oxi_output_open(output, "save_safetensors", path);
     if (status == OX_OK) {
         oxi_output_write(output, words.data, words.used);
         status = oxi_output_finish(output);

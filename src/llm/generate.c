@@ -27,7 +27,9 @@ static ox_status oxi_generate_prepare(oxi_generation *g, const char *prompt) {
     }
     const int64_t extra = before >= 0;
     if (own + extra == 0)
-        return oxi_fail(OX_ERR_ARG, "llm: no prompt to continue, and no begin-of-text token");
+        return oxi_fail(OX_ERR_ARG, "llm: no prompt, and nothing to go on from: %s",
+                        g->context->length > 0 ? "what is in the context was not generated"
+                                               : "the model has no begin-of-text token");
     g->prompt = (int32_t *)oxi_alloc((size_t)(own + extra) * sizeof *g->prompt);
     if (!g->prompt) return OX_ERR_NOMEM;
     g->prompt_room = g->result.prompt_tokens = own + extra;

@@ -60,8 +60,8 @@ OX_API ox_tensor *ox_softplus(ox_tensor *x, double beta, double threshold) {
 
 static ox_tensor *oxi_nan_to_num(ox_tensor *x, bool in_place, double nan, double positive, double negative) {
     double most = x ? oxi_dtype_max(x->dtype) : 0;
-    return oxi_map_numbers(OXI_OP_nan_to_num, x, in_place, nan, positive > most ? most : positive,
-                           negative < -most ? -most : negative);
+    return oxi_map_numbers(OXI_OP_nan_to_num, x, in_place, nan, positive == INFINITY ? most : positive,
+                           negative == -INFINITY ? -most : negative);
 }
 OX_API ox_tensor *ox_nan_to_num(ox_tensor *x, double nan, double positive, double negative) {
     return oxi_nan_to_num(x, false, nan, positive, negative);

@@ -345,6 +345,7 @@ OX_API ox_tensor *ox_bernoulli(ox_tensor *probabilities);
 /* [..,K] -> i64 [..,samples] */
 OX_API ox_tensor *ox_multinomial(ox_tensor *weights, int64_t samples, bool replacement);
 OX_API ox_tensor *ox_dropout(ox_tensor *x, double p, bool training);
+OX_API ox_tensor *ox_dropout_(ox_tensor *x, double p, bool training);
 
 /* ---- watching ---------------------------------------------------------------------------------------------
  * The profiler times each call: flops, bytes and seconds per op. */

@@ -125,6 +125,13 @@ OX_API ox_tensor *ox_multinomial(ox_tensor *weights, int64_t samples, bool repla
     return oxi_apply_1(OXI_OP_multinomial, &attr, weights);
 }
 
+OX_API ox_tensor *ox_dropout_(ox_tensor *x, double p, bool training) {
+    oxi_work work = oxi_work_begin("dropout_");
+    ox_tensor *dropped = ox_dropout(x, p, training), *result = dropped ? ox_copy_(x, dropped) : NULL;
+    (void)oxi_work_end(&work, NULL);
+    return result;
+}
+
 OX_API ox_tensor *ox_dropout(ox_tensor *x, double p, bool training) {
     if (oxi_any_null("dropout", &x, 1)) return NULL;
     if (!(p >= 0 && p <= 1)) return OXI_FAIL_NULL(OX_ERR_ARG, "dropout: probability %g", p);

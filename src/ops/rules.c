@@ -138,6 +138,14 @@ static ox_status oxi_rule_map(const oxi_call *call, ox_tensor *out, bool to_bool
 OXI_RULE(map_same) {
     return oxi_rule_map(call, out, false);
 }
+/* torch refuses tensors of different dtypes here, unlike elsewhere; a weight without dims is a number. */
+OXI_RULE(map_lerp) {
+    for (int i = 1; i < call->in_count; i++)
+        if (call->in[i]->dtype != call->in[0]->dtype && (i == 1 || call->in[i]->ndim > 0))
+            return oxi_fail(OX_ERR_DTYPE, "lerp: operands of different dtypes: %s x %s",
+                            oxi_tensor_text(call->in[0]), oxi_tensor_text(call->in[i]));
+    return oxi_rule_map(call, out, false);
+}
 /* torch: "subtraction with a bool tensor is not supported", whatever the other operand is. */
 OXI_RULE(map_sub) {
     for (int i = 0; i < call->in_count; i++)
@@ -350,6 +358,13 @@ OXI_RULE(row) {
     return OX_OK;
 }
 
+/* f16, bf16 and f32 may meet in weights; f64 meets only its own. */
+static ox_status oxi_check_weight_dtype(const oxi_call *call, const ox_tensor *x, const ox_tensor *w) {
+    if (!w || (x->dtype == OX_F64) == (w->dtype == OX_F64)) return OX_OK;
+    return oxi_fail(OX_ERR_DTYPE, "%s: operands of different dtypes: %s x %s", oxi_op_name(call),
+                    oxi_tensor_text(x), oxi_tensor_text(w));
+}
+
 OXI_RULE(norm_rows) {
     const ox_tensor *x = call->in[0];
     int64_t last = call->attr.i[0];
@@ -365,6 +380,8 @@ OXI_RULE(norm_rows) {
             return oxi_fail(OX_ERR_SHAPE, "%s: %s %s does not fit the last %lld dims of %s",
                             oxi_op_name(call), i == 1 ? "weight" : "bias", oxi_tensor_text(w),
                             (long long)last, oxi_tensor_text(x));
+        ox_status status = oxi_check_weight_dtype(call, x, w);
+        if (status != OX_OK) return status;
     }
     return oxi_rule_row(call, out);
 }
@@ -381,6 +398,8 @@ OXI_RULE(group_norm) {
         if (w && (w->ndim != 1 || w->shape[0] != x->shape[1] || !oxi_is_float(w->dtype)))
             return oxi_fail(OX_ERR_SHAPE, "group_norm: %s does not fit the %lld channels of %s",
                             oxi_tensor_text(w), (long long)x->shape[1], oxi_tensor_text(x));
+        ox_status status = oxi_check_weight_dtype(call, x, w);
+        if (status != OX_OK) return status;
     }
     return oxi_rule_row(call, out);
 }
@@ -619,6 +638,8 @@ OXI_RULE(linear) {
         return oxi_fail(OX_ERR_SHAPE, "linear: bias %s does not fit weight %s", oxi_tensor_text(bias),
                         oxi_tensor_text(w));
     status = oxi_check_block_rows(call, w, 1);
+    if (status == OX_OK && !oxi_is_block(w->dtype)) status = oxi_check_weight_dtype(call, x, w);
+    if (status == OX_OK) status = oxi_check_weight_dtype(call, x, bias);
     if (status == OX_OK && oxi_is_block(x->dtype))
         status = oxi_fail(OX_ERR_DTYPE, "linear: x is %s", oxi_tensor_text(x));
     if (status != OX_OK) return status;

@@ -183,8 +183,10 @@ OX_API ox_tensor *ox_squeeze_all(ox_tensor *x) {
 
 OX_API ox_tensor *ox_unsqueeze(ox_tensor *x, int dim) {
     if (oxi_any_null("unsqueeze", &x, 1)) return NULL;
-    int at = oxi_wrap_dim("unsqueeze", dim, x->ndim + 1);
-    if (at < 0) return NULL;
+    if (dim < -x->ndim - 1 || dim > x->ndim)
+        return OXI_FAIL_NULL(OX_ERR_DIM, "unsqueeze: dim %d is out of range for a new dim of %s", dim,
+                             oxi_tensor_text(x));
+    int at = dim < 0 ? dim + x->ndim + 1 : dim;
     if (x->ndim == OX_MAX_DIMS) return OXI_FAIL_NULL(OX_ERR_SHAPE, "unsqueeze: %d dims already", OX_MAX_DIMS);
     ox_shape shape = ox_shape_from(0, NULL);
     for (int d = 0; d <= x->ndim; d++) shape.dim[shape.ndim++] = d == at ? 1 : x->shape[d < at ? d : d - 1];

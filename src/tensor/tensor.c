@@ -16,7 +16,7 @@ OX_API ox_shape ox_make_shape(int ndim, int64_t d0, int64_t d1, int64_t d2, int6
 OX_API ox_shape ox_shape_from(int ndim, const int64_t *dims) {
     ox_shape shape;
     memset(&shape, 0, sizeof shape);
-    shape.ndim = ndim < 0 || ndim > OX_MAX_DIMS ? -1 : ndim;
+    shape.ndim = ndim < 0 || ndim > OX_MAX_DIMS || (ndim > 0 && !dims) ? -1 : ndim;
     for (int d = 0; d < shape.ndim; d++) shape.dim[d] = dims[d];
     return shape;
 }
