@@ -323,8 +323,10 @@ static void test_linear(void) {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++)
             OX_SCOPE {
+                bool f64 = dtypes[i] == OX_F64; /* which meets only its own */
+                if (f64 != (dtypes[j] == OX_F64)) continue;
                 ox_tensor *w = random_tensor(OX_SHAPE(33, 64), dtypes[j]),
-                          *bias = random_tensor(OX_SHAPE(33), dtypes[(i + j) % 4]);
+                          *bias = random_tensor(OX_SHAPE(33), f64 ? OX_F64 : dtypes[(i + j) % 3]);
                 check_linear(random_tensor(OX_SHAPE(1, 64), dtypes[i]), w, bias, "none");
                 check_linear(random_tensor(OX_SHAPE(2, 3, 64), dtypes[i]), w, bias, "relu");
                 check_linear(random_tensor(OX_SHAPE(64), dtypes[i]), w, NULL, "none");

@@ -282,7 +282,8 @@ OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
  * grad      da = g b^T, db = a^T g
  * source    torch.matmul; blocking after Goto & van de Geijn 2008 */
 OX_API ox_tensor *ox_matmul(ox_tensor *a, ox_tensor *b);
-/* x w^T + bias: x [..,K], w [N,K] (any float or block type), bias [N] or NULL -> [..,N]. */
+/* x w^T + bias: x [..,K], w [N,K], bias [N] or NULL -> [..,N]. w and bias may be of any float type (f64 meets
+ * only f64), w of any block type. */
 OX_API ox_tensor *ox_linear(ox_tensor *x, ox_tensor *w, ox_tensor *bias);
 /* The same with an activation applied before the result is stored: "relu", "gelu", "gelu_tanh", "silu",
  * "sigmoid", "tanh". */
