@@ -13060,7 +13060,12 @@ OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
     a = (a | a << 16) & UINT64_C(0x0000ffff0000ffff);
     return (a | a << 8) & UINT64_C(0x00ff00ff00ff00ff);
 }
-/* The scales of an iq4_xs block: six bits, 32 for none. */
+/* Eight scales of six bits, 32 for none, as signed bytes. */
+OXI_INLINE uint64_t OXI_ISA(centred_scales)(uint64_t bytes) {
+    uint64_t top = UINT64_C(0x8080808080808080);
+    return ((bytes | top) - UINT64_C(0x2020202020202020)) ^ top;
+}
+/* The scales of an iq4_xs block. */
 OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     uint32_t low;
     memcpy(&low, p + 4, 4);
@@ -13068,20 +13073,18 @@ OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     high = (high | high << 24) & UINT64_C(0x000000ff000000ff);
     high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
     high = (high | high << 6) & UINT64_C(0x0303030303030303);
-    even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
-    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^
-           UINT64_C(0x8080808080808080);
+    return OXI_ISA(centred_scales)(even | OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4);
 }
 OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
-    vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
+    vs sum = vs_zero(), more = vs_zero();
     float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_IQ4_XS, x++) {
         vs d = vs_set1(OXI_ISA(half)(p));
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_IQ4_XS);
         vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
-        for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
-        none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        for (int i = 0; i < 8; i += OXI_VS)
+            vs_store(scale + i, vs_mul(vs_mul(vs_load(scale + i), d), vs_load(x->scale + i)));
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
@@ -13224,11 +13227,10 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
     }
     return vs_sum(all) - vs_sum(taken);
 }
-/* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
+/* Half the scales of a q3_k block: low nibbles, and pairs of bits for four of the eight each. */
 OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
-    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32,
-             top = UINT64_C(0x8080808080808080);
-    return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32;
+    return OXI_ISA(centred_scales)((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4);
 }
 /* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q3_k)(vb low, vb high, int half, int group) {
@@ -16974,7 +16976,12 @@ OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
     a = (a | a << 16) & UINT64_C(0x0000ffff0000ffff);
     return (a | a << 8) & UINT64_C(0x00ff00ff00ff00ff);
 }
-/* The scales of an iq4_xs block: six bits, 32 for none. */
+/* Eight scales of six bits, 32 for none, as signed bytes. */
+OXI_INLINE uint64_t OXI_ISA(centred_scales)(uint64_t bytes) {
+    uint64_t top = UINT64_C(0x8080808080808080);
+    return ((bytes | top) - UINT64_C(0x2020202020202020)) ^ top;
+}
+/* The scales of an iq4_xs block. */
 OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     uint32_t low;
     memcpy(&low, p + 4, 4);
@@ -16982,20 +16989,18 @@ OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     high = (high | high << 24) & UINT64_C(0x000000ff000000ff);
     high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
     high = (high | high << 6) & UINT64_C(0x0303030303030303);
-    even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
-    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^
-           UINT64_C(0x8080808080808080);
+    return OXI_ISA(centred_scales)(even | OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4);
 }
 OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
-    vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
+    vs sum = vs_zero(), more = vs_zero();
     float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_IQ4_XS, x++) {
         vs d = vs_set1(OXI_ISA(half)(p));
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_IQ4_XS);
         vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
-        for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
-        none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        for (int i = 0; i < 8; i += OXI_VS)
+            vs_store(scale + i, vs_mul(vs_mul(vs_load(scale + i), d), vs_load(x->scale + i)));
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
@@ -17138,11 +17143,10 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
     }
     return vs_sum(all) - vs_sum(taken);
 }
-/* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
+/* Half the scales of a q3_k block: low nibbles, and pairs of bits for four of the eight each. */
 OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
-    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32,
-             top = UINT64_C(0x8080808080808080);
-    return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32;
+    return OXI_ISA(centred_scales)((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4);
 }
 /* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q3_k)(vb low, vb high, int half, int group) {
@@ -20904,7 +20908,12 @@ OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
     a = (a | a << 16) & UINT64_C(0x0000ffff0000ffff);
     return (a | a << 8) & UINT64_C(0x00ff00ff00ff00ff);
 }
-/* The scales of an iq4_xs block: six bits, 32 for none. */
+/* Eight scales of six bits, 32 for none, as signed bytes. */
+OXI_INLINE uint64_t OXI_ISA(centred_scales)(uint64_t bytes) {
+    uint64_t top = UINT64_C(0x8080808080808080);
+    return ((bytes | top) - UINT64_C(0x2020202020202020)) ^ top;
+}
+/* The scales of an iq4_xs block. */
 OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     uint32_t low;
     memcpy(&low, p + 4, 4);
@@ -20912,20 +20921,18 @@ OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     high = (high | high << 24) & UINT64_C(0x000000ff000000ff);
     high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
     high = (high | high << 6) & UINT64_C(0x0303030303030303);
-    even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
-    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^
-           UINT64_C(0x8080808080808080);
+    return OXI_ISA(centred_scales)(even | OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4);
 }
 OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
-    vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
+    vs sum = vs_zero(), more = vs_zero();
     float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_IQ4_XS, x++) {
         vs d = vs_set1(OXI_ISA(half)(p));
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_IQ4_XS);
         vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
-        for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
-        none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        for (int i = 0; i < 8; i += OXI_VS)
+            vs_store(scale + i, vs_mul(vs_mul(vs_load(scale + i), d), vs_load(x->scale + i)));
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
@@ -21068,11 +21075,10 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
     }
     return vs_sum(all) - vs_sum(taken);
 }
-/* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
+/* Half the scales of a q3_k block: low nibbles, and pairs of bits for four of the eight each. */
 OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
-    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32,
-             top = UINT64_C(0x8080808080808080);
-    return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32;
+    return OXI_ISA(centred_scales)((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4);
 }
 /* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q3_k)(vb low, vb high, int half, int group) {
@@ -24756,7 +24762,12 @@ OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
     a = (a | a << 16) & UINT64_C(0x0000ffff0000ffff);
     return (a | a << 8) & UINT64_C(0x00ff00ff00ff00ff);
 }
-/* The scales of an iq4_xs block: six bits, 32 for none. */
+/* Eight scales of six bits, 32 for none, as signed bytes. */
+OXI_INLINE uint64_t OXI_ISA(centred_scales)(uint64_t bytes) {
+    uint64_t top = UINT64_C(0x8080808080808080);
+    return ((bytes | top) - UINT64_C(0x2020202020202020)) ^ top;
+}
+/* The scales of an iq4_xs block. */
 OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     uint32_t low;
     memcpy(&low, p + 4, 4);
@@ -24764,20 +24775,18 @@ OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     high = (high | high << 24) & UINT64_C(0x000000ff000000ff);
     high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
     high = (high | high << 6) & UINT64_C(0x0303030303030303);
-    even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
-    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^
-           UINT64_C(0x8080808080808080);
+    return OXI_ISA(centred_scales)(even | OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4);
 }
 OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
-    vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
+    vs sum = vs_zero(), more = vs_zero();
     float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_IQ4_XS, x++) {
         vs d = vs_set1(OXI_ISA(half)(p));
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_IQ4_XS);
         vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
-        for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
-        none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        for (int i = 0; i < 8; i += OXI_VS)
+            vs_store(scale + i, vs_mul(vs_mul(vs_load(scale + i), d), vs_load(x->scale + i)));
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
@@ -24920,11 +24929,10 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
     }
     return vs_sum(all) - vs_sum(taken);
 }
-/* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
+/* Half the scales of a q3_k block: low nibbles, and pairs of bits for four of the eight each. */
 OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
-    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32,
-             top = UINT64_C(0x8080808080808080);
-    return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32;
+    return OXI_ISA(centred_scales)((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4);
 }
 /* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q3_k)(vb low, vb high, int half, int group) {
@@ -28600,7 +28608,12 @@ OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
     a = (a | a << 16) & UINT64_C(0x0000ffff0000ffff);
     return (a | a << 8) & UINT64_C(0x00ff00ff00ff00ff);
 }
-/* The scales of an iq4_xs block: six bits, 32 for none. */
+/* Eight scales of six bits, 32 for none, as signed bytes. */
+OXI_INLINE uint64_t OXI_ISA(centred_scales)(uint64_t bytes) {
+    uint64_t top = UINT64_C(0x8080808080808080);
+    return ((bytes | top) - UINT64_C(0x2020202020202020)) ^ top;
+}
+/* The scales of an iq4_xs block. */
 OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     uint32_t low;
     memcpy(&low, p + 4, 4);
@@ -28608,20 +28621,18 @@ OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     high = (high | high << 24) & UINT64_C(0x000000ff000000ff);
     high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
     high = (high | high << 6) & UINT64_C(0x0303030303030303);
-    even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
-    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^
-           UINT64_C(0x8080808080808080);
+    return OXI_ISA(centred_scales)(even | OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4);
 }
 OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
-    vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
+    vs sum = vs_zero(), more = vs_zero();
     float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_IQ4_XS, x++) {
         vs d = vs_set1(OXI_ISA(half)(p));
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_IQ4_XS);
         vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
-        for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
-        none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        for (int i = 0; i < 8; i += OXI_VS)
+            vs_store(scale + i, vs_mul(vs_mul(vs_load(scale + i), d), vs_load(x->scale + i)));
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
@@ -28764,11 +28775,10 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
     }
     return vs_sum(all) - vs_sum(taken);
 }
-/* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
+/* Half the scales of a q3_k block: low nibbles, and pairs of bits for four of the eight each. */
 OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
-    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32,
-             top = UINT64_C(0x8080808080808080);
-    return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32;
+    return OXI_ISA(centred_scales)((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4);
 }
 /* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q3_k)(vb low, vb high, int half, int group) {
@@ -32439,7 +32449,12 @@ OXI_INLINE uint64_t OXI_ISA(spread_4_bytes)(uint64_t a) {
     a = (a | a << 16) & UINT64_C(0x0000ffff0000ffff);
     return (a | a << 8) & UINT64_C(0x00ff00ff00ff00ff);
 }
-/* The scales of an iq4_xs block: six bits, 32 for none. */
+/* Eight scales of six bits, 32 for none, as signed bytes. */
+OXI_INLINE uint64_t OXI_ISA(centred_scales)(uint64_t bytes) {
+    uint64_t top = UINT64_C(0x8080808080808080);
+    return ((bytes | top) - UINT64_C(0x2020202020202020)) ^ top;
+}
+/* The scales of an iq4_xs block. */
 OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     uint32_t low;
     memcpy(&low, p + 4, 4);
@@ -32447,20 +32462,18 @@ OXI_INLINE uint64_t OXI_ISA(scales_iq4_xs)(const uint8_t *p) {
     high = (high | high << 24) & UINT64_C(0x000000ff000000ff);
     high = (high | high << 12) & UINT64_C(0x000f000f000f000f);
     high = (high | high << 6) & UINT64_C(0x0303030303030303);
-    even |= OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4;
-    return ((even | UINT64_C(0x8080808080808080)) - UINT64_C(0x2020202020202020)) ^
-           UINT64_C(0x8080808080808080);
+    return OXI_ISA(centred_scales)(even | OXI_ISA(spread_4_bytes)(low >> 4 & 0x0f0f0f0f) << 8 | high << 4);
 }
 OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const oxi_q8 *x, int extra) {
-    vs sum = vs_zero(), more = vs_zero(), none = vs_zero();
+    vs sum = vs_zero(), more = vs_zero();
     float scale[8];
     const uint8_t *p = (const uint8_t *)blocks;
     for (; n > 0; n -= 256, p += OXI_BYTES_OX_IQ4_XS, x++) {
         vs d = vs_set1(OXI_ISA(half)(p));
         OXI_ISA(prefetch_blocks)(p, OXI_BYTES_OX_IQ4_XS);
         vs_bytes_8(OXI_ISA(scales_iq4_xs)(p), true, scale);
-        for (int i = 0; i < 8; i += OXI_VS) vs_store(scale + i, vs_mul(vs_load(scale + i), d));
-        none = OXI_ISA(scale_8)(scale, scale, 0, x, none);
+        for (int i = 0; i < 8; i += OXI_VS)
+            vs_store(scale + i, vs_mul(vs_mul(vs_load(scale + i), d), vs_load(x->scale + i)));
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
@@ -32603,11 +32616,10 @@ OXI_INLINE float OXI_ISA(dot_any_q2_k)(int64_t n, const void *blocks, const oxi_
     }
     return vs_sum(all) - vs_sum(taken);
 }
-/* Six bits each, 32 for none, as signed bytes: low nibbles, and pairs of bits for the places of eight. */
+/* Half the scales of a q3_k block: low nibbles, and pairs of bits for four of the eight each. */
 OXI_INLINE uint64_t OXI_ISA(scales_q3_k)(uint64_t low, uint32_t first, uint32_t last) {
-    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32,
-             top = UINT64_C(0x8080808080808080);
-    return (((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4 | top) - UINT64_C(0x2020202020202020)) ^ top;
+    uint64_t high = (first & 0x03030303) | (uint64_t)(last & 0x03030303) << 32;
+    return OXI_ISA(centred_scales)((low & UINT64_C(0x0f0f0f0f0f0f0f0f)) | high << 4);
 }
 /* Half a q3_k block: codes with their offset of 4, for one of four groups of 32. */
 OXI_INLINE vb OXI_ISA(codes_q3_k)(vb low, vb high, int half, int group) {
