@@ -12056,11 +12056,6 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* The f16 number at p of each of eight blocks, in a vector of integers. */
 #if defined(OXI_X86) && VF > 1
-OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
-    uint16_t h;
-    memcpy(&h, p, 2);
-    return h;
-}
 #if VF > 4
 /* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
 #define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
@@ -12071,6 +12066,11 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
 }
 #undef OXI_BLEND
 #else
+OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
+    uint16_t h;
+    memcpy(&h, p, 2);
+    return h;
+}
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
@@ -15972,11 +15972,6 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* The f16 number at p of each of eight blocks, in a vector of integers. */
 #if defined(OXI_X86) && VF > 1
-OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
-    uint16_t h;
-    memcpy(&h, p, 2);
-    return h;
-}
 #if VF > 4
 /* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
 #define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
@@ -15987,6 +15982,11 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
 }
 #undef OXI_BLEND
 #else
+OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
+    uint16_t h;
+    memcpy(&h, p, 2);
+    return h;
+}
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
@@ -19904,11 +19904,6 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* The f16 number at p of each of eight blocks, in a vector of integers. */
 #if defined(OXI_X86) && VF > 1
-OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
-    uint16_t h;
-    memcpy(&h, p, 2);
-    return h;
-}
 #if VF > 4
 /* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
 #define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
@@ -19919,6 +19914,11 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
 }
 #undef OXI_BLEND
 #else
+OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
+    uint16_t h;
+    memcpy(&h, p, 2);
+    return h;
+}
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
@@ -23758,11 +23758,6 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* The f16 number at p of each of eight blocks, in a vector of integers. */
 #if defined(OXI_X86) && VF > 1
-OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
-    uint16_t h;
-    memcpy(&h, p, 2);
-    return h;
-}
 #if VF > 4
 /* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
 #define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
@@ -23773,6 +23768,11 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
 }
 #undef OXI_BLEND
 #else
+OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
+    uint16_t h;
+    memcpy(&h, p, 2);
+    return h;
+}
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
@@ -27604,11 +27604,6 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* The f16 number at p of each of eight blocks, in a vector of integers. */
 #if defined(OXI_X86) && VF > 1
-OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
-    uint16_t h;
-    memcpy(&h, p, 2);
-    return h;
-}
 #if VF > 4
 /* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
 #define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
@@ -27619,6 +27614,11 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
 }
 #undef OXI_BLEND
 #else
+OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
+    uint16_t h;
+    memcpy(&h, p, 2);
+    return h;
+}
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);
@@ -31445,11 +31445,6 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 
 /* The f16 number at p of each of eight blocks, in a vector of integers. */
 #if defined(OXI_X86) && VF > 1
-OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
-    uint16_t h;
-    memcpy(&h, p, 2);
-    return h;
-}
 #if VF > 4
 /* Each is loaded so that it comes to lie in its lane: blends take any port, insertions one. */
 #define OXI_BLEND(h, i) _mm_blend_epi16(h, _mm_loadu_si128((const __m128i *)(p + (i) * (step - 2))), 1 << (i))
@@ -31460,6 +31455,11 @@ OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
 }
 #undef OXI_BLEND
 #else
+OXI_INLINE int OXI_ISA(two_bytes)(const uint8_t *p) {
+    uint16_t h;
+    memcpy(&h, p, 2);
+    return h;
+}
 OXI_INLINE __m128i OXI_ISA(gather_halves)(const uint8_t *p, int step) {
     __m128i h = _mm_cvtsi32_si128(OXI_ISA(two_bytes)(p));
     h = _mm_insert_epi16(h, OXI_ISA(two_bytes)(p + step), 1);

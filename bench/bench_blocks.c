@@ -51,8 +51,9 @@ int main(void) {
     int threads = ox_threads();
     double read = peaks_read(threads, (size_t)256 << 20), i8 = peaks_rate(peaks_i8) * threads;
     double f32 = peaks_rate(peaks_f32) * threads;
-    printf("tier %s, %d threads: reads %.1f GB/s, products of bytes %.0f Gop/s, f32 %.0f GFLOP/s\n", ox_isa(),
-           threads, read, i8, f32);
+    printf("tier %s, %d threads: reads %.1f GB/s, copies %.1f GB/s, products of bytes %.0f Gop/s, f32 %.0f "
+           "GFLOP/s\n",
+           ox_isa(), threads, read, peaks_copy(threads, (size_t)256 << 20), i8, f32);
     printf("%-8s %12s %8s %14s %8s\n", "weights", "1 row, GB/s", "of read", "rows, Gop/s", "of peak");
     ox_scope all = ox_scope_begin();
     ox_tensor *numbers = ox_randn(OX_SHAPE(SIDE, SIDE), OX_F32), *one = ox_randn(OX_SHAPE(1, SIDE), OX_F32);
