@@ -107,7 +107,7 @@ check-headers: $(BUILD)/amalgamate $(BUILD)/op_table
 # Changes only when the set of headers or the flags change.
 $(BUILD)/impl.c: FORCE
 	@mkdir -p $(@D)
-	@{ echo '/* $(CC) $(OPT) $(CFLAGS) */'; echo '#define OX_IMPLEMENTATION'; \
+	@{ echo '/* $(CC) $(OPT) $(CFLAGS) */'; echo '#define OX_C_TIER'; echo '#define OX_IMPLEMENTATION'; \
 	   for page in $(PAGES); do echo "#include \"$$page\""; done; } > $@.new
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 

@@ -40,9 +40,9 @@
  *     your own functions, ox_set_arena a fixed block, ox_trim gives the cache back.
  *
  * PROCESSORS
- *     x86-64: sse2, avx, avx2 (with FMA and F16C), avx512; ARM: neon; anything else: c, portable C. The
- *     best one that the machine has is picked at the first op. OX_ISA=avx in the environment picks a lower
- *     one; ox_isa() tells which it is.
+ *     x86-64: sse2, avx, avx2 (with FMA and F16C), avx512; ARM: neon; anything else: c, portable C (with
+ *     OX_C_TIER defined everywhere). The best one that the machine has is picked at the first op.
+ *     OX_ISA=avx in the environment picks a lower one; ox_isa() tells which it is.
  *
  * FILES
  *     ox_open reads GGUF, safetensors, .npy and .npz; tensors lie in the mapped file where the format
@@ -84,23 +84,19 @@
 #if defined(OX_IMPLEMENTATION) && !defined(OX_TORCH_IMPLEMENTED)
 #define OX_TORCH_IMPLEMENTED
 
-#include "base/platform.h"
-#include "base/internal.h"
-#include "base/check.c"
-#include "base/atomic.c"
-#include "base/error.c"
-#include "base/memory.c"
-#include "base/threads.c"
-#include "base/os.c"
-#include "base/random.c"
-
-/* What is between these lines is control code: at -O2 gcc would spend half of its time on it, and nobody
- * would see the difference. Loops over elements are in kernels. */
+/* At -O2 gcc would spend most of its time where nobody sees the difference. What is between LIGHT lines is
+ * control code. STRAIGHT is for kernels that say what they want vector by vector, and for the few loops of
+ * control code that run often: little is left to find there.
+ * expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-/* expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls. */
-#define OXI_LIGHT_BEGIN \
-    _Pragma("GCC push_options") _Pragma("GCC optimize(\"O1\", \"expensive-optimizations\")")
+#define OXI_LIGHT_BEGIN _Pragma("GCC push_options") \
+    _Pragma("GCC optimize(\"Og\", \"expensive-optimizations\", \"inline-functions-called-once\")") \
+    _Pragma("GCC optimize(\"tree-sra\", \"tree-dse\", \"if-conversion\", \"move-loop-invariants\")")
 #define OXI_LIGHT_END _Pragma("GCC pop_options")
+#define OXI_STRAIGHT_BEGIN _Pragma("GCC push_options") \
+    _Pragma("GCC optimize(\"O1\", \"expensive-optimizations\", \"no-tree-pta\", \"no-tree-slsr\")") \
+    _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"ira-region=one\")")
+#define OXI_STRAIGHT_END _Pragma("GCC pop_options")
 #elif defined(__clang__) && defined(__OPTIMIZE__)
 #define OXI_LIGHT_BEGIN _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
 #define OXI_LIGHT_END _Pragma("clang attribute pop")
@@ -108,6 +104,22 @@
 #define OXI_LIGHT_BEGIN
 #define OXI_LIGHT_END
 #endif
+#ifndef OXI_STRAIGHT_BEGIN
+#define OXI_STRAIGHT_BEGIN OXI_LIGHT_BEGIN
+#define OXI_STRAIGHT_END OXI_LIGHT_END
+#endif
+
+#include "base/platform.h"
+#include "base/internal.h"
+OXI_STRAIGHT_BEGIN
+#include "base/check.c"
+#include "base/atomic.c"
+#include "base/error.c"
+#include "base/memory.c"
+#include "base/threads.c"
+#include "base/os.c"
+OXI_STRAIGHT_END
+#include "base/random.c"
 
 OXI_LIGHT_BEGIN
 #include "tensor/internal.h"
@@ -136,16 +148,16 @@ OXI_LIGHT_END
 
 #include "cpu/kernels.h"
 #include "cpu/isa.c"
-OXI_LIGHT_BEGIN
+OXI_STRAIGHT_BEGIN
 #include "cpu/convert.c"
 #include "cpu/scalar_map.c"
-OXI_LIGHT_END
-#include "cpu/blocks_iq.c"
 #include "cpu/quantize.c"
+OXI_STRAIGHT_END
+#include "cpu/blocks_iq.c"
 #include "cpu/tiers.c"
-OXI_LIGHT_BEGIN
+OXI_STRAIGHT_BEGIN
 #include "cpu/walk.c"
-OXI_LIGHT_END
+OXI_STRAIGHT_END
 #include "cpu/copy.c"
 #include "cpu/fill.c"
 #include "cpu/reduce_kernels.c"

@@ -20,6 +20,7 @@
  *   OX_NO_THREADS       no threads are started; the library runs on the caller's thread
  *   OX_NO_STDIO         no files and no printing
  *   OX_NO_SIMD          portable C kernels only
+ *   OX_C_TIER           portable C kernels too where each machine has better ones (x86-64, aarch64): OX_ISA=c
  *   OX_NO_IQ            the block types iq1, iq2 and iq3 are listed, not computed with: a smaller program
  *   OX_NO_AVX, OX_NO_AVX2, OX_NO_AVX512, OX_NO_NEON     leave one processor tier (and those above it) out
  */

@@ -27,20 +27,20 @@
 #endif
 #endif
 
+/* The c tier is left out where the compiler's own target holds a vector tier: nothing would pick it. */
+#if defined(OX_C_TIER) || !(defined(OXI_BUILD_NEON) \
+                            || (defined(OXI_BUILD_SSE2) && (defined(__SSE2__) || defined(_M_X64))))
+#define OXI_BUILD_C 1
+#endif
+
 /* ---- the stamps ---- */
 
 #include "cpu/kernels/map_rows.h"
 #include "cpu/simd/begin.inc"
 
-/* Where a vector tier stands behind it, the c tier is there to be compared with: gcc need not spend its
- * time on it. */
-#if defined(OXI_BUILD_SSE2) || defined(OXI_BUILD_NEON)
-OXI_LIGHT_BEGIN
-#endif
+#ifdef OXI_BUILD_C
 #include "cpu/simd/c.h"
 #include "cpu/kernels/stamp.inc"
-#if defined(OXI_BUILD_SSE2) || defined(OXI_BUILD_NEON)
-OXI_LIGHT_END
 #endif
 
 #ifdef OXI_BUILD_SSE2
@@ -89,7 +89,9 @@ typedef struct oxi_tier_row {
 
 /* Lowest first. */
 static const oxi_tier_row oxi_tiers[] = {
+#ifdef OXI_BUILD_C
     {OXI_TIER_C, "c", oxi_c_fill},
+#endif
 #ifdef OXI_BUILD_SSE2
     {OXI_TIER_SSE2, "sse2", oxi_sse2_fill},
 #endif

@@ -5,7 +5,7 @@
 #define OX_CPU_KERNELS_MAP_ROWS_H
 
 /* f32 and f64 have these in the same words: v(name) is vf_name or vd_name. The first of each kind are
- * arithmetic, which f64 has on every tier; the rest of f64 is on the c tier only. */
+ * arithmetic, which f64 has on wide tiers too. */
 #define OXI_MAP_1_ARITHMETIC(X, v) \
     X(abs, v(abs)(x)) \
     X(neg, v(neg)(x)) \
