@@ -930,8 +930,8 @@ OX_API size_t ox_profile_table(char *out, size_t room);
 OX_API ox_status ox_profile_trace(const char *path);                    /* Chrome trace JSON */
 #endif
 /* "c", "sse2", "avx", "avx2", "avx512", "neon": the tier that was picked. OX_ISA in the environment lowers
- * it, "avx512-base" to the tier without what the processor has beyond it (SSSE3, VNNI, dot products). The
- * log tells when it names none that this processor runs. */
+ * it, "avx512-base" to the tier without what the processor has beyond it (SSSE3, VNNI, AMX, dot products).
+ * The log tells when it names none that this processor runs. */
 OX_API const char *ox_isa(void);
 
 OX_EXTERN_C_END
@@ -7884,6 +7884,16 @@ typedef struct oxi_gemm_kernel {
 typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                 void *panels, int64_t panel_stride);
 
+/* The same for packed elements of 2 bf16 or 4 int8 that are neighbours along k; k counts elements. */
+typedef struct oxi_gemm_groups {
+    oxi_gemm_kernel kernel;
+    oxi_pack_kernel interleave; /* pack_across of the numbers themselves, stride in numbers */
+    /* what is not NULL: panels of A in a layout of their own, and what a thread calls before the first and
+     * after the last use of the kernel */
+    oxi_pack_kernel pack_a_across, pack_a_along;
+    void (*enter)(void), (*leave)(void);
+} oxi_gemm_groups;
+
 /* Numbers of a block type as they are computed, number = scale * code - least: code [n], scale and least
  * [n / 16]. */
 typedef struct oxi_codes {
@@ -7954,6 +7964,7 @@ typedef struct oxi_kernels {
     void (*copies_f32)(int64_t k, const void *a, void *out);
     void (*copies_f64)(int64_t k, const void *a, void *out);
     oxi_gemm_kernel gemm_i16; /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
+    oxi_gemm_groups bf16_pairs, i8_quads; /* run NULL: products are computed in f32 and int16 */
     oxi_pack_kernel pack_across, pack_along;
     oxi_pack_kernel pack_across_bf16, pack_along_bf16, pack_across_f16, pack_along_f16; /* to f32 */
     /* dot of n f32 (n any), rows contiguous: matrix-vector shapes */
@@ -8076,7 +8087,7 @@ enum {
     OXI_CPU_AVX512_BF16 = 1 << 6,
     OXI_CPU_AVX512_FP16 = 1 << 7,
     OXI_CPU_AMX_BF16 = 1 << 8,
-    OXI_CPU_AMX_INT8 = 1 << 9, /* tiles exist; the kernel is still to be asked */
+    OXI_CPU_AMX_INT8 = 1 << 9, /* tiles, which the kernel lets us use */
     OXI_CPU_DOTPROD = 1 << 10,
     OXI_CPU_I8MM = 1 << 11,
     OXI_CPU_ARM_FP16 = 1 << 12,
@@ -8106,6 +8117,15 @@ typedef struct oxi_cpu {
 #define OXI_AVX_VNNI 0
 #endif
 
+/* Whether they know tiles, and the kernel can be asked for them. */
+#if OXI_AVX_VNNI && defined(__x86_64__) && defined(__linux__)
+#define OXI_AMX 1
+#include <sys/syscall.h>
+#include <unistd.h>
+#else
+#define OXI_AMX 0
+#endif
+
 #if defined(OXI_X86)
 
 /* XCR0: the registers whose state the operating system saves. */
@@ -8117,6 +8137,16 @@ static uint64_t oxi_saved_state(void) {
 
 static unsigned oxi_feature(uint32_t reg, int bit, unsigned feature) {
     return reg >> bit & 1 ? feature : 0;
+}
+
+/* Registers of 8 KiB are for processes that ask: Linux, Documentation/arch/x86/xstate.rst. */
+static bool oxi_may_use_tiles(void) {
+#if OXI_AMX
+    const long request = 0x1023, tile_data = 18; /* ARCH_REQ_XCOMP_PERM */
+    return syscall(SYS_arch_prctl, request, tile_data) == 0;
+#else
+    return false;
+#endif
 }
 
 /* Bits: Intel SDM volume 2A, CPUID; volume 1, chapter 13 for XCR0. */
@@ -8143,7 +8173,7 @@ static void oxi_detect_cpu(oxi_cpu *cpu) {
         cpu->features |=
             oxi_feature(ecx7, 11, OXI_CPU_AVX512_VNNI) | oxi_feature(ecx7, 1, OXI_CPU_AVX512_VBMI) |
             oxi_feature(eax71, 5, OXI_CPU_AVX512_BF16) | oxi_feature(edx7, 23, OXI_CPU_AVX512_FP16);
-    if (tiles)
+    if (tiles && (edx7 >> 24 & 1) && oxi_may_use_tiles())
         cpu->features |= oxi_feature(edx7, 22, OXI_CPU_AMX_BF16) | oxi_feature(edx7, 25, OXI_CPU_AMX_INT8);
 }
 
@@ -12024,6 +12054,215 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
+/* >>cpu/kernels/grouped.inc */
+/* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
+ * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX). Sums of bf16 are f32; the instructions take
+ * subnormal numbers as zero. In asm, because compilers know these instructions only under targets of their
+ * own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters
+ * 3 to 5. */
+#if defined(OXI_X86) && VF == 16
+
+/* ---- pairs by vectors ---------------------------------------------------------------------------------- */
+
+OXI_KERNEL void OXI_ISA(gemm_bf16_pairs)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                         int64_t ldc, bool accumulate, const void *next) {
+    const float *a = (const float *)a_panel, *b = (const float *)b_panel; /* pairs, moved as floats */
+    const char *soon = (const char *)next;
+    float *c = (float *)c_tile;
+#define OXI_EACH_OF_14(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
+    OXI_EACH_OF_14(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(a[i]); \
+        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##0) : "v"(s), "v"(b0)); \
+        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##1) : "v"(s), "v"(b1)); \
+    }
+    for (; k > 0; k--, a += 14, b += 2 * VF, soon += 64) {
+        vf b0 = vf_load(b), b1 = vf_load(b + VF);
+        OXI_EACH_OF_14(OXI_X)
+        OXI_PREFETCH_FAR(soon);
+    }
+#undef OXI_X
+#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
+        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
+    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
+    OXI_EACH_OF_14(OXI_X)
+#undef OXI_X
+#undef OXI_EACH_OF_14
+}
+
+/* Rows of k side by side into packed elements: out[i] = rows[0][i], rows[1][i], ... */
+OXI_INLINE void OXI_ISA(interleave_2)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xffff;
+        __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, rows + 2 * i));
+        __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, rows + row_bytes + 2 * i));
+        _mm512_mask_storeu_epi32(to + i, m, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    }
+}
+OXI_INLINE void OXI_ISA(interleave_4)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xffff;
+        __m512i all = _mm512_setzero_si512();
+        for (int j = 3; j >= 0; j--) {
+            __m128i row = _mm_maskz_loadu_epi8(m, rows + j * row_bytes + i);
+            all = _mm512_or_si512(_mm512_slli_epi32(all, 8), _mm512_cvtepu8_epi32(row));
+        }
+        _mm512_mask_storeu_epi32(to + i, m, all);
+    }
+}
+/* As oxi_pack_kernel, of rows of bf16 or int8: `each` of them, `stride` numbers apart, are one step of k.
+ * Eight steps at a time, so that lines of a cache are written whole. */
+#define OXI_PACK_GROUPS(each) \
+OXI_KERNEL void OXI_ISA(pack_across_##each)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                            int width, void *panels, int64_t panel_stride) { \
+    int64_t bytes = 4 / each, row_bytes = stride * bytes; \
+    for (int64_t first = 0; first < k; first += 8) { \
+        const char *from = (const char *)source + first * each * row_bytes; \
+        uint32_t *to = (uint32_t *)panels + first * width; \
+        int64_t steps = k - first < 8 ? k - first : 8; \
+        for (int64_t left = lines; left > 0; left -= width, from += width * bytes, to += panel_stride) { \
+            int64_t here = left < width ? left : width; \
+            for (int64_t i = 0; i < steps; i++) { \
+                OXI_ISA(interleave_##each)(here, from + i * each * row_bytes, row_bytes, to + i * width); \
+                if (here < width) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof *to); \
+            } \
+        } \
+    } \
+}
+OXI_PACK_GROUPS(2)
+OXI_PACK_GROUPS(4)
+#undef OXI_PACK_GROUPS
+
+/* ---- tiles ------------------------------------------------------------------------------------------------
+ * A micro-kernel has four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as
+ * elsewhere, which is what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in
+ * one piece: the last of them [32][rest of k]. */
+#if OXI_AMX
+
+/* Registers 0..7: 16 rows of 64 bytes each. */
+OXI_KERNEL void OXI_ISA(tiles_enter)(void) {
+    uint8_t config[64] = {0};
+    config[0] = 1;
+    for (int i = 0; i < 8; i++) {
+        config[16 + 2 * i] = 64;
+        config[48 + i] = 16;
+    }
+    __asm__ volatile("ldtilecfg %0" : : "m"(config));
+}
+OXI_KERNEL void OXI_ISA(tiles_leave)(void) { __asm__ volatile("tilerelease"); }
+
+#define OXI_TILE_LOAD(t, p, stride) \
+    __asm__ volatile("tileloadd (%0,%1), %%tmm" #t : : "r"(p), "r"((int64_t)(stride)) : "memory")
+#define OXI_TILE_STORE(t, p, stride) \
+    __asm__ volatile("tilestored %%tmm" #t ", (%0,%1)" : : "r"(p), "r"((int64_t)(stride)) : "memory")
+#define OXI_TILE_START(t, p, stride) \
+    if (accumulate) OXI_TILE_LOAD(t, p, stride); \
+    else __asm__ volatile("tilezero %tmm" #t)
+/* 16 elements along k. */
+#define OXI_TILE_STEP(dot, a, b) \
+    OXI_TILE_LOAD(4, a, 64); \
+    OXI_TILE_LOAD(6, b, 128); \
+    __asm__ volatile(dot " %tmm6, %tmm4, %tmm0"); \
+    OXI_TILE_LOAD(7, (b) + 16, 128); \
+    __asm__ volatile(dot " %tmm7, %tmm4, %tmm1"); \
+    OXI_TILE_LOAD(5, (a) + 16 * 16, 64); \
+    __asm__ volatile(dot " %tmm6, %tmm5, %tmm2"); \
+    __asm__ volatile(dot " %tmm7, %tmm5, %tmm3")
+
+#define OXI_TILE_GEMM(name, dot) \
+OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, \
+                              int64_t ldc, bool accumulate, const void *next) { \
+    const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel; \
+    uint32_t *c = (uint32_t *)c_tile; \
+    (void)next; \
+    OXI_TILE_START(0, c, ldc * 4); \
+    OXI_TILE_START(1, c + 16, ldc * 4); \
+    OXI_TILE_START(2, c + 16 * ldc, ldc * 4); \
+    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4); \
+    for (; k >= 16; k -= 16, a += 32 * 16, b += 16 * 32) { OXI_TILE_STEP(dot, a, b); } \
+    if (k > 0) { \
+        uint32_t last_a[32 * 16] = {0}, last_b[16 * 32] = {0}; \
+        for (int i = 0; i < 32; i++) memcpy(last_a + i * 16, a + i * k, (size_t)k * 4); \
+        memcpy(last_b, b, (size_t)k * 32 * 4); \
+        OXI_TILE_STEP(dot, last_a, last_b); \
+    } \
+    OXI_TILE_STORE(0, c, ldc * 4); \
+    OXI_TILE_STORE(1, c + 16, ldc * 4); \
+    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4); \
+    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4); \
+}
+OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
+OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
+#undef OXI_TILE_LOAD
+#undef OXI_TILE_STORE
+#undef OXI_TILE_START
+#undef OXI_TILE_STEP
+#undef OXI_TILE_GEMM
+
+/* Panels of A, as oxi_pack_kernel. */
+OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                          int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const uint32_t *from = (const uint32_t *)source + line * stride;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 16) {
+            int64_t steps = k - at < 16 ? k - at : 16;
+            for (int i = 0; i < here; i++, to += steps)
+                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
+            to += (width - here) * steps;
+        }
+    }
+}
+OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                           int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const uint32_t *from = (const uint32_t *)source + line;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 16, to += 16 * width) {
+            int steps = k - at < 16 ? (int)(k - at) : 16;
+            OXI_ISA(pack_along)(steps, here, from + at * stride, stride, steps, to, 0);
+            memset(to + here * steps, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
+        }
+    }
+}
+#endif
+
+static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
+    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
+    k->i8_quads.interleave = OXI_ISA(pack_across_4);
+    if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
+        k->bf16_pairs.kernel.mr = 14;
+        k->bf16_pairs.kernel.nr = 2 * VF;
+        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
+    }
+#if OXI_AMX
+    oxi_gemm_groups tiles;
+    memset(&tiles, 0, sizeof tiles);
+    tiles.kernel.mr = tiles.kernel.nr = 32;
+    tiles.enter = OXI_ISA(tiles_enter);
+    tiles.leave = OXI_ISA(tiles_leave);
+    tiles.pack_a_across = OXI_ISA(pack_across_tiles);
+    tiles.pack_a_along = OXI_ISA(pack_along_tiles);
+    if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
+        tiles.interleave = OXI_ISA(pack_across_2);
+        k->bf16_pairs = tiles;
+        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
+    }
+    if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
+        tiles.interleave = OXI_ISA(pack_across_4);
+        k->i8_quads = tiles;
+        k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
+    }
+#endif
+}
+#else
+static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
+#endif
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
@@ -14016,6 +14255,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_convert)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
+    OXI_ISA(fill_grouped)(k);
     OXI_ISA(fill_blocks)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
@@ -15951,6 +16191,215 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
+/* >>cpu/kernels/grouped.inc */
+/* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
+ * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX). Sums of bf16 are f32; the instructions take
+ * subnormal numbers as zero. In asm, because compilers know these instructions only under targets of their
+ * own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters
+ * 3 to 5. */
+#if defined(OXI_X86) && VF == 16
+
+/* ---- pairs by vectors ---------------------------------------------------------------------------------- */
+
+OXI_KERNEL void OXI_ISA(gemm_bf16_pairs)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                         int64_t ldc, bool accumulate, const void *next) {
+    const float *a = (const float *)a_panel, *b = (const float *)b_panel; /* pairs, moved as floats */
+    const char *soon = (const char *)next;
+    float *c = (float *)c_tile;
+#define OXI_EACH_OF_14(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
+    OXI_EACH_OF_14(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(a[i]); \
+        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##0) : "v"(s), "v"(b0)); \
+        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##1) : "v"(s), "v"(b1)); \
+    }
+    for (; k > 0; k--, a += 14, b += 2 * VF, soon += 64) {
+        vf b0 = vf_load(b), b1 = vf_load(b + VF);
+        OXI_EACH_OF_14(OXI_X)
+        OXI_PREFETCH_FAR(soon);
+    }
+#undef OXI_X
+#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
+        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
+    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
+    OXI_EACH_OF_14(OXI_X)
+#undef OXI_X
+#undef OXI_EACH_OF_14
+}
+
+/* Rows of k side by side into packed elements: out[i] = rows[0][i], rows[1][i], ... */
+OXI_INLINE void OXI_ISA(interleave_2)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xffff;
+        __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, rows + 2 * i));
+        __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, rows + row_bytes + 2 * i));
+        _mm512_mask_storeu_epi32(to + i, m, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    }
+}
+OXI_INLINE void OXI_ISA(interleave_4)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xffff;
+        __m512i all = _mm512_setzero_si512();
+        for (int j = 3; j >= 0; j--) {
+            __m128i row = _mm_maskz_loadu_epi8(m, rows + j * row_bytes + i);
+            all = _mm512_or_si512(_mm512_slli_epi32(all, 8), _mm512_cvtepu8_epi32(row));
+        }
+        _mm512_mask_storeu_epi32(to + i, m, all);
+    }
+}
+/* As oxi_pack_kernel, of rows of bf16 or int8: `each` of them, `stride` numbers apart, are one step of k.
+ * Eight steps at a time, so that lines of a cache are written whole. */
+#define OXI_PACK_GROUPS(each) \
+OXI_KERNEL void OXI_ISA(pack_across_##each)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                            int width, void *panels, int64_t panel_stride) { \
+    int64_t bytes = 4 / each, row_bytes = stride * bytes; \
+    for (int64_t first = 0; first < k; first += 8) { \
+        const char *from = (const char *)source + first * each * row_bytes; \
+        uint32_t *to = (uint32_t *)panels + first * width; \
+        int64_t steps = k - first < 8 ? k - first : 8; \
+        for (int64_t left = lines; left > 0; left -= width, from += width * bytes, to += panel_stride) { \
+            int64_t here = left < width ? left : width; \
+            for (int64_t i = 0; i < steps; i++) { \
+                OXI_ISA(interleave_##each)(here, from + i * each * row_bytes, row_bytes, to + i * width); \
+                if (here < width) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof *to); \
+            } \
+        } \
+    } \
+}
+OXI_PACK_GROUPS(2)
+OXI_PACK_GROUPS(4)
+#undef OXI_PACK_GROUPS
+
+/* ---- tiles ------------------------------------------------------------------------------------------------
+ * A micro-kernel has four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as
+ * elsewhere, which is what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in
+ * one piece: the last of them [32][rest of k]. */
+#if OXI_AMX
+
+/* Registers 0..7: 16 rows of 64 bytes each. */
+OXI_KERNEL void OXI_ISA(tiles_enter)(void) {
+    uint8_t config[64] = {0};
+    config[0] = 1;
+    for (int i = 0; i < 8; i++) {
+        config[16 + 2 * i] = 64;
+        config[48 + i] = 16;
+    }
+    __asm__ volatile("ldtilecfg %0" : : "m"(config));
+}
+OXI_KERNEL void OXI_ISA(tiles_leave)(void) { __asm__ volatile("tilerelease"); }
+
+#define OXI_TILE_LOAD(t, p, stride) \
+    __asm__ volatile("tileloadd (%0,%1), %%tmm" #t : : "r"(p), "r"((int64_t)(stride)) : "memory")
+#define OXI_TILE_STORE(t, p, stride) \
+    __asm__ volatile("tilestored %%tmm" #t ", (%0,%1)" : : "r"(p), "r"((int64_t)(stride)) : "memory")
+#define OXI_TILE_START(t, p, stride) \
+    if (accumulate) OXI_TILE_LOAD(t, p, stride); \
+    else __asm__ volatile("tilezero %tmm" #t)
+/* 16 elements along k. */
+#define OXI_TILE_STEP(dot, a, b) \
+    OXI_TILE_LOAD(4, a, 64); \
+    OXI_TILE_LOAD(6, b, 128); \
+    __asm__ volatile(dot " %tmm6, %tmm4, %tmm0"); \
+    OXI_TILE_LOAD(7, (b) + 16, 128); \
+    __asm__ volatile(dot " %tmm7, %tmm4, %tmm1"); \
+    OXI_TILE_LOAD(5, (a) + 16 * 16, 64); \
+    __asm__ volatile(dot " %tmm6, %tmm5, %tmm2"); \
+    __asm__ volatile(dot " %tmm7, %tmm5, %tmm3")
+
+#define OXI_TILE_GEMM(name, dot) \
+OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, \
+                              int64_t ldc, bool accumulate, const void *next) { \
+    const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel; \
+    uint32_t *c = (uint32_t *)c_tile; \
+    (void)next; \
+    OXI_TILE_START(0, c, ldc * 4); \
+    OXI_TILE_START(1, c + 16, ldc * 4); \
+    OXI_TILE_START(2, c + 16 * ldc, ldc * 4); \
+    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4); \
+    for (; k >= 16; k -= 16, a += 32 * 16, b += 16 * 32) { OXI_TILE_STEP(dot, a, b); } \
+    if (k > 0) { \
+        uint32_t last_a[32 * 16] = {0}, last_b[16 * 32] = {0}; \
+        for (int i = 0; i < 32; i++) memcpy(last_a + i * 16, a + i * k, (size_t)k * 4); \
+        memcpy(last_b, b, (size_t)k * 32 * 4); \
+        OXI_TILE_STEP(dot, last_a, last_b); \
+    } \
+    OXI_TILE_STORE(0, c, ldc * 4); \
+    OXI_TILE_STORE(1, c + 16, ldc * 4); \
+    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4); \
+    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4); \
+}
+OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
+OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
+#undef OXI_TILE_LOAD
+#undef OXI_TILE_STORE
+#undef OXI_TILE_START
+#undef OXI_TILE_STEP
+#undef OXI_TILE_GEMM
+
+/* Panels of A, as oxi_pack_kernel. */
+OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                          int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const uint32_t *from = (const uint32_t *)source + line * stride;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 16) {
+            int64_t steps = k - at < 16 ? k - at : 16;
+            for (int i = 0; i < here; i++, to += steps)
+                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
+            to += (width - here) * steps;
+        }
+    }
+}
+OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                           int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const uint32_t *from = (const uint32_t *)source + line;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 16, to += 16 * width) {
+            int steps = k - at < 16 ? (int)(k - at) : 16;
+            OXI_ISA(pack_along)(steps, here, from + at * stride, stride, steps, to, 0);
+            memset(to + here * steps, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
+        }
+    }
+}
+#endif
+
+static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
+    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
+    k->i8_quads.interleave = OXI_ISA(pack_across_4);
+    if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
+        k->bf16_pairs.kernel.mr = 14;
+        k->bf16_pairs.kernel.nr = 2 * VF;
+        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
+    }
+#if OXI_AMX
+    oxi_gemm_groups tiles;
+    memset(&tiles, 0, sizeof tiles);
+    tiles.kernel.mr = tiles.kernel.nr = 32;
+    tiles.enter = OXI_ISA(tiles_enter);
+    tiles.leave = OXI_ISA(tiles_leave);
+    tiles.pack_a_across = OXI_ISA(pack_across_tiles);
+    tiles.pack_a_along = OXI_ISA(pack_along_tiles);
+    if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
+        tiles.interleave = OXI_ISA(pack_across_2);
+        k->bf16_pairs = tiles;
+        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
+    }
+    if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
+        tiles.interleave = OXI_ISA(pack_across_4);
+        k->i8_quads = tiles;
+        k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
+    }
+#endif
+}
+#else
+static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
+#endif
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
@@ -17943,6 +18392,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_convert)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
+    OXI_ISA(fill_grouped)(k);
     OXI_ISA(fill_blocks)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
@@ -19896,6 +20346,215 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
+/* >>cpu/kernels/grouped.inc */
+/* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
+ * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX). Sums of bf16 are f32; the instructions take
+ * subnormal numbers as zero. In asm, because compilers know these instructions only under targets of their
+ * own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters
+ * 3 to 5. */
+#if defined(OXI_X86) && VF == 16
+
+/* ---- pairs by vectors ---------------------------------------------------------------------------------- */
+
+OXI_KERNEL void OXI_ISA(gemm_bf16_pairs)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                         int64_t ldc, bool accumulate, const void *next) {
+    const float *a = (const float *)a_panel, *b = (const float *)b_panel; /* pairs, moved as floats */
+    const char *soon = (const char *)next;
+    float *c = (float *)c_tile;
+#define OXI_EACH_OF_14(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
+    OXI_EACH_OF_14(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(a[i]); \
+        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##0) : "v"(s), "v"(b0)); \
+        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##1) : "v"(s), "v"(b1)); \
+    }
+    for (; k > 0; k--, a += 14, b += 2 * VF, soon += 64) {
+        vf b0 = vf_load(b), b1 = vf_load(b + VF);
+        OXI_EACH_OF_14(OXI_X)
+        OXI_PREFETCH_FAR(soon);
+    }
+#undef OXI_X
+#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
+        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
+    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
+    OXI_EACH_OF_14(OXI_X)
+#undef OXI_X
+#undef OXI_EACH_OF_14
+}
+
+/* Rows of k side by side into packed elements: out[i] = rows[0][i], rows[1][i], ... */
+OXI_INLINE void OXI_ISA(interleave_2)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xffff;
+        __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, rows + 2 * i));
+        __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, rows + row_bytes + 2 * i));
+        _mm512_mask_storeu_epi32(to + i, m, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    }
+}
+OXI_INLINE void OXI_ISA(interleave_4)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xffff;
+        __m512i all = _mm512_setzero_si512();
+        for (int j = 3; j >= 0; j--) {
+            __m128i row = _mm_maskz_loadu_epi8(m, rows + j * row_bytes + i);
+            all = _mm512_or_si512(_mm512_slli_epi32(all, 8), _mm512_cvtepu8_epi32(row));
+        }
+        _mm512_mask_storeu_epi32(to + i, m, all);
+    }
+}
+/* As oxi_pack_kernel, of rows of bf16 or int8: `each` of them, `stride` numbers apart, are one step of k.
+ * Eight steps at a time, so that lines of a cache are written whole. */
+#define OXI_PACK_GROUPS(each) \
+OXI_KERNEL void OXI_ISA(pack_across_##each)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                            int width, void *panels, int64_t panel_stride) { \
+    int64_t bytes = 4 / each, row_bytes = stride * bytes; \
+    for (int64_t first = 0; first < k; first += 8) { \
+        const char *from = (const char *)source + first * each * row_bytes; \
+        uint32_t *to = (uint32_t *)panels + first * width; \
+        int64_t steps = k - first < 8 ? k - first : 8; \
+        for (int64_t left = lines; left > 0; left -= width, from += width * bytes, to += panel_stride) { \
+            int64_t here = left < width ? left : width; \
+            for (int64_t i = 0; i < steps; i++) { \
+                OXI_ISA(interleave_##each)(here, from + i * each * row_bytes, row_bytes, to + i * width); \
+                if (here < width) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof *to); \
+            } \
+        } \
+    } \
+}
+OXI_PACK_GROUPS(2)
+OXI_PACK_GROUPS(4)
+#undef OXI_PACK_GROUPS
+
+/* ---- tiles ------------------------------------------------------------------------------------------------
+ * A micro-kernel has four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as
+ * elsewhere, which is what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in
+ * one piece: the last of them [32][rest of k]. */
+#if OXI_AMX
+
+/* Registers 0..7: 16 rows of 64 bytes each. */
+OXI_KERNEL void OXI_ISA(tiles_enter)(void) {
+    uint8_t config[64] = {0};
+    config[0] = 1;
+    for (int i = 0; i < 8; i++) {
+        config[16 + 2 * i] = 64;
+        config[48 + i] = 16;
+    }
+    __asm__ volatile("ldtilecfg %0" : : "m"(config));
+}
+OXI_KERNEL void OXI_ISA(tiles_leave)(void) { __asm__ volatile("tilerelease"); }
+
+#define OXI_TILE_LOAD(t, p, stride) \
+    __asm__ volatile("tileloadd (%0,%1), %%tmm" #t : : "r"(p), "r"((int64_t)(stride)) : "memory")
+#define OXI_TILE_STORE(t, p, stride) \
+    __asm__ volatile("tilestored %%tmm" #t ", (%0,%1)" : : "r"(p), "r"((int64_t)(stride)) : "memory")
+#define OXI_TILE_START(t, p, stride) \
+    if (accumulate) OXI_TILE_LOAD(t, p, stride); \
+    else __asm__ volatile("tilezero %tmm" #t)
+/* 16 elements along k. */
+#define OXI_TILE_STEP(dot, a, b) \
+    OXI_TILE_LOAD(4, a, 64); \
+    OXI_TILE_LOAD(6, b, 128); \
+    __asm__ volatile(dot " %tmm6, %tmm4, %tmm0"); \
+    OXI_TILE_LOAD(7, (b) + 16, 128); \
+    __asm__ volatile(dot " %tmm7, %tmm4, %tmm1"); \
+    OXI_TILE_LOAD(5, (a) + 16 * 16, 64); \
+    __asm__ volatile(dot " %tmm6, %tmm5, %tmm2"); \
+    __asm__ volatile(dot " %tmm7, %tmm5, %tmm3")
+
+#define OXI_TILE_GEMM(name, dot) \
+OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, \
+                              int64_t ldc, bool accumulate, const void *next) { \
+    const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel; \
+    uint32_t *c = (uint32_t *)c_tile; \
+    (void)next; \
+    OXI_TILE_START(0, c, ldc * 4); \
+    OXI_TILE_START(1, c + 16, ldc * 4); \
+    OXI_TILE_START(2, c + 16 * ldc, ldc * 4); \
+    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4); \
+    for (; k >= 16; k -= 16, a += 32 * 16, b += 16 * 32) { OXI_TILE_STEP(dot, a, b); } \
+    if (k > 0) { \
+        uint32_t last_a[32 * 16] = {0}, last_b[16 * 32] = {0}; \
+        for (int i = 0; i < 32; i++) memcpy(last_a + i * 16, a + i * k, (size_t)k * 4); \
+        memcpy(last_b, b, (size_t)k * 32 * 4); \
+        OXI_TILE_STEP(dot, last_a, last_b); \
+    } \
+    OXI_TILE_STORE(0, c, ldc * 4); \
+    OXI_TILE_STORE(1, c + 16, ldc * 4); \
+    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4); \
+    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4); \
+}
+OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
+OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
+#undef OXI_TILE_LOAD
+#undef OXI_TILE_STORE
+#undef OXI_TILE_START
+#undef OXI_TILE_STEP
+#undef OXI_TILE_GEMM
+
+/* Panels of A, as oxi_pack_kernel. */
+OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                          int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const uint32_t *from = (const uint32_t *)source + line * stride;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 16) {
+            int64_t steps = k - at < 16 ? k - at : 16;
+            for (int i = 0; i < here; i++, to += steps)
+                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
+            to += (width - here) * steps;
+        }
+    }
+}
+OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                           int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const uint32_t *from = (const uint32_t *)source + line;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 16, to += 16 * width) {
+            int steps = k - at < 16 ? (int)(k - at) : 16;
+            OXI_ISA(pack_along)(steps, here, from + at * stride, stride, steps, to, 0);
+            memset(to + here * steps, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
+        }
+    }
+}
+#endif
+
+static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
+    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
+    k->i8_quads.interleave = OXI_ISA(pack_across_4);
+    if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
+        k->bf16_pairs.kernel.mr = 14;
+        k->bf16_pairs.kernel.nr = 2 * VF;
+        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
+    }
+#if OXI_AMX
+    oxi_gemm_groups tiles;
+    memset(&tiles, 0, sizeof tiles);
+    tiles.kernel.mr = tiles.kernel.nr = 32;
+    tiles.enter = OXI_ISA(tiles_enter);
+    tiles.leave = OXI_ISA(tiles_leave);
+    tiles.pack_a_across = OXI_ISA(pack_across_tiles);
+    tiles.pack_a_along = OXI_ISA(pack_along_tiles);
+    if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
+        tiles.interleave = OXI_ISA(pack_across_2);
+        k->bf16_pairs = tiles;
+        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
+    }
+    if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
+        tiles.interleave = OXI_ISA(pack_across_4);
+        k->i8_quads = tiles;
+        k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
+    }
+#endif
+}
+#else
+static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
+#endif
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
@@ -21888,6 +22547,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_convert)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
+    OXI_ISA(fill_grouped)(k);
     OXI_ISA(fill_blocks)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
@@ -23763,6 +24423,215 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
+/* >>cpu/kernels/grouped.inc */
+/* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
+ * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX). Sums of bf16 are f32; the instructions take
+ * subnormal numbers as zero. In asm, because compilers know these instructions only under targets of their
+ * own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters
+ * 3 to 5. */
+#if defined(OXI_X86) && VF == 16
+
+/* ---- pairs by vectors ---------------------------------------------------------------------------------- */
+
+OXI_KERNEL void OXI_ISA(gemm_bf16_pairs)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                         int64_t ldc, bool accumulate, const void *next) {
+    const float *a = (const float *)a_panel, *b = (const float *)b_panel; /* pairs, moved as floats */
+    const char *soon = (const char *)next;
+    float *c = (float *)c_tile;
+#define OXI_EACH_OF_14(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
+    OXI_EACH_OF_14(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(a[i]); \
+        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##0) : "v"(s), "v"(b0)); \
+        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##1) : "v"(s), "v"(b1)); \
+    }
+    for (; k > 0; k--, a += 14, b += 2 * VF, soon += 64) {
+        vf b0 = vf_load(b), b1 = vf_load(b + VF);
+        OXI_EACH_OF_14(OXI_X)
+        OXI_PREFETCH_FAR(soon);
+    }
+#undef OXI_X
+#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
+        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
+    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
+    OXI_EACH_OF_14(OXI_X)
+#undef OXI_X
+#undef OXI_EACH_OF_14
+}
+
+/* Rows of k side by side into packed elements: out[i] = rows[0][i], rows[1][i], ... */
+OXI_INLINE void OXI_ISA(interleave_2)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xffff;
+        __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, rows + 2 * i));
+        __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, rows + row_bytes + 2 * i));
+        _mm512_mask_storeu_epi32(to + i, m, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    }
+}
+OXI_INLINE void OXI_ISA(interleave_4)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xffff;
+        __m512i all = _mm512_setzero_si512();
+        for (int j = 3; j >= 0; j--) {
+            __m128i row = _mm_maskz_loadu_epi8(m, rows + j * row_bytes + i);
+            all = _mm512_or_si512(_mm512_slli_epi32(all, 8), _mm512_cvtepu8_epi32(row));
+        }
+        _mm512_mask_storeu_epi32(to + i, m, all);
+    }
+}
+/* As oxi_pack_kernel, of rows of bf16 or int8: `each` of them, `stride` numbers apart, are one step of k.
+ * Eight steps at a time, so that lines of a cache are written whole. */
+#define OXI_PACK_GROUPS(each) \
+OXI_KERNEL void OXI_ISA(pack_across_##each)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                            int width, void *panels, int64_t panel_stride) { \
+    int64_t bytes = 4 / each, row_bytes = stride * bytes; \
+    for (int64_t first = 0; first < k; first += 8) { \
+        const char *from = (const char *)source + first * each * row_bytes; \
+        uint32_t *to = (uint32_t *)panels + first * width; \
+        int64_t steps = k - first < 8 ? k - first : 8; \
+        for (int64_t left = lines; left > 0; left -= width, from += width * bytes, to += panel_stride) { \
+            int64_t here = left < width ? left : width; \
+            for (int64_t i = 0; i < steps; i++) { \
+                OXI_ISA(interleave_##each)(here, from + i * each * row_bytes, row_bytes, to + i * width); \
+                if (here < width) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof *to); \
+            } \
+        } \
+    } \
+}
+OXI_PACK_GROUPS(2)
+OXI_PACK_GROUPS(4)
+#undef OXI_PACK_GROUPS
+
+/* ---- tiles ------------------------------------------------------------------------------------------------
+ * A micro-kernel has four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as
+ * elsewhere, which is what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in
+ * one piece: the last of them [32][rest of k]. */
+#if OXI_AMX
+
+/* Registers 0..7: 16 rows of 64 bytes each. */
+OXI_KERNEL void OXI_ISA(tiles_enter)(void) {
+    uint8_t config[64] = {0};
+    config[0] = 1;
+    for (int i = 0; i < 8; i++) {
+        config[16 + 2 * i] = 64;
+        config[48 + i] = 16;
+    }
+    __asm__ volatile("ldtilecfg %0" : : "m"(config));
+}
+OXI_KERNEL void OXI_ISA(tiles_leave)(void) { __asm__ volatile("tilerelease"); }
+
+#define OXI_TILE_LOAD(t, p, stride) \
+    __asm__ volatile("tileloadd (%0,%1), %%tmm" #t : : "r"(p), "r"((int64_t)(stride)) : "memory")
+#define OXI_TILE_STORE(t, p, stride) \
+    __asm__ volatile("tilestored %%tmm" #t ", (%0,%1)" : : "r"(p), "r"((int64_t)(stride)) : "memory")
+#define OXI_TILE_START(t, p, stride) \
+    if (accumulate) OXI_TILE_LOAD(t, p, stride); \
+    else __asm__ volatile("tilezero %tmm" #t)
+/* 16 elements along k. */
+#define OXI_TILE_STEP(dot, a, b) \
+    OXI_TILE_LOAD(4, a, 64); \
+    OXI_TILE_LOAD(6, b, 128); \
+    __asm__ volatile(dot " %tmm6, %tmm4, %tmm0"); \
+    OXI_TILE_LOAD(7, (b) + 16, 128); \
+    __asm__ volatile(dot " %tmm7, %tmm4, %tmm1"); \
+    OXI_TILE_LOAD(5, (a) + 16 * 16, 64); \
+    __asm__ volatile(dot " %tmm6, %tmm5, %tmm2"); \
+    __asm__ volatile(dot " %tmm7, %tmm5, %tmm3")
+
+#define OXI_TILE_GEMM(name, dot) \
+OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, \
+                              int64_t ldc, bool accumulate, const void *next) { \
+    const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel; \
+    uint32_t *c = (uint32_t *)c_tile; \
+    (void)next; \
+    OXI_TILE_START(0, c, ldc * 4); \
+    OXI_TILE_START(1, c + 16, ldc * 4); \
+    OXI_TILE_START(2, c + 16 * ldc, ldc * 4); \
+    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4); \
+    for (; k >= 16; k -= 16, a += 32 * 16, b += 16 * 32) { OXI_TILE_STEP(dot, a, b); } \
+    if (k > 0) { \
+        uint32_t last_a[32 * 16] = {0}, last_b[16 * 32] = {0}; \
+        for (int i = 0; i < 32; i++) memcpy(last_a + i * 16, a + i * k, (size_t)k * 4); \
+        memcpy(last_b, b, (size_t)k * 32 * 4); \
+        OXI_TILE_STEP(dot, last_a, last_b); \
+    } \
+    OXI_TILE_STORE(0, c, ldc * 4); \
+    OXI_TILE_STORE(1, c + 16, ldc * 4); \
+    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4); \
+    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4); \
+}
+OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
+OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
+#undef OXI_TILE_LOAD
+#undef OXI_TILE_STORE
+#undef OXI_TILE_START
+#undef OXI_TILE_STEP
+#undef OXI_TILE_GEMM
+
+/* Panels of A, as oxi_pack_kernel. */
+OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                          int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const uint32_t *from = (const uint32_t *)source + line * stride;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 16) {
+            int64_t steps = k - at < 16 ? k - at : 16;
+            for (int i = 0; i < here; i++, to += steps)
+                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
+            to += (width - here) * steps;
+        }
+    }
+}
+OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                           int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const uint32_t *from = (const uint32_t *)source + line;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 16, to += 16 * width) {
+            int steps = k - at < 16 ? (int)(k - at) : 16;
+            OXI_ISA(pack_along)(steps, here, from + at * stride, stride, steps, to, 0);
+            memset(to + here * steps, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
+        }
+    }
+}
+#endif
+
+static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
+    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
+    k->i8_quads.interleave = OXI_ISA(pack_across_4);
+    if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
+        k->bf16_pairs.kernel.mr = 14;
+        k->bf16_pairs.kernel.nr = 2 * VF;
+        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
+    }
+#if OXI_AMX
+    oxi_gemm_groups tiles;
+    memset(&tiles, 0, sizeof tiles);
+    tiles.kernel.mr = tiles.kernel.nr = 32;
+    tiles.enter = OXI_ISA(tiles_enter);
+    tiles.leave = OXI_ISA(tiles_leave);
+    tiles.pack_a_across = OXI_ISA(pack_across_tiles);
+    tiles.pack_a_along = OXI_ISA(pack_along_tiles);
+    if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
+        tiles.interleave = OXI_ISA(pack_across_2);
+        k->bf16_pairs = tiles;
+        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
+    }
+    if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
+        tiles.interleave = OXI_ISA(pack_across_4);
+        k->i8_quads = tiles;
+        k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
+    }
+#endif
+}
+#else
+static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
+#endif
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
@@ -25755,6 +26624,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_convert)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
+    OXI_ISA(fill_grouped)(k);
     OXI_ISA(fill_blocks)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
@@ -27622,6 +28492,215 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
+/* >>cpu/kernels/grouped.inc */
+/* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
+ * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX). Sums of bf16 are f32; the instructions take
+ * subnormal numbers as zero. In asm, because compilers know these instructions only under targets of their
+ * own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters
+ * 3 to 5. */
+#if defined(OXI_X86) && VF == 16
+
+/* ---- pairs by vectors ---------------------------------------------------------------------------------- */
+
+OXI_KERNEL void OXI_ISA(gemm_bf16_pairs)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                         int64_t ldc, bool accumulate, const void *next) {
+    const float *a = (const float *)a_panel, *b = (const float *)b_panel; /* pairs, moved as floats */
+    const char *soon = (const char *)next;
+    float *c = (float *)c_tile;
+#define OXI_EACH_OF_14(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
+    OXI_EACH_OF_14(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(a[i]); \
+        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##0) : "v"(s), "v"(b0)); \
+        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##1) : "v"(s), "v"(b1)); \
+    }
+    for (; k > 0; k--, a += 14, b += 2 * VF, soon += 64) {
+        vf b0 = vf_load(b), b1 = vf_load(b + VF);
+        OXI_EACH_OF_14(OXI_X)
+        OXI_PREFETCH_FAR(soon);
+    }
+#undef OXI_X
+#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
+        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
+    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
+    OXI_EACH_OF_14(OXI_X)
+#undef OXI_X
+#undef OXI_EACH_OF_14
+}
+
+/* Rows of k side by side into packed elements: out[i] = rows[0][i], rows[1][i], ... */
+OXI_INLINE void OXI_ISA(interleave_2)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xffff;
+        __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, rows + 2 * i));
+        __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, rows + row_bytes + 2 * i));
+        _mm512_mask_storeu_epi32(to + i, m, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    }
+}
+OXI_INLINE void OXI_ISA(interleave_4)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xffff;
+        __m512i all = _mm512_setzero_si512();
+        for (int j = 3; j >= 0; j--) {
+            __m128i row = _mm_maskz_loadu_epi8(m, rows + j * row_bytes + i);
+            all = _mm512_or_si512(_mm512_slli_epi32(all, 8), _mm512_cvtepu8_epi32(row));
+        }
+        _mm512_mask_storeu_epi32(to + i, m, all);
+    }
+}
+/* As oxi_pack_kernel, of rows of bf16 or int8: `each` of them, `stride` numbers apart, are one step of k.
+ * Eight steps at a time, so that lines of a cache are written whole. */
+#define OXI_PACK_GROUPS(each) \
+OXI_KERNEL void OXI_ISA(pack_across_##each)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                            int width, void *panels, int64_t panel_stride) { \
+    int64_t bytes = 4 / each, row_bytes = stride * bytes; \
+    for (int64_t first = 0; first < k; first += 8) { \
+        const char *from = (const char *)source + first * each * row_bytes; \
+        uint32_t *to = (uint32_t *)panels + first * width; \
+        int64_t steps = k - first < 8 ? k - first : 8; \
+        for (int64_t left = lines; left > 0; left -= width, from += width * bytes, to += panel_stride) { \
+            int64_t here = left < width ? left : width; \
+            for (int64_t i = 0; i < steps; i++) { \
+                OXI_ISA(interleave_##each)(here, from + i * each * row_bytes, row_bytes, to + i * width); \
+                if (here < width) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof *to); \
+            } \
+        } \
+    } \
+}
+OXI_PACK_GROUPS(2)
+OXI_PACK_GROUPS(4)
+#undef OXI_PACK_GROUPS
+
+/* ---- tiles ------------------------------------------------------------------------------------------------
+ * A micro-kernel has four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as
+ * elsewhere, which is what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in
+ * one piece: the last of them [32][rest of k]. */
+#if OXI_AMX
+
+/* Registers 0..7: 16 rows of 64 bytes each. */
+OXI_KERNEL void OXI_ISA(tiles_enter)(void) {
+    uint8_t config[64] = {0};
+    config[0] = 1;
+    for (int i = 0; i < 8; i++) {
+        config[16 + 2 * i] = 64;
+        config[48 + i] = 16;
+    }
+    __asm__ volatile("ldtilecfg %0" : : "m"(config));
+}
+OXI_KERNEL void OXI_ISA(tiles_leave)(void) { __asm__ volatile("tilerelease"); }
+
+#define OXI_TILE_LOAD(t, p, stride) \
+    __asm__ volatile("tileloadd (%0,%1), %%tmm" #t : : "r"(p), "r"((int64_t)(stride)) : "memory")
+#define OXI_TILE_STORE(t, p, stride) \
+    __asm__ volatile("tilestored %%tmm" #t ", (%0,%1)" : : "r"(p), "r"((int64_t)(stride)) : "memory")
+#define OXI_TILE_START(t, p, stride) \
+    if (accumulate) OXI_TILE_LOAD(t, p, stride); \
+    else __asm__ volatile("tilezero %tmm" #t)
+/* 16 elements along k. */
+#define OXI_TILE_STEP(dot, a, b) \
+    OXI_TILE_LOAD(4, a, 64); \
+    OXI_TILE_LOAD(6, b, 128); \
+    __asm__ volatile(dot " %tmm6, %tmm4, %tmm0"); \
+    OXI_TILE_LOAD(7, (b) + 16, 128); \
+    __asm__ volatile(dot " %tmm7, %tmm4, %tmm1"); \
+    OXI_TILE_LOAD(5, (a) + 16 * 16, 64); \
+    __asm__ volatile(dot " %tmm6, %tmm5, %tmm2"); \
+    __asm__ volatile(dot " %tmm7, %tmm5, %tmm3")
+
+#define OXI_TILE_GEMM(name, dot) \
+OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, \
+                              int64_t ldc, bool accumulate, const void *next) { \
+    const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel; \
+    uint32_t *c = (uint32_t *)c_tile; \
+    (void)next; \
+    OXI_TILE_START(0, c, ldc * 4); \
+    OXI_TILE_START(1, c + 16, ldc * 4); \
+    OXI_TILE_START(2, c + 16 * ldc, ldc * 4); \
+    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4); \
+    for (; k >= 16; k -= 16, a += 32 * 16, b += 16 * 32) { OXI_TILE_STEP(dot, a, b); } \
+    if (k > 0) { \
+        uint32_t last_a[32 * 16] = {0}, last_b[16 * 32] = {0}; \
+        for (int i = 0; i < 32; i++) memcpy(last_a + i * 16, a + i * k, (size_t)k * 4); \
+        memcpy(last_b, b, (size_t)k * 32 * 4); \
+        OXI_TILE_STEP(dot, last_a, last_b); \
+    } \
+    OXI_TILE_STORE(0, c, ldc * 4); \
+    OXI_TILE_STORE(1, c + 16, ldc * 4); \
+    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4); \
+    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4); \
+}
+OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
+OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
+#undef OXI_TILE_LOAD
+#undef OXI_TILE_STORE
+#undef OXI_TILE_START
+#undef OXI_TILE_STEP
+#undef OXI_TILE_GEMM
+
+/* Panels of A, as oxi_pack_kernel. */
+OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                          int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const uint32_t *from = (const uint32_t *)source + line * stride;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 16) {
+            int64_t steps = k - at < 16 ? k - at : 16;
+            for (int i = 0; i < here; i++, to += steps)
+                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
+            to += (width - here) * steps;
+        }
+    }
+}
+OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                           int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const uint32_t *from = (const uint32_t *)source + line;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 16, to += 16 * width) {
+            int steps = k - at < 16 ? (int)(k - at) : 16;
+            OXI_ISA(pack_along)(steps, here, from + at * stride, stride, steps, to, 0);
+            memset(to + here * steps, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
+        }
+    }
+}
+#endif
+
+static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
+    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
+    k->i8_quads.interleave = OXI_ISA(pack_across_4);
+    if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
+        k->bf16_pairs.kernel.mr = 14;
+        k->bf16_pairs.kernel.nr = 2 * VF;
+        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
+    }
+#if OXI_AMX
+    oxi_gemm_groups tiles;
+    memset(&tiles, 0, sizeof tiles);
+    tiles.kernel.mr = tiles.kernel.nr = 32;
+    tiles.enter = OXI_ISA(tiles_enter);
+    tiles.leave = OXI_ISA(tiles_leave);
+    tiles.pack_a_across = OXI_ISA(pack_across_tiles);
+    tiles.pack_a_along = OXI_ISA(pack_along_tiles);
+    if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
+        tiles.interleave = OXI_ISA(pack_across_2);
+        k->bf16_pairs = tiles;
+        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
+    }
+    if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
+        tiles.interleave = OXI_ISA(pack_across_4);
+        k->i8_quads = tiles;
+        k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
+    }
+#endif
+}
+#else
+static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
+#endif
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
@@ -29614,6 +30693,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_convert)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
+    OXI_ISA(fill_grouped)(k);
     OXI_ISA(fill_blocks)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
@@ -31476,6 +32556,215 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
+/* >>cpu/kernels/grouped.inc */
+/* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
+ * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX). Sums of bf16 are f32; the instructions take
+ * subnormal numbers as zero. In asm, because compilers know these instructions only under targets of their
+ * own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters
+ * 3 to 5. */
+#if defined(OXI_X86) && VF == 16
+
+/* ---- pairs by vectors ---------------------------------------------------------------------------------- */
+
+OXI_KERNEL void OXI_ISA(gemm_bf16_pairs)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                         int64_t ldc, bool accumulate, const void *next) {
+    const float *a = (const float *)a_panel, *b = (const float *)b_panel; /* pairs, moved as floats */
+    const char *soon = (const char *)next;
+    float *c = (float *)c_tile;
+#define OXI_EACH_OF_14(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
+    OXI_EACH_OF_14(OXI_X)
+#undef OXI_X
+#define OXI_X(i) { \
+        vf s = vf_set1(a[i]); \
+        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##0) : "v"(s), "v"(b0)); \
+        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##1) : "v"(s), "v"(b1)); \
+    }
+    for (; k > 0; k--, a += 14, b += 2 * VF, soon += 64) {
+        vf b0 = vf_load(b), b1 = vf_load(b + VF);
+        OXI_EACH_OF_14(OXI_X)
+        OXI_PREFETCH_FAR(soon);
+    }
+#undef OXI_X
+#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
+        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
+    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
+    OXI_EACH_OF_14(OXI_X)
+#undef OXI_X
+#undef OXI_EACH_OF_14
+}
+
+/* Rows of k side by side into packed elements: out[i] = rows[0][i], rows[1][i], ... */
+OXI_INLINE void OXI_ISA(interleave_2)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xffff;
+        __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, rows + 2 * i));
+        __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(m, rows + row_bytes + 2 * i));
+        _mm512_mask_storeu_epi32(to + i, m, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    }
+}
+OXI_INLINE void OXI_ISA(interleave_4)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
+    for (int64_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xffff;
+        __m512i all = _mm512_setzero_si512();
+        for (int j = 3; j >= 0; j--) {
+            __m128i row = _mm_maskz_loadu_epi8(m, rows + j * row_bytes + i);
+            all = _mm512_or_si512(_mm512_slli_epi32(all, 8), _mm512_cvtepu8_epi32(row));
+        }
+        _mm512_mask_storeu_epi32(to + i, m, all);
+    }
+}
+/* As oxi_pack_kernel, of rows of bf16 or int8: `each` of them, `stride` numbers apart, are one step of k.
+ * Eight steps at a time, so that lines of a cache are written whole. */
+#define OXI_PACK_GROUPS(each) \
+OXI_KERNEL void OXI_ISA(pack_across_##each)(int64_t lines, int64_t k, const void *source, int64_t stride, \
+                                            int width, void *panels, int64_t panel_stride) { \
+    int64_t bytes = 4 / each, row_bytes = stride * bytes; \
+    for (int64_t first = 0; first < k; first += 8) { \
+        const char *from = (const char *)source + first * each * row_bytes; \
+        uint32_t *to = (uint32_t *)panels + first * width; \
+        int64_t steps = k - first < 8 ? k - first : 8; \
+        for (int64_t left = lines; left > 0; left -= width, from += width * bytes, to += panel_stride) { \
+            int64_t here = left < width ? left : width; \
+            for (int64_t i = 0; i < steps; i++) { \
+                OXI_ISA(interleave_##each)(here, from + i * each * row_bytes, row_bytes, to + i * width); \
+                if (here < width) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof *to); \
+            } \
+        } \
+    } \
+}
+OXI_PACK_GROUPS(2)
+OXI_PACK_GROUPS(4)
+#undef OXI_PACK_GROUPS
+
+/* ---- tiles ------------------------------------------------------------------------------------------------
+ * A micro-kernel has four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as
+ * elsewhere, which is what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in
+ * one piece: the last of them [32][rest of k]. */
+#if OXI_AMX
+
+/* Registers 0..7: 16 rows of 64 bytes each. */
+OXI_KERNEL void OXI_ISA(tiles_enter)(void) {
+    uint8_t config[64] = {0};
+    config[0] = 1;
+    for (int i = 0; i < 8; i++) {
+        config[16 + 2 * i] = 64;
+        config[48 + i] = 16;
+    }
+    __asm__ volatile("ldtilecfg %0" : : "m"(config));
+}
+OXI_KERNEL void OXI_ISA(tiles_leave)(void) { __asm__ volatile("tilerelease"); }
+
+#define OXI_TILE_LOAD(t, p, stride) \
+    __asm__ volatile("tileloadd (%0,%1), %%tmm" #t : : "r"(p), "r"((int64_t)(stride)) : "memory")
+#define OXI_TILE_STORE(t, p, stride) \
+    __asm__ volatile("tilestored %%tmm" #t ", (%0,%1)" : : "r"(p), "r"((int64_t)(stride)) : "memory")
+#define OXI_TILE_START(t, p, stride) \
+    if (accumulate) OXI_TILE_LOAD(t, p, stride); \
+    else __asm__ volatile("tilezero %tmm" #t)
+/* 16 elements along k. */
+#define OXI_TILE_STEP(dot, a, b) \
+    OXI_TILE_LOAD(4, a, 64); \
+    OXI_TILE_LOAD(6, b, 128); \
+    __asm__ volatile(dot " %tmm6, %tmm4, %tmm0"); \
+    OXI_TILE_LOAD(7, (b) + 16, 128); \
+    __asm__ volatile(dot " %tmm7, %tmm4, %tmm1"); \
+    OXI_TILE_LOAD(5, (a) + 16 * 16, 64); \
+    __asm__ volatile(dot " %tmm6, %tmm5, %tmm2"); \
+    __asm__ volatile(dot " %tmm7, %tmm5, %tmm3")
+
+#define OXI_TILE_GEMM(name, dot) \
+OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, \
+                              int64_t ldc, bool accumulate, const void *next) { \
+    const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel; \
+    uint32_t *c = (uint32_t *)c_tile; \
+    (void)next; \
+    OXI_TILE_START(0, c, ldc * 4); \
+    OXI_TILE_START(1, c + 16, ldc * 4); \
+    OXI_TILE_START(2, c + 16 * ldc, ldc * 4); \
+    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4); \
+    for (; k >= 16; k -= 16, a += 32 * 16, b += 16 * 32) { OXI_TILE_STEP(dot, a, b); } \
+    if (k > 0) { \
+        uint32_t last_a[32 * 16] = {0}, last_b[16 * 32] = {0}; \
+        for (int i = 0; i < 32; i++) memcpy(last_a + i * 16, a + i * k, (size_t)k * 4); \
+        memcpy(last_b, b, (size_t)k * 32 * 4); \
+        OXI_TILE_STEP(dot, last_a, last_b); \
+    } \
+    OXI_TILE_STORE(0, c, ldc * 4); \
+    OXI_TILE_STORE(1, c + 16, ldc * 4); \
+    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4); \
+    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4); \
+}
+OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
+OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
+#undef OXI_TILE_LOAD
+#undef OXI_TILE_STORE
+#undef OXI_TILE_START
+#undef OXI_TILE_STEP
+#undef OXI_TILE_GEMM
+
+/* Panels of A, as oxi_pack_kernel. */
+OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                          int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const uint32_t *from = (const uint32_t *)source + line * stride;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 16) {
+            int64_t steps = k - at < 16 ? k - at : 16;
+            for (int i = 0; i < here; i++, to += steps)
+                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
+            to += (width - here) * steps;
+        }
+    }
+}
+OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                           int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const uint32_t *from = (const uint32_t *)source + line;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 16, to += 16 * width) {
+            int steps = k - at < 16 ? (int)(k - at) : 16;
+            OXI_ISA(pack_along)(steps, here, from + at * stride, stride, steps, to, 0);
+            memset(to + here * steps, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
+        }
+    }
+}
+#endif
+
+static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
+    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
+    k->i8_quads.interleave = OXI_ISA(pack_across_4);
+    if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
+        k->bf16_pairs.kernel.mr = 14;
+        k->bf16_pairs.kernel.nr = 2 * VF;
+        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
+    }
+#if OXI_AMX
+    oxi_gemm_groups tiles;
+    memset(&tiles, 0, sizeof tiles);
+    tiles.kernel.mr = tiles.kernel.nr = 32;
+    tiles.enter = OXI_ISA(tiles_enter);
+    tiles.leave = OXI_ISA(tiles_leave);
+    tiles.pack_a_across = OXI_ISA(pack_across_tiles);
+    tiles.pack_a_along = OXI_ISA(pack_along_tiles);
+    if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
+        tiles.interleave = OXI_ISA(pack_across_2);
+        k->bf16_pairs = tiles;
+        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
+    }
+    if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
+        tiles.interleave = OXI_ISA(pack_across_4);
+        k->i8_quads = tiles;
+        k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
+    }
+#endif
+}
+#else
+static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
+#endif
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
@@ -33468,6 +34757,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_convert)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
+    OXI_ISA(fill_grouped)(k);
     OXI_ISA(fill_blocks)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
@@ -40129,6 +41419,7 @@ static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/blocks.c: one oper
 
 enum {
     OXI_GEMM_DEPTH = 256,       /* k of one panel: 256 x 2 vectors of B fit into the first cache level */
+    OXI_GEMM_GROUPS_DEPTH = 128, /* the same in groups of numbers: panels of tiles, two of which fit */
     OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way into panels */
     OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
     OXI_GEMM_TILE = 512,        /* largest side of a tile of C */
@@ -40153,13 +41444,16 @@ static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
     return elements / info->block_elements * info->block_bytes;
 }
 
-/* What a product computes in. Packed elements: float, double, or two int16_t that are neighbours along k. */
+/* What a product computes in. Packed elements: float, double, or groups of neighbours along k in four bytes:
+ * 2 int16_t (widened int8), 2 bf16, 4 int8. */
 typedef struct oxi_gemm_type {
     oxi_lane lane;
     ox_dtype dtype; /* of packed elements; operands of this dtype need no widening */
+    ox_dtype sums;
     int element;    /* bytes of a packed element and of an accumulator */
     int k_each;     /* steps of k in a packed element */
     const oxi_gemm_kernel *kernel;
+    const oxi_gemm_groups *groups; /* or NULL */
     oxi_pack_kernel pack_across, pack_along;
     void (*copies)(int64_t k, const void *a, void *out); /* NULL, or what to do with panels of A before */
     int lanes;                                           /* copies of each element */
@@ -40172,6 +41466,7 @@ typedef struct oxi_gemm_side {
     int64_t line_stride, k_stride; /* elements */
     int64_t k;                     /* of the whole operand */
     int width;                     /* lines of a panel */
+    oxi_pack_kernel pack_across, pack_along; /* of packed elements */
     char *packed;                  /* [chunk of k][panel][k of the chunk][width] */
 } oxi_gemm_side;
 
@@ -40216,10 +41511,34 @@ static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t coun
     }
 }
 
+/* Groups of neighbours along k, as they are; zeros behind the end of k. */
+static void oxi_gemm_gather(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
+                            int64_t count, bool along, char *out) {
+    int64_t each = p->type.k_each, bytes = p->type.element / each, left = s->k - each * k;
+    int64_t step = (along ? each * s->k_stride : s->line_stride) * bytes, apart = s->k_stride * bytes;
+    const char *from = oxi_gemm_at(s, line, each * k);
+    if (along && s->k_stride == 1) {
+        int64_t here = oxi_least(left, each * count);
+        memcpy(out, from, (size_t)(here * bytes));
+        memset(out + here * bytes, 0, (size_t)((each * count - here) * bytes));
+    } else if (!along && s->line_stride == 1 && left >= each) {
+        p->type.groups->interleave(count, 1, from, s->k_stride, (int)count, out, 0);
+    } else
+        for (int64_t i = 0; i < count; i++, out += each * bytes, from += step, left -= along ? each : 0) {
+            memset(out, 0, (size_t)(each * bytes));
+            for (int64_t j = 0; j < each && j < left; j++)
+                memcpy(out + j * bytes, from + j * apart, (size_t)bytes);
+        }
+}
+
 /* Widens `count` neighbours along k of one line (`along`), or lines of one k, into packed elements. */
 static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                            int64_t count, bool along, void *out) {
     int64_t stride = along ? s->k_stride : s->line_stride;
+    if (p->type.groups) {
+        oxi_gemm_gather(p, s, line, k, count, along, (char *)out);
+        return;
+    }
     if (p->type.k_each == 1) {
         const char *from = oxi_gemm_at(s, line, k);
         if (oxi_is_block(s->dtype))
@@ -40244,28 +41563,40 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
 
 /* The kernel that packs a side whose neighbours in memory are neighbours along k, or lines; NULL if
  * numbers are first to be widened elsewhere. */
-static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, ox_dtype dtype, bool along) {
+static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, const oxi_gemm_side *s, bool along) {
     const oxi_kernels *k = p->kernels;
-    if (dtype == p->type.dtype) return along ? p->type.pack_along : p->type.pack_across;
+    ox_dtype dtype = s->dtype;
+    if (dtype == p->type.dtype && p->type.groups && !along)
+        return s->pack_across == p->type.pack_across ? p->type.groups->interleave : NULL;
+    if (dtype == p->type.dtype) return along ? s->pack_along : s->pack_across;
     if (p->type.dtype != OX_F32) return NULL;
     if (dtype == OX_BF16) return along ? k->pack_along_bf16 : k->pack_across_bf16;
     return dtype == OX_F16 ? (along ? k->pack_along_f16 : k->pack_across_f16) : NULL;
 }
 
+/* Whether `depth` packed elements from k on are there in memory: none reaches behind the end, and lines are
+ * whole elements apart. */
+static bool oxi_gemm_is_whole(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t k, int64_t depth,
+                              int64_t line_stride) {
+    int64_t each = p->type.groups ? p->type.k_each : 1;
+    return (k + depth) * each <= s->k && line_stride % each == 0;
+}
+
 static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
                                  int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t element = p->type.element, panel_stride = depth * s->width;
-    oxi_pack_kernel pack = s->line_stride == 1 ? oxi_gemm_pack_kernel(p, s->dtype, false) : NULL;
-    if (pack) {
-        pack(lines, depth, oxi_gemm_at(s, line, k), s->k_stride, s->width, panels, panel_stride);
+    oxi_pack_kernel pack = s->line_stride == 1 ? oxi_gemm_pack_kernel(p, s, false) : NULL;
+    if (pack && oxi_gemm_is_whole(p, s, k, depth, 0)) {
+        pack(lines, depth, oxi_gemm_at(s, line, p->type.k_each * k), s->k_stride, s->width, panels,
+             panel_stride);
         return;
     }
-    int64_t most = OXI_GEMM_STAGE / 2 / (lines * element) / 8 * 8 + 8;
+    int64_t unit = 64 / element, most = OXI_GEMM_STAGE / 2 / (lines * element) / unit * unit + unit;
     for (int64_t at = 0; at < depth; at += most) {
         int64_t count = oxi_least(depth - at, most);
         for (int64_t i = 0; i < count; i++)
             oxi_gemm_widen(p, s, line, k + at + i, lines, false, stage + i * lines * element);
-        p->type.pack_across(lines, count, stage, lines, s->width, panels + at * s->width * element,
+        s->pack_across(lines, count, stage, lines, s->width, panels + at * s->width * element,
                             panel_stride);
     }
 }
@@ -40282,9 +41613,10 @@ static void oxi_gemm_prefetch(const oxi_gemm_side *s, int64_t line, int64_t k, i
 static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
                                 int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t element = p->type.element, panel_stride = depth * s->width;
-    oxi_pack_kernel pack = s->k_stride == 1 ? oxi_gemm_pack_kernel(p, s->dtype, true) : NULL;
-    if (pack) {
-        pack(lines, depth, oxi_gemm_at(s, line, k), s->line_stride, s->width, panels, panel_stride);
+    oxi_pack_kernel pack = s->k_stride == 1 ? oxi_gemm_pack_kernel(p, s, true) : NULL;
+    if (pack && oxi_gemm_is_whole(p, s, k, depth, s->line_stride)) {
+        pack(lines, depth, oxi_gemm_at(s, line, p->type.k_each * k), s->line_stride / p->type.k_each,
+             s->width, panels, panel_stride);
         return;
     }
     int64_t most = OXI_GEMM_STAGE / 2 / (s->width * element) / 16 * 16;
@@ -40298,8 +41630,8 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
                 if (i + 2 < here) oxi_gemm_prefetch(s, line + first + i + 2, k + at, count);
                 oxi_gemm_widen(p, s, line + first + i, k + at, count, true, stage + i * count * element);
             }
-            p->type.pack_along(here, count, stage, count, s->width, panel + at * s->width * element,
-                               panel_stride);
+            s->pack_along(here, count, stage, count, s->width, panel + at * s->width * element,
+                          panel_stride);
         }
     }
 }
@@ -40423,7 +41755,7 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
     if (plain && p->direct) return;
     for (int64_t i = 0; i < rows; i++) {
         char *row = sums + i * ld * p->type.element, *to = oxi_gemm_c(g, m + i, n);
-        if (p->type.k_each == 2) {
+        if (p->type.sums == OX_I32) {
             for (int64_t j = 0; j < columns; j++) memcpy(to + j * g->c_col * 4, row + j * 4, 4);
             continue;
         }
@@ -40523,6 +41855,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     t.ld = p->direct ? p->g->c_row : p->partial ? p->block_n : p->tile_n;
     for (int64_t r = 0; p->k == 0 && r < t.rows; r++)
         memset(t.sums + r * t.ld * element, 0, (size_t)(t.columns * element));
+    if (p->type.groups && p->type.groups->enter) p->type.groups->enter();
     for (int64_t at = 0; at < p->ks; at += p->depth) {
         int64_t depth = oxi_least(p->ks - at, p->depth);
         const char *a = p->a.packed + (at * a_lines + depth * i) * element;
@@ -40534,6 +41867,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }
+    if (p->type.groups && p->type.groups->leave) p->type.groups->leave();
     if (p->k0 + p->ks == p->k)
         oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
 }
@@ -40583,7 +41917,8 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
  * else fewer lines. Sums that C cannot hold between two parts of k take memory too. */
 static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
-    int64_t room = OXI_GEMM_PACKED / p->type.element, lines = (p->own_a ? 0 : m) + (p->own_b ? 0 : n);
+    int64_t room = OXI_GEMM_PACKED / p->type.element * (p->type.groups ? 2 : 1);
+    int64_t lines = (p->own_a ? 0 : m) + (p->own_b ? 0 : n);
     p->block_m = m;
     p->block_n = n;
     p->block_k = p->k;
@@ -40603,23 +41938,34 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
 
 static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels, oxi_gemm_type *type) {
     if (g->a_dtype == OX_I8 && g->b_dtype == OX_I8) {
+        bool quads = kernels->i8_quads.kernel.run != NULL;
         type->lane = OXI_LANE_I64;
-        type->dtype = OX_DTYPE_NONE;
+        type->dtype = quads ? OX_I8 : OX_DTYPE_NONE;
+        type->sums = OX_I32;
         type->element = 4;
-        type->k_each = 2;
-        type->kernel = &kernels->gemm_i16;
+        type->k_each = quads ? 4 : 2;
+        type->kernel = quads ? &kernels->i8_quads.kernel : &kernels->gemm_i16;
+        if (quads) type->groups = &kernels->i8_quads;
         if (g->c_dtype != OX_I32 || !oxi_gemm_is_plain(g))
             return oxi_fail(OX_ERR_DTYPE, "matmul: i8 products give plain i32");
     } else if (g->a_dtype == OX_F64 || g->b_dtype == OX_F64) {
         type->lane = OXI_LANE_F64;
-        type->dtype = OX_F64;
+        type->dtype = type->sums = OX_F64;
         type->element = 8;
         type->k_each = 1;
         type->kernel = &kernels->spread_f64;
         type->copies = kernels->copies_f64;
+    } else if (g->a_dtype == OX_BF16 && g->b_dtype == OX_BF16 && kernels->bf16_pairs.kernel.run) {
+        type->lane = OXI_LANE_F32;
+        type->dtype = OX_BF16;
+        type->sums = OX_F32;
+        type->element = 4;
+        type->k_each = 2;
+        type->kernel = &kernels->bf16_pairs.kernel;
+        type->groups = &kernels->bf16_pairs;
     } else {
         type->lane = OXI_LANE_F32;
-        type->dtype = OX_F32;
+        type->dtype = type->sums = OX_F32;
         type->element = 4;
         type->k_each = 1;
         type->kernel = &kernels->spread_f32;
@@ -40644,6 +41990,12 @@ static void oxi_gemm_sides(oxi_gemm_plan *p) {
     p->b.k_stride = g->b_row;
     p->b.width = p->type.kernel->nr;
     p->a.k = p->b.k = g->k;
+    p->a.pack_across = p->b.pack_across = p->type.pack_across;
+    p->a.pack_along = p->b.pack_along = p->type.pack_along;
+    if (p->type.groups && p->type.groups->pack_a_along) {
+        p->a.pack_across = p->type.groups->pack_a_across;
+        p->a.pack_along = p->type.groups->pack_a_along;
+    }
 }
 
 /* Small work is done by the caller alone: waking threads takes longer. */
@@ -40715,10 +42067,12 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     if (status != OX_OK) return status;
     oxi_gemm_sides(&p);
     p.k = oxi_parts(g->k, p.type.k_each);
-    p.direct = g->c_dtype == (p.type.k_each == 2 ? OX_I32 : p.type.dtype) && g->c_col == 1 && !g->addend;
+    p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend;
     p.depth = OXI_GEMM_DEPTH; /* equal chunks, unless blocks of weights must stay whole */
     if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0)
         p.depth = oxi_parts(p.k, oxi_parts(p.k, OXI_GEMM_DEPTH));
+    if (p.type.groups && p.k > 0)
+        p.depth = oxi_round_up(oxi_parts(p.k, oxi_parts(p.k, OXI_GEMM_GROUPS_DEPTH)), 16);
     oxi_gemm_size_tiles(&p);
     oxi_gemm_size_blocks(&p);
     bool alone = (double)g->m * (double)g->n * (double)g->k < 1e6 / 2;

@@ -123,7 +123,9 @@ static void test_sizes(void) {
             check_matmul(sizes[s][0], sizes[s][1], sizes[s][2], OX_F32, layout & 1, layout >> 1);
     check_matmul(270, 530, 300, OX_F32, 0, 0);
     check_matmul(65, 65, 300, OX_F64, 1, 0);
-    check_matmul(65, 65, 300, OX_BF16, 0, 1);
+    for (int layout = 0; layout < LAYOUTS * LAYOUTS; layout++) /* even and odd: pairs along k */
+        check_matmul(65, 61, 299 + layout % 2, OX_BF16, layout / LAYOUTS, layout % LAYOUTS);
+    check_matmul(270, 530, 300, OX_BF16, 0, 0);
 }
 
 static void test_broadcast(void) {
@@ -227,6 +229,8 @@ static void test_ints(void) {
             check_ints(dtypes[d], 5, 7, 9, layout, dtypes[d] != OX_I8);
             check_ints(dtypes[d], 1, 1, 300, layout, false);
         }
+    for (int layout = 0; layout < LAYOUTS * LAYOUTS; layout++) /* wholes and parts of four along k */
+        check_ints(OX_I8, 61, 67, 129 + layout % 5, layout, false);
     check_ints(OX_I8, 61, 67, 515, 0, false);
     check_ints(OX_I8, 61, 67, 516, 7, false);
     check_ints(OX_I8, 3, 1, 0, 0, false);

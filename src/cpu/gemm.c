@@ -8,6 +8,7 @@ static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/blocks.c: one oper
 
 enum {
     OXI_GEMM_DEPTH = 256,       /* k of one panel: 256 x 2 vectors of B fit into the first cache level */
+    OXI_GEMM_GROUPS_DEPTH = 128, /* the same in groups of numbers: panels of tiles, two of which fit */
     OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way into panels */
     OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
     OXI_GEMM_TILE = 512,        /* largest side of a tile of C */
@@ -32,13 +33,16 @@ static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
     return elements / info->block_elements * info->block_bytes;
 }
 
-/* What a product computes in. Packed elements: float, double, or two int16_t that are neighbours along k. */
+/* What a product computes in. Packed elements: float, double, or groups of neighbours along k in four bytes:
+ * 2 int16_t (widened int8), 2 bf16, 4 int8. */
 typedef struct oxi_gemm_type {
     oxi_lane lane;
     ox_dtype dtype; /* of packed elements; operands of this dtype need no widening */
+    ox_dtype sums;
     int element;    /* bytes of a packed element and of an accumulator */
     int k_each;     /* steps of k in a packed element */
     const oxi_gemm_kernel *kernel;
+    const oxi_gemm_groups *groups; /* or NULL */
     oxi_pack_kernel pack_across, pack_along;
     void (*copies)(int64_t k, const void *a, void *out); /* NULL, or what to do with panels of A before */
     int lanes;                                           /* copies of each element */
@@ -51,6 +55,7 @@ typedef struct oxi_gemm_side {
     int64_t line_stride, k_stride; /* elements */
     int64_t k;                     /* of the whole operand */
     int width;                     /* lines of a panel */
+    oxi_pack_kernel pack_across, pack_along; /* of packed elements */
     char *packed;                  /* [chunk of k][panel][k of the chunk][width] */
 } oxi_gemm_side;
 
@@ -95,10 +100,34 @@ static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t coun
     }
 }
 
+/* Groups of neighbours along k, as they are; zeros behind the end of k. */
+static void oxi_gemm_gather(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
+                            int64_t count, bool along, char *out) {
+    int64_t each = p->type.k_each, bytes = p->type.element / each, left = s->k - each * k;
+    int64_t step = (along ? each * s->k_stride : s->line_stride) * bytes, apart = s->k_stride * bytes;
+    const char *from = oxi_gemm_at(s, line, each * k);
+    if (along && s->k_stride == 1) {
+        int64_t here = oxi_least(left, each * count);
+        memcpy(out, from, (size_t)(here * bytes));
+        memset(out + here * bytes, 0, (size_t)((each * count - here) * bytes));
+    } else if (!along && s->line_stride == 1 && left >= each) {
+        p->type.groups->interleave(count, 1, from, s->k_stride, (int)count, out, 0);
+    } else
+        for (int64_t i = 0; i < count; i++, out += each * bytes, from += step, left -= along ? each : 0) {
+            memset(out, 0, (size_t)(each * bytes));
+            for (int64_t j = 0; j < each && j < left; j++)
+                memcpy(out + j * bytes, from + j * apart, (size_t)bytes);
+        }
+}
+
 /* Widens `count` neighbours along k of one line (`along`), or lines of one k, into packed elements. */
 static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                            int64_t count, bool along, void *out) {
     int64_t stride = along ? s->k_stride : s->line_stride;
+    if (p->type.groups) {
+        oxi_gemm_gather(p, s, line, k, count, along, (char *)out);
+        return;
+    }
     if (p->type.k_each == 1) {
         const char *from = oxi_gemm_at(s, line, k);
         if (oxi_is_block(s->dtype))
@@ -123,28 +152,40 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
 
 /* The kernel that packs a side whose neighbours in memory are neighbours along k, or lines; NULL if
  * numbers are first to be widened elsewhere. */
-static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, ox_dtype dtype, bool along) {
+static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, const oxi_gemm_side *s, bool along) {
     const oxi_kernels *k = p->kernels;
-    if (dtype == p->type.dtype) return along ? p->type.pack_along : p->type.pack_across;
+    ox_dtype dtype = s->dtype;
+    if (dtype == p->type.dtype && p->type.groups && !along)
+        return s->pack_across == p->type.pack_across ? p->type.groups->interleave : NULL;
+    if (dtype == p->type.dtype) return along ? s->pack_along : s->pack_across;
     if (p->type.dtype != OX_F32) return NULL;
     if (dtype == OX_BF16) return along ? k->pack_along_bf16 : k->pack_across_bf16;
     return dtype == OX_F16 ? (along ? k->pack_along_f16 : k->pack_across_f16) : NULL;
 }
 
+/* Whether `depth` packed elements from k on are there in memory: none reaches behind the end, and lines are
+ * whole elements apart. */
+static bool oxi_gemm_is_whole(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t k, int64_t depth,
+                              int64_t line_stride) {
+    int64_t each = p->type.groups ? p->type.k_each : 1;
+    return (k + depth) * each <= s->k && line_stride % each == 0;
+}
+
 static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
                                  int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t element = p->type.element, panel_stride = depth * s->width;
-    oxi_pack_kernel pack = s->line_stride == 1 ? oxi_gemm_pack_kernel(p, s->dtype, false) : NULL;
-    if (pack) {
-        pack(lines, depth, oxi_gemm_at(s, line, k), s->k_stride, s->width, panels, panel_stride);
+    oxi_pack_kernel pack = s->line_stride == 1 ? oxi_gemm_pack_kernel(p, s, false) : NULL;
+    if (pack && oxi_gemm_is_whole(p, s, k, depth, 0)) {
+        pack(lines, depth, oxi_gemm_at(s, line, p->type.k_each * k), s->k_stride, s->width, panels,
+             panel_stride);
         return;
     }
-    int64_t most = OXI_GEMM_STAGE / 2 / (lines * element) / 8 * 8 + 8;
+    int64_t unit = 64 / element, most = OXI_GEMM_STAGE / 2 / (lines * element) / unit * unit + unit;
     for (int64_t at = 0; at < depth; at += most) {
         int64_t count = oxi_least(depth - at, most);
         for (int64_t i = 0; i < count; i++)
             oxi_gemm_widen(p, s, line, k + at + i, lines, false, stage + i * lines * element);
-        p->type.pack_across(lines, count, stage, lines, s->width, panels + at * s->width * element,
+        s->pack_across(lines, count, stage, lines, s->width, panels + at * s->width * element,
                             panel_stride);
     }
 }
@@ -161,9 +202,10 @@ static void oxi_gemm_prefetch(const oxi_gemm_side *s, int64_t line, int64_t k, i
 static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
                                 int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t element = p->type.element, panel_stride = depth * s->width;
-    oxi_pack_kernel pack = s->k_stride == 1 ? oxi_gemm_pack_kernel(p, s->dtype, true) : NULL;
-    if (pack) {
-        pack(lines, depth, oxi_gemm_at(s, line, k), s->line_stride, s->width, panels, panel_stride);
+    oxi_pack_kernel pack = s->k_stride == 1 ? oxi_gemm_pack_kernel(p, s, true) : NULL;
+    if (pack && oxi_gemm_is_whole(p, s, k, depth, s->line_stride)) {
+        pack(lines, depth, oxi_gemm_at(s, line, p->type.k_each * k), s->line_stride / p->type.k_each,
+             s->width, panels, panel_stride);
         return;
     }
     int64_t most = OXI_GEMM_STAGE / 2 / (s->width * element) / 16 * 16;
@@ -177,8 +219,8 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
                 if (i + 2 < here) oxi_gemm_prefetch(s, line + first + i + 2, k + at, count);
                 oxi_gemm_widen(p, s, line + first + i, k + at, count, true, stage + i * count * element);
             }
-            p->type.pack_along(here, count, stage, count, s->width, panel + at * s->width * element,
-                               panel_stride);
+            s->pack_along(here, count, stage, count, s->width, panel + at * s->width * element,
+                          panel_stride);
         }
     }
 }
@@ -302,7 +344,7 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
     if (plain && p->direct) return;
     for (int64_t i = 0; i < rows; i++) {
         char *row = sums + i * ld * p->type.element, *to = oxi_gemm_c(g, m + i, n);
-        if (p->type.k_each == 2) {
+        if (p->type.sums == OX_I32) {
             for (int64_t j = 0; j < columns; j++) memcpy(to + j * g->c_col * 4, row + j * 4, 4);
             continue;
         }
@@ -402,6 +444,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     t.ld = p->direct ? p->g->c_row : p->partial ? p->block_n : p->tile_n;
     for (int64_t r = 0; p->k == 0 && r < t.rows; r++)
         memset(t.sums + r * t.ld * element, 0, (size_t)(t.columns * element));
+    if (p->type.groups && p->type.groups->enter) p->type.groups->enter();
     for (int64_t at = 0; at < p->ks; at += p->depth) {
         int64_t depth = oxi_least(p->ks - at, p->depth);
         const char *a = p->a.packed + (at * a_lines + depth * i) * element;
@@ -413,6 +456,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }
+    if (p->type.groups && p->type.groups->leave) p->type.groups->leave();
     if (p->k0 + p->ks == p->k)
         oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
 }
@@ -462,7 +506,8 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
  * else fewer lines. Sums that C cannot hold between two parts of k take memory too. */
 static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
-    int64_t room = OXI_GEMM_PACKED / p->type.element, lines = (p->own_a ? 0 : m) + (p->own_b ? 0 : n);
+    int64_t room = OXI_GEMM_PACKED / p->type.element * (p->type.groups ? 2 : 1);
+    int64_t lines = (p->own_a ? 0 : m) + (p->own_b ? 0 : n);
     p->block_m = m;
     p->block_n = n;
     p->block_k = p->k;
@@ -482,23 +527,34 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
 
 static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels, oxi_gemm_type *type) {
     if (g->a_dtype == OX_I8 && g->b_dtype == OX_I8) {
+        bool quads = kernels->i8_quads.kernel.run != NULL;
         type->lane = OXI_LANE_I64;
-        type->dtype = OX_DTYPE_NONE;
+        type->dtype = quads ? OX_I8 : OX_DTYPE_NONE;
+        type->sums = OX_I32;
         type->element = 4;
-        type->k_each = 2;
-        type->kernel = &kernels->gemm_i16;
+        type->k_each = quads ? 4 : 2;
+        type->kernel = quads ? &kernels->i8_quads.kernel : &kernels->gemm_i16;
+        if (quads) type->groups = &kernels->i8_quads;
         if (g->c_dtype != OX_I32 || !oxi_gemm_is_plain(g))
             return oxi_fail(OX_ERR_DTYPE, "matmul: i8 products give plain i32");
     } else if (g->a_dtype == OX_F64 || g->b_dtype == OX_F64) {
         type->lane = OXI_LANE_F64;
-        type->dtype = OX_F64;
+        type->dtype = type->sums = OX_F64;
         type->element = 8;
         type->k_each = 1;
         type->kernel = &kernels->spread_f64;
         type->copies = kernels->copies_f64;
+    } else if (g->a_dtype == OX_BF16 && g->b_dtype == OX_BF16 && kernels->bf16_pairs.kernel.run) {
+        type->lane = OXI_LANE_F32;
+        type->dtype = OX_BF16;
+        type->sums = OX_F32;
+        type->element = 4;
+        type->k_each = 2;
+        type->kernel = &kernels->bf16_pairs.kernel;
+        type->groups = &kernels->bf16_pairs;
     } else {
         type->lane = OXI_LANE_F32;
-        type->dtype = OX_F32;
+        type->dtype = type->sums = OX_F32;
         type->element = 4;
         type->k_each = 1;
         type->kernel = &kernels->spread_f32;
@@ -523,6 +579,12 @@ static void oxi_gemm_sides(oxi_gemm_plan *p) {
     p->b.k_stride = g->b_row;
     p->b.width = p->type.kernel->nr;
     p->a.k = p->b.k = g->k;
+    p->a.pack_across = p->b.pack_across = p->type.pack_across;
+    p->a.pack_along = p->b.pack_along = p->type.pack_along;
+    if (p->type.groups && p->type.groups->pack_a_along) {
+        p->a.pack_across = p->type.groups->pack_a_across;
+        p->a.pack_along = p->type.groups->pack_a_along;
+    }
 }
 
 /* Small work is done by the caller alone: waking threads takes longer. */
@@ -594,10 +656,12 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     if (status != OX_OK) return status;
     oxi_gemm_sides(&p);
     p.k = oxi_parts(g->k, p.type.k_each);
-    p.direct = g->c_dtype == (p.type.k_each == 2 ? OX_I32 : p.type.dtype) && g->c_col == 1 && !g->addend;
+    p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend;
     p.depth = OXI_GEMM_DEPTH; /* equal chunks, unless blocks of weights must stay whole */
     if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0)
         p.depth = oxi_parts(p.k, oxi_parts(p.k, OXI_GEMM_DEPTH));
+    if (p.type.groups && p.k > 0)
+        p.depth = oxi_round_up(oxi_parts(p.k, oxi_parts(p.k, OXI_GEMM_GROUPS_DEPTH)), 16);
     oxi_gemm_size_tiles(&p);
     oxi_gemm_size_blocks(&p);
     bool alone = (double)g->m * (double)g->n * (double)g->k < 1e6 / 2;

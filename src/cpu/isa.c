@@ -18,7 +18,7 @@ enum {
     OXI_CPU_AVX512_BF16 = 1 << 6,
     OXI_CPU_AVX512_FP16 = 1 << 7,
     OXI_CPU_AMX_BF16 = 1 << 8,
-    OXI_CPU_AMX_INT8 = 1 << 9, /* tiles exist; the kernel is still to be asked */
+    OXI_CPU_AMX_INT8 = 1 << 9, /* tiles, which the kernel lets us use */
     OXI_CPU_DOTPROD = 1 << 10,
     OXI_CPU_I8MM = 1 << 11,
     OXI_CPU_ARM_FP16 = 1 << 12,
@@ -48,6 +48,15 @@ typedef struct oxi_cpu {
 #define OXI_AVX_VNNI 0
 #endif
 
+/* Whether they know tiles, and the kernel can be asked for them. */
+#if OXI_AVX_VNNI && defined(__x86_64__) && defined(__linux__)
+#define OXI_AMX 1
+#include <sys/syscall.h>
+#include <unistd.h>
+#else
+#define OXI_AMX 0
+#endif
+
 #if defined(OXI_X86)
 
 /* XCR0: the registers whose state the operating system saves. */
@@ -59,6 +68,16 @@ static uint64_t oxi_saved_state(void) {
 
 static unsigned oxi_feature(uint32_t reg, int bit, unsigned feature) {
     return reg >> bit & 1 ? feature : 0;
+}
+
+/* Registers of 8 KiB are for processes that ask: Linux, Documentation/arch/x86/xstate.rst. */
+static bool oxi_may_use_tiles(void) {
+#if OXI_AMX
+    const long request = 0x1023, tile_data = 18; /* ARCH_REQ_XCOMP_PERM */
+    return syscall(SYS_arch_prctl, request, tile_data) == 0;
+#else
+    return false;
+#endif
 }
 
 /* Bits: Intel SDM volume 2A, CPUID; volume 1, chapter 13 for XCR0. */
@@ -85,7 +104,7 @@ static void oxi_detect_cpu(oxi_cpu *cpu) {
         cpu->features |=
             oxi_feature(ecx7, 11, OXI_CPU_AVX512_VNNI) | oxi_feature(ecx7, 1, OXI_CPU_AVX512_VBMI) |
             oxi_feature(eax71, 5, OXI_CPU_AVX512_BF16) | oxi_feature(edx7, 23, OXI_CPU_AVX512_FP16);
-    if (tiles)
+    if (tiles && (edx7 >> 24 & 1) && oxi_may_use_tiles())
         cpu->features |= oxi_feature(edx7, 22, OXI_CPU_AMX_BF16) | oxi_feature(edx7, 25, OXI_CPU_AMX_INT8);
 }
 

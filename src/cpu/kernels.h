@@ -55,6 +55,16 @@ typedef struct oxi_gemm_kernel {
 typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                 void *panels, int64_t panel_stride);
 
+/* The same for packed elements of 2 bf16 or 4 int8 that are neighbours along k; k counts elements. */
+typedef struct oxi_gemm_groups {
+    oxi_gemm_kernel kernel;
+    oxi_pack_kernel interleave; /* pack_across of the numbers themselves, stride in numbers */
+    /* what is not NULL: panels of A in a layout of their own, and what a thread calls before the first and
+     * after the last use of the kernel */
+    oxi_pack_kernel pack_a_across, pack_a_along;
+    void (*enter)(void), (*leave)(void);
+} oxi_gemm_groups;
+
 /* Numbers of a block type as they are computed, number = scale * code - least: code [n], scale and least
  * [n / 16]. */
 typedef struct oxi_codes {
@@ -125,6 +135,7 @@ typedef struct oxi_kernels {
     void (*copies_f32)(int64_t k, const void *a, void *out);
     void (*copies_f64)(int64_t k, const void *a, void *out);
     oxi_gemm_kernel gemm_i16; /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
+    oxi_gemm_groups bf16_pairs, i8_quads; /* run NULL: products are computed in f32 and int16 */
     oxi_pack_kernel pack_across, pack_along;
     oxi_pack_kernel pack_across_bf16, pack_along_bf16, pack_across_f16, pack_along_f16; /* to f32 */
     /* dot of n f32 (n any), rows contiguous: matrix-vector shapes */
