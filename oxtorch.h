@@ -41,8 +41,8 @@
  *     your own functions, ox_set_arena a fixed block, ox_trim gives the cache back.
  *
  * PROCESSORS
- *     x86-64: sse2, avx, avx2 (with FMA and F16C), avx512; ARM: neon; anything else: c, portable C (with
- *     OX_C_TIER defined everywhere). The best one that the machine has is picked at the first op.
+ *     x86-64: sse2, avx, avx2 (with FMA and F16C), avx512, amx; ARM: neon; anything else: c, portable C
+ *     (with OX_C_TIER defined everywhere). The best one that the machine has is picked at the first op.
  *     OX_ISA=avx in the environment picks a lower one; ox_isa() tells which it is.
  *
  * FILES
@@ -929,8 +929,8 @@ OX_API size_t ox_profile_table(char *out, size_t room);
 #ifndef OX_NO_STDIO
 OX_API ox_status ox_profile_trace(const char *path);                    /* Chrome trace JSON */
 #endif
-/* "c", "sse2", "avx", "avx2", "avx512", "neon": the tier that was picked. OX_ISA in the environment lowers
- * it, "avx512-base" to the tier without what the processor has beyond it (SSSE3, VNNI, AMX, dot products).
+/* "c", "sse2", "avx", "avx2", "avx512", "amx", "neon": the tier that was picked. OX_ISA in the environment
+ * lowers it, "avx512-base" to the tier without what the processor has beyond it (SSSE3, VNNI, dot products).
  * The log tells when it names none that this processor runs. */
 OX_API const char *ox_isa(void);
 
@@ -8073,7 +8073,8 @@ static ox_status oxi_gemm_run(const oxi_gemm *g);
 
 /* Lowest first. Each tier's table starts as a copy of the one below it that this machine runs. */
 typedef enum oxi_tier {
-    OXI_TIER_C, OXI_TIER_SSE2, OXI_TIER_AVX, OXI_TIER_AVX2, OXI_TIER_AVX512, OXI_TIER_NEON, OXI_TIER_COUNT
+    OXI_TIER_C, OXI_TIER_SSE2, OXI_TIER_AVX, OXI_TIER_AVX2, OXI_TIER_AVX512, OXI_TIER_AMX, OXI_TIER_NEON,
+    OXI_TIER_COUNT
 } oxi_tier;
 
 /* What a processor may have beyond its tier. */
@@ -8087,7 +8088,7 @@ enum {
     OXI_CPU_AVX512_BF16 = 1 << 6,
     OXI_CPU_AVX512_FP16 = 1 << 7,
     OXI_CPU_AMX_BF16 = 1 << 8,
-    OXI_CPU_AMX_INT8 = 1 << 9, /* tiles, which the kernel lets us use */
+    OXI_CPU_AMX_INT8 = 1 << 9,
     OXI_CPU_DOTPROD = 1 << 10,
     OXI_CPU_I8MM = 1 << 11,
     OXI_CPU_ARM_FP16 = 1 << 12,
@@ -8175,6 +8176,8 @@ static void oxi_detect_cpu(oxi_cpu *cpu) {
             oxi_feature(eax71, 5, OXI_CPU_AVX512_BF16) | oxi_feature(edx7, 23, OXI_CPU_AVX512_FP16);
     if (tiles && (edx7 >> 24 & 1) && oxi_may_use_tiles())
         cpu->features |= oxi_feature(edx7, 22, OXI_CPU_AMX_BF16) | oxi_feature(edx7, 25, OXI_CPU_AMX_INT8);
+    cpu->runs[OXI_TIER_AMX] =
+        cpu->runs[OXI_TIER_AVX512] && cpu->features & (OXI_CPU_AMX_BF16 | OXI_CPU_AMX_INT8);
 }
 
 #elif defined(OXI_ARM64)
@@ -12056,10 +12059,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/grouped.inc */
 /* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
- * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX). Sums of bf16 are f32; the instructions take
- * subnormal numbers as zero. In asm, because compilers know these instructions only under targets of their
- * own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters
- * 3 to 5. */
+ * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX, a tier of its own). Sums of bf16 are f32; the
+ * instructions take subnormal numbers as zero. In asm, because compilers know these instructions only under
+ * targets of their own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM
+ * volume 2, chapters 3 to 5. */
 #if defined(OXI_X86) && VF == 16
 
 /* ---- pairs by vectors ---------------------------------------------------------------------------------- */
@@ -12230,17 +12233,9 @@ OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void 
         }
     }
 }
-#endif
 
-static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
-    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
-    k->i8_quads.interleave = OXI_ISA(pack_across_4);
-    if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
-        k->bf16_pairs.kernel.mr = 14;
-        k->bf16_pairs.kernel.nr = 2 * VF;
-        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
-    }
-#if OXI_AMX
+/* A tier of its own in tiers.c. */
+static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_groups tiles;
     memset(&tiles, 0, sizeof tiles);
     tiles.kernel.mr = tiles.kernel.nr = 32;
@@ -12249,16 +12244,24 @@ static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
     tiles.pack_a_across = OXI_ISA(pack_across_tiles);
     tiles.pack_a_along = OXI_ISA(pack_along_tiles);
     if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
-        tiles.interleave = OXI_ISA(pack_across_2);
         k->bf16_pairs = tiles;
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
+        k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
     }
     if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
-        tiles.interleave = OXI_ISA(pack_across_4);
         k->i8_quads = tiles;
         k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
+        k->i8_quads.interleave = OXI_ISA(pack_across_4);
     }
+}
 #endif
+
+static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
+    if (!(oxi_cpu_info()->features & OXI_CPU_AVX512_BF16)) return;
+    k->bf16_pairs.kernel.mr = 14;
+    k->bf16_pairs.kernel.nr = 2 * VF;
+    k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
+    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
 }
 #else
 static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
@@ -16193,10 +16196,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/grouped.inc */
 /* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
- * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX). Sums of bf16 are f32; the instructions take
- * subnormal numbers as zero. In asm, because compilers know these instructions only under targets of their
- * own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters
- * 3 to 5. */
+ * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX, a tier of its own). Sums of bf16 are f32; the
+ * instructions take subnormal numbers as zero. In asm, because compilers know these instructions only under
+ * targets of their own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM
+ * volume 2, chapters 3 to 5. */
 #if defined(OXI_X86) && VF == 16
 
 /* ---- pairs by vectors ---------------------------------------------------------------------------------- */
@@ -16367,17 +16370,9 @@ OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void 
         }
     }
 }
-#endif
 
-static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
-    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
-    k->i8_quads.interleave = OXI_ISA(pack_across_4);
-    if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
-        k->bf16_pairs.kernel.mr = 14;
-        k->bf16_pairs.kernel.nr = 2 * VF;
-        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
-    }
-#if OXI_AMX
+/* A tier of its own in tiers.c. */
+static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_groups tiles;
     memset(&tiles, 0, sizeof tiles);
     tiles.kernel.mr = tiles.kernel.nr = 32;
@@ -16386,16 +16381,24 @@ static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
     tiles.pack_a_across = OXI_ISA(pack_across_tiles);
     tiles.pack_a_along = OXI_ISA(pack_along_tiles);
     if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
-        tiles.interleave = OXI_ISA(pack_across_2);
         k->bf16_pairs = tiles;
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
+        k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
     }
     if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
-        tiles.interleave = OXI_ISA(pack_across_4);
         k->i8_quads = tiles;
         k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
+        k->i8_quads.interleave = OXI_ISA(pack_across_4);
     }
+}
 #endif
+
+static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
+    if (!(oxi_cpu_info()->features & OXI_CPU_AVX512_BF16)) return;
+    k->bf16_pairs.kernel.mr = 14;
+    k->bf16_pairs.kernel.nr = 2 * VF;
+    k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
+    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
 }
 #else
 static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
@@ -20348,10 +20351,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/grouped.inc */
 /* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
- * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX). Sums of bf16 are f32; the instructions take
- * subnormal numbers as zero. In asm, because compilers know these instructions only under targets of their
- * own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters
- * 3 to 5. */
+ * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX, a tier of its own). Sums of bf16 are f32; the
+ * instructions take subnormal numbers as zero. In asm, because compilers know these instructions only under
+ * targets of their own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM
+ * volume 2, chapters 3 to 5. */
 #if defined(OXI_X86) && VF == 16
 
 /* ---- pairs by vectors ---------------------------------------------------------------------------------- */
@@ -20522,17 +20525,9 @@ OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void 
         }
     }
 }
-#endif
 
-static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
-    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
-    k->i8_quads.interleave = OXI_ISA(pack_across_4);
-    if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
-        k->bf16_pairs.kernel.mr = 14;
-        k->bf16_pairs.kernel.nr = 2 * VF;
-        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
-    }
-#if OXI_AMX
+/* A tier of its own in tiers.c. */
+static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_groups tiles;
     memset(&tiles, 0, sizeof tiles);
     tiles.kernel.mr = tiles.kernel.nr = 32;
@@ -20541,16 +20536,24 @@ static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
     tiles.pack_a_across = OXI_ISA(pack_across_tiles);
     tiles.pack_a_along = OXI_ISA(pack_along_tiles);
     if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
-        tiles.interleave = OXI_ISA(pack_across_2);
         k->bf16_pairs = tiles;
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
+        k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
     }
     if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
-        tiles.interleave = OXI_ISA(pack_across_4);
         k->i8_quads = tiles;
         k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
+        k->i8_quads.interleave = OXI_ISA(pack_across_4);
     }
+}
 #endif
+
+static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
+    if (!(oxi_cpu_info()->features & OXI_CPU_AVX512_BF16)) return;
+    k->bf16_pairs.kernel.mr = 14;
+    k->bf16_pairs.kernel.nr = 2 * VF;
+    k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
+    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
 }
 #else
 static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
@@ -24425,10 +24428,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/grouped.inc */
 /* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
- * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX). Sums of bf16 are f32; the instructions take
- * subnormal numbers as zero. In asm, because compilers know these instructions only under targets of their
- * own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters
- * 3 to 5. */
+ * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX, a tier of its own). Sums of bf16 are f32; the
+ * instructions take subnormal numbers as zero. In asm, because compilers know these instructions only under
+ * targets of their own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM
+ * volume 2, chapters 3 to 5. */
 #if defined(OXI_X86) && VF == 16
 
 /* ---- pairs by vectors ---------------------------------------------------------------------------------- */
@@ -24599,17 +24602,9 @@ OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void 
         }
     }
 }
-#endif
 
-static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
-    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
-    k->i8_quads.interleave = OXI_ISA(pack_across_4);
-    if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
-        k->bf16_pairs.kernel.mr = 14;
-        k->bf16_pairs.kernel.nr = 2 * VF;
-        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
-    }
-#if OXI_AMX
+/* A tier of its own in tiers.c. */
+static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_groups tiles;
     memset(&tiles, 0, sizeof tiles);
     tiles.kernel.mr = tiles.kernel.nr = 32;
@@ -24618,16 +24613,24 @@ static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
     tiles.pack_a_across = OXI_ISA(pack_across_tiles);
     tiles.pack_a_along = OXI_ISA(pack_along_tiles);
     if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
-        tiles.interleave = OXI_ISA(pack_across_2);
         k->bf16_pairs = tiles;
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
+        k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
     }
     if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
-        tiles.interleave = OXI_ISA(pack_across_4);
         k->i8_quads = tiles;
         k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
+        k->i8_quads.interleave = OXI_ISA(pack_across_4);
     }
+}
 #endif
+
+static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
+    if (!(oxi_cpu_info()->features & OXI_CPU_AVX512_BF16)) return;
+    k->bf16_pairs.kernel.mr = 14;
+    k->bf16_pairs.kernel.nr = 2 * VF;
+    k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
+    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
 }
 #else
 static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
@@ -28494,10 +28497,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/grouped.inc */
 /* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
- * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX). Sums of bf16 are f32; the instructions take
- * subnormal numbers as zero. In asm, because compilers know these instructions only under targets of their
- * own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters
- * 3 to 5. */
+ * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX, a tier of its own). Sums of bf16 are f32; the
+ * instructions take subnormal numbers as zero. In asm, because compilers know these instructions only under
+ * targets of their own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM
+ * volume 2, chapters 3 to 5. */
 #if defined(OXI_X86) && VF == 16
 
 /* ---- pairs by vectors ---------------------------------------------------------------------------------- */
@@ -28668,17 +28671,9 @@ OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void 
         }
     }
 }
-#endif
 
-static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
-    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
-    k->i8_quads.interleave = OXI_ISA(pack_across_4);
-    if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
-        k->bf16_pairs.kernel.mr = 14;
-        k->bf16_pairs.kernel.nr = 2 * VF;
-        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
-    }
-#if OXI_AMX
+/* A tier of its own in tiers.c. */
+static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_groups tiles;
     memset(&tiles, 0, sizeof tiles);
     tiles.kernel.mr = tiles.kernel.nr = 32;
@@ -28687,16 +28682,24 @@ static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
     tiles.pack_a_across = OXI_ISA(pack_across_tiles);
     tiles.pack_a_along = OXI_ISA(pack_along_tiles);
     if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
-        tiles.interleave = OXI_ISA(pack_across_2);
         k->bf16_pairs = tiles;
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
+        k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
     }
     if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
-        tiles.interleave = OXI_ISA(pack_across_4);
         k->i8_quads = tiles;
         k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
+        k->i8_quads.interleave = OXI_ISA(pack_across_4);
     }
+}
 #endif
+
+static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
+    if (!(oxi_cpu_info()->features & OXI_CPU_AVX512_BF16)) return;
+    k->bf16_pairs.kernel.mr = 14;
+    k->bf16_pairs.kernel.nr = 2 * VF;
+    k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
+    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
 }
 #else
 static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
@@ -32558,10 +32561,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/grouped.inc */
 /* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
- * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX). Sums of bf16 are f32; the instructions take
- * subnormal numbers as zero. In asm, because compilers know these instructions only under targets of their
- * own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters
- * 3 to 5. */
+ * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX, a tier of its own). Sums of bf16 are f32; the
+ * instructions take subnormal numbers as zero. In asm, because compilers know these instructions only under
+ * targets of their own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM
+ * volume 2, chapters 3 to 5. */
 #if defined(OXI_X86) && VF == 16
 
 /* ---- pairs by vectors ---------------------------------------------------------------------------------- */
@@ -32732,17 +32735,9 @@ OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void 
         }
     }
 }
-#endif
 
-static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
-    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
-    k->i8_quads.interleave = OXI_ISA(pack_across_4);
-    if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) {
-        k->bf16_pairs.kernel.mr = 14;
-        k->bf16_pairs.kernel.nr = 2 * VF;
-        k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
-    }
-#if OXI_AMX
+/* A tier of its own in tiers.c. */
+static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_groups tiles;
     memset(&tiles, 0, sizeof tiles);
     tiles.kernel.mr = tiles.kernel.nr = 32;
@@ -32751,16 +32746,24 @@ static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
     tiles.pack_a_across = OXI_ISA(pack_across_tiles);
     tiles.pack_a_along = OXI_ISA(pack_along_tiles);
     if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
-        tiles.interleave = OXI_ISA(pack_across_2);
         k->bf16_pairs = tiles;
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
+        k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
     }
     if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
-        tiles.interleave = OXI_ISA(pack_across_4);
         k->i8_quads = tiles;
         k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
+        k->i8_quads.interleave = OXI_ISA(pack_across_4);
     }
+}
 #endif
+
+static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
+    if (!(oxi_cpu_info()->features & OXI_CPU_AVX512_BF16)) return;
+    k->bf16_pairs.kernel.mr = 14;
+    k->bf16_pairs.kernel.nr = 2 * VF;
+    k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
+    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
 }
 #else
 static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
@@ -35003,6 +35006,9 @@ static const oxi_tier_row oxi_tiers[] = {
 #endif
 #ifdef OXI_BUILD_AVX512
     {OXI_TIER_AVX512, "avx512", oxi_avx512_fill},
+#if OXI_AMX
+    {OXI_TIER_AMX, "amx", oxi_avx512_fill_tiles}, /* avx512 with tiles for some products */
+#endif
 #endif
 #ifdef OXI_BUILD_NEON
     {OXI_TIER_NEON, "neon", oxi_neon_fill},

@@ -44,18 +44,18 @@ static void bench_sizes(FILE *json, bool longer) {
     for (int threads = 1; threads <= all; threads = threads < all && 2 * threads > all ? all : 2 * threads) {
         ox_set_threads(threads);
         for (int64_t n = 64; n <= (longer ? 4096 : 2048); n *= 2) {
-            double peak = peaks_rate(peaks_f32) * threads;
+            double f32 = peaks_rate(peaks_f32) * threads, bf16 = peaks_rate(peaks_bf16) * threads;
+            double i8 = peaks_rate(peaks_i8) * threads;
+            double peaks[5] = {f32, bf16, f32, f32 / 2, i8};
             printf("%-8d %6lld", threads, (long long)n);
             for (int d = 0; d < 5; d++) {
                 if (n == 4096 && dtypes[d] == OX_F64) continue;
-                double rate = gflops(n, n, n, dtypes[d], PLAIN, PLAIN, 0.1);
-                double of_peak = peak > 0 ? rate / (dtypes[d] == OX_F64 ? peak / 2 : peak) : 0;
-                printf(" %7.1f %3.0f%%", rate, of_peak * 100);
+                double rate = gflops(n, n, n, dtypes[d], PLAIN, PLAIN, 0.1), peak = peaks[d];
+                printf(" %7.1f %3.0f%%", rate, peak > 0 ? rate / peak * 100 : 0);
                 fprintf(json,
                         "  {\"threads\": %d, \"n\": %lld, \"dtype\": \"%s\", \"gflops\": %.1f, \"peak\": "
                         "%.1f},\n",
-                        threads, (long long)n, ox_dtype_name(dtypes[d]), rate,
-                        dtypes[d] == OX_F64 ? peak / 2 : peak);
+                        threads, (long long)n, ox_dtype_name(dtypes[d]), rate, peak);
             }
             printf("\n");
         }

@@ -67,6 +67,21 @@ PEAKS_LOOP(peaks_i8_avx, "avx", __m128i, _mm_set1_epi8(3), PEAKS_BYTES)
 PEAKS_LOOP(peaks_i8_avx2, "avx2", __m256i, _mm256_set1_epi8(3), PEAKS_BYTES_256)
 PEAKS_LOOP(peaks_i8_avx512, "avx512bw", __m512i, _mm512_set1_epi8(3), PEAKS_BYTES_512)
 PEAKS_LOOP(peaks_i8_dot, "avx512bw", __m512i, _mm512_set1_epi8(3), PEAKS_DOT)
+
+/* Twelve products of tiles, four sums in turn. The library asked the system for them. */
+#define PEAKS_TILES(name, dot)                                                                      \
+    static void name(long steps) {                                                                  \
+        static const uint8_t config[64] = {[0] = 1,   [16] = 64, [18] = 64, [20] = 64, [22] = 64,   \
+                                           [24] = 64, [26] = 64, [48] = 16, [49] = 16, [50] = 16,   \
+                                           [51] = 16, [52] = 16, [53] = 16};                        \
+        __asm__ volatile("ldtilecfg %0" : : "m"(config));                                           \
+        for (long i = 0; i < 3 * steps; i++)                                                        \
+            __asm__ volatile(dot " %tmm5, %tmm4, %tmm0\n\t" dot " %tmm5, %tmm4, %tmm1\n\t" dot       \
+                                 " %tmm5, %tmm4, %tmm2\n\t" dot " %tmm5, %tmm4, %tmm3");            \
+        __asm__ volatile("tilerelease");                                                            \
+    }
+PEAKS_TILES(peaks_bf16_tiles, "tdpbf16ps")
+PEAKS_TILES(peaks_i8_tiles, "tdpbssd")
 #endif
 
 typedef struct peaks_arithmetic {
@@ -78,7 +93,15 @@ typedef struct peaks_arithmetic {
 static const peaks_arithmetic peaks_f32[] = {
 #ifdef PEAKS_X86
     {"sse2", peaks_f32_sse2, 4}, {"avx", peaks_f32_avx, 8},
-    {"avx2", peaks_f32_avx2, 8}, {"avx512", peaks_f32_avx512, 16},
+    {"avx2", peaks_f32_avx2, 8}, {"avx512", peaks_f32_avx512, 16}, {"amx", peaks_f32_avx512, 16},
+#endif
+    {NULL, NULL, 0},
+};
+/* As f32 but for tiles. */
+static const peaks_arithmetic peaks_bf16[] = {
+#ifdef PEAKS_X86
+    {"sse2", peaks_f32_sse2, 4}, {"avx", peaks_f32_avx, 8},
+    {"avx2", peaks_f32_avx2, 8}, {"avx512", peaks_f32_avx512, 16}, {"amx", peaks_bf16_tiles, 16 * 16 * 32},
 #endif
     {NULL, NULL, 0},
 };
@@ -87,6 +110,7 @@ static const peaks_arithmetic peaks_i8[] = {
 #ifdef PEAKS_X86
     {"sse2-", peaks_i8_words, 8},  {"sse2", peaks_i8_bytes, 16},   {"avx", peaks_i8_avx, 16},
     {"avx2", peaks_i8_avx2, 32},   {"avx512-", peaks_i8_avx512, 64}, {"avx512", peaks_i8_dot, 64},
+    {"amx", peaks_i8_tiles, 16 * 16 * 64},
 #endif
     {NULL, NULL, 0},
 };

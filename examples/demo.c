@@ -137,7 +137,7 @@ int main(int count, char **words) {
     printf("    copy       %.1f GB/s\n", copy_bandwidth());
     show_views();
     printf("\nA product [512,512] x [512,512], GFLOP/s\n    tier        f32     bf16\n");
-    static const char *const tiers[] = {"c", "sse2", "avx", "avx2", "avx512", "neon"};
+    static const char *const tiers[] = {"c", "sse2", "avx", "avx2", "avx512", "amx", "neon"};
     setenv("OX_DEMO", words[0], 1);
     for (size_t i = 0; i < sizeof tiers / sizeof *tiers; i++) {
         char command[64];

@@ -40,8 +40,8 @@
  *     your own functions, ox_set_arena a fixed block, ox_trim gives the cache back.
  *
  * PROCESSORS
- *     x86-64: sse2, avx, avx2 (with FMA and F16C), avx512; ARM: neon; anything else: c, portable C (with
- *     OX_C_TIER defined everywhere). The best one that the machine has is picked at the first op.
+ *     x86-64: sse2, avx, avx2 (with FMA and F16C), avx512, amx; ARM: neon; anything else: c, portable C
+ *     (with OX_C_TIER defined everywhere). The best one that the machine has is picked at the first op.
  *     OX_ISA=avx in the environment picks a lower one; ox_isa() tells which it is.
  *
  * FILES

@@ -20,6 +20,12 @@ int main(void) {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         puts("avx512");
+    else
+        return 0;
+#if defined(__linux__) && defined(__x86_64__) \
+    && ((defined(__clang__) && __clang_major__ >= 12) || (!defined(__clang__) && __GNUC__ >= 11))
+    if (__builtin_cpu_supports("amx-bf16") || __builtin_cpu_supports("amx-int8")) puts("amx");
+#endif
 #elif defined(__aarch64__)
     puts("neon");
 #elif defined(__arm__) && defined(__linux__)

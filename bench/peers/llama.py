@@ -19,7 +19,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TIERS = {'x64': 'sse2-base', 'sse42': 'sse2', 'sandybridge': 'avx-base', 'ivybridge': 'avx',
-         'haswell': 'avx2', 'skylakex': 'avx512-base', 'icelake': 'avx512', 'sapphirerapids': 'avx512'}
+         'haswell': 'avx2', 'skylakex': 'avx512-base', 'icelake': 'avx512', 'sapphirerapids': 'amx'}
 
 
 def build():

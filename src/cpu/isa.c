@@ -4,7 +4,8 @@
 
 /* Lowest first. Each tier's table starts as a copy of the one below it that this machine runs. */
 typedef enum oxi_tier {
-    OXI_TIER_C, OXI_TIER_SSE2, OXI_TIER_AVX, OXI_TIER_AVX2, OXI_TIER_AVX512, OXI_TIER_NEON, OXI_TIER_COUNT
+    OXI_TIER_C, OXI_TIER_SSE2, OXI_TIER_AVX, OXI_TIER_AVX2, OXI_TIER_AVX512, OXI_TIER_AMX, OXI_TIER_NEON,
+    OXI_TIER_COUNT
 } oxi_tier;
 
 /* What a processor may have beyond its tier. */
@@ -18,7 +19,7 @@ enum {
     OXI_CPU_AVX512_BF16 = 1 << 6,
     OXI_CPU_AVX512_FP16 = 1 << 7,
     OXI_CPU_AMX_BF16 = 1 << 8,
-    OXI_CPU_AMX_INT8 = 1 << 9, /* tiles, which the kernel lets us use */
+    OXI_CPU_AMX_INT8 = 1 << 9,
     OXI_CPU_DOTPROD = 1 << 10,
     OXI_CPU_I8MM = 1 << 11,
     OXI_CPU_ARM_FP16 = 1 << 12,
@@ -106,6 +107,8 @@ static void oxi_detect_cpu(oxi_cpu *cpu) {
             oxi_feature(eax71, 5, OXI_CPU_AVX512_BF16) | oxi_feature(edx7, 23, OXI_CPU_AVX512_FP16);
     if (tiles && (edx7 >> 24 & 1) && oxi_may_use_tiles())
         cpu->features |= oxi_feature(edx7, 22, OXI_CPU_AMX_BF16) | oxi_feature(edx7, 25, OXI_CPU_AMX_INT8);
+    cpu->runs[OXI_TIER_AMX] =
+        cpu->runs[OXI_TIER_AVX512] && cpu->features & (OXI_CPU_AMX_BF16 | OXI_CPU_AMX_INT8);
 }
 
 #elif defined(OXI_ARM64)

@@ -103,6 +103,9 @@ static const oxi_tier_row oxi_tiers[] = {
 #endif
 #ifdef OXI_BUILD_AVX512
     {OXI_TIER_AVX512, "avx512", oxi_avx512_fill},
+#if OXI_AMX
+    {OXI_TIER_AMX, "amx", oxi_avx512_fill_tiles}, /* avx512 with tiles for some products */
+#endif
 #endif
 #ifdef OXI_BUILD_NEON
     {OXI_TIER_NEON, "neon", oxi_neon_fill},

@@ -357,8 +357,8 @@ OX_API size_t ox_profile_table(char *out, size_t room);
 #ifndef OX_NO_STDIO
 OX_API ox_status ox_profile_trace(const char *path);                    /* Chrome trace JSON */
 #endif
-/* "c", "sse2", "avx", "avx2", "avx512", "neon": the tier that was picked. OX_ISA in the environment lowers
- * it, "avx512-base" to the tier without what the processor has beyond it (SSSE3, VNNI, AMX, dot products).
+/* "c", "sse2", "avx", "avx2", "avx512", "amx", "neon": the tier that was picked. OX_ISA in the environment
+ * lowers it, "avx512-base" to the tier without what the processor has beyond it (SSSE3, VNNI, dot products).
  * The log tells when it names none that this processor runs. */
 OX_API const char *ox_isa(void);
 
