@@ -22,8 +22,7 @@ int main(void) {
         puts("avx512");
     else
         return 0;
-#if defined(__linux__) && defined(__x86_64__) \
-    && ((defined(__clang__) && __clang_major__ >= 12) || (!defined(__clang__) && __GNUC__ >= 11))
+#if defined(__linux__) && defined(__x86_64__) && !defined(__clang__) && __GNUC__ >= 11
     if (__builtin_cpu_supports("amx-bf16") || __builtin_cpu_supports("amx-int8")) puts("amx");
 #endif
 #elif defined(__aarch64__)
