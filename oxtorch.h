@@ -41485,6 +41485,7 @@ typedef struct oxi_gemm_plan {
     int64_t depth; /* of a chunk */
     int64_t block_m, block_n, block_k;
     int64_t tile_m, tile_n;
+    int64_t sums_ld, partial_ld; /* rows of sums are so far apart, elements */
     bool direct;   /* sums go to C as they are */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
@@ -41857,8 +41858,8 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     t.columns = oxi_least(p->columns - j, p->tile_n);
     t.lane = p->scratch + (size_t)lane * p->lane_bytes;
     t.sums = p->direct ? oxi_gemm_c(p->g, t.m, t.n)
-           : p->partial ? p->partial + (i * p->block_n + j) * element : t.lane + p->sums_at;
-    t.ld = p->direct ? p->g->c_row : p->partial ? p->block_n : p->tile_n;
+           : p->partial ? p->partial + (i * p->partial_ld + j) * element : t.lane + p->sums_at;
+    t.ld = p->direct ? p->g->c_row : p->partial ? p->partial_ld : p->sums_ld;
     for (int64_t r = 0; p->k == 0 && r < t.rows; r++)
         memset(t.sums + r * t.ld * element, 0, (size_t)(t.columns * element));
     if (p->type.groups && p->type.groups->enter) p->type.groups->enter();
@@ -42042,6 +42043,11 @@ static void oxi_gemm_blocks(oxi_gemm_plan *p, bool alone) {
         }
 }
 
+/* Rows of sums a power of two apart would share a few sets of the first cache: a line more. */
+static int64_t oxi_gemm_spaced(const oxi_gemm_plan *p, int64_t columns) {
+    return columns + (columns * p->type.element % 1024 == 0 ? 64 / p->type.element : 0);
+}
+
 /* Where things lie in the memory of the plan; its size. */
 static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes, int64_t lanes) {
     size_t element = (size_t)p->type.element, mr = (size_t)p->a.width, nr = (size_t)p->b.width;
@@ -42057,8 +42063,10 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     p->sums_at =
         p->b_at + (p->own_b ? oxi_align_up((p->type.copies ? (size_t)p->tile_n : nr) * depth * element) : 0);
     p->lane_bytes = p->sums_at;
-    if (!p->direct && !parts) p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->tile_n * element);
-    size_t partial = p->direct || !parts ? 0 : (size_t)p->block_m * (size_t)p->block_n * element;
+    p->sums_ld = oxi_gemm_spaced(p, p->tile_n);
+    p->partial_ld = oxi_gemm_spaced(p, p->block_n);
+    if (!p->direct && !parts) p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->sums_ld * element);
+    size_t partial = p->direct || !parts ? 0 : (size_t)p->block_m * (size_t)p->partial_ld * element;
     return *a_bytes + *b_bytes + (size_t)lanes * p->lane_bytes + partial;
 }
 
