@@ -7964,7 +7964,7 @@ typedef struct oxi_kernels {
     void (*copies_f32)(int64_t k, const void *a, void *out);
     void (*copies_f64)(int64_t k, const void *a, void *out);
     oxi_gemm_kernel gemm_i16; /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
-    oxi_gemm_groups bf16_pairs, i8_quads; /* run NULL: products are computed in f32 and int16 */
+    oxi_gemm_groups bf16_pairs, i8_quads; /* run NULL: computed in f32 and int16 */
     oxi_pack_kernel pack_across, pack_along;
     oxi_pack_kernel pack_across_bf16, pack_along_bf16, pack_across_f16, pack_along_f16; /* to f32 */
     /* dot of n f32 (n any), rows contiguous: matrix-vector shapes */
@@ -12057,43 +12057,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
-/* >>cpu/kernels/grouped.inc */
-/* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
- * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX, a tier of its own). Sums of bf16 are f32; the
- * instructions take subnormal numbers as zero. In asm, because compilers know these instructions only under
- * targets of their own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM
- * volume 2, chapters 3 to 5. */
-#if defined(OXI_X86) && VF == 16
+/* >>cpu/kernels/tiles.inc */
+/* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
+ * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take subnormal
+ * numbers as zero. In asm, because compilers know these instructions only under targets of their own. (The
+ * pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
+ * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
+#if OXI_AMX && VF == 16
 
-/* ---- pairs by vectors ---------------------------------------------------------------------------------- */
-
-OXI_KERNEL void OXI_ISA(gemm_bf16_pairs)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                         int64_t ldc, bool accumulate, const void *next) {
-    const float *a = (const float *)a_panel, *b = (const float *)b_panel; /* pairs, moved as floats */
-    const char *soon = (const char *)next;
-    float *c = (float *)c_tile;
-#define OXI_EACH_OF_14(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
-    OXI_EACH_OF_14(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-        vf s = vf_set1(a[i]); \
-        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##0) : "v"(s), "v"(b0)); \
-        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##1) : "v"(s), "v"(b1)); \
-    }
-    for (; k > 0; k--, a += 14, b += 2 * VF, soon += 64) {
-        vf b0 = vf_load(b), b1 = vf_load(b + VF);
-        OXI_EACH_OF_14(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-    }
-#undef OXI_X
-#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
-        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
-    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
-    OXI_EACH_OF_14(OXI_X)
-#undef OXI_X
-#undef OXI_EACH_OF_14
-}
+/* ---- packing ------------------------------------------------------------------------------------------- */
 
 /* Rows of k side by side into packed elements: out[i] = rows[0][i], rows[1][i], ... */
 OXI_INLINE void OXI_ISA(interleave_2)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
@@ -12138,11 +12110,10 @@ OXI_PACK_GROUPS(2)
 OXI_PACK_GROUPS(4)
 #undef OXI_PACK_GROUPS
 
-/* ---- tiles ------------------------------------------------------------------------------------------------
- * A micro-kernel has four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as
- * elsewhere, which is what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in
- * one piece: the last of them [32][rest of k]. */
-#if OXI_AMX
+/* ---- micro-kernels ----------------------------------------------------------------------------------------
+ * Four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as elsewhere, which is
+ * what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in one piece: the last of
+ * them [32][rest of k]. */
 
 /* Registers 0..7: 16 rows of 64 bytes each. */
 OXI_KERNEL void OXI_ISA(tiles_enter)(void) {
@@ -12254,17 +12225,6 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->i8_quads.interleave = OXI_ISA(pack_across_4);
     }
 }
-#endif
-
-static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
-    if (!(oxi_cpu_info()->features & OXI_CPU_AVX512_BF16)) return;
-    k->bf16_pairs.kernel.mr = 14;
-    k->bf16_pairs.kernel.nr = 2 * VF;
-    k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
-    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
-}
-#else
-static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
 #endif
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
@@ -14258,7 +14218,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_convert)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
-    OXI_ISA(fill_grouped)(k);
     OXI_ISA(fill_blocks)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
@@ -16194,43 +16153,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
-/* >>cpu/kernels/grouped.inc */
-/* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
- * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX, a tier of its own). Sums of bf16 are f32; the
- * instructions take subnormal numbers as zero. In asm, because compilers know these instructions only under
- * targets of their own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM
- * volume 2, chapters 3 to 5. */
-#if defined(OXI_X86) && VF == 16
+/* >>cpu/kernels/tiles.inc */
+/* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
+ * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take subnormal
+ * numbers as zero. In asm, because compilers know these instructions only under targets of their own. (The
+ * pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
+ * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
+#if OXI_AMX && VF == 16
 
-/* ---- pairs by vectors ---------------------------------------------------------------------------------- */
-
-OXI_KERNEL void OXI_ISA(gemm_bf16_pairs)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                         int64_t ldc, bool accumulate, const void *next) {
-    const float *a = (const float *)a_panel, *b = (const float *)b_panel; /* pairs, moved as floats */
-    const char *soon = (const char *)next;
-    float *c = (float *)c_tile;
-#define OXI_EACH_OF_14(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
-    OXI_EACH_OF_14(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-        vf s = vf_set1(a[i]); \
-        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##0) : "v"(s), "v"(b0)); \
-        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##1) : "v"(s), "v"(b1)); \
-    }
-    for (; k > 0; k--, a += 14, b += 2 * VF, soon += 64) {
-        vf b0 = vf_load(b), b1 = vf_load(b + VF);
-        OXI_EACH_OF_14(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-    }
-#undef OXI_X
-#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
-        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
-    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
-    OXI_EACH_OF_14(OXI_X)
-#undef OXI_X
-#undef OXI_EACH_OF_14
-}
+/* ---- packing ------------------------------------------------------------------------------------------- */
 
 /* Rows of k side by side into packed elements: out[i] = rows[0][i], rows[1][i], ... */
 OXI_INLINE void OXI_ISA(interleave_2)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
@@ -16275,11 +16206,10 @@ OXI_PACK_GROUPS(2)
 OXI_PACK_GROUPS(4)
 #undef OXI_PACK_GROUPS
 
-/* ---- tiles ------------------------------------------------------------------------------------------------
- * A micro-kernel has four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as
- * elsewhere, which is what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in
- * one piece: the last of them [32][rest of k]. */
-#if OXI_AMX
+/* ---- micro-kernels ----------------------------------------------------------------------------------------
+ * Four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as elsewhere, which is
+ * what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in one piece: the last of
+ * them [32][rest of k]. */
 
 /* Registers 0..7: 16 rows of 64 bytes each. */
 OXI_KERNEL void OXI_ISA(tiles_enter)(void) {
@@ -16391,17 +16321,6 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->i8_quads.interleave = OXI_ISA(pack_across_4);
     }
 }
-#endif
-
-static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
-    if (!(oxi_cpu_info()->features & OXI_CPU_AVX512_BF16)) return;
-    k->bf16_pairs.kernel.mr = 14;
-    k->bf16_pairs.kernel.nr = 2 * VF;
-    k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
-    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
-}
-#else
-static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
 #endif
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
@@ -18395,7 +18314,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_convert)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
-    OXI_ISA(fill_grouped)(k);
     OXI_ISA(fill_blocks)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
@@ -20349,43 +20267,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
-/* >>cpu/kernels/grouped.inc */
-/* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
- * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX, a tier of its own). Sums of bf16 are f32; the
- * instructions take subnormal numbers as zero. In asm, because compilers know these instructions only under
- * targets of their own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM
- * volume 2, chapters 3 to 5. */
-#if defined(OXI_X86) && VF == 16
+/* >>cpu/kernels/tiles.inc */
+/* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
+ * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take subnormal
+ * numbers as zero. In asm, because compilers know these instructions only under targets of their own. (The
+ * pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
+ * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
+#if OXI_AMX && VF == 16
 
-/* ---- pairs by vectors ---------------------------------------------------------------------------------- */
-
-OXI_KERNEL void OXI_ISA(gemm_bf16_pairs)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                         int64_t ldc, bool accumulate, const void *next) {
-    const float *a = (const float *)a_panel, *b = (const float *)b_panel; /* pairs, moved as floats */
-    const char *soon = (const char *)next;
-    float *c = (float *)c_tile;
-#define OXI_EACH_OF_14(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
-    OXI_EACH_OF_14(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-        vf s = vf_set1(a[i]); \
-        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##0) : "v"(s), "v"(b0)); \
-        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##1) : "v"(s), "v"(b1)); \
-    }
-    for (; k > 0; k--, a += 14, b += 2 * VF, soon += 64) {
-        vf b0 = vf_load(b), b1 = vf_load(b + VF);
-        OXI_EACH_OF_14(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-    }
-#undef OXI_X
-#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
-        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
-    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
-    OXI_EACH_OF_14(OXI_X)
-#undef OXI_X
-#undef OXI_EACH_OF_14
-}
+/* ---- packing ------------------------------------------------------------------------------------------- */
 
 /* Rows of k side by side into packed elements: out[i] = rows[0][i], rows[1][i], ... */
 OXI_INLINE void OXI_ISA(interleave_2)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
@@ -20430,11 +20320,10 @@ OXI_PACK_GROUPS(2)
 OXI_PACK_GROUPS(4)
 #undef OXI_PACK_GROUPS
 
-/* ---- tiles ------------------------------------------------------------------------------------------------
- * A micro-kernel has four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as
- * elsewhere, which is what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in
- * one piece: the last of them [32][rest of k]. */
-#if OXI_AMX
+/* ---- micro-kernels ----------------------------------------------------------------------------------------
+ * Four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as elsewhere, which is
+ * what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in one piece: the last of
+ * them [32][rest of k]. */
 
 /* Registers 0..7: 16 rows of 64 bytes each. */
 OXI_KERNEL void OXI_ISA(tiles_enter)(void) {
@@ -20546,17 +20435,6 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->i8_quads.interleave = OXI_ISA(pack_across_4);
     }
 }
-#endif
-
-static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
-    if (!(oxi_cpu_info()->features & OXI_CPU_AVX512_BF16)) return;
-    k->bf16_pairs.kernel.mr = 14;
-    k->bf16_pairs.kernel.nr = 2 * VF;
-    k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
-    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
-}
-#else
-static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
 #endif
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
@@ -22550,7 +22428,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_convert)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
-    OXI_ISA(fill_grouped)(k);
     OXI_ISA(fill_blocks)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
@@ -24426,43 +24303,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
-/* >>cpu/kernels/grouped.inc */
-/* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
- * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX, a tier of its own). Sums of bf16 are f32; the
- * instructions take subnormal numbers as zero. In asm, because compilers know these instructions only under
- * targets of their own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM
- * volume 2, chapters 3 to 5. */
-#if defined(OXI_X86) && VF == 16
+/* >>cpu/kernels/tiles.inc */
+/* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
+ * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take subnormal
+ * numbers as zero. In asm, because compilers know these instructions only under targets of their own. (The
+ * pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
+ * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
+#if OXI_AMX && VF == 16
 
-/* ---- pairs by vectors ---------------------------------------------------------------------------------- */
-
-OXI_KERNEL void OXI_ISA(gemm_bf16_pairs)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                         int64_t ldc, bool accumulate, const void *next) {
-    const float *a = (const float *)a_panel, *b = (const float *)b_panel; /* pairs, moved as floats */
-    const char *soon = (const char *)next;
-    float *c = (float *)c_tile;
-#define OXI_EACH_OF_14(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
-    OXI_EACH_OF_14(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-        vf s = vf_set1(a[i]); \
-        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##0) : "v"(s), "v"(b0)); \
-        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##1) : "v"(s), "v"(b1)); \
-    }
-    for (; k > 0; k--, a += 14, b += 2 * VF, soon += 64) {
-        vf b0 = vf_load(b), b1 = vf_load(b + VF);
-        OXI_EACH_OF_14(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-    }
-#undef OXI_X
-#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
-        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
-    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
-    OXI_EACH_OF_14(OXI_X)
-#undef OXI_X
-#undef OXI_EACH_OF_14
-}
+/* ---- packing ------------------------------------------------------------------------------------------- */
 
 /* Rows of k side by side into packed elements: out[i] = rows[0][i], rows[1][i], ... */
 OXI_INLINE void OXI_ISA(interleave_2)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
@@ -24507,11 +24356,10 @@ OXI_PACK_GROUPS(2)
 OXI_PACK_GROUPS(4)
 #undef OXI_PACK_GROUPS
 
-/* ---- tiles ------------------------------------------------------------------------------------------------
- * A micro-kernel has four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as
- * elsewhere, which is what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in
- * one piece: the last of them [32][rest of k]. */
-#if OXI_AMX
+/* ---- micro-kernels ----------------------------------------------------------------------------------------
+ * Four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as elsewhere, which is
+ * what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in one piece: the last of
+ * them [32][rest of k]. */
 
 /* Registers 0..7: 16 rows of 64 bytes each. */
 OXI_KERNEL void OXI_ISA(tiles_enter)(void) {
@@ -24623,17 +24471,6 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->i8_quads.interleave = OXI_ISA(pack_across_4);
     }
 }
-#endif
-
-static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
-    if (!(oxi_cpu_info()->features & OXI_CPU_AVX512_BF16)) return;
-    k->bf16_pairs.kernel.mr = 14;
-    k->bf16_pairs.kernel.nr = 2 * VF;
-    k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
-    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
-}
-#else
-static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
 #endif
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
@@ -26627,7 +26464,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_convert)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
-    OXI_ISA(fill_grouped)(k);
     OXI_ISA(fill_blocks)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
@@ -28495,43 +28331,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
-/* >>cpu/kernels/grouped.inc */
-/* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
- * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX, a tier of its own). Sums of bf16 are f32; the
- * instructions take subnormal numbers as zero. In asm, because compilers know these instructions only under
- * targets of their own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM
- * volume 2, chapters 3 to 5. */
-#if defined(OXI_X86) && VF == 16
+/* >>cpu/kernels/tiles.inc */
+/* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
+ * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take subnormal
+ * numbers as zero. In asm, because compilers know these instructions only under targets of their own. (The
+ * pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
+ * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
+#if OXI_AMX && VF == 16
 
-/* ---- pairs by vectors ---------------------------------------------------------------------------------- */
-
-OXI_KERNEL void OXI_ISA(gemm_bf16_pairs)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                         int64_t ldc, bool accumulate, const void *next) {
-    const float *a = (const float *)a_panel, *b = (const float *)b_panel; /* pairs, moved as floats */
-    const char *soon = (const char *)next;
-    float *c = (float *)c_tile;
-#define OXI_EACH_OF_14(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
-    OXI_EACH_OF_14(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-        vf s = vf_set1(a[i]); \
-        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##0) : "v"(s), "v"(b0)); \
-        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##1) : "v"(s), "v"(b1)); \
-    }
-    for (; k > 0; k--, a += 14, b += 2 * VF, soon += 64) {
-        vf b0 = vf_load(b), b1 = vf_load(b + VF);
-        OXI_EACH_OF_14(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-    }
-#undef OXI_X
-#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
-        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
-    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
-    OXI_EACH_OF_14(OXI_X)
-#undef OXI_X
-#undef OXI_EACH_OF_14
-}
+/* ---- packing ------------------------------------------------------------------------------------------- */
 
 /* Rows of k side by side into packed elements: out[i] = rows[0][i], rows[1][i], ... */
 OXI_INLINE void OXI_ISA(interleave_2)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
@@ -28576,11 +28384,10 @@ OXI_PACK_GROUPS(2)
 OXI_PACK_GROUPS(4)
 #undef OXI_PACK_GROUPS
 
-/* ---- tiles ------------------------------------------------------------------------------------------------
- * A micro-kernel has four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as
- * elsewhere, which is what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in
- * one piece: the last of them [32][rest of k]. */
-#if OXI_AMX
+/* ---- micro-kernels ----------------------------------------------------------------------------------------
+ * Four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as elsewhere, which is
+ * what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in one piece: the last of
+ * them [32][rest of k]. */
 
 /* Registers 0..7: 16 rows of 64 bytes each. */
 OXI_KERNEL void OXI_ISA(tiles_enter)(void) {
@@ -28692,17 +28499,6 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->i8_quads.interleave = OXI_ISA(pack_across_4);
     }
 }
-#endif
-
-static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
-    if (!(oxi_cpu_info()->features & OXI_CPU_AVX512_BF16)) return;
-    k->bf16_pairs.kernel.mr = 14;
-    k->bf16_pairs.kernel.nr = 2 * VF;
-    k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
-    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
-}
-#else
-static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
 #endif
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
@@ -30696,7 +30492,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_convert)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
-    OXI_ISA(fill_grouped)(k);
     OXI_ISA(fill_blocks)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);
@@ -32559,43 +32354,15 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
-/* >>cpu/kernels/grouped.inc */
-/* Products of bf16 and of int8 whose packed elements are 2 and 4 neighbours along k, in four bytes: by
- * vectors of pairs (AVX512-BF16), or by tiles of 16 x 16 (AMX, a tier of its own). Sums of bf16 are f32; the
- * instructions take subnormal numbers as zero. In asm, because compilers know these instructions only under
- * targets of their own. Stamped by cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM
- * volume 2, chapters 3 to 5. */
-#if defined(OXI_X86) && VF == 16
+/* >>cpu/kernels/tiles.inc */
+/* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
+ * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take subnormal
+ * numbers as zero. In asm, because compilers know these instructions only under targets of their own. (The
+ * pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
+ * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
+#if OXI_AMX && VF == 16
 
-/* ---- pairs by vectors ---------------------------------------------------------------------------------- */
-
-OXI_KERNEL void OXI_ISA(gemm_bf16_pairs)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                         int64_t ldc, bool accumulate, const void *next) {
-    const float *a = (const float *)a_panel, *b = (const float *)b_panel; /* pairs, moved as floats */
-    const char *soon = (const char *)next;
-    float *c = (float *)c_tile;
-#define OXI_EACH_OF_14(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
-    OXI_EACH_OF_14(OXI_X)
-#undef OXI_X
-#define OXI_X(i) { \
-        vf s = vf_set1(a[i]); \
-        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##0) : "v"(s), "v"(b0)); \
-        __asm__("vdpbf16ps %2, %1, %0" : "+v"(c##i##1) : "v"(s), "v"(b1)); \
-    }
-    for (; k > 0; k--, a += 14, b += 2 * VF, soon += 64) {
-        vf b0 = vf_load(b), b1 = vf_load(b + VF);
-        OXI_EACH_OF_14(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-    }
-#undef OXI_X
-#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
-        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
-    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
-    OXI_EACH_OF_14(OXI_X)
-#undef OXI_X
-#undef OXI_EACH_OF_14
-}
+/* ---- packing ------------------------------------------------------------------------------------------- */
 
 /* Rows of k side by side into packed elements: out[i] = rows[0][i], rows[1][i], ... */
 OXI_INLINE void OXI_ISA(interleave_2)(int64_t n, const char *rows, int64_t row_bytes, uint32_t *to) {
@@ -32640,11 +32407,10 @@ OXI_PACK_GROUPS(2)
 OXI_PACK_GROUPS(4)
 #undef OXI_PACK_GROUPS
 
-/* ---- tiles ------------------------------------------------------------------------------------------------
- * A micro-kernel has four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as
- * elsewhere, which is what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in
- * one piece: the last of them [32][rest of k]. */
-#if OXI_AMX
+/* ---- micro-kernels ----------------------------------------------------------------------------------------
+ * Four tiles of sums, two of A's rows, two of B's columns. Panels of B are [k][32] as elsewhere, which is
+ * what the instructions want; panels of A are [k / 16][32][16], so that a tile lies in one piece: the last of
+ * them [32][rest of k]. */
 
 /* Registers 0..7: 16 rows of 64 bytes each. */
 OXI_KERNEL void OXI_ISA(tiles_enter)(void) {
@@ -32756,17 +32522,6 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
         k->i8_quads.interleave = OXI_ISA(pack_across_4);
     }
 }
-#endif
-
-static void OXI_ISA(fill_grouped)(oxi_kernels *k) {
-    if (!(oxi_cpu_info()->features & OXI_CPU_AVX512_BF16)) return;
-    k->bf16_pairs.kernel.mr = 14;
-    k->bf16_pairs.kernel.nr = 2 * VF;
-    k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_pairs);
-    k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
-}
-#else
-static OXI_UNUSED void OXI_ISA(fill_grouped)(oxi_kernels *k) { (void)k; }
 #endif
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
@@ -34760,7 +34515,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_convert)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
-    OXI_ISA(fill_grouped)(k);
     OXI_ISA(fill_blocks)(k);
     OXI_ISA(fill_codes)(k);
     OXI_ISA(fill_attention)(k);

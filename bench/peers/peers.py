@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures OxTorch against OpenBLAS and PyTorch on this machine, tier by tier.
 
-    python3 bench/peers/peers.py [--tiers sse2,avx,avx2,avx512] [--threads 1,2] [--sizes 1024,2048,4096]
+    python3 bench/peers/peers.py [--tiers sse2,avx,avx2,avx512,amx] [--threads 1,2] [--sizes 1024,2048,4096]
                                  [--work matmul,views,ops,attention] [--runs 7]
 
 Needs python3 with numpy; libopenblas (the pthread build) and torch where they are to be compared with. The
@@ -27,6 +27,8 @@ TIERS = {  # OX_ISA: what holds the peers to the same instructions
     'avx2': {'OPENBLAS_CORETYPE': 'Haswell', 'ATEN_CPU_CAPABILITY': 'avx2', 'ONEDNN_MAX_CPU_ISA': 'AVX2'},
     'avx512': {'OPENBLAS_CORETYPE': 'SkylakeX', 'ATEN_CPU_CAPABILITY': 'avx512',
                'ONEDNN_MAX_CPU_ISA': 'AVX512_CORE'},
+    'amx': {'OPENBLAS_CORETYPE': 'SapphireRapids', 'ATEN_CPU_CAPABILITY': 'avx512',
+            'ONEDNN_MAX_CPU_ISA': 'AVX512_CORE_AMX'},
 }
 F16, BF16, F32 = 10, 11, 12     # ox_dtype
 
@@ -168,7 +170,10 @@ def measure_matmul(ox, blas, torch, threads, sizes, runs, results):
         row['f16/f32'] = ratio(seconds['f32'], seconds['f16'])
         if torch:   # only bf16: PyTorch's f32 product is OpenBLAS or MKL again
             ta, tb = (torch.from_numpy(x).to(torch.bfloat16) for x in (a, b))
-            s = in_turn([sides['bf16'], lambda: torch.matmul(ta, tb)], 1 if n > 1024 else 3)
+            start = time.perf_counter()
+            torch.matmul(ta, tb)
+            slow = time.perf_counter() - start > 0.5
+            s = in_turn([sides['bf16'], lambda: torch.matmul(ta, tb)], runs if not slow else 1)
             row['bf16/torch'] = ratio(s[1], s[0])
         report(results, **row)
         for pair in p.values():
