@@ -12059,9 +12059,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
- * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take subnormal
- * numbers as zero. In asm, because compilers know these instructions only under targets of their own. (The
- * pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
+ * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
+ * that are subnormal as zero. In asm, because compilers know these instructions only under targets of their
+ * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
  * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
 
@@ -16155,9 +16155,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
- * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take subnormal
- * numbers as zero. In asm, because compilers know these instructions only under targets of their own. (The
- * pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
+ * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
+ * that are subnormal as zero. In asm, because compilers know these instructions only under targets of their
+ * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
  * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
 
@@ -20269,9 +20269,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
- * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take subnormal
- * numbers as zero. In asm, because compilers know these instructions only under targets of their own. (The
- * pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
+ * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
+ * that are subnormal as zero. In asm, because compilers know these instructions only under targets of their
+ * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
  * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
 
@@ -24305,9 +24305,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
- * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take subnormal
- * numbers as zero. In asm, because compilers know these instructions only under targets of their own. (The
- * pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
+ * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
+ * that are subnormal as zero. In asm, because compilers know these instructions only under targets of their
+ * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
  * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
 
@@ -28333,9 +28333,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
- * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take subnormal
- * numbers as zero. In asm, because compilers know these instructions only under targets of their own. (The
- * pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
+ * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
+ * that are subnormal as zero. In asm, because compilers know these instructions only under targets of their
+ * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
  * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
 
@@ -32356,9 +32356,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
- * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take subnormal
- * numbers as zero. In asm, because compilers know these instructions only under targets of their own. (The
- * pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
+ * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
+ * that are subnormal as zero. In asm, because compilers know these instructions only under targets of their
+ * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
  * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
 
