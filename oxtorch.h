@@ -1038,11 +1038,12 @@ OX_EXTERN_C_END
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #define OXI_LIGHT_BEGIN _Pragma("GCC push_options") \
     _Pragma("GCC optimize(\"Og\", \"expensive-optimizations\", \"inline-functions-called-once\")") \
-    _Pragma("GCC optimize(\"tree-sra\", \"tree-dse\", \"if-conversion\", \"move-loop-invariants\")")
+    _Pragma("GCC optimize(\"tree-sra\", \"tree-dse\", \"if-conversion\", \"move-loop-invariants\")") \
+    _Pragma("GCC optimize(\"ira-region=one\")")
 #define OXI_LIGHT_END _Pragma("GCC pop_options")
 #define OXI_STRAIGHT_BEGIN _Pragma("GCC push_options") \
     _Pragma("GCC optimize(\"O1\", \"expensive-optimizations\", \"no-tree-pta\", \"no-tree-slsr\")") \
-    _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"ira-region=one\")")
+    _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"no-ivopts\", \"ira-region=one\")")
 #define OXI_STRAIGHT_END _Pragma("GCC pop_options")
 #elif defined(__clang__) && defined(__OPTIMIZE__)
 #define OXI_LIGHT_BEGIN _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
@@ -37794,231 +37795,7 @@ static void OXI_NAME(logsumexp_row)(const oxi_kernels *k, oxi_partial *p, int64_
 #undef OXI_LANE
 #undef OXI_EXP_SUM
 
-/* Signed sums wrap: they are added as unsigned numbers. */
-#define OXI_T int64_t
-#define OXI_A uint64_t
-#define OXI_NAME(x) oxi_##x##_i64
-#define OXI_REAL 0
-#define OXI_LANE OXI_LANE_I64
-/* >>cpu/reduce_lane.inc */
-/* Sums, products, counts of one lane type, for floats moments and log-sum-exp; stamped by reduce_kernels.c.
- * OXI_T elements, OXI_A accumulators (8 bytes), OXI_NAME(x) names; OXI_REAL where T is a float. Rows: n
- * contiguous elements go into column 0; columns: rows x[r * row_stride + c] go into column c. */
-
-static OXI_UNUSED void OXI_NAME(sum_row)(const oxi_kernels *k, oxi_partial *p, int64_t n,
-                                         const void *elements, int64_t position) {
-    const OXI_T *x = (const OXI_T *)elements;
-    OXI_A s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;
-    int64_t i = 0;
-    (void)k;
-    (void)position;
-    for (; i + 8 <= n; i += 8) {
-        s0 += (OXI_A)x[i];
-        s1 += (OXI_A)x[i + 1];
-        s2 += (OXI_A)x[i + 2];
-        s3 += (OXI_A)x[i + 3];
-        s4 += (OXI_A)x[i + 4];
-        s5 += (OXI_A)x[i + 5];
-        s6 += (OXI_A)x[i + 6];
-        s7 += (OXI_A)x[i + 7];
-    }
-    for (; i < n; i++) s0 += (OXI_A)x[i];
-    *(OXI_A *)p->a += ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7));
-}
-
-/* A strip's running values are copied to the stack: the compiler knows that nothing else points there. */
-static void OXI_NAME(sum_strip)(OXI_A *total, int64_t width, int64_t rows, const OXI_T *x,
-                                int64_t row_stride) {
-    OXI_A sum[OXI_STRIP];
-    if (width == OXI_STRIP) {
-        memcpy(sum, total, sizeof sum);
-        for (int64_t r = 0; r < rows; r++, x += row_stride) {
-            for (int c = 0; c < OXI_STRIP; c++) sum[c] += (OXI_A)x[c];
-        }
-        memcpy(total, sum, sizeof sum);
-        return;
-    }
-    for (int64_t r = 0; r < rows; r++, x += row_stride) {
-        for (int64_t c = 0; c < width; c++) total[c] += (OXI_A)x[c];
-    }
-}
-
-static void OXI_NAME(sum_columns)(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                                  const void *elements, int64_t row_stride, int64_t position) {
-    const OXI_T *x = (const OXI_T *)elements;
-    OXI_A *total = (OXI_A *)p->a;
-    (void)k;
-    (void)position;
-    for (int64_t c = 0; c < width; c += OXI_STRIP) {
-        OXI_NAME(sum_strip)(total + c, oxi_min_i64(width - c, OXI_STRIP), rows, x + c, row_stride);
-    }
-}
-
-static void OXI_NAME(prod_row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                               int64_t position) {
-    const OXI_T *x = (const OXI_T *)elements;
-    OXI_A p0 = 1, p1 = 1, p2 = 1, p3 = 1, p4 = 1, p5 = 1, p6 = 1, p7 = 1;
-    int64_t i = 0;
-    (void)k;
-    (void)position;
-    for (; i + 8 <= n; i += 8) {
-        p0 *= (OXI_A)x[i];
-        p1 *= (OXI_A)x[i + 1];
-        p2 *= (OXI_A)x[i + 2];
-        p3 *= (OXI_A)x[i + 3];
-        p4 *= (OXI_A)x[i + 4];
-        p5 *= (OXI_A)x[i + 5];
-        p6 *= (OXI_A)x[i + 6];
-        p7 *= (OXI_A)x[i + 7];
-    }
-    for (; i < n; i++) p0 *= (OXI_A)x[i];
-    *(OXI_A *)p->a *= ((p0 * p4) * (p2 * p6)) * ((p1 * p5) * (p3 * p7));
-}
-
-static void OXI_NAME(prod_columns)(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                                   const void *elements, int64_t row_stride, int64_t position) {
-    const OXI_T *x = (const OXI_T *)elements;
-    OXI_A *total = (OXI_A *)p->a;
-    (void)k;
-    (void)position;
-    for (int64_t r = 0; r < rows; r++, x += row_stride) {
-        for (int64_t c = 0; c < width; c++) total[c] *= (OXI_A)x[c];
-    }
-}
-
-static void OXI_NAME(count_row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                                int64_t position) {
-    const OXI_T *x = (const OXI_T *)elements;
-    int64_t count = 0, i = 0;
-    (void)k;
-    (void)position;
-    for (; i + 64 <= n; i += 64) {
-        int32_t found = 0;
-        for (int j = 0; j < 64; j++) found += x[i + j] != 0;
-        count += found;
-    }
-    for (; i < n; i++) count += x[i] != 0;
-    *(int64_t *)p->a += count;
-}
-
-static void OXI_NAME(count_columns)(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                                    const void *elements, int64_t row_stride, int64_t position) {
-    const OXI_T *x = (const OXI_T *)elements;
-    int64_t *total = (int64_t *)p->a;
-    (void)k;
-    (void)position;
-    for (int64_t r = 0; r < rows; r++, x += row_stride) {
-        for (int64_t c = 0; c < width; c++) total[c] += x[c] != 0;
-    }
-}
-
-static void OXI_NAME(sum_merge)(oxi_partial *p, int64_t width, const oxi_partial *later) {
-    for (int64_t c = 0; c < width; c++) ((OXI_A *)p->a)[c] += ((const OXI_A *)later->a)[c];
-}
-
-static void OXI_NAME(prod_merge)(oxi_partial *p, int64_t width, const oxi_partial *later) {
-    for (int64_t c = 0; c < width; c++) ((OXI_A *)p->a)[c] *= ((const OXI_A *)later->a)[c];
-}
-
-static void OXI_NAME(prod_begin)(oxi_partial *p, int64_t width) {
-    for (int64_t c = 0; c < width; c++) ((OXI_A *)p->a)[c] = 1;
-}
-
-#if OXI_REAL
-/* sum of (x - mean)^2 in double. */
-static double OXI_NAME(square_sum)(int64_t n, const OXI_T *x, double mean) {
-    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    int64_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        s0 += (x[i] - mean) * (x[i] - mean);
-        s1 += (x[i + 1] - mean) * (x[i + 1] - mean);
-        s2 += (x[i + 2] - mean) * (x[i + 2] - mean);
-        s3 += (x[i + 3] - mean) * (x[i + 3] - mean);
-    }
-    for (; i < n; i++) s0 += (x[i] - mean) * (x[i] - mean);
-    return (s0 + s2) + (s1 + s3);
-}
-
-static OXI_UNUSED void OXI_NAME(squares_row)(const oxi_kernels *k, oxi_partial *p, int64_t n,
-                                             const void *elements, int64_t position) {
-    (void)k;
-    (void)position;
-    *(double *)p->a += OXI_NAME(square_sum)(n, (const OXI_T *)elements, 0);
-}
-
-static void OXI_NAME(squares_columns)(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                                      const void *elements, int64_t row_stride, int64_t position) {
-    const OXI_T *x = (const OXI_T *)elements;
-    double *total = (double *)p->a;
-    (void)k;
-    (void)position;
-    for (int64_t r = 0; r < rows; r++, x += row_stride) {
-        for (int64_t c = 0; c < width; c++) total[c] += (double)x[c] * (double)x[c];
-    }
-}
-
-/* Two passes over what fits in the cache, then Chan's merge of means and squares. */
-static OXI_UNUSED void OXI_NAME(moments_row)(const oxi_kernels *k, oxi_partial *p, int64_t n,
-                                             const void *elements, int64_t position) {
-    const OXI_T *x = (const OXI_T *)elements;
-    for (int64_t done = 0, m; done < n; done += m) {
-        double sum = 0;
-        oxi_partial block = {NULL, NULL, 0};
-        block.a = &sum;
-        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        OXI_NAME(sum_row)(k, &block, m, x + done, position);
-        oxi_moments_add((double *)p->a, (double *)p->b, p->count + done, sum / (double)m,
-                        OXI_NAME(square_sum)(m, x + done, sum / (double)m), m);
-    }
-}
-
-static void OXI_NAME(moments_columns)(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
-                                      const void *elements, int64_t row_stride, int64_t position) {
-    const OXI_T *x = (const OXI_T *)elements;
-    double mean[OXI_STRIP], squares[OXI_STRIP];
-    (void)k;
-    (void)position;
-    for (int64_t first = 0; first < width; first += OXI_STRIP) {
-        int64_t n = oxi_min_i64(width - first, OXI_STRIP);
-        for (int64_t c = 0; c < n; c++) mean[c] = squares[c] = 0;
-        for (int64_t r = 0; r < rows; r++) {
-            for (int64_t c = 0; c < n; c++) mean[c] += (double)x[r * row_stride + first + c];
-        }
-        for (int64_t c = 0; c < n; c++) mean[c] /= (double)rows;
-        for (int64_t r = 0; r < rows; r++) {
-            for (int64_t c = 0; c < n; c++) {
-                double distance = (double)x[r * row_stride + first + c] - mean[c];
-                squares[c] += distance * distance;
-            }
-        }
-        for (int64_t c = 0; c < n; c++) {
-            oxi_moments_add((double *)p->a + first + c, (double *)p->b + first + c, p->count, mean[c],
-                            squares[c], rows);
-        }
-    }
-}
-
-static void OXI_NAME(logsumexp_row)(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
-                                    int64_t position) {
-    const OXI_T *x = (const OXI_T *)elements;
-    (void)position;
-    for (int64_t done = 0, m; done < n; done += m) {
-        OXI_T most;
-        m = oxi_min_i64(n - done, OXI_REDUCE_BLOCK);
-        most = OXI_NAME(max_of)(k, m, x + done);
-        oxi_logsumexp_add((double *)p->a, (double *)p->b, (double)most,
-                          OXI_EXP_SUM(k, m, x + done, (OXI_T)oxi_exp_shift((double)most)));
-    }
-}
-#endif
-
-#undef OXI_T
-#undef OXI_A
-#undef OXI_NAME
-#undef OXI_REAL
-#undef OXI_LANE
-#undef OXI_EXP_SUM
-
+/* Signed numbers as well: sums and products wrap, and have the same bits. */
 #define OXI_T uint64_t
 #define OXI_A uint64_t
 #define OXI_NAME(x) oxi_##x##_u64
@@ -38521,17 +38298,17 @@ static void oxi_sum_merge_c64(oxi_partial *p, int64_t width, const oxi_partial *
 static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT] = {
     {{NULL, oxi_sum_row, oxi_sum_columns, oxi_sum_merge_f32},
      {NULL, oxi_sum_row_f64, oxi_sum_columns_f64, oxi_sum_merge_f64},
-     {NULL, oxi_sum_row_i64, oxi_sum_columns_i64, oxi_sum_merge_i64},
+     {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64},
      {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64},
      {NULL, oxi_sum_row_c64, oxi_sum_columns_c64, oxi_sum_merge_c64}},
     {{oxi_prod_begin_f32, oxi_prod_row_f32, oxi_prod_columns_f32, oxi_prod_merge_f32},
      {oxi_prod_begin_f64, oxi_prod_row_f64, oxi_prod_columns_f64, oxi_prod_merge_f64},
-     {oxi_prod_begin_i64, oxi_prod_row_i64, oxi_prod_columns_i64, oxi_prod_merge_i64},
+     {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
      {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
      OXI_NONE},
     {{NULL, oxi_count_row_f32, oxi_count_columns_f32, oxi_sum_merge_u64},
      {NULL, oxi_count_row_f64, oxi_count_columns_f64, oxi_sum_merge_u64},
-     {NULL, oxi_count_row_i64, oxi_count_columns_i64, oxi_sum_merge_u64},
+     {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64},
      {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64},
      {NULL, oxi_count_row_c64, oxi_count_columns_c64, oxi_sum_merge_u64}},
     OXI_EXTREMES(max_),
@@ -41339,7 +41116,7 @@ static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, const oxi_ge
  * whole elements apart. */
 static bool oxi_gemm_is_whole(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t k, int64_t depth,
                               int64_t line_stride) {
-    int64_t each = p->type.groups ? p->type.k_each : 1;
+    int64_t each = p->type.k_each;
     return (k + depth) * each <= s->k && line_stride % each == 0;
 }
 
@@ -41358,7 +41135,7 @@ static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s,
         for (int64_t i = 0; i < count; i++)
             oxi_gemm_widen(p, s, line, k + at + i, lines, false, stage + i * lines * element);
         s->pack_across(lines, count, stage, lines, s->width, panels + at * s->width * element,
-                            panel_stride);
+                       panel_stride);
     }
 }
 

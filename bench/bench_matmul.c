@@ -46,7 +46,7 @@ static void bench_sizes(FILE *json, bool longer) {
         for (int64_t n = 64; n <= (longer ? 4096 : 2048); n *= 2) {
             double f32 = peaks_rate(peaks_f32) * threads, bf16 = peaks_rate(peaks_bf16) * threads;
             double i8 = peaks_rate(peaks_i8) * threads;
-            double peaks[5] = {f32, bf16, f32, f32 / 2, i8};
+            double peaks[5] = {f32, bf16 > 0 ? bf16 : f32, f32, f32 / 2, i8};
             printf("%-8d %6lld", threads, (long long)n);
             for (int d = 0; d < 5; d++) {
                 if (n == 4096 && dtypes[d] == OX_F64) continue;

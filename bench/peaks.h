@@ -97,11 +97,10 @@ static const peaks_arithmetic peaks_f32[] = {
 #endif
     {NULL, NULL, 0},
 };
-/* As f32 but for tiles. */
+/* Tiers without a row compute bf16 in f32. */
 static const peaks_arithmetic peaks_bf16[] = {
 #ifdef PEAKS_X86
-    {"sse2", peaks_f32_sse2, 4}, {"avx", peaks_f32_avx, 8},
-    {"avx2", peaks_f32_avx2, 8}, {"avx512", peaks_f32_avx512, 16}, {"amx", peaks_bf16_tiles, 16 * 16 * 32},
+    {"amx", peaks_bf16_tiles, 16 * 16 * 32},
 #endif
     {NULL, NULL, 0},
 };

@@ -91,11 +91,12 @@
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #define OXI_LIGHT_BEGIN _Pragma("GCC push_options") \
     _Pragma("GCC optimize(\"Og\", \"expensive-optimizations\", \"inline-functions-called-once\")") \
-    _Pragma("GCC optimize(\"tree-sra\", \"tree-dse\", \"if-conversion\", \"move-loop-invariants\")")
+    _Pragma("GCC optimize(\"tree-sra\", \"tree-dse\", \"if-conversion\", \"move-loop-invariants\")") \
+    _Pragma("GCC optimize(\"ira-region=one\")")
 #define OXI_LIGHT_END _Pragma("GCC pop_options")
 #define OXI_STRAIGHT_BEGIN _Pragma("GCC push_options") \
     _Pragma("GCC optimize(\"O1\", \"expensive-optimizations\", \"no-tree-pta\", \"no-tree-slsr\")") \
-    _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"ira-region=one\")")
+    _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"no-ivopts\", \"ira-region=one\")")
 #define OXI_STRAIGHT_END _Pragma("GCC pop_options")
 #elif defined(__clang__) && defined(__OPTIMIZE__)
 #define OXI_LIGHT_BEGIN _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")

@@ -246,7 +246,12 @@ def measure_attention(ox, torch, threads, runs, results):
 
 
 def worker(options):
-    ox, blas, torch = Oxtorch(build()), load_openblas(), load_torch()
+    ox = Oxtorch(build())
+    isa = ox.lib.ox_isa().decode()
+    if isa != options.worker:
+        print(f'this processor does not run it: {isa} would be measured')
+        return
+    blas, torch = load_openblas(), load_torch()
     results = []
     for threads in options.threads:
         ox.lib.ox_set_threads(threads)
@@ -262,7 +267,7 @@ def worker(options):
         if 'attention' in options.work and torch:
             measure_attention(ox, torch, threads, max(3, options.runs // 2), results)
     with open(options.json, 'w') as f:
-        json.dump({'isa': ox.lib.ox_isa().decode(), 'results': results}, f, indent=1)
+        json.dump({'isa': isa, 'results': results}, f, indent=1)
 
 
 def main():

@@ -168,7 +168,7 @@ static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, const oxi_ge
  * whole elements apart. */
 static bool oxi_gemm_is_whole(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t k, int64_t depth,
                               int64_t line_stride) {
-    int64_t each = p->type.groups ? p->type.k_each : 1;
+    int64_t each = p->type.k_each;
     return (k + depth) * each <= s->k && line_stride % each == 0;
 }
 
@@ -187,7 +187,7 @@ static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s,
         for (int64_t i = 0; i < count; i++)
             oxi_gemm_widen(p, s, line, k + at + i, lines, false, stage + i * lines * element);
         s->pack_across(lines, count, stage, lines, s->width, panels + at * s->width * element,
-                            panel_stride);
+                       panel_stride);
     }
 }
 

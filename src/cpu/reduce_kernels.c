@@ -173,14 +173,7 @@ static double oxi_exp_sum_f64(const oxi_kernels *k, int64_t n, const double *x, 
 #define OXI_EXP_SUM(k, n, x, shift) oxi_exp_sum_f64(k, n, x, shift)
 #include "cpu/reduce_lane.inc"
 
-/* Signed sums wrap: they are added as unsigned numbers. */
-#define OXI_T int64_t
-#define OXI_A uint64_t
-#define OXI_NAME(x) oxi_##x##_i64
-#define OXI_REAL 0
-#define OXI_LANE OXI_LANE_I64
-#include "cpu/reduce_lane.inc"
-
+/* Signed numbers as well: sums and products wrap, and have the same bits. */
 #define OXI_T uint64_t
 #define OXI_A uint64_t
 #define OXI_NAME(x) oxi_##x##_u64
@@ -466,17 +459,17 @@ static void oxi_sum_merge_c64(oxi_partial *p, int64_t width, const oxi_partial *
 static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT] = {
     {{NULL, oxi_sum_row, oxi_sum_columns, oxi_sum_merge_f32},
      {NULL, oxi_sum_row_f64, oxi_sum_columns_f64, oxi_sum_merge_f64},
-     {NULL, oxi_sum_row_i64, oxi_sum_columns_i64, oxi_sum_merge_i64},
+     {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64},
      {NULL, oxi_sum_row_u64, oxi_sum_columns_u64, oxi_sum_merge_u64},
      {NULL, oxi_sum_row_c64, oxi_sum_columns_c64, oxi_sum_merge_c64}},
     {{oxi_prod_begin_f32, oxi_prod_row_f32, oxi_prod_columns_f32, oxi_prod_merge_f32},
      {oxi_prod_begin_f64, oxi_prod_row_f64, oxi_prod_columns_f64, oxi_prod_merge_f64},
-     {oxi_prod_begin_i64, oxi_prod_row_i64, oxi_prod_columns_i64, oxi_prod_merge_i64},
+     {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
      {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
      OXI_NONE},
     {{NULL, oxi_count_row_f32, oxi_count_columns_f32, oxi_sum_merge_u64},
      {NULL, oxi_count_row_f64, oxi_count_columns_f64, oxi_sum_merge_u64},
-     {NULL, oxi_count_row_i64, oxi_count_columns_i64, oxi_sum_merge_u64},
+     {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64},
      {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64},
      {NULL, oxi_count_row_c64, oxi_count_columns_c64, oxi_sum_merge_u64}},
     OXI_EXTREMES(max_),
