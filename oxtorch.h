@@ -1032,8 +1032,8 @@ OX_EXTERN_C_END
 #define OX_TORCH_IMPLEMENTED
 
 /* At -O2 gcc would spend most of its time where nobody sees the difference. What is between LIGHT lines is
- * control code. STRAIGHT is for kernels that say what they want vector by vector, and for the few loops of
- * control code that run often: little is left to find there.
+ * control code, and kernels that say what they want vector by vector: little is left to find there. STRAIGHT
+ * is for kernels whose loops are to be unrolled, and for the few loops of control code that run often.
  * expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #define OXI_LIGHT_BEGIN _Pragma("GCC push_options") \
@@ -10453,7 +10453,7 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
  * tier. */
-OXI_STRAIGHT_BEGIN
+OXI_LIGHT_BEGIN
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
  * end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for
@@ -11346,223 +11346,6 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS_AS
 
 #endif
-/* >>cpu/kernels/rows.inc */
-/* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
- * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
- * elements. Called by reduce.c, row.c and attention.c. */
-
-/* f64 lanes that f32 partial sums are moved into. */
-typedef struct OXI_ISA(wide_sum) {
-    vd low, high;
-} OXI_ISA(wide_sum);
-
-OXI_INLINE OXI_ISA(wide_sum) OXI_ISA(wide_zero)(void) {
-    OXI_ISA(wide_sum) sum;
-    sum.low = sum.high = vd_zero();
-    return sum;
-}
-/* The c tier has one lane, which both halves of a vf name: it counts once. */
-OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
-    sum->low = vd_add(sum->low, vd_from_vf_lo(a));
-    if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
-}
-OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
-    return vd_hsum(vd_add(sum->low, sum->high));
-}
-
-#define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
-
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    int64_t i = 0;
-    while (i + 8 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
-        if (end > n) end = n;
-        for (; i + 8 * VF <= end; i += 8 * VF) {
-            a0 = vf_add(a0, vf_load(x + i));
-            a1 = vf_add(a1, vf_load(x + i + VF));
-            a2 = vf_add(a2, vf_load(x + i + 2 * VF));
-            a3 = vf_add(a3, vf_load(x + i + 3 * VF));
-            a4 = vf_add(a4, vf_load(x + i + 4 * VF));
-            a5 = vf_add(a5, vf_load(x + i + 5 * VF));
-            a6 = vf_add(a6, vf_load(x + i + 6 * VF));
-            a7 = vf_add(a7, vf_load(x + i + 7 * VF));
-        }
-        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
-        OXI_ISA(wide_add)(&total, vf_add(left, right));
-    }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
-    if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
-    return OXI_ISA(wide_total)(&total);
-}
-
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(mean);
-    int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
-        if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
-        }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
-    }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
-}
-
-/* NaN wins: a pair of vectors is unordered if either has one. */
-#define OXI_ROW_EXTREME(name, pick, start)                                                    \
-    OXI_KERNEL float OXI_ISA(name)(int64_t n, const float *x) {                               \
-        vf a0 = vf_set1(start), a1 = a0, a2 = a0, a3 = a0;                                    \
-        vm odd = vf_unord(a0, a0);                                                            \
-        int64_t i = 0;                                                                        \
-        for (; i + 4 * VF <= n; i += 4 * VF) {                                                \
-            vf x0 = vf_load(x + i), x1 = vf_load(x + i + VF);                                 \
-            vf x2 = vf_load(x + i + 2 * VF), x3 = vf_load(x + i + 3 * VF);                    \
-            odd = vm_or(odd, vm_or(vf_unord(x0, x1), vf_unord(x2, x3)));                      \
-            a0 = pick(x0, a0);                                                                \
-            a1 = pick(x1, a1);                                                                \
-            a2 = pick(x2, a2);                                                                \
-            a3 = pick(x3, a3);                                                                \
-        }                                                                                     \
-        for (; i + VF <= n; i += VF) {                                                        \
-            vf x0 = vf_load(x + i);                                                           \
-            odd = vm_or(odd, vf_unord(x0, x0));                                               \
-            a0 = pick(x0, a0);                                                                \
-        }                                                                                     \
-        float lanes[VF], best;                                                                \
-        vf_store(lanes, pick(pick(a0, a1), pick(a2, a3)));                                    \
-        best = lanes[0];                                                                      \
-        for (int l = 1; l < VF; l++) best = OXI_ROW_BETTER(lanes[l], best) ? lanes[l] : best; \
-        for (; i < n; i++) {                                                                  \
-            if (x[i] != x[i]) return x[i];                                                    \
-            best = OXI_ROW_BETTER(x[i], best) ? x[i] : best;                                  \
-        }                                                                                     \
-        return vm_any(odd) ? NAN : best;                                                      \
-    }
-#define OXI_ROW_BETTER(a, b) ((a) > (b))
-OXI_ROW_EXTREME(row_max, vf_max, -INFINITY)
-#undef OXI_ROW_BETTER
-#define OXI_ROW_BETTER(a, b) ((a) < (b))
-OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
-#undef OXI_ROW_BETTER
-#undef OXI_ROW_EXTREME
-
-/* One vector of e^(x - max), written if there is where. */
-OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
-    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
-    if (out) vf_store(out, e);
-    return e;
-}
-
-OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, float *out, bool write) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(max);
-    int64_t i = 0;
-    while (i + 2 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 2 * VF;
-        if (end > n) end = n;
-        for (; i + 2 * VF <= end; i += 2 * VF) {
-            a0 = vf_add(a0, OXI_ISA(row_exp_vector)(x + i, m, write ? out + i : NULL));
-            a1 = vf_add(a1, OXI_ISA(row_exp_vector)(x + i + VF, m, write ? out + i + VF : NULL));
-        }
-        OXI_ISA(wide_add)(&total, vf_add(a0, a1));
-    }
-    double rest = 0;
-    while (i < n) {
-        float lanes[VF];
-        int64_t left = n - i < VF ? n - i : VF;
-        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
-        for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
-        if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
-        i += left;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
-}
-
-OXI_KERNEL double OXI_ISA(row_exp_sum)(int64_t n, const float *x, float max, float *out) {
-    return out ? OXI_ISA(row_exp_sum_to)(n, x, max, out, true)
-               : OXI_ISA(row_exp_sum_to)(n, x, max, NULL, false);
-}
-
-OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float *out) {
-    vf s = vf_set1(scale);
-    int64_t i = 0;
-    for (; i + 2 * VF <= n; i += 2 * VF) {
-        vf x0 = vf_mul(vf_load(x + i), s), x1 = vf_mul(vf_load(x + i + VF), s);
-        vf_store(out + i, x0);
-        vf_store(out + i + VF, x1);
-    }
-    for (; i < n; i++) out[i] = x[i] * scale;
-}
-
-OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
-    vf m = vf_set1(mean), s = vf_set1(scale);
-    int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
-    }
-}
-
-OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
-    if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
-    else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
-    else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
-    else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
-}
-
-#undef OXI_ROW_FLUSH
-
-OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
-    const char *source = (const char *)from;
-    char *destination = (char *)to;
-    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
-    if (head > bytes) head = bytes;
-    memcpy(destination, source, head);
-    for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head),
-                  vf_load((const float *)(const void *)(source + head)));
-    memcpy(destination + head, source + head, bytes - head);
-}
-
-static void OXI_ISA(fill_rows)(oxi_kernels *k) {
-    k->row_sum = OXI_ISA(row_sum);
-    k->row_square_sum = OXI_ISA(row_square_sum);
-    k->row_max = OXI_ISA(row_max);
-    k->row_min = OXI_ISA(row_min);
-    k->row_exp_sum = OXI_ISA(row_exp_sum);
-    k->row_scale = OXI_ISA(row_scale);
-    k->row_affine = OXI_ISA(row_affine);
-    k->stream = OXI_ISA(stream);
-}
 /* >>cpu/kernels/gemm.inc */
 /* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the
  * kernels of shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B
@@ -12227,6 +12010,377 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     }
 }
 #endif
+/* >>cpu/kernels/attention.inc */
+/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
+ * the
+ * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
+ * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
+
+/* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
+ * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
+ * yet have max -inf and get weights 0. */
+OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max, float *sum, float *rescale) {
+    vf before = vf_load(max), m0 = before, m1 = before, s0 = vf_zero(), s1 = vf_zero();
+    int64_t t = 0;
+    for (; t + 2 <= keys; t += 2) {
+        m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
+        m1 = vf_max(vf_load(scores + (t + 1) * 2 * VF), m1);
+    }
+    if (t < keys) m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
+    m0 = vf_max(m0, m1);
+    vf_store(max, m0);
+    m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
+    vf scale = vf_exp_weight(vf_sub(before, m0));
+    vf_store(rescale, scale);
+    for (t = 0; t + 2 <= keys; t += 2) {
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
+        vf_store(scores + t * 2 * VF, w0);
+        vf_store(scores + (t + 1) * 2 * VF, w1);
+        s0 = vf_add(s0, w0);
+        s1 = vf_add(s1, w1);
+    }
+    if (t < keys) {
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf_store(scores + t * 2 * VF, w0);
+        s0 = vf_add(s0, w0);
+    }
+    vf_store(sum, vf_fma(vf_load(sum), scale, vf_add(s0, s1)));
+}
+
+OXI_KERNEL void OXI_ISA(attention_softmax)(int64_t keys, float *scores, float *max, float *sum,
+                                          float *rescale) {
+    OXI_ISA(attention_lane)(keys, scores, max, sum, rescale);
+    OXI_ISA(attention_lane)(keys, scores + VF, max + VF, sum + VF, rescale + VF);
+}
+
+/* rows x 2 VF numbers, each column times its own factor. */
+OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, float *x) {
+    vf f0 = vf_load(factor), f1 = vf_load(factor + VF);
+    for (int64_t i = 0; i < rows; i++, x += 2 * VF) {
+        vf_store(x, vf_mul(vf_load(x), f0));
+        vf_store(x + VF, vf_mul(vf_load(x + VF), f1));
+    }
+}
+
+/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
+
+/* The last count < VF numbers of a row, zeros behind. */
+#define OXI_ATTENTION_LAST(type, load, row, count) \
+    type rest[VF] = {0}; \
+    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
+    vf x = load(rest);
+
+#define OXI_ATTENTION_QUERY(name, type, load) \
+    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
+        vf sum = vf_zero(); \
+        int64_t d = 0; \
+        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
+        if (d < depth) { \
+            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
+            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
+        } \
+        return vf_hsum(sum); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
+                                                   const void *rows, int64_t step, float *scores) { \
+        const type *k = (const type *)rows; \
+        int64_t t = 0; \
+        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
+            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
+            for (int64_t d = 0; d < depth; d += VF) { \
+                vf x = vf_load(q + d); \
+                s0 = vf_fma(load(k + d), x, s0); \
+                s1 = vf_fma(load(k + step + d), x, s1); \
+                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
+                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
+            } \
+            scores[t] = vf_hsum(s0); \
+            scores[t + 1] = vf_hsum(s1); \
+            scores[t + 2] = vf_hsum(s2); \
+            scores[t + 3] = vf_hsum(s3); \
+        } \
+        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
+                                                  const void *rows, int64_t step, float *out) { \
+        const type *v = (const type *)rows; \
+        int64_t d = 0; \
+        for (; d + 4 * VF <= depth; d += 4 * VF) { \
+            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
+            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
+            for (int64_t t = 0; t < keys; t++) { \
+                const type *row = v + t * step + d; \
+                vf weight = vf_set1(weights[t]); \
+                s0 = vf_fma(load(row), weight, s0); \
+                s1 = vf_fma(load(row + VF), weight, s1); \
+                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
+                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
+            } \
+            vf_store(out + d, s0); \
+            vf_store(out + d + VF, s1); \
+            vf_store(out + d + 2 * VF, s2); \
+            vf_store(out + d + 3 * VF, s3); \
+        } \
+        for (; d + VF <= depth; d += VF) { \
+            vf sum = vf_load(out + d); \
+            for (int64_t t = 0; t < keys; t++) \
+                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
+            vf_store(out + d, sum); \
+        } \
+        if (d < depth) { \
+            vf sum = vf_load_n(out + d, depth - d); \
+            for (int64_t t = 0; t < keys; t++) { \
+                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
+                sum = vf_fma(x, vf_set1(weights[t]), sum); \
+            } \
+            vf_store_n(out + d, sum, depth - d); \
+        } \
+    }
+OXI_ATTENTION_QUERY(f32, float, vf_load)
+OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
+#endif
+OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
+#undef OXI_ATTENTION_QUERY
+#undef OXI_ATTENTION_LAST
+
+static void OXI_ISA(fill_attention)(oxi_kernels *k) {
+    k->attention_softmax = OXI_ISA(attention_softmax);
+    k->attention_rescale = OXI_ISA(attention_rescale);
+    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
+    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
+    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
+    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
+    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
+    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
+        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
+    }
+#endif
+}
+OXI_LIGHT_END
+OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/rows.inc */
+/* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
+ * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
+ * elements. Called by reduce.c, row.c and attention.c. */
+
+/* f64 lanes that f32 partial sums are moved into. */
+typedef struct OXI_ISA(wide_sum) {
+    vd low, high;
+} OXI_ISA(wide_sum);
+
+OXI_INLINE OXI_ISA(wide_sum) OXI_ISA(wide_zero)(void) {
+    OXI_ISA(wide_sum) sum;
+    sum.low = sum.high = vd_zero();
+    return sum;
+}
+/* The c tier has one lane, which both halves of a vf name: it counts once. */
+OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
+    sum->low = vd_add(sum->low, vd_from_vf_lo(a));
+    if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
+}
+OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
+    return vd_hsum(vd_add(sum->low, sum->high));
+}
+
+#define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
+
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    int64_t i = 0;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
+        if (end > n) end = n;
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            a0 = vf_add(a0, vf_load(x + i));
+            a1 = vf_add(a1, vf_load(x + i + VF));
+            a2 = vf_add(a2, vf_load(x + i + 2 * VF));
+            a3 = vf_add(a3, vf_load(x + i + 3 * VF));
+            a4 = vf_add(a4, vf_load(x + i + 4 * VF));
+            a5 = vf_add(a5, vf_load(x + i + 5 * VF));
+            a6 = vf_add(a6, vf_load(x + i + 6 * VF));
+            a7 = vf_add(a7, vf_load(x + i + 7 * VF));
+        }
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
+    }
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
+    if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
+    return OXI_ISA(wide_total)(&total);
+}
+
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    vf m = vf_set1(mean);
+    int64_t i = 0;
+    while (i + 4 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+        if (end > n) end = n;
+        for (; i + 4 * VF <= end; i += 4 * VF) {
+            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
+            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
+            a0 = vf_fma(d0, d0, a0);
+            a1 = vf_fma(d1, d1, a1);
+            a2 = vf_fma(d2, d2, a2);
+            a3 = vf_fma(d3, d3, a3);
+        }
+        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+    }
+    double rest = 0;
+    for (; i < n; i++) {
+        double d = (double)x[i] - (double)mean;
+        rest += d * d;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
+}
+
+/* NaN wins: a pair of vectors is unordered if either has one. */
+#define OXI_ROW_EXTREME(name, pick, start)                                                    \
+    OXI_KERNEL float OXI_ISA(name)(int64_t n, const float *x) {                               \
+        vf a0 = vf_set1(start), a1 = a0, a2 = a0, a3 = a0;                                    \
+        vm odd = vf_unord(a0, a0);                                                            \
+        int64_t i = 0;                                                                        \
+        for (; i + 4 * VF <= n; i += 4 * VF) {                                                \
+            vf x0 = vf_load(x + i), x1 = vf_load(x + i + VF);                                 \
+            vf x2 = vf_load(x + i + 2 * VF), x3 = vf_load(x + i + 3 * VF);                    \
+            odd = vm_or(odd, vm_or(vf_unord(x0, x1), vf_unord(x2, x3)));                      \
+            a0 = pick(x0, a0);                                                                \
+            a1 = pick(x1, a1);                                                                \
+            a2 = pick(x2, a2);                                                                \
+            a3 = pick(x3, a3);                                                                \
+        }                                                                                     \
+        for (; i + VF <= n; i += VF) {                                                        \
+            vf x0 = vf_load(x + i);                                                           \
+            odd = vm_or(odd, vf_unord(x0, x0));                                               \
+            a0 = pick(x0, a0);                                                                \
+        }                                                                                     \
+        float lanes[VF], best;                                                                \
+        vf_store(lanes, pick(pick(a0, a1), pick(a2, a3)));                                    \
+        best = lanes[0];                                                                      \
+        for (int l = 1; l < VF; l++) best = OXI_ROW_BETTER(lanes[l], best) ? lanes[l] : best; \
+        for (; i < n; i++) {                                                                  \
+            if (x[i] != x[i]) return x[i];                                                    \
+            best = OXI_ROW_BETTER(x[i], best) ? x[i] : best;                                  \
+        }                                                                                     \
+        return vm_any(odd) ? NAN : best;                                                      \
+    }
+#define OXI_ROW_BETTER(a, b) ((a) > (b))
+OXI_ROW_EXTREME(row_max, vf_max, -INFINITY)
+#undef OXI_ROW_BETTER
+#define OXI_ROW_BETTER(a, b) ((a) < (b))
+OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
+#undef OXI_ROW_BETTER
+#undef OXI_ROW_EXTREME
+
+/* One vector of e^(x - max), written if there is where. */
+OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
+    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
+    if (out) vf_store(out, e);
+    return e;
+}
+
+OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, float *out, bool write) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    vf m = vf_set1(max);
+    int64_t i = 0;
+    while (i + 2 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 2 * VF;
+        if (end > n) end = n;
+        for (; i + 2 * VF <= end; i += 2 * VF) {
+            a0 = vf_add(a0, OXI_ISA(row_exp_vector)(x + i, m, write ? out + i : NULL));
+            a1 = vf_add(a1, OXI_ISA(row_exp_vector)(x + i + VF, m, write ? out + i + VF : NULL));
+        }
+        OXI_ISA(wide_add)(&total, vf_add(a0, a1));
+    }
+    double rest = 0;
+    while (i < n) {
+        float lanes[VF];
+        int64_t left = n - i < VF ? n - i : VF;
+        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
+        for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
+        if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
+        i += left;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
+}
+
+OXI_KERNEL double OXI_ISA(row_exp_sum)(int64_t n, const float *x, float max, float *out) {
+    return out ? OXI_ISA(row_exp_sum_to)(n, x, max, out, true)
+               : OXI_ISA(row_exp_sum_to)(n, x, max, NULL, false);
+}
+
+OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float *out) {
+    vf s = vf_set1(scale);
+    int64_t i = 0;
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf x0 = vf_mul(vf_load(x + i), s), x1 = vf_mul(vf_load(x + i + VF), s);
+        vf_store(out + i, x0);
+        vf_store(out + i + VF, x1);
+    }
+    for (; i < n; i++) out[i] = x[i] * scale;
+}
+
+OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
+                                         const float *weight, const float *bias, float *out, bool weighted,
+                                         bool biased) {
+    vf m = vf_set1(mean), s = vf_set1(scale);
+    int64_t i = 0;
+    for (; i < n; i += VF) {
+        bool whole = i + VF <= n;
+        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
+        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
+        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
+        if (whole)
+            vf_store(out + i, a);
+        else
+            vf_store_n(out + i, a, n - i);
+    }
+}
+
+OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
+                                    const float *bias, float *out) {
+    if (weight && bias)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+    else if (weight)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+    else if (bias)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+    else
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+}
+
+#undef OXI_ROW_FLUSH
+
+OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    const char *source = (const char *)from;
+    char *destination = (char *)to;
+    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    if (head > bytes) head = bytes;
+    memcpy(destination, source, head);
+    for (; head + vector <= bytes; head += vector)
+        vf_stream((float *)(void *)(destination + head),
+                  vf_load((const float *)(const void *)(source + head)));
+    memcpy(destination + head, source + head, bytes - head);
+}
+
+static void OXI_ISA(fill_rows)(oxi_kernels *k) {
+    k->row_sum = OXI_ISA(row_sum);
+    k->row_square_sum = OXI_ISA(row_square_sum);
+    k->row_max = OXI_ISA(row_max);
+    k->row_min = OXI_ISA(row_min);
+    k->row_exp_sum = OXI_ISA(row_exp_sum);
+    k->row_scale = OXI_ISA(row_scale);
+    k->row_affine = OXI_ISA(row_affine);
+    k->stream = OXI_ISA(stream);
+}
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
@@ -13652,158 +13806,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_dot
 #undef vs_of_sums
 #undef OXI_VS
-/* >>cpu/kernels/attention.inc */
-/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
- * the
- * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
- * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
-
-/* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
- * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
- * yet have max -inf and get weights 0. */
-OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max, float *sum, float *rescale) {
-    vf before = vf_load(max), m0 = before, m1 = before, s0 = vf_zero(), s1 = vf_zero();
-    int64_t t = 0;
-    for (; t + 2 <= keys; t += 2) {
-        m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
-        m1 = vf_max(vf_load(scores + (t + 1) * 2 * VF), m1);
-    }
-    if (t < keys) m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
-    m0 = vf_max(m0, m1);
-    vf_store(max, m0);
-    m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
-    vf scale = vf_exp_weight(vf_sub(before, m0));
-    vf_store(rescale, scale);
-    for (t = 0; t + 2 <= keys; t += 2) {
-        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
-        vf_store(scores + t * 2 * VF, w0);
-        vf_store(scores + (t + 1) * 2 * VF, w1);
-        s0 = vf_add(s0, w0);
-        s1 = vf_add(s1, w1);
-    }
-    if (t < keys) {
-        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf_store(scores + t * 2 * VF, w0);
-        s0 = vf_add(s0, w0);
-    }
-    vf_store(sum, vf_fma(vf_load(sum), scale, vf_add(s0, s1)));
-}
-
-OXI_KERNEL void OXI_ISA(attention_softmax)(int64_t keys, float *scores, float *max, float *sum,
-                                          float *rescale) {
-    OXI_ISA(attention_lane)(keys, scores, max, sum, rescale);
-    OXI_ISA(attention_lane)(keys, scores + VF, max + VF, sum + VF, rescale + VF);
-}
-
-/* rows x 2 VF numbers, each column times its own factor. */
-OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, float *x) {
-    vf f0 = vf_load(factor), f1 = vf_load(factor + VF);
-    for (int64_t i = 0; i < rows; i++, x += 2 * VF) {
-        vf_store(x, vf_mul(vf_load(x), f0));
-        vf_store(x + VF, vf_mul(vf_load(x + VF), f1));
-    }
-}
-
-/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
-
-/* The last count < VF numbers of a row, zeros behind. */
-#define OXI_ATTENTION_LAST(type, load, row, count) \
-    type rest[VF] = {0}; \
-    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
-    vf x = load(rest);
-
-#define OXI_ATTENTION_QUERY(name, type, load) \
-    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
-        vf sum = vf_zero(); \
-        int64_t d = 0; \
-        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
-        if (d < depth) { \
-            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
-            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
-        } \
-        return vf_hsum(sum); \
-    } \
-    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
-                                                   const void *rows, int64_t step, float *scores) { \
-        const type *k = (const type *)rows; \
-        int64_t t = 0; \
-        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
-            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
-            for (int64_t d = 0; d < depth; d += VF) { \
-                vf x = vf_load(q + d); \
-                s0 = vf_fma(load(k + d), x, s0); \
-                s1 = vf_fma(load(k + step + d), x, s1); \
-                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
-                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
-            } \
-            scores[t] = vf_hsum(s0); \
-            scores[t + 1] = vf_hsum(s1); \
-            scores[t + 2] = vf_hsum(s2); \
-            scores[t + 3] = vf_hsum(s3); \
-        } \
-        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
-    } \
-    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
-                                                  const void *rows, int64_t step, float *out) { \
-        const type *v = (const type *)rows; \
-        int64_t d = 0; \
-        for (; d + 4 * VF <= depth; d += 4 * VF) { \
-            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
-            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
-            for (int64_t t = 0; t < keys; t++) { \
-                const type *row = v + t * step + d; \
-                vf weight = vf_set1(weights[t]); \
-                s0 = vf_fma(load(row), weight, s0); \
-                s1 = vf_fma(load(row + VF), weight, s1); \
-                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
-                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
-            } \
-            vf_store(out + d, s0); \
-            vf_store(out + d + VF, s1); \
-            vf_store(out + d + 2 * VF, s2); \
-            vf_store(out + d + 3 * VF, s3); \
-        } \
-        for (; d + VF <= depth; d += VF) { \
-            vf sum = vf_load(out + d); \
-            for (int64_t t = 0; t < keys; t++) \
-                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
-            vf_store(out + d, sum); \
-        } \
-        if (d < depth) { \
-            vf sum = vf_load_n(out + d, depth - d); \
-            for (int64_t t = 0; t < keys; t++) { \
-                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
-                sum = vf_fma(x, vf_set1(weights[t]), sum); \
-            } \
-            vf_store_n(out + d, sum, depth - d); \
-        } \
-    }
-OXI_ATTENTION_QUERY(f32, float, vf_load)
-OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
-#ifdef OXI_F16C_APART
-OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
-#endif
-OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
-#undef OXI_ATTENTION_QUERY
-#undef OXI_ATTENTION_LAST
-
-static void OXI_ISA(fill_attention)(oxi_kernels *k) {
-    k->attention_softmax = OXI_ISA(attention_softmax);
-    k->attention_rescale = OXI_ISA(attention_rescale);
-    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
-    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
-    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
-    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
-    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
-    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
-#ifdef OXI_F16C_APART
-    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
-        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
-        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
-    }
-#endif
-}
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -14549,7 +14551,7 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
  * tier. */
-OXI_STRAIGHT_BEGIN
+OXI_LIGHT_BEGIN
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
  * end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for
@@ -15442,223 +15444,6 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS_AS
 
 #endif
-/* >>cpu/kernels/rows.inc */
-/* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
- * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
- * elements. Called by reduce.c, row.c and attention.c. */
-
-/* f64 lanes that f32 partial sums are moved into. */
-typedef struct OXI_ISA(wide_sum) {
-    vd low, high;
-} OXI_ISA(wide_sum);
-
-OXI_INLINE OXI_ISA(wide_sum) OXI_ISA(wide_zero)(void) {
-    OXI_ISA(wide_sum) sum;
-    sum.low = sum.high = vd_zero();
-    return sum;
-}
-/* The c tier has one lane, which both halves of a vf name: it counts once. */
-OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
-    sum->low = vd_add(sum->low, vd_from_vf_lo(a));
-    if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
-}
-OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
-    return vd_hsum(vd_add(sum->low, sum->high));
-}
-
-#define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
-
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    int64_t i = 0;
-    while (i + 8 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
-        if (end > n) end = n;
-        for (; i + 8 * VF <= end; i += 8 * VF) {
-            a0 = vf_add(a0, vf_load(x + i));
-            a1 = vf_add(a1, vf_load(x + i + VF));
-            a2 = vf_add(a2, vf_load(x + i + 2 * VF));
-            a3 = vf_add(a3, vf_load(x + i + 3 * VF));
-            a4 = vf_add(a4, vf_load(x + i + 4 * VF));
-            a5 = vf_add(a5, vf_load(x + i + 5 * VF));
-            a6 = vf_add(a6, vf_load(x + i + 6 * VF));
-            a7 = vf_add(a7, vf_load(x + i + 7 * VF));
-        }
-        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
-        OXI_ISA(wide_add)(&total, vf_add(left, right));
-    }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
-    if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
-    return OXI_ISA(wide_total)(&total);
-}
-
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(mean);
-    int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
-        if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
-        }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
-    }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
-}
-
-/* NaN wins: a pair of vectors is unordered if either has one. */
-#define OXI_ROW_EXTREME(name, pick, start)                                                    \
-    OXI_KERNEL float OXI_ISA(name)(int64_t n, const float *x) {                               \
-        vf a0 = vf_set1(start), a1 = a0, a2 = a0, a3 = a0;                                    \
-        vm odd = vf_unord(a0, a0);                                                            \
-        int64_t i = 0;                                                                        \
-        for (; i + 4 * VF <= n; i += 4 * VF) {                                                \
-            vf x0 = vf_load(x + i), x1 = vf_load(x + i + VF);                                 \
-            vf x2 = vf_load(x + i + 2 * VF), x3 = vf_load(x + i + 3 * VF);                    \
-            odd = vm_or(odd, vm_or(vf_unord(x0, x1), vf_unord(x2, x3)));                      \
-            a0 = pick(x0, a0);                                                                \
-            a1 = pick(x1, a1);                                                                \
-            a2 = pick(x2, a2);                                                                \
-            a3 = pick(x3, a3);                                                                \
-        }                                                                                     \
-        for (; i + VF <= n; i += VF) {                                                        \
-            vf x0 = vf_load(x + i);                                                           \
-            odd = vm_or(odd, vf_unord(x0, x0));                                               \
-            a0 = pick(x0, a0);                                                                \
-        }                                                                                     \
-        float lanes[VF], best;                                                                \
-        vf_store(lanes, pick(pick(a0, a1), pick(a2, a3)));                                    \
-        best = lanes[0];                                                                      \
-        for (int l = 1; l < VF; l++) best = OXI_ROW_BETTER(lanes[l], best) ? lanes[l] : best; \
-        for (; i < n; i++) {                                                                  \
-            if (x[i] != x[i]) return x[i];                                                    \
-            best = OXI_ROW_BETTER(x[i], best) ? x[i] : best;                                  \
-        }                                                                                     \
-        return vm_any(odd) ? NAN : best;                                                      \
-    }
-#define OXI_ROW_BETTER(a, b) ((a) > (b))
-OXI_ROW_EXTREME(row_max, vf_max, -INFINITY)
-#undef OXI_ROW_BETTER
-#define OXI_ROW_BETTER(a, b) ((a) < (b))
-OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
-#undef OXI_ROW_BETTER
-#undef OXI_ROW_EXTREME
-
-/* One vector of e^(x - max), written if there is where. */
-OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
-    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
-    if (out) vf_store(out, e);
-    return e;
-}
-
-OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, float *out, bool write) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(max);
-    int64_t i = 0;
-    while (i + 2 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 2 * VF;
-        if (end > n) end = n;
-        for (; i + 2 * VF <= end; i += 2 * VF) {
-            a0 = vf_add(a0, OXI_ISA(row_exp_vector)(x + i, m, write ? out + i : NULL));
-            a1 = vf_add(a1, OXI_ISA(row_exp_vector)(x + i + VF, m, write ? out + i + VF : NULL));
-        }
-        OXI_ISA(wide_add)(&total, vf_add(a0, a1));
-    }
-    double rest = 0;
-    while (i < n) {
-        float lanes[VF];
-        int64_t left = n - i < VF ? n - i : VF;
-        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
-        for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
-        if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
-        i += left;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
-}
-
-OXI_KERNEL double OXI_ISA(row_exp_sum)(int64_t n, const float *x, float max, float *out) {
-    return out ? OXI_ISA(row_exp_sum_to)(n, x, max, out, true)
-               : OXI_ISA(row_exp_sum_to)(n, x, max, NULL, false);
-}
-
-OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float *out) {
-    vf s = vf_set1(scale);
-    int64_t i = 0;
-    for (; i + 2 * VF <= n; i += 2 * VF) {
-        vf x0 = vf_mul(vf_load(x + i), s), x1 = vf_mul(vf_load(x + i + VF), s);
-        vf_store(out + i, x0);
-        vf_store(out + i + VF, x1);
-    }
-    for (; i < n; i++) out[i] = x[i] * scale;
-}
-
-OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
-    vf m = vf_set1(mean), s = vf_set1(scale);
-    int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
-    }
-}
-
-OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
-    if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
-    else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
-    else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
-    else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
-}
-
-#undef OXI_ROW_FLUSH
-
-OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
-    const char *source = (const char *)from;
-    char *destination = (char *)to;
-    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
-    if (head > bytes) head = bytes;
-    memcpy(destination, source, head);
-    for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head),
-                  vf_load((const float *)(const void *)(source + head)));
-    memcpy(destination + head, source + head, bytes - head);
-}
-
-static void OXI_ISA(fill_rows)(oxi_kernels *k) {
-    k->row_sum = OXI_ISA(row_sum);
-    k->row_square_sum = OXI_ISA(row_square_sum);
-    k->row_max = OXI_ISA(row_max);
-    k->row_min = OXI_ISA(row_min);
-    k->row_exp_sum = OXI_ISA(row_exp_sum);
-    k->row_scale = OXI_ISA(row_scale);
-    k->row_affine = OXI_ISA(row_affine);
-    k->stream = OXI_ISA(stream);
-}
 /* >>cpu/kernels/gemm.inc */
 /* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the
  * kernels of shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B
@@ -16323,6 +16108,377 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     }
 }
 #endif
+/* >>cpu/kernels/attention.inc */
+/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
+ * the
+ * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
+ * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
+
+/* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
+ * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
+ * yet have max -inf and get weights 0. */
+OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max, float *sum, float *rescale) {
+    vf before = vf_load(max), m0 = before, m1 = before, s0 = vf_zero(), s1 = vf_zero();
+    int64_t t = 0;
+    for (; t + 2 <= keys; t += 2) {
+        m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
+        m1 = vf_max(vf_load(scores + (t + 1) * 2 * VF), m1);
+    }
+    if (t < keys) m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
+    m0 = vf_max(m0, m1);
+    vf_store(max, m0);
+    m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
+    vf scale = vf_exp_weight(vf_sub(before, m0));
+    vf_store(rescale, scale);
+    for (t = 0; t + 2 <= keys; t += 2) {
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
+        vf_store(scores + t * 2 * VF, w0);
+        vf_store(scores + (t + 1) * 2 * VF, w1);
+        s0 = vf_add(s0, w0);
+        s1 = vf_add(s1, w1);
+    }
+    if (t < keys) {
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf_store(scores + t * 2 * VF, w0);
+        s0 = vf_add(s0, w0);
+    }
+    vf_store(sum, vf_fma(vf_load(sum), scale, vf_add(s0, s1)));
+}
+
+OXI_KERNEL void OXI_ISA(attention_softmax)(int64_t keys, float *scores, float *max, float *sum,
+                                          float *rescale) {
+    OXI_ISA(attention_lane)(keys, scores, max, sum, rescale);
+    OXI_ISA(attention_lane)(keys, scores + VF, max + VF, sum + VF, rescale + VF);
+}
+
+/* rows x 2 VF numbers, each column times its own factor. */
+OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, float *x) {
+    vf f0 = vf_load(factor), f1 = vf_load(factor + VF);
+    for (int64_t i = 0; i < rows; i++, x += 2 * VF) {
+        vf_store(x, vf_mul(vf_load(x), f0));
+        vf_store(x + VF, vf_mul(vf_load(x + VF), f1));
+    }
+}
+
+/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
+
+/* The last count < VF numbers of a row, zeros behind. */
+#define OXI_ATTENTION_LAST(type, load, row, count) \
+    type rest[VF] = {0}; \
+    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
+    vf x = load(rest);
+
+#define OXI_ATTENTION_QUERY(name, type, load) \
+    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
+        vf sum = vf_zero(); \
+        int64_t d = 0; \
+        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
+        if (d < depth) { \
+            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
+            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
+        } \
+        return vf_hsum(sum); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
+                                                   const void *rows, int64_t step, float *scores) { \
+        const type *k = (const type *)rows; \
+        int64_t t = 0; \
+        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
+            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
+            for (int64_t d = 0; d < depth; d += VF) { \
+                vf x = vf_load(q + d); \
+                s0 = vf_fma(load(k + d), x, s0); \
+                s1 = vf_fma(load(k + step + d), x, s1); \
+                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
+                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
+            } \
+            scores[t] = vf_hsum(s0); \
+            scores[t + 1] = vf_hsum(s1); \
+            scores[t + 2] = vf_hsum(s2); \
+            scores[t + 3] = vf_hsum(s3); \
+        } \
+        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
+                                                  const void *rows, int64_t step, float *out) { \
+        const type *v = (const type *)rows; \
+        int64_t d = 0; \
+        for (; d + 4 * VF <= depth; d += 4 * VF) { \
+            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
+            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
+            for (int64_t t = 0; t < keys; t++) { \
+                const type *row = v + t * step + d; \
+                vf weight = vf_set1(weights[t]); \
+                s0 = vf_fma(load(row), weight, s0); \
+                s1 = vf_fma(load(row + VF), weight, s1); \
+                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
+                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
+            } \
+            vf_store(out + d, s0); \
+            vf_store(out + d + VF, s1); \
+            vf_store(out + d + 2 * VF, s2); \
+            vf_store(out + d + 3 * VF, s3); \
+        } \
+        for (; d + VF <= depth; d += VF) { \
+            vf sum = vf_load(out + d); \
+            for (int64_t t = 0; t < keys; t++) \
+                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
+            vf_store(out + d, sum); \
+        } \
+        if (d < depth) { \
+            vf sum = vf_load_n(out + d, depth - d); \
+            for (int64_t t = 0; t < keys; t++) { \
+                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
+                sum = vf_fma(x, vf_set1(weights[t]), sum); \
+            } \
+            vf_store_n(out + d, sum, depth - d); \
+        } \
+    }
+OXI_ATTENTION_QUERY(f32, float, vf_load)
+OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
+#endif
+OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
+#undef OXI_ATTENTION_QUERY
+#undef OXI_ATTENTION_LAST
+
+static void OXI_ISA(fill_attention)(oxi_kernels *k) {
+    k->attention_softmax = OXI_ISA(attention_softmax);
+    k->attention_rescale = OXI_ISA(attention_rescale);
+    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
+    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
+    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
+    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
+    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
+    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
+        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
+    }
+#endif
+}
+OXI_LIGHT_END
+OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/rows.inc */
+/* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
+ * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
+ * elements. Called by reduce.c, row.c and attention.c. */
+
+/* f64 lanes that f32 partial sums are moved into. */
+typedef struct OXI_ISA(wide_sum) {
+    vd low, high;
+} OXI_ISA(wide_sum);
+
+OXI_INLINE OXI_ISA(wide_sum) OXI_ISA(wide_zero)(void) {
+    OXI_ISA(wide_sum) sum;
+    sum.low = sum.high = vd_zero();
+    return sum;
+}
+/* The c tier has one lane, which both halves of a vf name: it counts once. */
+OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
+    sum->low = vd_add(sum->low, vd_from_vf_lo(a));
+    if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
+}
+OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
+    return vd_hsum(vd_add(sum->low, sum->high));
+}
+
+#define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
+
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    int64_t i = 0;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
+        if (end > n) end = n;
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            a0 = vf_add(a0, vf_load(x + i));
+            a1 = vf_add(a1, vf_load(x + i + VF));
+            a2 = vf_add(a2, vf_load(x + i + 2 * VF));
+            a3 = vf_add(a3, vf_load(x + i + 3 * VF));
+            a4 = vf_add(a4, vf_load(x + i + 4 * VF));
+            a5 = vf_add(a5, vf_load(x + i + 5 * VF));
+            a6 = vf_add(a6, vf_load(x + i + 6 * VF));
+            a7 = vf_add(a7, vf_load(x + i + 7 * VF));
+        }
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
+    }
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
+    if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
+    return OXI_ISA(wide_total)(&total);
+}
+
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    vf m = vf_set1(mean);
+    int64_t i = 0;
+    while (i + 4 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+        if (end > n) end = n;
+        for (; i + 4 * VF <= end; i += 4 * VF) {
+            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
+            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
+            a0 = vf_fma(d0, d0, a0);
+            a1 = vf_fma(d1, d1, a1);
+            a2 = vf_fma(d2, d2, a2);
+            a3 = vf_fma(d3, d3, a3);
+        }
+        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+    }
+    double rest = 0;
+    for (; i < n; i++) {
+        double d = (double)x[i] - (double)mean;
+        rest += d * d;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
+}
+
+/* NaN wins: a pair of vectors is unordered if either has one. */
+#define OXI_ROW_EXTREME(name, pick, start)                                                    \
+    OXI_KERNEL float OXI_ISA(name)(int64_t n, const float *x) {                               \
+        vf a0 = vf_set1(start), a1 = a0, a2 = a0, a3 = a0;                                    \
+        vm odd = vf_unord(a0, a0);                                                            \
+        int64_t i = 0;                                                                        \
+        for (; i + 4 * VF <= n; i += 4 * VF) {                                                \
+            vf x0 = vf_load(x + i), x1 = vf_load(x + i + VF);                                 \
+            vf x2 = vf_load(x + i + 2 * VF), x3 = vf_load(x + i + 3 * VF);                    \
+            odd = vm_or(odd, vm_or(vf_unord(x0, x1), vf_unord(x2, x3)));                      \
+            a0 = pick(x0, a0);                                                                \
+            a1 = pick(x1, a1);                                                                \
+            a2 = pick(x2, a2);                                                                \
+            a3 = pick(x3, a3);                                                                \
+        }                                                                                     \
+        for (; i + VF <= n; i += VF) {                                                        \
+            vf x0 = vf_load(x + i);                                                           \
+            odd = vm_or(odd, vf_unord(x0, x0));                                               \
+            a0 = pick(x0, a0);                                                                \
+        }                                                                                     \
+        float lanes[VF], best;                                                                \
+        vf_store(lanes, pick(pick(a0, a1), pick(a2, a3)));                                    \
+        best = lanes[0];                                                                      \
+        for (int l = 1; l < VF; l++) best = OXI_ROW_BETTER(lanes[l], best) ? lanes[l] : best; \
+        for (; i < n; i++) {                                                                  \
+            if (x[i] != x[i]) return x[i];                                                    \
+            best = OXI_ROW_BETTER(x[i], best) ? x[i] : best;                                  \
+        }                                                                                     \
+        return vm_any(odd) ? NAN : best;                                                      \
+    }
+#define OXI_ROW_BETTER(a, b) ((a) > (b))
+OXI_ROW_EXTREME(row_max, vf_max, -INFINITY)
+#undef OXI_ROW_BETTER
+#define OXI_ROW_BETTER(a, b) ((a) < (b))
+OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
+#undef OXI_ROW_BETTER
+#undef OXI_ROW_EXTREME
+
+/* One vector of e^(x - max), written if there is where. */
+OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
+    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
+    if (out) vf_store(out, e);
+    return e;
+}
+
+OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, float *out, bool write) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    vf m = vf_set1(max);
+    int64_t i = 0;
+    while (i + 2 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 2 * VF;
+        if (end > n) end = n;
+        for (; i + 2 * VF <= end; i += 2 * VF) {
+            a0 = vf_add(a0, OXI_ISA(row_exp_vector)(x + i, m, write ? out + i : NULL));
+            a1 = vf_add(a1, OXI_ISA(row_exp_vector)(x + i + VF, m, write ? out + i + VF : NULL));
+        }
+        OXI_ISA(wide_add)(&total, vf_add(a0, a1));
+    }
+    double rest = 0;
+    while (i < n) {
+        float lanes[VF];
+        int64_t left = n - i < VF ? n - i : VF;
+        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
+        for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
+        if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
+        i += left;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
+}
+
+OXI_KERNEL double OXI_ISA(row_exp_sum)(int64_t n, const float *x, float max, float *out) {
+    return out ? OXI_ISA(row_exp_sum_to)(n, x, max, out, true)
+               : OXI_ISA(row_exp_sum_to)(n, x, max, NULL, false);
+}
+
+OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float *out) {
+    vf s = vf_set1(scale);
+    int64_t i = 0;
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf x0 = vf_mul(vf_load(x + i), s), x1 = vf_mul(vf_load(x + i + VF), s);
+        vf_store(out + i, x0);
+        vf_store(out + i + VF, x1);
+    }
+    for (; i < n; i++) out[i] = x[i] * scale;
+}
+
+OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
+                                         const float *weight, const float *bias, float *out, bool weighted,
+                                         bool biased) {
+    vf m = vf_set1(mean), s = vf_set1(scale);
+    int64_t i = 0;
+    for (; i < n; i += VF) {
+        bool whole = i + VF <= n;
+        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
+        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
+        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
+        if (whole)
+            vf_store(out + i, a);
+        else
+            vf_store_n(out + i, a, n - i);
+    }
+}
+
+OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
+                                    const float *bias, float *out) {
+    if (weight && bias)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+    else if (weight)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+    else if (bias)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+    else
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+}
+
+#undef OXI_ROW_FLUSH
+
+OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    const char *source = (const char *)from;
+    char *destination = (char *)to;
+    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    if (head > bytes) head = bytes;
+    memcpy(destination, source, head);
+    for (; head + vector <= bytes; head += vector)
+        vf_stream((float *)(void *)(destination + head),
+                  vf_load((const float *)(const void *)(source + head)));
+    memcpy(destination + head, source + head, bytes - head);
+}
+
+static void OXI_ISA(fill_rows)(oxi_kernels *k) {
+    k->row_sum = OXI_ISA(row_sum);
+    k->row_square_sum = OXI_ISA(row_square_sum);
+    k->row_max = OXI_ISA(row_max);
+    k->row_min = OXI_ISA(row_min);
+    k->row_exp_sum = OXI_ISA(row_exp_sum);
+    k->row_scale = OXI_ISA(row_scale);
+    k->row_affine = OXI_ISA(row_affine);
+    k->stream = OXI_ISA(stream);
+}
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
@@ -17748,158 +17904,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_dot
 #undef vs_of_sums
 #undef OXI_VS
-/* >>cpu/kernels/attention.inc */
-/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
- * the
- * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
- * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
-
-/* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
- * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
- * yet have max -inf and get weights 0. */
-OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max, float *sum, float *rescale) {
-    vf before = vf_load(max), m0 = before, m1 = before, s0 = vf_zero(), s1 = vf_zero();
-    int64_t t = 0;
-    for (; t + 2 <= keys; t += 2) {
-        m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
-        m1 = vf_max(vf_load(scores + (t + 1) * 2 * VF), m1);
-    }
-    if (t < keys) m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
-    m0 = vf_max(m0, m1);
-    vf_store(max, m0);
-    m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
-    vf scale = vf_exp_weight(vf_sub(before, m0));
-    vf_store(rescale, scale);
-    for (t = 0; t + 2 <= keys; t += 2) {
-        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
-        vf_store(scores + t * 2 * VF, w0);
-        vf_store(scores + (t + 1) * 2 * VF, w1);
-        s0 = vf_add(s0, w0);
-        s1 = vf_add(s1, w1);
-    }
-    if (t < keys) {
-        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf_store(scores + t * 2 * VF, w0);
-        s0 = vf_add(s0, w0);
-    }
-    vf_store(sum, vf_fma(vf_load(sum), scale, vf_add(s0, s1)));
-}
-
-OXI_KERNEL void OXI_ISA(attention_softmax)(int64_t keys, float *scores, float *max, float *sum,
-                                          float *rescale) {
-    OXI_ISA(attention_lane)(keys, scores, max, sum, rescale);
-    OXI_ISA(attention_lane)(keys, scores + VF, max + VF, sum + VF, rescale + VF);
-}
-
-/* rows x 2 VF numbers, each column times its own factor. */
-OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, float *x) {
-    vf f0 = vf_load(factor), f1 = vf_load(factor + VF);
-    for (int64_t i = 0; i < rows; i++, x += 2 * VF) {
-        vf_store(x, vf_mul(vf_load(x), f0));
-        vf_store(x + VF, vf_mul(vf_load(x + VF), f1));
-    }
-}
-
-/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
-
-/* The last count < VF numbers of a row, zeros behind. */
-#define OXI_ATTENTION_LAST(type, load, row, count) \
-    type rest[VF] = {0}; \
-    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
-    vf x = load(rest);
-
-#define OXI_ATTENTION_QUERY(name, type, load) \
-    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
-        vf sum = vf_zero(); \
-        int64_t d = 0; \
-        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
-        if (d < depth) { \
-            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
-            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
-        } \
-        return vf_hsum(sum); \
-    } \
-    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
-                                                   const void *rows, int64_t step, float *scores) { \
-        const type *k = (const type *)rows; \
-        int64_t t = 0; \
-        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
-            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
-            for (int64_t d = 0; d < depth; d += VF) { \
-                vf x = vf_load(q + d); \
-                s0 = vf_fma(load(k + d), x, s0); \
-                s1 = vf_fma(load(k + step + d), x, s1); \
-                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
-                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
-            } \
-            scores[t] = vf_hsum(s0); \
-            scores[t + 1] = vf_hsum(s1); \
-            scores[t + 2] = vf_hsum(s2); \
-            scores[t + 3] = vf_hsum(s3); \
-        } \
-        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
-    } \
-    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
-                                                  const void *rows, int64_t step, float *out) { \
-        const type *v = (const type *)rows; \
-        int64_t d = 0; \
-        for (; d + 4 * VF <= depth; d += 4 * VF) { \
-            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
-            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
-            for (int64_t t = 0; t < keys; t++) { \
-                const type *row = v + t * step + d; \
-                vf weight = vf_set1(weights[t]); \
-                s0 = vf_fma(load(row), weight, s0); \
-                s1 = vf_fma(load(row + VF), weight, s1); \
-                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
-                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
-            } \
-            vf_store(out + d, s0); \
-            vf_store(out + d + VF, s1); \
-            vf_store(out + d + 2 * VF, s2); \
-            vf_store(out + d + 3 * VF, s3); \
-        } \
-        for (; d + VF <= depth; d += VF) { \
-            vf sum = vf_load(out + d); \
-            for (int64_t t = 0; t < keys; t++) \
-                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
-            vf_store(out + d, sum); \
-        } \
-        if (d < depth) { \
-            vf sum = vf_load_n(out + d, depth - d); \
-            for (int64_t t = 0; t < keys; t++) { \
-                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
-                sum = vf_fma(x, vf_set1(weights[t]), sum); \
-            } \
-            vf_store_n(out + d, sum, depth - d); \
-        } \
-    }
-OXI_ATTENTION_QUERY(f32, float, vf_load)
-OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
-#ifdef OXI_F16C_APART
-OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
-#endif
-OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
-#undef OXI_ATTENTION_QUERY
-#undef OXI_ATTENTION_LAST
-
-static void OXI_ISA(fill_attention)(oxi_kernels *k) {
-    k->attention_softmax = OXI_ISA(attention_softmax);
-    k->attention_rescale = OXI_ISA(attention_rescale);
-    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
-    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
-    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
-    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
-    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
-    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
-#ifdef OXI_F16C_APART
-    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
-        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
-        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
-    }
-#endif
-}
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -18663,7 +18667,7 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
  * tier. */
-OXI_STRAIGHT_BEGIN
+OXI_LIGHT_BEGIN
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
  * end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for
@@ -19556,223 +19560,6 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS_AS
 
 #endif
-/* >>cpu/kernels/rows.inc */
-/* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
- * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
- * elements. Called by reduce.c, row.c and attention.c. */
-
-/* f64 lanes that f32 partial sums are moved into. */
-typedef struct OXI_ISA(wide_sum) {
-    vd low, high;
-} OXI_ISA(wide_sum);
-
-OXI_INLINE OXI_ISA(wide_sum) OXI_ISA(wide_zero)(void) {
-    OXI_ISA(wide_sum) sum;
-    sum.low = sum.high = vd_zero();
-    return sum;
-}
-/* The c tier has one lane, which both halves of a vf name: it counts once. */
-OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
-    sum->low = vd_add(sum->low, vd_from_vf_lo(a));
-    if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
-}
-OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
-    return vd_hsum(vd_add(sum->low, sum->high));
-}
-
-#define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
-
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    int64_t i = 0;
-    while (i + 8 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
-        if (end > n) end = n;
-        for (; i + 8 * VF <= end; i += 8 * VF) {
-            a0 = vf_add(a0, vf_load(x + i));
-            a1 = vf_add(a1, vf_load(x + i + VF));
-            a2 = vf_add(a2, vf_load(x + i + 2 * VF));
-            a3 = vf_add(a3, vf_load(x + i + 3 * VF));
-            a4 = vf_add(a4, vf_load(x + i + 4 * VF));
-            a5 = vf_add(a5, vf_load(x + i + 5 * VF));
-            a6 = vf_add(a6, vf_load(x + i + 6 * VF));
-            a7 = vf_add(a7, vf_load(x + i + 7 * VF));
-        }
-        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
-        OXI_ISA(wide_add)(&total, vf_add(left, right));
-    }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
-    if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
-    return OXI_ISA(wide_total)(&total);
-}
-
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(mean);
-    int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
-        if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
-        }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
-    }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
-}
-
-/* NaN wins: a pair of vectors is unordered if either has one. */
-#define OXI_ROW_EXTREME(name, pick, start)                                                    \
-    OXI_KERNEL float OXI_ISA(name)(int64_t n, const float *x) {                               \
-        vf a0 = vf_set1(start), a1 = a0, a2 = a0, a3 = a0;                                    \
-        vm odd = vf_unord(a0, a0);                                                            \
-        int64_t i = 0;                                                                        \
-        for (; i + 4 * VF <= n; i += 4 * VF) {                                                \
-            vf x0 = vf_load(x + i), x1 = vf_load(x + i + VF);                                 \
-            vf x2 = vf_load(x + i + 2 * VF), x3 = vf_load(x + i + 3 * VF);                    \
-            odd = vm_or(odd, vm_or(vf_unord(x0, x1), vf_unord(x2, x3)));                      \
-            a0 = pick(x0, a0);                                                                \
-            a1 = pick(x1, a1);                                                                \
-            a2 = pick(x2, a2);                                                                \
-            a3 = pick(x3, a3);                                                                \
-        }                                                                                     \
-        for (; i + VF <= n; i += VF) {                                                        \
-            vf x0 = vf_load(x + i);                                                           \
-            odd = vm_or(odd, vf_unord(x0, x0));                                               \
-            a0 = pick(x0, a0);                                                                \
-        }                                                                                     \
-        float lanes[VF], best;                                                                \
-        vf_store(lanes, pick(pick(a0, a1), pick(a2, a3)));                                    \
-        best = lanes[0];                                                                      \
-        for (int l = 1; l < VF; l++) best = OXI_ROW_BETTER(lanes[l], best) ? lanes[l] : best; \
-        for (; i < n; i++) {                                                                  \
-            if (x[i] != x[i]) return x[i];                                                    \
-            best = OXI_ROW_BETTER(x[i], best) ? x[i] : best;                                  \
-        }                                                                                     \
-        return vm_any(odd) ? NAN : best;                                                      \
-    }
-#define OXI_ROW_BETTER(a, b) ((a) > (b))
-OXI_ROW_EXTREME(row_max, vf_max, -INFINITY)
-#undef OXI_ROW_BETTER
-#define OXI_ROW_BETTER(a, b) ((a) < (b))
-OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
-#undef OXI_ROW_BETTER
-#undef OXI_ROW_EXTREME
-
-/* One vector of e^(x - max), written if there is where. */
-OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
-    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
-    if (out) vf_store(out, e);
-    return e;
-}
-
-OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, float *out, bool write) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(max);
-    int64_t i = 0;
-    while (i + 2 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 2 * VF;
-        if (end > n) end = n;
-        for (; i + 2 * VF <= end; i += 2 * VF) {
-            a0 = vf_add(a0, OXI_ISA(row_exp_vector)(x + i, m, write ? out + i : NULL));
-            a1 = vf_add(a1, OXI_ISA(row_exp_vector)(x + i + VF, m, write ? out + i + VF : NULL));
-        }
-        OXI_ISA(wide_add)(&total, vf_add(a0, a1));
-    }
-    double rest = 0;
-    while (i < n) {
-        float lanes[VF];
-        int64_t left = n - i < VF ? n - i : VF;
-        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
-        for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
-        if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
-        i += left;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
-}
-
-OXI_KERNEL double OXI_ISA(row_exp_sum)(int64_t n, const float *x, float max, float *out) {
-    return out ? OXI_ISA(row_exp_sum_to)(n, x, max, out, true)
-               : OXI_ISA(row_exp_sum_to)(n, x, max, NULL, false);
-}
-
-OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float *out) {
-    vf s = vf_set1(scale);
-    int64_t i = 0;
-    for (; i + 2 * VF <= n; i += 2 * VF) {
-        vf x0 = vf_mul(vf_load(x + i), s), x1 = vf_mul(vf_load(x + i + VF), s);
-        vf_store(out + i, x0);
-        vf_store(out + i + VF, x1);
-    }
-    for (; i < n; i++) out[i] = x[i] * scale;
-}
-
-OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
-    vf m = vf_set1(mean), s = vf_set1(scale);
-    int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
-    }
-}
-
-OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
-    if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
-    else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
-    else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
-    else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
-}
-
-#undef OXI_ROW_FLUSH
-
-OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
-    const char *source = (const char *)from;
-    char *destination = (char *)to;
-    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
-    if (head > bytes) head = bytes;
-    memcpy(destination, source, head);
-    for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head),
-                  vf_load((const float *)(const void *)(source + head)));
-    memcpy(destination + head, source + head, bytes - head);
-}
-
-static void OXI_ISA(fill_rows)(oxi_kernels *k) {
-    k->row_sum = OXI_ISA(row_sum);
-    k->row_square_sum = OXI_ISA(row_square_sum);
-    k->row_max = OXI_ISA(row_max);
-    k->row_min = OXI_ISA(row_min);
-    k->row_exp_sum = OXI_ISA(row_exp_sum);
-    k->row_scale = OXI_ISA(row_scale);
-    k->row_affine = OXI_ISA(row_affine);
-    k->stream = OXI_ISA(stream);
-}
 /* >>cpu/kernels/gemm.inc */
 /* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the
  * kernels of shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B
@@ -20437,6 +20224,377 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     }
 }
 #endif
+/* >>cpu/kernels/attention.inc */
+/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
+ * the
+ * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
+ * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
+
+/* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
+ * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
+ * yet have max -inf and get weights 0. */
+OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max, float *sum, float *rescale) {
+    vf before = vf_load(max), m0 = before, m1 = before, s0 = vf_zero(), s1 = vf_zero();
+    int64_t t = 0;
+    for (; t + 2 <= keys; t += 2) {
+        m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
+        m1 = vf_max(vf_load(scores + (t + 1) * 2 * VF), m1);
+    }
+    if (t < keys) m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
+    m0 = vf_max(m0, m1);
+    vf_store(max, m0);
+    m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
+    vf scale = vf_exp_weight(vf_sub(before, m0));
+    vf_store(rescale, scale);
+    for (t = 0; t + 2 <= keys; t += 2) {
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
+        vf_store(scores + t * 2 * VF, w0);
+        vf_store(scores + (t + 1) * 2 * VF, w1);
+        s0 = vf_add(s0, w0);
+        s1 = vf_add(s1, w1);
+    }
+    if (t < keys) {
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf_store(scores + t * 2 * VF, w0);
+        s0 = vf_add(s0, w0);
+    }
+    vf_store(sum, vf_fma(vf_load(sum), scale, vf_add(s0, s1)));
+}
+
+OXI_KERNEL void OXI_ISA(attention_softmax)(int64_t keys, float *scores, float *max, float *sum,
+                                          float *rescale) {
+    OXI_ISA(attention_lane)(keys, scores, max, sum, rescale);
+    OXI_ISA(attention_lane)(keys, scores + VF, max + VF, sum + VF, rescale + VF);
+}
+
+/* rows x 2 VF numbers, each column times its own factor. */
+OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, float *x) {
+    vf f0 = vf_load(factor), f1 = vf_load(factor + VF);
+    for (int64_t i = 0; i < rows; i++, x += 2 * VF) {
+        vf_store(x, vf_mul(vf_load(x), f0));
+        vf_store(x + VF, vf_mul(vf_load(x + VF), f1));
+    }
+}
+
+/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
+
+/* The last count < VF numbers of a row, zeros behind. */
+#define OXI_ATTENTION_LAST(type, load, row, count) \
+    type rest[VF] = {0}; \
+    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
+    vf x = load(rest);
+
+#define OXI_ATTENTION_QUERY(name, type, load) \
+    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
+        vf sum = vf_zero(); \
+        int64_t d = 0; \
+        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
+        if (d < depth) { \
+            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
+            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
+        } \
+        return vf_hsum(sum); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
+                                                   const void *rows, int64_t step, float *scores) { \
+        const type *k = (const type *)rows; \
+        int64_t t = 0; \
+        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
+            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
+            for (int64_t d = 0; d < depth; d += VF) { \
+                vf x = vf_load(q + d); \
+                s0 = vf_fma(load(k + d), x, s0); \
+                s1 = vf_fma(load(k + step + d), x, s1); \
+                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
+                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
+            } \
+            scores[t] = vf_hsum(s0); \
+            scores[t + 1] = vf_hsum(s1); \
+            scores[t + 2] = vf_hsum(s2); \
+            scores[t + 3] = vf_hsum(s3); \
+        } \
+        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
+                                                  const void *rows, int64_t step, float *out) { \
+        const type *v = (const type *)rows; \
+        int64_t d = 0; \
+        for (; d + 4 * VF <= depth; d += 4 * VF) { \
+            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
+            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
+            for (int64_t t = 0; t < keys; t++) { \
+                const type *row = v + t * step + d; \
+                vf weight = vf_set1(weights[t]); \
+                s0 = vf_fma(load(row), weight, s0); \
+                s1 = vf_fma(load(row + VF), weight, s1); \
+                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
+                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
+            } \
+            vf_store(out + d, s0); \
+            vf_store(out + d + VF, s1); \
+            vf_store(out + d + 2 * VF, s2); \
+            vf_store(out + d + 3 * VF, s3); \
+        } \
+        for (; d + VF <= depth; d += VF) { \
+            vf sum = vf_load(out + d); \
+            for (int64_t t = 0; t < keys; t++) \
+                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
+            vf_store(out + d, sum); \
+        } \
+        if (d < depth) { \
+            vf sum = vf_load_n(out + d, depth - d); \
+            for (int64_t t = 0; t < keys; t++) { \
+                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
+                sum = vf_fma(x, vf_set1(weights[t]), sum); \
+            } \
+            vf_store_n(out + d, sum, depth - d); \
+        } \
+    }
+OXI_ATTENTION_QUERY(f32, float, vf_load)
+OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
+#endif
+OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
+#undef OXI_ATTENTION_QUERY
+#undef OXI_ATTENTION_LAST
+
+static void OXI_ISA(fill_attention)(oxi_kernels *k) {
+    k->attention_softmax = OXI_ISA(attention_softmax);
+    k->attention_rescale = OXI_ISA(attention_rescale);
+    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
+    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
+    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
+    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
+    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
+    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
+        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
+    }
+#endif
+}
+OXI_LIGHT_END
+OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/rows.inc */
+/* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
+ * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
+ * elements. Called by reduce.c, row.c and attention.c. */
+
+/* f64 lanes that f32 partial sums are moved into. */
+typedef struct OXI_ISA(wide_sum) {
+    vd low, high;
+} OXI_ISA(wide_sum);
+
+OXI_INLINE OXI_ISA(wide_sum) OXI_ISA(wide_zero)(void) {
+    OXI_ISA(wide_sum) sum;
+    sum.low = sum.high = vd_zero();
+    return sum;
+}
+/* The c tier has one lane, which both halves of a vf name: it counts once. */
+OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
+    sum->low = vd_add(sum->low, vd_from_vf_lo(a));
+    if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
+}
+OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
+    return vd_hsum(vd_add(sum->low, sum->high));
+}
+
+#define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
+
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    int64_t i = 0;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
+        if (end > n) end = n;
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            a0 = vf_add(a0, vf_load(x + i));
+            a1 = vf_add(a1, vf_load(x + i + VF));
+            a2 = vf_add(a2, vf_load(x + i + 2 * VF));
+            a3 = vf_add(a3, vf_load(x + i + 3 * VF));
+            a4 = vf_add(a4, vf_load(x + i + 4 * VF));
+            a5 = vf_add(a5, vf_load(x + i + 5 * VF));
+            a6 = vf_add(a6, vf_load(x + i + 6 * VF));
+            a7 = vf_add(a7, vf_load(x + i + 7 * VF));
+        }
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
+    }
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
+    if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
+    return OXI_ISA(wide_total)(&total);
+}
+
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    vf m = vf_set1(mean);
+    int64_t i = 0;
+    while (i + 4 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+        if (end > n) end = n;
+        for (; i + 4 * VF <= end; i += 4 * VF) {
+            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
+            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
+            a0 = vf_fma(d0, d0, a0);
+            a1 = vf_fma(d1, d1, a1);
+            a2 = vf_fma(d2, d2, a2);
+            a3 = vf_fma(d3, d3, a3);
+        }
+        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+    }
+    double rest = 0;
+    for (; i < n; i++) {
+        double d = (double)x[i] - (double)mean;
+        rest += d * d;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
+}
+
+/* NaN wins: a pair of vectors is unordered if either has one. */
+#define OXI_ROW_EXTREME(name, pick, start)                                                    \
+    OXI_KERNEL float OXI_ISA(name)(int64_t n, const float *x) {                               \
+        vf a0 = vf_set1(start), a1 = a0, a2 = a0, a3 = a0;                                    \
+        vm odd = vf_unord(a0, a0);                                                            \
+        int64_t i = 0;                                                                        \
+        for (; i + 4 * VF <= n; i += 4 * VF) {                                                \
+            vf x0 = vf_load(x + i), x1 = vf_load(x + i + VF);                                 \
+            vf x2 = vf_load(x + i + 2 * VF), x3 = vf_load(x + i + 3 * VF);                    \
+            odd = vm_or(odd, vm_or(vf_unord(x0, x1), vf_unord(x2, x3)));                      \
+            a0 = pick(x0, a0);                                                                \
+            a1 = pick(x1, a1);                                                                \
+            a2 = pick(x2, a2);                                                                \
+            a3 = pick(x3, a3);                                                                \
+        }                                                                                     \
+        for (; i + VF <= n; i += VF) {                                                        \
+            vf x0 = vf_load(x + i);                                                           \
+            odd = vm_or(odd, vf_unord(x0, x0));                                               \
+            a0 = pick(x0, a0);                                                                \
+        }                                                                                     \
+        float lanes[VF], best;                                                                \
+        vf_store(lanes, pick(pick(a0, a1), pick(a2, a3)));                                    \
+        best = lanes[0];                                                                      \
+        for (int l = 1; l < VF; l++) best = OXI_ROW_BETTER(lanes[l], best) ? lanes[l] : best; \
+        for (; i < n; i++) {                                                                  \
+            if (x[i] != x[i]) return x[i];                                                    \
+            best = OXI_ROW_BETTER(x[i], best) ? x[i] : best;                                  \
+        }                                                                                     \
+        return vm_any(odd) ? NAN : best;                                                      \
+    }
+#define OXI_ROW_BETTER(a, b) ((a) > (b))
+OXI_ROW_EXTREME(row_max, vf_max, -INFINITY)
+#undef OXI_ROW_BETTER
+#define OXI_ROW_BETTER(a, b) ((a) < (b))
+OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
+#undef OXI_ROW_BETTER
+#undef OXI_ROW_EXTREME
+
+/* One vector of e^(x - max), written if there is where. */
+OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
+    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
+    if (out) vf_store(out, e);
+    return e;
+}
+
+OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, float *out, bool write) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    vf m = vf_set1(max);
+    int64_t i = 0;
+    while (i + 2 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 2 * VF;
+        if (end > n) end = n;
+        for (; i + 2 * VF <= end; i += 2 * VF) {
+            a0 = vf_add(a0, OXI_ISA(row_exp_vector)(x + i, m, write ? out + i : NULL));
+            a1 = vf_add(a1, OXI_ISA(row_exp_vector)(x + i + VF, m, write ? out + i + VF : NULL));
+        }
+        OXI_ISA(wide_add)(&total, vf_add(a0, a1));
+    }
+    double rest = 0;
+    while (i < n) {
+        float lanes[VF];
+        int64_t left = n - i < VF ? n - i : VF;
+        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
+        for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
+        if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
+        i += left;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
+}
+
+OXI_KERNEL double OXI_ISA(row_exp_sum)(int64_t n, const float *x, float max, float *out) {
+    return out ? OXI_ISA(row_exp_sum_to)(n, x, max, out, true)
+               : OXI_ISA(row_exp_sum_to)(n, x, max, NULL, false);
+}
+
+OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float *out) {
+    vf s = vf_set1(scale);
+    int64_t i = 0;
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf x0 = vf_mul(vf_load(x + i), s), x1 = vf_mul(vf_load(x + i + VF), s);
+        vf_store(out + i, x0);
+        vf_store(out + i + VF, x1);
+    }
+    for (; i < n; i++) out[i] = x[i] * scale;
+}
+
+OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
+                                         const float *weight, const float *bias, float *out, bool weighted,
+                                         bool biased) {
+    vf m = vf_set1(mean), s = vf_set1(scale);
+    int64_t i = 0;
+    for (; i < n; i += VF) {
+        bool whole = i + VF <= n;
+        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
+        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
+        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
+        if (whole)
+            vf_store(out + i, a);
+        else
+            vf_store_n(out + i, a, n - i);
+    }
+}
+
+OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
+                                    const float *bias, float *out) {
+    if (weight && bias)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+    else if (weight)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+    else if (bias)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+    else
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+}
+
+#undef OXI_ROW_FLUSH
+
+OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    const char *source = (const char *)from;
+    char *destination = (char *)to;
+    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    if (head > bytes) head = bytes;
+    memcpy(destination, source, head);
+    for (; head + vector <= bytes; head += vector)
+        vf_stream((float *)(void *)(destination + head),
+                  vf_load((const float *)(const void *)(source + head)));
+    memcpy(destination + head, source + head, bytes - head);
+}
+
+static void OXI_ISA(fill_rows)(oxi_kernels *k) {
+    k->row_sum = OXI_ISA(row_sum);
+    k->row_square_sum = OXI_ISA(row_square_sum);
+    k->row_max = OXI_ISA(row_max);
+    k->row_min = OXI_ISA(row_min);
+    k->row_exp_sum = OXI_ISA(row_exp_sum);
+    k->row_scale = OXI_ISA(row_scale);
+    k->row_affine = OXI_ISA(row_affine);
+    k->stream = OXI_ISA(stream);
+}
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
@@ -21862,158 +22020,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_dot
 #undef vs_of_sums
 #undef OXI_VS
-/* >>cpu/kernels/attention.inc */
-/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
- * the
- * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
- * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
-
-/* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
- * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
- * yet have max -inf and get weights 0. */
-OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max, float *sum, float *rescale) {
-    vf before = vf_load(max), m0 = before, m1 = before, s0 = vf_zero(), s1 = vf_zero();
-    int64_t t = 0;
-    for (; t + 2 <= keys; t += 2) {
-        m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
-        m1 = vf_max(vf_load(scores + (t + 1) * 2 * VF), m1);
-    }
-    if (t < keys) m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
-    m0 = vf_max(m0, m1);
-    vf_store(max, m0);
-    m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
-    vf scale = vf_exp_weight(vf_sub(before, m0));
-    vf_store(rescale, scale);
-    for (t = 0; t + 2 <= keys; t += 2) {
-        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
-        vf_store(scores + t * 2 * VF, w0);
-        vf_store(scores + (t + 1) * 2 * VF, w1);
-        s0 = vf_add(s0, w0);
-        s1 = vf_add(s1, w1);
-    }
-    if (t < keys) {
-        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf_store(scores + t * 2 * VF, w0);
-        s0 = vf_add(s0, w0);
-    }
-    vf_store(sum, vf_fma(vf_load(sum), scale, vf_add(s0, s1)));
-}
-
-OXI_KERNEL void OXI_ISA(attention_softmax)(int64_t keys, float *scores, float *max, float *sum,
-                                          float *rescale) {
-    OXI_ISA(attention_lane)(keys, scores, max, sum, rescale);
-    OXI_ISA(attention_lane)(keys, scores + VF, max + VF, sum + VF, rescale + VF);
-}
-
-/* rows x 2 VF numbers, each column times its own factor. */
-OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, float *x) {
-    vf f0 = vf_load(factor), f1 = vf_load(factor + VF);
-    for (int64_t i = 0; i < rows; i++, x += 2 * VF) {
-        vf_store(x, vf_mul(vf_load(x), f0));
-        vf_store(x + VF, vf_mul(vf_load(x + VF), f1));
-    }
-}
-
-/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
-
-/* The last count < VF numbers of a row, zeros behind. */
-#define OXI_ATTENTION_LAST(type, load, row, count) \
-    type rest[VF] = {0}; \
-    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
-    vf x = load(rest);
-
-#define OXI_ATTENTION_QUERY(name, type, load) \
-    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
-        vf sum = vf_zero(); \
-        int64_t d = 0; \
-        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
-        if (d < depth) { \
-            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
-            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
-        } \
-        return vf_hsum(sum); \
-    } \
-    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
-                                                   const void *rows, int64_t step, float *scores) { \
-        const type *k = (const type *)rows; \
-        int64_t t = 0; \
-        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
-            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
-            for (int64_t d = 0; d < depth; d += VF) { \
-                vf x = vf_load(q + d); \
-                s0 = vf_fma(load(k + d), x, s0); \
-                s1 = vf_fma(load(k + step + d), x, s1); \
-                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
-                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
-            } \
-            scores[t] = vf_hsum(s0); \
-            scores[t + 1] = vf_hsum(s1); \
-            scores[t + 2] = vf_hsum(s2); \
-            scores[t + 3] = vf_hsum(s3); \
-        } \
-        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
-    } \
-    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
-                                                  const void *rows, int64_t step, float *out) { \
-        const type *v = (const type *)rows; \
-        int64_t d = 0; \
-        for (; d + 4 * VF <= depth; d += 4 * VF) { \
-            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
-            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
-            for (int64_t t = 0; t < keys; t++) { \
-                const type *row = v + t * step + d; \
-                vf weight = vf_set1(weights[t]); \
-                s0 = vf_fma(load(row), weight, s0); \
-                s1 = vf_fma(load(row + VF), weight, s1); \
-                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
-                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
-            } \
-            vf_store(out + d, s0); \
-            vf_store(out + d + VF, s1); \
-            vf_store(out + d + 2 * VF, s2); \
-            vf_store(out + d + 3 * VF, s3); \
-        } \
-        for (; d + VF <= depth; d += VF) { \
-            vf sum = vf_load(out + d); \
-            for (int64_t t = 0; t < keys; t++) \
-                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
-            vf_store(out + d, sum); \
-        } \
-        if (d < depth) { \
-            vf sum = vf_load_n(out + d, depth - d); \
-            for (int64_t t = 0; t < keys; t++) { \
-                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
-                sum = vf_fma(x, vf_set1(weights[t]), sum); \
-            } \
-            vf_store_n(out + d, sum, depth - d); \
-        } \
-    }
-OXI_ATTENTION_QUERY(f32, float, vf_load)
-OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
-#ifdef OXI_F16C_APART
-OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
-#endif
-OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
-#undef OXI_ATTENTION_QUERY
-#undef OXI_ATTENTION_LAST
-
-static void OXI_ISA(fill_attention)(oxi_kernels *k) {
-    k->attention_softmax = OXI_ISA(attention_softmax);
-    k->attention_rescale = OXI_ISA(attention_rescale);
-    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
-    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
-    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
-    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
-    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
-    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
-#ifdef OXI_F16C_APART
-    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
-        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
-        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
-    }
-#endif
-}
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -22699,7 +22705,7 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
  * tier. */
-OXI_STRAIGHT_BEGIN
+OXI_LIGHT_BEGIN
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
  * end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for
@@ -23592,223 +23598,6 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS_AS
 
 #endif
-/* >>cpu/kernels/rows.inc */
-/* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
- * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
- * elements. Called by reduce.c, row.c and attention.c. */
-
-/* f64 lanes that f32 partial sums are moved into. */
-typedef struct OXI_ISA(wide_sum) {
-    vd low, high;
-} OXI_ISA(wide_sum);
-
-OXI_INLINE OXI_ISA(wide_sum) OXI_ISA(wide_zero)(void) {
-    OXI_ISA(wide_sum) sum;
-    sum.low = sum.high = vd_zero();
-    return sum;
-}
-/* The c tier has one lane, which both halves of a vf name: it counts once. */
-OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
-    sum->low = vd_add(sum->low, vd_from_vf_lo(a));
-    if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
-}
-OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
-    return vd_hsum(vd_add(sum->low, sum->high));
-}
-
-#define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
-
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    int64_t i = 0;
-    while (i + 8 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
-        if (end > n) end = n;
-        for (; i + 8 * VF <= end; i += 8 * VF) {
-            a0 = vf_add(a0, vf_load(x + i));
-            a1 = vf_add(a1, vf_load(x + i + VF));
-            a2 = vf_add(a2, vf_load(x + i + 2 * VF));
-            a3 = vf_add(a3, vf_load(x + i + 3 * VF));
-            a4 = vf_add(a4, vf_load(x + i + 4 * VF));
-            a5 = vf_add(a5, vf_load(x + i + 5 * VF));
-            a6 = vf_add(a6, vf_load(x + i + 6 * VF));
-            a7 = vf_add(a7, vf_load(x + i + 7 * VF));
-        }
-        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
-        OXI_ISA(wide_add)(&total, vf_add(left, right));
-    }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
-    if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
-    return OXI_ISA(wide_total)(&total);
-}
-
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(mean);
-    int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
-        if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
-        }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
-    }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
-}
-
-/* NaN wins: a pair of vectors is unordered if either has one. */
-#define OXI_ROW_EXTREME(name, pick, start)                                                    \
-    OXI_KERNEL float OXI_ISA(name)(int64_t n, const float *x) {                               \
-        vf a0 = vf_set1(start), a1 = a0, a2 = a0, a3 = a0;                                    \
-        vm odd = vf_unord(a0, a0);                                                            \
-        int64_t i = 0;                                                                        \
-        for (; i + 4 * VF <= n; i += 4 * VF) {                                                \
-            vf x0 = vf_load(x + i), x1 = vf_load(x + i + VF);                                 \
-            vf x2 = vf_load(x + i + 2 * VF), x3 = vf_load(x + i + 3 * VF);                    \
-            odd = vm_or(odd, vm_or(vf_unord(x0, x1), vf_unord(x2, x3)));                      \
-            a0 = pick(x0, a0);                                                                \
-            a1 = pick(x1, a1);                                                                \
-            a2 = pick(x2, a2);                                                                \
-            a3 = pick(x3, a3);                                                                \
-        }                                                                                     \
-        for (; i + VF <= n; i += VF) {                                                        \
-            vf x0 = vf_load(x + i);                                                           \
-            odd = vm_or(odd, vf_unord(x0, x0));                                               \
-            a0 = pick(x0, a0);                                                                \
-        }                                                                                     \
-        float lanes[VF], best;                                                                \
-        vf_store(lanes, pick(pick(a0, a1), pick(a2, a3)));                                    \
-        best = lanes[0];                                                                      \
-        for (int l = 1; l < VF; l++) best = OXI_ROW_BETTER(lanes[l], best) ? lanes[l] : best; \
-        for (; i < n; i++) {                                                                  \
-            if (x[i] != x[i]) return x[i];                                                    \
-            best = OXI_ROW_BETTER(x[i], best) ? x[i] : best;                                  \
-        }                                                                                     \
-        return vm_any(odd) ? NAN : best;                                                      \
-    }
-#define OXI_ROW_BETTER(a, b) ((a) > (b))
-OXI_ROW_EXTREME(row_max, vf_max, -INFINITY)
-#undef OXI_ROW_BETTER
-#define OXI_ROW_BETTER(a, b) ((a) < (b))
-OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
-#undef OXI_ROW_BETTER
-#undef OXI_ROW_EXTREME
-
-/* One vector of e^(x - max), written if there is where. */
-OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
-    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
-    if (out) vf_store(out, e);
-    return e;
-}
-
-OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, float *out, bool write) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(max);
-    int64_t i = 0;
-    while (i + 2 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 2 * VF;
-        if (end > n) end = n;
-        for (; i + 2 * VF <= end; i += 2 * VF) {
-            a0 = vf_add(a0, OXI_ISA(row_exp_vector)(x + i, m, write ? out + i : NULL));
-            a1 = vf_add(a1, OXI_ISA(row_exp_vector)(x + i + VF, m, write ? out + i + VF : NULL));
-        }
-        OXI_ISA(wide_add)(&total, vf_add(a0, a1));
-    }
-    double rest = 0;
-    while (i < n) {
-        float lanes[VF];
-        int64_t left = n - i < VF ? n - i : VF;
-        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
-        for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
-        if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
-        i += left;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
-}
-
-OXI_KERNEL double OXI_ISA(row_exp_sum)(int64_t n, const float *x, float max, float *out) {
-    return out ? OXI_ISA(row_exp_sum_to)(n, x, max, out, true)
-               : OXI_ISA(row_exp_sum_to)(n, x, max, NULL, false);
-}
-
-OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float *out) {
-    vf s = vf_set1(scale);
-    int64_t i = 0;
-    for (; i + 2 * VF <= n; i += 2 * VF) {
-        vf x0 = vf_mul(vf_load(x + i), s), x1 = vf_mul(vf_load(x + i + VF), s);
-        vf_store(out + i, x0);
-        vf_store(out + i + VF, x1);
-    }
-    for (; i < n; i++) out[i] = x[i] * scale;
-}
-
-OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
-    vf m = vf_set1(mean), s = vf_set1(scale);
-    int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
-    }
-}
-
-OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
-    if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
-    else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
-    else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
-    else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
-}
-
-#undef OXI_ROW_FLUSH
-
-OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
-    const char *source = (const char *)from;
-    char *destination = (char *)to;
-    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
-    if (head > bytes) head = bytes;
-    memcpy(destination, source, head);
-    for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head),
-                  vf_load((const float *)(const void *)(source + head)));
-    memcpy(destination + head, source + head, bytes - head);
-}
-
-static void OXI_ISA(fill_rows)(oxi_kernels *k) {
-    k->row_sum = OXI_ISA(row_sum);
-    k->row_square_sum = OXI_ISA(row_square_sum);
-    k->row_max = OXI_ISA(row_max);
-    k->row_min = OXI_ISA(row_min);
-    k->row_exp_sum = OXI_ISA(row_exp_sum);
-    k->row_scale = OXI_ISA(row_scale);
-    k->row_affine = OXI_ISA(row_affine);
-    k->stream = OXI_ISA(stream);
-}
 /* >>cpu/kernels/gemm.inc */
 /* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the
  * kernels of shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B
@@ -24473,6 +24262,377 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     }
 }
 #endif
+/* >>cpu/kernels/attention.inc */
+/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
+ * the
+ * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
+ * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
+
+/* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
+ * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
+ * yet have max -inf and get weights 0. */
+OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max, float *sum, float *rescale) {
+    vf before = vf_load(max), m0 = before, m1 = before, s0 = vf_zero(), s1 = vf_zero();
+    int64_t t = 0;
+    for (; t + 2 <= keys; t += 2) {
+        m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
+        m1 = vf_max(vf_load(scores + (t + 1) * 2 * VF), m1);
+    }
+    if (t < keys) m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
+    m0 = vf_max(m0, m1);
+    vf_store(max, m0);
+    m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
+    vf scale = vf_exp_weight(vf_sub(before, m0));
+    vf_store(rescale, scale);
+    for (t = 0; t + 2 <= keys; t += 2) {
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
+        vf_store(scores + t * 2 * VF, w0);
+        vf_store(scores + (t + 1) * 2 * VF, w1);
+        s0 = vf_add(s0, w0);
+        s1 = vf_add(s1, w1);
+    }
+    if (t < keys) {
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf_store(scores + t * 2 * VF, w0);
+        s0 = vf_add(s0, w0);
+    }
+    vf_store(sum, vf_fma(vf_load(sum), scale, vf_add(s0, s1)));
+}
+
+OXI_KERNEL void OXI_ISA(attention_softmax)(int64_t keys, float *scores, float *max, float *sum,
+                                          float *rescale) {
+    OXI_ISA(attention_lane)(keys, scores, max, sum, rescale);
+    OXI_ISA(attention_lane)(keys, scores + VF, max + VF, sum + VF, rescale + VF);
+}
+
+/* rows x 2 VF numbers, each column times its own factor. */
+OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, float *x) {
+    vf f0 = vf_load(factor), f1 = vf_load(factor + VF);
+    for (int64_t i = 0; i < rows; i++, x += 2 * VF) {
+        vf_store(x, vf_mul(vf_load(x), f0));
+        vf_store(x + VF, vf_mul(vf_load(x + VF), f1));
+    }
+}
+
+/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
+
+/* The last count < VF numbers of a row, zeros behind. */
+#define OXI_ATTENTION_LAST(type, load, row, count) \
+    type rest[VF] = {0}; \
+    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
+    vf x = load(rest);
+
+#define OXI_ATTENTION_QUERY(name, type, load) \
+    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
+        vf sum = vf_zero(); \
+        int64_t d = 0; \
+        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
+        if (d < depth) { \
+            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
+            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
+        } \
+        return vf_hsum(sum); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
+                                                   const void *rows, int64_t step, float *scores) { \
+        const type *k = (const type *)rows; \
+        int64_t t = 0; \
+        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
+            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
+            for (int64_t d = 0; d < depth; d += VF) { \
+                vf x = vf_load(q + d); \
+                s0 = vf_fma(load(k + d), x, s0); \
+                s1 = vf_fma(load(k + step + d), x, s1); \
+                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
+                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
+            } \
+            scores[t] = vf_hsum(s0); \
+            scores[t + 1] = vf_hsum(s1); \
+            scores[t + 2] = vf_hsum(s2); \
+            scores[t + 3] = vf_hsum(s3); \
+        } \
+        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
+                                                  const void *rows, int64_t step, float *out) { \
+        const type *v = (const type *)rows; \
+        int64_t d = 0; \
+        for (; d + 4 * VF <= depth; d += 4 * VF) { \
+            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
+            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
+            for (int64_t t = 0; t < keys; t++) { \
+                const type *row = v + t * step + d; \
+                vf weight = vf_set1(weights[t]); \
+                s0 = vf_fma(load(row), weight, s0); \
+                s1 = vf_fma(load(row + VF), weight, s1); \
+                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
+                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
+            } \
+            vf_store(out + d, s0); \
+            vf_store(out + d + VF, s1); \
+            vf_store(out + d + 2 * VF, s2); \
+            vf_store(out + d + 3 * VF, s3); \
+        } \
+        for (; d + VF <= depth; d += VF) { \
+            vf sum = vf_load(out + d); \
+            for (int64_t t = 0; t < keys; t++) \
+                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
+            vf_store(out + d, sum); \
+        } \
+        if (d < depth) { \
+            vf sum = vf_load_n(out + d, depth - d); \
+            for (int64_t t = 0; t < keys; t++) { \
+                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
+                sum = vf_fma(x, vf_set1(weights[t]), sum); \
+            } \
+            vf_store_n(out + d, sum, depth - d); \
+        } \
+    }
+OXI_ATTENTION_QUERY(f32, float, vf_load)
+OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
+#endif
+OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
+#undef OXI_ATTENTION_QUERY
+#undef OXI_ATTENTION_LAST
+
+static void OXI_ISA(fill_attention)(oxi_kernels *k) {
+    k->attention_softmax = OXI_ISA(attention_softmax);
+    k->attention_rescale = OXI_ISA(attention_rescale);
+    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
+    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
+    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
+    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
+    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
+    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
+        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
+    }
+#endif
+}
+OXI_LIGHT_END
+OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/rows.inc */
+/* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
+ * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
+ * elements. Called by reduce.c, row.c and attention.c. */
+
+/* f64 lanes that f32 partial sums are moved into. */
+typedef struct OXI_ISA(wide_sum) {
+    vd low, high;
+} OXI_ISA(wide_sum);
+
+OXI_INLINE OXI_ISA(wide_sum) OXI_ISA(wide_zero)(void) {
+    OXI_ISA(wide_sum) sum;
+    sum.low = sum.high = vd_zero();
+    return sum;
+}
+/* The c tier has one lane, which both halves of a vf name: it counts once. */
+OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
+    sum->low = vd_add(sum->low, vd_from_vf_lo(a));
+    if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
+}
+OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
+    return vd_hsum(vd_add(sum->low, sum->high));
+}
+
+#define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
+
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    int64_t i = 0;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
+        if (end > n) end = n;
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            a0 = vf_add(a0, vf_load(x + i));
+            a1 = vf_add(a1, vf_load(x + i + VF));
+            a2 = vf_add(a2, vf_load(x + i + 2 * VF));
+            a3 = vf_add(a3, vf_load(x + i + 3 * VF));
+            a4 = vf_add(a4, vf_load(x + i + 4 * VF));
+            a5 = vf_add(a5, vf_load(x + i + 5 * VF));
+            a6 = vf_add(a6, vf_load(x + i + 6 * VF));
+            a7 = vf_add(a7, vf_load(x + i + 7 * VF));
+        }
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
+    }
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
+    if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
+    return OXI_ISA(wide_total)(&total);
+}
+
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    vf m = vf_set1(mean);
+    int64_t i = 0;
+    while (i + 4 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+        if (end > n) end = n;
+        for (; i + 4 * VF <= end; i += 4 * VF) {
+            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
+            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
+            a0 = vf_fma(d0, d0, a0);
+            a1 = vf_fma(d1, d1, a1);
+            a2 = vf_fma(d2, d2, a2);
+            a3 = vf_fma(d3, d3, a3);
+        }
+        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+    }
+    double rest = 0;
+    for (; i < n; i++) {
+        double d = (double)x[i] - (double)mean;
+        rest += d * d;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
+}
+
+/* NaN wins: a pair of vectors is unordered if either has one. */
+#define OXI_ROW_EXTREME(name, pick, start)                                                    \
+    OXI_KERNEL float OXI_ISA(name)(int64_t n, const float *x) {                               \
+        vf a0 = vf_set1(start), a1 = a0, a2 = a0, a3 = a0;                                    \
+        vm odd = vf_unord(a0, a0);                                                            \
+        int64_t i = 0;                                                                        \
+        for (; i + 4 * VF <= n; i += 4 * VF) {                                                \
+            vf x0 = vf_load(x + i), x1 = vf_load(x + i + VF);                                 \
+            vf x2 = vf_load(x + i + 2 * VF), x3 = vf_load(x + i + 3 * VF);                    \
+            odd = vm_or(odd, vm_or(vf_unord(x0, x1), vf_unord(x2, x3)));                      \
+            a0 = pick(x0, a0);                                                                \
+            a1 = pick(x1, a1);                                                                \
+            a2 = pick(x2, a2);                                                                \
+            a3 = pick(x3, a3);                                                                \
+        }                                                                                     \
+        for (; i + VF <= n; i += VF) {                                                        \
+            vf x0 = vf_load(x + i);                                                           \
+            odd = vm_or(odd, vf_unord(x0, x0));                                               \
+            a0 = pick(x0, a0);                                                                \
+        }                                                                                     \
+        float lanes[VF], best;                                                                \
+        vf_store(lanes, pick(pick(a0, a1), pick(a2, a3)));                                    \
+        best = lanes[0];                                                                      \
+        for (int l = 1; l < VF; l++) best = OXI_ROW_BETTER(lanes[l], best) ? lanes[l] : best; \
+        for (; i < n; i++) {                                                                  \
+            if (x[i] != x[i]) return x[i];                                                    \
+            best = OXI_ROW_BETTER(x[i], best) ? x[i] : best;                                  \
+        }                                                                                     \
+        return vm_any(odd) ? NAN : best;                                                      \
+    }
+#define OXI_ROW_BETTER(a, b) ((a) > (b))
+OXI_ROW_EXTREME(row_max, vf_max, -INFINITY)
+#undef OXI_ROW_BETTER
+#define OXI_ROW_BETTER(a, b) ((a) < (b))
+OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
+#undef OXI_ROW_BETTER
+#undef OXI_ROW_EXTREME
+
+/* One vector of e^(x - max), written if there is where. */
+OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
+    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
+    if (out) vf_store(out, e);
+    return e;
+}
+
+OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, float *out, bool write) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    vf m = vf_set1(max);
+    int64_t i = 0;
+    while (i + 2 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 2 * VF;
+        if (end > n) end = n;
+        for (; i + 2 * VF <= end; i += 2 * VF) {
+            a0 = vf_add(a0, OXI_ISA(row_exp_vector)(x + i, m, write ? out + i : NULL));
+            a1 = vf_add(a1, OXI_ISA(row_exp_vector)(x + i + VF, m, write ? out + i + VF : NULL));
+        }
+        OXI_ISA(wide_add)(&total, vf_add(a0, a1));
+    }
+    double rest = 0;
+    while (i < n) {
+        float lanes[VF];
+        int64_t left = n - i < VF ? n - i : VF;
+        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
+        for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
+        if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
+        i += left;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
+}
+
+OXI_KERNEL double OXI_ISA(row_exp_sum)(int64_t n, const float *x, float max, float *out) {
+    return out ? OXI_ISA(row_exp_sum_to)(n, x, max, out, true)
+               : OXI_ISA(row_exp_sum_to)(n, x, max, NULL, false);
+}
+
+OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float *out) {
+    vf s = vf_set1(scale);
+    int64_t i = 0;
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf x0 = vf_mul(vf_load(x + i), s), x1 = vf_mul(vf_load(x + i + VF), s);
+        vf_store(out + i, x0);
+        vf_store(out + i + VF, x1);
+    }
+    for (; i < n; i++) out[i] = x[i] * scale;
+}
+
+OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
+                                         const float *weight, const float *bias, float *out, bool weighted,
+                                         bool biased) {
+    vf m = vf_set1(mean), s = vf_set1(scale);
+    int64_t i = 0;
+    for (; i < n; i += VF) {
+        bool whole = i + VF <= n;
+        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
+        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
+        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
+        if (whole)
+            vf_store(out + i, a);
+        else
+            vf_store_n(out + i, a, n - i);
+    }
+}
+
+OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
+                                    const float *bias, float *out) {
+    if (weight && bias)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+    else if (weight)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+    else if (bias)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+    else
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+}
+
+#undef OXI_ROW_FLUSH
+
+OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    const char *source = (const char *)from;
+    char *destination = (char *)to;
+    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    if (head > bytes) head = bytes;
+    memcpy(destination, source, head);
+    for (; head + vector <= bytes; head += vector)
+        vf_stream((float *)(void *)(destination + head),
+                  vf_load((const float *)(const void *)(source + head)));
+    memcpy(destination + head, source + head, bytes - head);
+}
+
+static void OXI_ISA(fill_rows)(oxi_kernels *k) {
+    k->row_sum = OXI_ISA(row_sum);
+    k->row_square_sum = OXI_ISA(row_square_sum);
+    k->row_max = OXI_ISA(row_max);
+    k->row_min = OXI_ISA(row_min);
+    k->row_exp_sum = OXI_ISA(row_exp_sum);
+    k->row_scale = OXI_ISA(row_scale);
+    k->row_affine = OXI_ISA(row_affine);
+    k->stream = OXI_ISA(stream);
+}
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
@@ -25898,158 +26058,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_dot
 #undef vs_of_sums
 #undef OXI_VS
-/* >>cpu/kernels/attention.inc */
-/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
- * the
- * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
- * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
-
-/* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
- * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
- * yet have max -inf and get weights 0. */
-OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max, float *sum, float *rescale) {
-    vf before = vf_load(max), m0 = before, m1 = before, s0 = vf_zero(), s1 = vf_zero();
-    int64_t t = 0;
-    for (; t + 2 <= keys; t += 2) {
-        m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
-        m1 = vf_max(vf_load(scores + (t + 1) * 2 * VF), m1);
-    }
-    if (t < keys) m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
-    m0 = vf_max(m0, m1);
-    vf_store(max, m0);
-    m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
-    vf scale = vf_exp_weight(vf_sub(before, m0));
-    vf_store(rescale, scale);
-    for (t = 0; t + 2 <= keys; t += 2) {
-        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
-        vf_store(scores + t * 2 * VF, w0);
-        vf_store(scores + (t + 1) * 2 * VF, w1);
-        s0 = vf_add(s0, w0);
-        s1 = vf_add(s1, w1);
-    }
-    if (t < keys) {
-        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf_store(scores + t * 2 * VF, w0);
-        s0 = vf_add(s0, w0);
-    }
-    vf_store(sum, vf_fma(vf_load(sum), scale, vf_add(s0, s1)));
-}
-
-OXI_KERNEL void OXI_ISA(attention_softmax)(int64_t keys, float *scores, float *max, float *sum,
-                                          float *rescale) {
-    OXI_ISA(attention_lane)(keys, scores, max, sum, rescale);
-    OXI_ISA(attention_lane)(keys, scores + VF, max + VF, sum + VF, rescale + VF);
-}
-
-/* rows x 2 VF numbers, each column times its own factor. */
-OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, float *x) {
-    vf f0 = vf_load(factor), f1 = vf_load(factor + VF);
-    for (int64_t i = 0; i < rows; i++, x += 2 * VF) {
-        vf_store(x, vf_mul(vf_load(x), f0));
-        vf_store(x + VF, vf_mul(vf_load(x + VF), f1));
-    }
-}
-
-/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
-
-/* The last count < VF numbers of a row, zeros behind. */
-#define OXI_ATTENTION_LAST(type, load, row, count) \
-    type rest[VF] = {0}; \
-    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
-    vf x = load(rest);
-
-#define OXI_ATTENTION_QUERY(name, type, load) \
-    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
-        vf sum = vf_zero(); \
-        int64_t d = 0; \
-        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
-        if (d < depth) { \
-            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
-            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
-        } \
-        return vf_hsum(sum); \
-    } \
-    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
-                                                   const void *rows, int64_t step, float *scores) { \
-        const type *k = (const type *)rows; \
-        int64_t t = 0; \
-        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
-            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
-            for (int64_t d = 0; d < depth; d += VF) { \
-                vf x = vf_load(q + d); \
-                s0 = vf_fma(load(k + d), x, s0); \
-                s1 = vf_fma(load(k + step + d), x, s1); \
-                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
-                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
-            } \
-            scores[t] = vf_hsum(s0); \
-            scores[t + 1] = vf_hsum(s1); \
-            scores[t + 2] = vf_hsum(s2); \
-            scores[t + 3] = vf_hsum(s3); \
-        } \
-        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
-    } \
-    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
-                                                  const void *rows, int64_t step, float *out) { \
-        const type *v = (const type *)rows; \
-        int64_t d = 0; \
-        for (; d + 4 * VF <= depth; d += 4 * VF) { \
-            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
-            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
-            for (int64_t t = 0; t < keys; t++) { \
-                const type *row = v + t * step + d; \
-                vf weight = vf_set1(weights[t]); \
-                s0 = vf_fma(load(row), weight, s0); \
-                s1 = vf_fma(load(row + VF), weight, s1); \
-                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
-                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
-            } \
-            vf_store(out + d, s0); \
-            vf_store(out + d + VF, s1); \
-            vf_store(out + d + 2 * VF, s2); \
-            vf_store(out + d + 3 * VF, s3); \
-        } \
-        for (; d + VF <= depth; d += VF) { \
-            vf sum = vf_load(out + d); \
-            for (int64_t t = 0; t < keys; t++) \
-                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
-            vf_store(out + d, sum); \
-        } \
-        if (d < depth) { \
-            vf sum = vf_load_n(out + d, depth - d); \
-            for (int64_t t = 0; t < keys; t++) { \
-                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
-                sum = vf_fma(x, vf_set1(weights[t]), sum); \
-            } \
-            vf_store_n(out + d, sum, depth - d); \
-        } \
-    }
-OXI_ATTENTION_QUERY(f32, float, vf_load)
-OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
-#ifdef OXI_F16C_APART
-OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
-#endif
-OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
-#undef OXI_ATTENTION_QUERY
-#undef OXI_ATTENTION_LAST
-
-static void OXI_ISA(fill_attention)(oxi_kernels *k) {
-    k->attention_softmax = OXI_ISA(attention_softmax);
-    k->attention_rescale = OXI_ISA(attention_rescale);
-    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
-    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
-    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
-    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
-    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
-    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
-#ifdef OXI_F16C_APART
-    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
-        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
-        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
-    }
-#endif
-}
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -26727,7 +26735,7 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
  * tier. */
-OXI_STRAIGHT_BEGIN
+OXI_LIGHT_BEGIN
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
  * end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for
@@ -27620,223 +27628,6 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS_AS
 
 #endif
-/* >>cpu/kernels/rows.inc */
-/* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
- * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
- * elements. Called by reduce.c, row.c and attention.c. */
-
-/* f64 lanes that f32 partial sums are moved into. */
-typedef struct OXI_ISA(wide_sum) {
-    vd low, high;
-} OXI_ISA(wide_sum);
-
-OXI_INLINE OXI_ISA(wide_sum) OXI_ISA(wide_zero)(void) {
-    OXI_ISA(wide_sum) sum;
-    sum.low = sum.high = vd_zero();
-    return sum;
-}
-/* The c tier has one lane, which both halves of a vf name: it counts once. */
-OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
-    sum->low = vd_add(sum->low, vd_from_vf_lo(a));
-    if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
-}
-OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
-    return vd_hsum(vd_add(sum->low, sum->high));
-}
-
-#define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
-
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    int64_t i = 0;
-    while (i + 8 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
-        if (end > n) end = n;
-        for (; i + 8 * VF <= end; i += 8 * VF) {
-            a0 = vf_add(a0, vf_load(x + i));
-            a1 = vf_add(a1, vf_load(x + i + VF));
-            a2 = vf_add(a2, vf_load(x + i + 2 * VF));
-            a3 = vf_add(a3, vf_load(x + i + 3 * VF));
-            a4 = vf_add(a4, vf_load(x + i + 4 * VF));
-            a5 = vf_add(a5, vf_load(x + i + 5 * VF));
-            a6 = vf_add(a6, vf_load(x + i + 6 * VF));
-            a7 = vf_add(a7, vf_load(x + i + 7 * VF));
-        }
-        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
-        OXI_ISA(wide_add)(&total, vf_add(left, right));
-    }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
-    if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
-    return OXI_ISA(wide_total)(&total);
-}
-
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(mean);
-    int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
-        if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
-        }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
-    }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
-}
-
-/* NaN wins: a pair of vectors is unordered if either has one. */
-#define OXI_ROW_EXTREME(name, pick, start)                                                    \
-    OXI_KERNEL float OXI_ISA(name)(int64_t n, const float *x) {                               \
-        vf a0 = vf_set1(start), a1 = a0, a2 = a0, a3 = a0;                                    \
-        vm odd = vf_unord(a0, a0);                                                            \
-        int64_t i = 0;                                                                        \
-        for (; i + 4 * VF <= n; i += 4 * VF) {                                                \
-            vf x0 = vf_load(x + i), x1 = vf_load(x + i + VF);                                 \
-            vf x2 = vf_load(x + i + 2 * VF), x3 = vf_load(x + i + 3 * VF);                    \
-            odd = vm_or(odd, vm_or(vf_unord(x0, x1), vf_unord(x2, x3)));                      \
-            a0 = pick(x0, a0);                                                                \
-            a1 = pick(x1, a1);                                                                \
-            a2 = pick(x2, a2);                                                                \
-            a3 = pick(x3, a3);                                                                \
-        }                                                                                     \
-        for (; i + VF <= n; i += VF) {                                                        \
-            vf x0 = vf_load(x + i);                                                           \
-            odd = vm_or(odd, vf_unord(x0, x0));                                               \
-            a0 = pick(x0, a0);                                                                \
-        }                                                                                     \
-        float lanes[VF], best;                                                                \
-        vf_store(lanes, pick(pick(a0, a1), pick(a2, a3)));                                    \
-        best = lanes[0];                                                                      \
-        for (int l = 1; l < VF; l++) best = OXI_ROW_BETTER(lanes[l], best) ? lanes[l] : best; \
-        for (; i < n; i++) {                                                                  \
-            if (x[i] != x[i]) return x[i];                                                    \
-            best = OXI_ROW_BETTER(x[i], best) ? x[i] : best;                                  \
-        }                                                                                     \
-        return vm_any(odd) ? NAN : best;                                                      \
-    }
-#define OXI_ROW_BETTER(a, b) ((a) > (b))
-OXI_ROW_EXTREME(row_max, vf_max, -INFINITY)
-#undef OXI_ROW_BETTER
-#define OXI_ROW_BETTER(a, b) ((a) < (b))
-OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
-#undef OXI_ROW_BETTER
-#undef OXI_ROW_EXTREME
-
-/* One vector of e^(x - max), written if there is where. */
-OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
-    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
-    if (out) vf_store(out, e);
-    return e;
-}
-
-OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, float *out, bool write) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(max);
-    int64_t i = 0;
-    while (i + 2 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 2 * VF;
-        if (end > n) end = n;
-        for (; i + 2 * VF <= end; i += 2 * VF) {
-            a0 = vf_add(a0, OXI_ISA(row_exp_vector)(x + i, m, write ? out + i : NULL));
-            a1 = vf_add(a1, OXI_ISA(row_exp_vector)(x + i + VF, m, write ? out + i + VF : NULL));
-        }
-        OXI_ISA(wide_add)(&total, vf_add(a0, a1));
-    }
-    double rest = 0;
-    while (i < n) {
-        float lanes[VF];
-        int64_t left = n - i < VF ? n - i : VF;
-        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
-        for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
-        if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
-        i += left;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
-}
-
-OXI_KERNEL double OXI_ISA(row_exp_sum)(int64_t n, const float *x, float max, float *out) {
-    return out ? OXI_ISA(row_exp_sum_to)(n, x, max, out, true)
-               : OXI_ISA(row_exp_sum_to)(n, x, max, NULL, false);
-}
-
-OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float *out) {
-    vf s = vf_set1(scale);
-    int64_t i = 0;
-    for (; i + 2 * VF <= n; i += 2 * VF) {
-        vf x0 = vf_mul(vf_load(x + i), s), x1 = vf_mul(vf_load(x + i + VF), s);
-        vf_store(out + i, x0);
-        vf_store(out + i + VF, x1);
-    }
-    for (; i < n; i++) out[i] = x[i] * scale;
-}
-
-OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
-    vf m = vf_set1(mean), s = vf_set1(scale);
-    int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
-    }
-}
-
-OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
-    if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
-    else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
-    else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
-    else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
-}
-
-#undef OXI_ROW_FLUSH
-
-OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
-    const char *source = (const char *)from;
-    char *destination = (char *)to;
-    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
-    if (head > bytes) head = bytes;
-    memcpy(destination, source, head);
-    for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head),
-                  vf_load((const float *)(const void *)(source + head)));
-    memcpy(destination + head, source + head, bytes - head);
-}
-
-static void OXI_ISA(fill_rows)(oxi_kernels *k) {
-    k->row_sum = OXI_ISA(row_sum);
-    k->row_square_sum = OXI_ISA(row_square_sum);
-    k->row_max = OXI_ISA(row_max);
-    k->row_min = OXI_ISA(row_min);
-    k->row_exp_sum = OXI_ISA(row_exp_sum);
-    k->row_scale = OXI_ISA(row_scale);
-    k->row_affine = OXI_ISA(row_affine);
-    k->stream = OXI_ISA(stream);
-}
 /* >>cpu/kernels/gemm.inc */
 /* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the
  * kernels of shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B
@@ -28501,6 +28292,377 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     }
 }
 #endif
+/* >>cpu/kernels/attention.inc */
+/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
+ * the
+ * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
+ * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
+
+/* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
+ * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
+ * yet have max -inf and get weights 0. */
+OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max, float *sum, float *rescale) {
+    vf before = vf_load(max), m0 = before, m1 = before, s0 = vf_zero(), s1 = vf_zero();
+    int64_t t = 0;
+    for (; t + 2 <= keys; t += 2) {
+        m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
+        m1 = vf_max(vf_load(scores + (t + 1) * 2 * VF), m1);
+    }
+    if (t < keys) m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
+    m0 = vf_max(m0, m1);
+    vf_store(max, m0);
+    m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
+    vf scale = vf_exp_weight(vf_sub(before, m0));
+    vf_store(rescale, scale);
+    for (t = 0; t + 2 <= keys; t += 2) {
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
+        vf_store(scores + t * 2 * VF, w0);
+        vf_store(scores + (t + 1) * 2 * VF, w1);
+        s0 = vf_add(s0, w0);
+        s1 = vf_add(s1, w1);
+    }
+    if (t < keys) {
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf_store(scores + t * 2 * VF, w0);
+        s0 = vf_add(s0, w0);
+    }
+    vf_store(sum, vf_fma(vf_load(sum), scale, vf_add(s0, s1)));
+}
+
+OXI_KERNEL void OXI_ISA(attention_softmax)(int64_t keys, float *scores, float *max, float *sum,
+                                          float *rescale) {
+    OXI_ISA(attention_lane)(keys, scores, max, sum, rescale);
+    OXI_ISA(attention_lane)(keys, scores + VF, max + VF, sum + VF, rescale + VF);
+}
+
+/* rows x 2 VF numbers, each column times its own factor. */
+OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, float *x) {
+    vf f0 = vf_load(factor), f1 = vf_load(factor + VF);
+    for (int64_t i = 0; i < rows; i++, x += 2 * VF) {
+        vf_store(x, vf_mul(vf_load(x), f0));
+        vf_store(x + VF, vf_mul(vf_load(x + VF), f1));
+    }
+}
+
+/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
+
+/* The last count < VF numbers of a row, zeros behind. */
+#define OXI_ATTENTION_LAST(type, load, row, count) \
+    type rest[VF] = {0}; \
+    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
+    vf x = load(rest);
+
+#define OXI_ATTENTION_QUERY(name, type, load) \
+    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
+        vf sum = vf_zero(); \
+        int64_t d = 0; \
+        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
+        if (d < depth) { \
+            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
+            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
+        } \
+        return vf_hsum(sum); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
+                                                   const void *rows, int64_t step, float *scores) { \
+        const type *k = (const type *)rows; \
+        int64_t t = 0; \
+        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
+            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
+            for (int64_t d = 0; d < depth; d += VF) { \
+                vf x = vf_load(q + d); \
+                s0 = vf_fma(load(k + d), x, s0); \
+                s1 = vf_fma(load(k + step + d), x, s1); \
+                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
+                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
+            } \
+            scores[t] = vf_hsum(s0); \
+            scores[t + 1] = vf_hsum(s1); \
+            scores[t + 2] = vf_hsum(s2); \
+            scores[t + 3] = vf_hsum(s3); \
+        } \
+        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
+                                                  const void *rows, int64_t step, float *out) { \
+        const type *v = (const type *)rows; \
+        int64_t d = 0; \
+        for (; d + 4 * VF <= depth; d += 4 * VF) { \
+            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
+            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
+            for (int64_t t = 0; t < keys; t++) { \
+                const type *row = v + t * step + d; \
+                vf weight = vf_set1(weights[t]); \
+                s0 = vf_fma(load(row), weight, s0); \
+                s1 = vf_fma(load(row + VF), weight, s1); \
+                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
+                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
+            } \
+            vf_store(out + d, s0); \
+            vf_store(out + d + VF, s1); \
+            vf_store(out + d + 2 * VF, s2); \
+            vf_store(out + d + 3 * VF, s3); \
+        } \
+        for (; d + VF <= depth; d += VF) { \
+            vf sum = vf_load(out + d); \
+            for (int64_t t = 0; t < keys; t++) \
+                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
+            vf_store(out + d, sum); \
+        } \
+        if (d < depth) { \
+            vf sum = vf_load_n(out + d, depth - d); \
+            for (int64_t t = 0; t < keys; t++) { \
+                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
+                sum = vf_fma(x, vf_set1(weights[t]), sum); \
+            } \
+            vf_store_n(out + d, sum, depth - d); \
+        } \
+    }
+OXI_ATTENTION_QUERY(f32, float, vf_load)
+OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
+#endif
+OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
+#undef OXI_ATTENTION_QUERY
+#undef OXI_ATTENTION_LAST
+
+static void OXI_ISA(fill_attention)(oxi_kernels *k) {
+    k->attention_softmax = OXI_ISA(attention_softmax);
+    k->attention_rescale = OXI_ISA(attention_rescale);
+    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
+    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
+    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
+    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
+    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
+    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
+        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
+    }
+#endif
+}
+OXI_LIGHT_END
+OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/rows.inc */
+/* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
+ * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
+ * elements. Called by reduce.c, row.c and attention.c. */
+
+/* f64 lanes that f32 partial sums are moved into. */
+typedef struct OXI_ISA(wide_sum) {
+    vd low, high;
+} OXI_ISA(wide_sum);
+
+OXI_INLINE OXI_ISA(wide_sum) OXI_ISA(wide_zero)(void) {
+    OXI_ISA(wide_sum) sum;
+    sum.low = sum.high = vd_zero();
+    return sum;
+}
+/* The c tier has one lane, which both halves of a vf name: it counts once. */
+OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
+    sum->low = vd_add(sum->low, vd_from_vf_lo(a));
+    if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
+}
+OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
+    return vd_hsum(vd_add(sum->low, sum->high));
+}
+
+#define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
+
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    int64_t i = 0;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
+        if (end > n) end = n;
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            a0 = vf_add(a0, vf_load(x + i));
+            a1 = vf_add(a1, vf_load(x + i + VF));
+            a2 = vf_add(a2, vf_load(x + i + 2 * VF));
+            a3 = vf_add(a3, vf_load(x + i + 3 * VF));
+            a4 = vf_add(a4, vf_load(x + i + 4 * VF));
+            a5 = vf_add(a5, vf_load(x + i + 5 * VF));
+            a6 = vf_add(a6, vf_load(x + i + 6 * VF));
+            a7 = vf_add(a7, vf_load(x + i + 7 * VF));
+        }
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
+    }
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
+    if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
+    return OXI_ISA(wide_total)(&total);
+}
+
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    vf m = vf_set1(mean);
+    int64_t i = 0;
+    while (i + 4 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+        if (end > n) end = n;
+        for (; i + 4 * VF <= end; i += 4 * VF) {
+            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
+            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
+            a0 = vf_fma(d0, d0, a0);
+            a1 = vf_fma(d1, d1, a1);
+            a2 = vf_fma(d2, d2, a2);
+            a3 = vf_fma(d3, d3, a3);
+        }
+        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+    }
+    double rest = 0;
+    for (; i < n; i++) {
+        double d = (double)x[i] - (double)mean;
+        rest += d * d;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
+}
+
+/* NaN wins: a pair of vectors is unordered if either has one. */
+#define OXI_ROW_EXTREME(name, pick, start)                                                    \
+    OXI_KERNEL float OXI_ISA(name)(int64_t n, const float *x) {                               \
+        vf a0 = vf_set1(start), a1 = a0, a2 = a0, a3 = a0;                                    \
+        vm odd = vf_unord(a0, a0);                                                            \
+        int64_t i = 0;                                                                        \
+        for (; i + 4 * VF <= n; i += 4 * VF) {                                                \
+            vf x0 = vf_load(x + i), x1 = vf_load(x + i + VF);                                 \
+            vf x2 = vf_load(x + i + 2 * VF), x3 = vf_load(x + i + 3 * VF);                    \
+            odd = vm_or(odd, vm_or(vf_unord(x0, x1), vf_unord(x2, x3)));                      \
+            a0 = pick(x0, a0);                                                                \
+            a1 = pick(x1, a1);                                                                \
+            a2 = pick(x2, a2);                                                                \
+            a3 = pick(x3, a3);                                                                \
+        }                                                                                     \
+        for (; i + VF <= n; i += VF) {                                                        \
+            vf x0 = vf_load(x + i);                                                           \
+            odd = vm_or(odd, vf_unord(x0, x0));                                               \
+            a0 = pick(x0, a0);                                                                \
+        }                                                                                     \
+        float lanes[VF], best;                                                                \
+        vf_store(lanes, pick(pick(a0, a1), pick(a2, a3)));                                    \
+        best = lanes[0];                                                                      \
+        for (int l = 1; l < VF; l++) best = OXI_ROW_BETTER(lanes[l], best) ? lanes[l] : best; \
+        for (; i < n; i++) {                                                                  \
+            if (x[i] != x[i]) return x[i];                                                    \
+            best = OXI_ROW_BETTER(x[i], best) ? x[i] : best;                                  \
+        }                                                                                     \
+        return vm_any(odd) ? NAN : best;                                                      \
+    }
+#define OXI_ROW_BETTER(a, b) ((a) > (b))
+OXI_ROW_EXTREME(row_max, vf_max, -INFINITY)
+#undef OXI_ROW_BETTER
+#define OXI_ROW_BETTER(a, b) ((a) < (b))
+OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
+#undef OXI_ROW_BETTER
+#undef OXI_ROW_EXTREME
+
+/* One vector of e^(x - max), written if there is where. */
+OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
+    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
+    if (out) vf_store(out, e);
+    return e;
+}
+
+OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, float *out, bool write) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    vf m = vf_set1(max);
+    int64_t i = 0;
+    while (i + 2 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 2 * VF;
+        if (end > n) end = n;
+        for (; i + 2 * VF <= end; i += 2 * VF) {
+            a0 = vf_add(a0, OXI_ISA(row_exp_vector)(x + i, m, write ? out + i : NULL));
+            a1 = vf_add(a1, OXI_ISA(row_exp_vector)(x + i + VF, m, write ? out + i + VF : NULL));
+        }
+        OXI_ISA(wide_add)(&total, vf_add(a0, a1));
+    }
+    double rest = 0;
+    while (i < n) {
+        float lanes[VF];
+        int64_t left = n - i < VF ? n - i : VF;
+        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
+        for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
+        if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
+        i += left;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
+}
+
+OXI_KERNEL double OXI_ISA(row_exp_sum)(int64_t n, const float *x, float max, float *out) {
+    return out ? OXI_ISA(row_exp_sum_to)(n, x, max, out, true)
+               : OXI_ISA(row_exp_sum_to)(n, x, max, NULL, false);
+}
+
+OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float *out) {
+    vf s = vf_set1(scale);
+    int64_t i = 0;
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf x0 = vf_mul(vf_load(x + i), s), x1 = vf_mul(vf_load(x + i + VF), s);
+        vf_store(out + i, x0);
+        vf_store(out + i + VF, x1);
+    }
+    for (; i < n; i++) out[i] = x[i] * scale;
+}
+
+OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
+                                         const float *weight, const float *bias, float *out, bool weighted,
+                                         bool biased) {
+    vf m = vf_set1(mean), s = vf_set1(scale);
+    int64_t i = 0;
+    for (; i < n; i += VF) {
+        bool whole = i + VF <= n;
+        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
+        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
+        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
+        if (whole)
+            vf_store(out + i, a);
+        else
+            vf_store_n(out + i, a, n - i);
+    }
+}
+
+OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
+                                    const float *bias, float *out) {
+    if (weight && bias)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+    else if (weight)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+    else if (bias)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+    else
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+}
+
+#undef OXI_ROW_FLUSH
+
+OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    const char *source = (const char *)from;
+    char *destination = (char *)to;
+    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    if (head > bytes) head = bytes;
+    memcpy(destination, source, head);
+    for (; head + vector <= bytes; head += vector)
+        vf_stream((float *)(void *)(destination + head),
+                  vf_load((const float *)(const void *)(source + head)));
+    memcpy(destination + head, source + head, bytes - head);
+}
+
+static void OXI_ISA(fill_rows)(oxi_kernels *k) {
+    k->row_sum = OXI_ISA(row_sum);
+    k->row_square_sum = OXI_ISA(row_square_sum);
+    k->row_max = OXI_ISA(row_max);
+    k->row_min = OXI_ISA(row_min);
+    k->row_exp_sum = OXI_ISA(row_exp_sum);
+    k->row_scale = OXI_ISA(row_scale);
+    k->row_affine = OXI_ISA(row_affine);
+    k->stream = OXI_ISA(stream);
+}
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
@@ -29926,158 +30088,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_dot
 #undef vs_of_sums
 #undef OXI_VS
-/* >>cpu/kernels/attention.inc */
-/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
- * the
- * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
- * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
-
-/* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
- * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
- * yet have max -inf and get weights 0. */
-OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max, float *sum, float *rescale) {
-    vf before = vf_load(max), m0 = before, m1 = before, s0 = vf_zero(), s1 = vf_zero();
-    int64_t t = 0;
-    for (; t + 2 <= keys; t += 2) {
-        m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
-        m1 = vf_max(vf_load(scores + (t + 1) * 2 * VF), m1);
-    }
-    if (t < keys) m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
-    m0 = vf_max(m0, m1);
-    vf_store(max, m0);
-    m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
-    vf scale = vf_exp_weight(vf_sub(before, m0));
-    vf_store(rescale, scale);
-    for (t = 0; t + 2 <= keys; t += 2) {
-        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
-        vf_store(scores + t * 2 * VF, w0);
-        vf_store(scores + (t + 1) * 2 * VF, w1);
-        s0 = vf_add(s0, w0);
-        s1 = vf_add(s1, w1);
-    }
-    if (t < keys) {
-        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf_store(scores + t * 2 * VF, w0);
-        s0 = vf_add(s0, w0);
-    }
-    vf_store(sum, vf_fma(vf_load(sum), scale, vf_add(s0, s1)));
-}
-
-OXI_KERNEL void OXI_ISA(attention_softmax)(int64_t keys, float *scores, float *max, float *sum,
-                                          float *rescale) {
-    OXI_ISA(attention_lane)(keys, scores, max, sum, rescale);
-    OXI_ISA(attention_lane)(keys, scores + VF, max + VF, sum + VF, rescale + VF);
-}
-
-/* rows x 2 VF numbers, each column times its own factor. */
-OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, float *x) {
-    vf f0 = vf_load(factor), f1 = vf_load(factor + VF);
-    for (int64_t i = 0; i < rows; i++, x += 2 * VF) {
-        vf_store(x, vf_mul(vf_load(x), f0));
-        vf_store(x + VF, vf_mul(vf_load(x + VF), f1));
-    }
-}
-
-/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
-
-/* The last count < VF numbers of a row, zeros behind. */
-#define OXI_ATTENTION_LAST(type, load, row, count) \
-    type rest[VF] = {0}; \
-    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
-    vf x = load(rest);
-
-#define OXI_ATTENTION_QUERY(name, type, load) \
-    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
-        vf sum = vf_zero(); \
-        int64_t d = 0; \
-        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
-        if (d < depth) { \
-            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
-            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
-        } \
-        return vf_hsum(sum); \
-    } \
-    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
-                                                   const void *rows, int64_t step, float *scores) { \
-        const type *k = (const type *)rows; \
-        int64_t t = 0; \
-        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
-            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
-            for (int64_t d = 0; d < depth; d += VF) { \
-                vf x = vf_load(q + d); \
-                s0 = vf_fma(load(k + d), x, s0); \
-                s1 = vf_fma(load(k + step + d), x, s1); \
-                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
-                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
-            } \
-            scores[t] = vf_hsum(s0); \
-            scores[t + 1] = vf_hsum(s1); \
-            scores[t + 2] = vf_hsum(s2); \
-            scores[t + 3] = vf_hsum(s3); \
-        } \
-        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
-    } \
-    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
-                                                  const void *rows, int64_t step, float *out) { \
-        const type *v = (const type *)rows; \
-        int64_t d = 0; \
-        for (; d + 4 * VF <= depth; d += 4 * VF) { \
-            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
-            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
-            for (int64_t t = 0; t < keys; t++) { \
-                const type *row = v + t * step + d; \
-                vf weight = vf_set1(weights[t]); \
-                s0 = vf_fma(load(row), weight, s0); \
-                s1 = vf_fma(load(row + VF), weight, s1); \
-                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
-                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
-            } \
-            vf_store(out + d, s0); \
-            vf_store(out + d + VF, s1); \
-            vf_store(out + d + 2 * VF, s2); \
-            vf_store(out + d + 3 * VF, s3); \
-        } \
-        for (; d + VF <= depth; d += VF) { \
-            vf sum = vf_load(out + d); \
-            for (int64_t t = 0; t < keys; t++) \
-                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
-            vf_store(out + d, sum); \
-        } \
-        if (d < depth) { \
-            vf sum = vf_load_n(out + d, depth - d); \
-            for (int64_t t = 0; t < keys; t++) { \
-                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
-                sum = vf_fma(x, vf_set1(weights[t]), sum); \
-            } \
-            vf_store_n(out + d, sum, depth - d); \
-        } \
-    }
-OXI_ATTENTION_QUERY(f32, float, vf_load)
-OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
-#ifdef OXI_F16C_APART
-OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
-#endif
-OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
-#undef OXI_ATTENTION_QUERY
-#undef OXI_ATTENTION_LAST
-
-static void OXI_ISA(fill_attention)(oxi_kernels *k) {
-    k->attention_softmax = OXI_ISA(attention_softmax);
-    k->attention_rescale = OXI_ISA(attention_rescale);
-    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
-    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
-    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
-    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
-    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
-    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
-#ifdef OXI_F16C_APART
-    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
-        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
-        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
-    }
-#endif
-}
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of
@@ -30750,7 +30760,7 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
  * tier. */
-OXI_STRAIGHT_BEGIN
+OXI_LIGHT_BEGIN
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
  * end. All are good over the whole f32 range, also without fma; polynomials are minimax fits (Remez) made for
@@ -31643,223 +31653,6 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #undef OXI_STORE_VECTORS_AS
 
 #endif
-/* >>cpu/kernels/rows.inc */
-/* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
- * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
- * elements. Called by reduce.c, row.c and attention.c. */
-
-/* f64 lanes that f32 partial sums are moved into. */
-typedef struct OXI_ISA(wide_sum) {
-    vd low, high;
-} OXI_ISA(wide_sum);
-
-OXI_INLINE OXI_ISA(wide_sum) OXI_ISA(wide_zero)(void) {
-    OXI_ISA(wide_sum) sum;
-    sum.low = sum.high = vd_zero();
-    return sum;
-}
-/* The c tier has one lane, which both halves of a vf name: it counts once. */
-OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
-    sum->low = vd_add(sum->low, vd_from_vf_lo(a));
-    if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
-}
-OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
-    return vd_hsum(vd_add(sum->low, sum->high));
-}
-
-#define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
-
-OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    int64_t i = 0;
-    while (i + 8 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
-        if (end > n) end = n;
-        for (; i + 8 * VF <= end; i += 8 * VF) {
-            a0 = vf_add(a0, vf_load(x + i));
-            a1 = vf_add(a1, vf_load(x + i + VF));
-            a2 = vf_add(a2, vf_load(x + i + 2 * VF));
-            a3 = vf_add(a3, vf_load(x + i + 3 * VF));
-            a4 = vf_add(a4, vf_load(x + i + 4 * VF));
-            a5 = vf_add(a5, vf_load(x + i + 5 * VF));
-            a6 = vf_add(a6, vf_load(x + i + 6 * VF));
-            a7 = vf_add(a7, vf_load(x + i + 7 * VF));
-        }
-        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
-        OXI_ISA(wide_add)(&total, vf_add(left, right));
-    }
-    for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
-    if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
-    return OXI_ISA(wide_total)(&total);
-}
-
-OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(mean);
-    int64_t i = 0;
-    while (i + 4 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
-        if (end > n) end = n;
-        for (; i + 4 * VF <= end; i += 4 * VF) {
-            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
-            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
-            a0 = vf_fma(d0, d0, a0);
-            a1 = vf_fma(d1, d1, a1);
-            a2 = vf_fma(d2, d2, a2);
-            a3 = vf_fma(d3, d3, a3);
-        }
-        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
-    }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
-}
-
-/* NaN wins: a pair of vectors is unordered if either has one. */
-#define OXI_ROW_EXTREME(name, pick, start)                                                    \
-    OXI_KERNEL float OXI_ISA(name)(int64_t n, const float *x) {                               \
-        vf a0 = vf_set1(start), a1 = a0, a2 = a0, a3 = a0;                                    \
-        vm odd = vf_unord(a0, a0);                                                            \
-        int64_t i = 0;                                                                        \
-        for (; i + 4 * VF <= n; i += 4 * VF) {                                                \
-            vf x0 = vf_load(x + i), x1 = vf_load(x + i + VF);                                 \
-            vf x2 = vf_load(x + i + 2 * VF), x3 = vf_load(x + i + 3 * VF);                    \
-            odd = vm_or(odd, vm_or(vf_unord(x0, x1), vf_unord(x2, x3)));                      \
-            a0 = pick(x0, a0);                                                                \
-            a1 = pick(x1, a1);                                                                \
-            a2 = pick(x2, a2);                                                                \
-            a3 = pick(x3, a3);                                                                \
-        }                                                                                     \
-        for (; i + VF <= n; i += VF) {                                                        \
-            vf x0 = vf_load(x + i);                                                           \
-            odd = vm_or(odd, vf_unord(x0, x0));                                               \
-            a0 = pick(x0, a0);                                                                \
-        }                                                                                     \
-        float lanes[VF], best;                                                                \
-        vf_store(lanes, pick(pick(a0, a1), pick(a2, a3)));                                    \
-        best = lanes[0];                                                                      \
-        for (int l = 1; l < VF; l++) best = OXI_ROW_BETTER(lanes[l], best) ? lanes[l] : best; \
-        for (; i < n; i++) {                                                                  \
-            if (x[i] != x[i]) return x[i];                                                    \
-            best = OXI_ROW_BETTER(x[i], best) ? x[i] : best;                                  \
-        }                                                                                     \
-        return vm_any(odd) ? NAN : best;                                                      \
-    }
-#define OXI_ROW_BETTER(a, b) ((a) > (b))
-OXI_ROW_EXTREME(row_max, vf_max, -INFINITY)
-#undef OXI_ROW_BETTER
-#define OXI_ROW_BETTER(a, b) ((a) < (b))
-OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
-#undef OXI_ROW_BETTER
-#undef OXI_ROW_EXTREME
-
-/* One vector of e^(x - max), written if there is where. */
-OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
-    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
-    if (out) vf_store(out, e);
-    return e;
-}
-
-OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, float *out, bool write) {
-    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
-    vf m = vf_set1(max);
-    int64_t i = 0;
-    while (i + 2 * VF <= n) {
-        vf a0 = vf_zero(), a1 = a0;
-        int64_t end = i + OXI_ROW_FLUSH * 2 * VF;
-        if (end > n) end = n;
-        for (; i + 2 * VF <= end; i += 2 * VF) {
-            a0 = vf_add(a0, OXI_ISA(row_exp_vector)(x + i, m, write ? out + i : NULL));
-            a1 = vf_add(a1, OXI_ISA(row_exp_vector)(x + i + VF, m, write ? out + i + VF : NULL));
-        }
-        OXI_ISA(wide_add)(&total, vf_add(a0, a1));
-    }
-    double rest = 0;
-    while (i < n) {
-        float lanes[VF];
-        int64_t left = n - i < VF ? n - i : VF;
-        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
-        for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
-        if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
-        i += left;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
-}
-
-OXI_KERNEL double OXI_ISA(row_exp_sum)(int64_t n, const float *x, float max, float *out) {
-    return out ? OXI_ISA(row_exp_sum_to)(n, x, max, out, true)
-               : OXI_ISA(row_exp_sum_to)(n, x, max, NULL, false);
-}
-
-OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float *out) {
-    vf s = vf_set1(scale);
-    int64_t i = 0;
-    for (; i + 2 * VF <= n; i += 2 * VF) {
-        vf x0 = vf_mul(vf_load(x + i), s), x1 = vf_mul(vf_load(x + i + VF), s);
-        vf_store(out + i, x0);
-        vf_store(out + i + VF, x1);
-    }
-    for (; i < n; i++) out[i] = x[i] * scale;
-}
-
-OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
-                                         const float *weight, const float *bias, float *out, bool weighted,
-                                         bool biased) {
-    vf m = vf_set1(mean), s = vf_set1(scale);
-    int64_t i = 0;
-    for (; i < n; i += VF) {
-        bool whole = i + VF <= n;
-        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
-        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
-        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
-        if (whole)
-            vf_store(out + i, a);
-        else
-            vf_store_n(out + i, a, n - i);
-    }
-}
-
-OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
-                                    const float *bias, float *out) {
-    if (weight && bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
-    else if (weight)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
-    else if (bias)
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
-    else
-        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
-}
-
-#undef OXI_ROW_FLUSH
-
-OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
-    const char *source = (const char *)from;
-    char *destination = (char *)to;
-    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
-    if (head > bytes) head = bytes;
-    memcpy(destination, source, head);
-    for (; head + vector <= bytes; head += vector)
-        vf_stream((float *)(void *)(destination + head),
-                  vf_load((const float *)(const void *)(source + head)));
-    memcpy(destination + head, source + head, bytes - head);
-}
-
-static void OXI_ISA(fill_rows)(oxi_kernels *k) {
-    k->row_sum = OXI_ISA(row_sum);
-    k->row_square_sum = OXI_ISA(row_square_sum);
-    k->row_max = OXI_ISA(row_max);
-    k->row_min = OXI_ISA(row_min);
-    k->row_exp_sum = OXI_ISA(row_exp_sum);
-    k->row_scale = OXI_ISA(row_scale);
-    k->row_affine = OXI_ISA(row_affine);
-    k->stream = OXI_ISA(stream);
-}
 /* >>cpu/kernels/gemm.inc */
 /* Matrix products of one tier: the micro-kernels that stay in registers, the packing that feeds them, and the
  * kernels of shapes too thin to be packed. A micro-kernel walks one panel of A (OXI_MR lines) and one of B
@@ -32524,6 +32317,377 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     }
 }
 #endif
+/* >>cpu/kernels/attention.inc */
+/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
+ * the
+ * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
+ * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
+
+/* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
+ * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
+ * yet have max -inf and get weights 0. */
+OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max, float *sum, float *rescale) {
+    vf before = vf_load(max), m0 = before, m1 = before, s0 = vf_zero(), s1 = vf_zero();
+    int64_t t = 0;
+    for (; t + 2 <= keys; t += 2) {
+        m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
+        m1 = vf_max(vf_load(scores + (t + 1) * 2 * VF), m1);
+    }
+    if (t < keys) m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
+    m0 = vf_max(m0, m1);
+    vf_store(max, m0);
+    m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
+    vf scale = vf_exp_weight(vf_sub(before, m0));
+    vf_store(rescale, scale);
+    for (t = 0; t + 2 <= keys; t += 2) {
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
+        vf_store(scores + t * 2 * VF, w0);
+        vf_store(scores + (t + 1) * 2 * VF, w1);
+        s0 = vf_add(s0, w0);
+        s1 = vf_add(s1, w1);
+    }
+    if (t < keys) {
+        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
+        vf_store(scores + t * 2 * VF, w0);
+        s0 = vf_add(s0, w0);
+    }
+    vf_store(sum, vf_fma(vf_load(sum), scale, vf_add(s0, s1)));
+}
+
+OXI_KERNEL void OXI_ISA(attention_softmax)(int64_t keys, float *scores, float *max, float *sum,
+                                          float *rescale) {
+    OXI_ISA(attention_lane)(keys, scores, max, sum, rescale);
+    OXI_ISA(attention_lane)(keys, scores + VF, max + VF, sum + VF, rescale + VF);
+}
+
+/* rows x 2 VF numbers, each column times its own factor. */
+OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, float *x) {
+    vf f0 = vf_load(factor), f1 = vf_load(factor + VF);
+    for (int64_t i = 0; i < rows; i++, x += 2 * VF) {
+        vf_store(x, vf_mul(vf_load(x), f0));
+        vf_store(x + VF, vf_mul(vf_load(x + VF), f1));
+    }
+}
+
+/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
+
+/* The last count < VF numbers of a row, zeros behind. */
+#define OXI_ATTENTION_LAST(type, load, row, count) \
+    type rest[VF] = {0}; \
+    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
+    vf x = load(rest);
+
+#define OXI_ATTENTION_QUERY(name, type, load) \
+    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
+        vf sum = vf_zero(); \
+        int64_t d = 0; \
+        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
+        if (d < depth) { \
+            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
+            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
+        } \
+        return vf_hsum(sum); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
+                                                   const void *rows, int64_t step, float *scores) { \
+        const type *k = (const type *)rows; \
+        int64_t t = 0; \
+        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
+            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
+            for (int64_t d = 0; d < depth; d += VF) { \
+                vf x = vf_load(q + d); \
+                s0 = vf_fma(load(k + d), x, s0); \
+                s1 = vf_fma(load(k + step + d), x, s1); \
+                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
+                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
+            } \
+            scores[t] = vf_hsum(s0); \
+            scores[t + 1] = vf_hsum(s1); \
+            scores[t + 2] = vf_hsum(s2); \
+            scores[t + 3] = vf_hsum(s3); \
+        } \
+        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
+    } \
+    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
+                                                  const void *rows, int64_t step, float *out) { \
+        const type *v = (const type *)rows; \
+        int64_t d = 0; \
+        for (; d + 4 * VF <= depth; d += 4 * VF) { \
+            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
+            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
+            for (int64_t t = 0; t < keys; t++) { \
+                const type *row = v + t * step + d; \
+                vf weight = vf_set1(weights[t]); \
+                s0 = vf_fma(load(row), weight, s0); \
+                s1 = vf_fma(load(row + VF), weight, s1); \
+                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
+                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
+            } \
+            vf_store(out + d, s0); \
+            vf_store(out + d + VF, s1); \
+            vf_store(out + d + 2 * VF, s2); \
+            vf_store(out + d + 3 * VF, s3); \
+        } \
+        for (; d + VF <= depth; d += VF) { \
+            vf sum = vf_load(out + d); \
+            for (int64_t t = 0; t < keys; t++) \
+                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
+            vf_store(out + d, sum); \
+        } \
+        if (d < depth) { \
+            vf sum = vf_load_n(out + d, depth - d); \
+            for (int64_t t = 0; t < keys; t++) { \
+                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
+                sum = vf_fma(x, vf_set1(weights[t]), sum); \
+            } \
+            vf_store_n(out + d, sum, depth - d); \
+        } \
+    }
+OXI_ATTENTION_QUERY(f32, float, vf_load)
+OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
+#ifdef OXI_F16C_APART
+OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
+#endif
+OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
+#undef OXI_ATTENTION_QUERY
+#undef OXI_ATTENTION_LAST
+
+static void OXI_ISA(fill_attention)(oxi_kernels *k) {
+    k->attention_softmax = OXI_ISA(attention_softmax);
+    k->attention_rescale = OXI_ISA(attention_rescale);
+    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
+    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
+    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
+    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
+    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
+    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
+#ifdef OXI_F16C_APART
+    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
+        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
+        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
+    }
+#endif
+}
+OXI_LIGHT_END
+OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/rows.inc */
+/* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
+ * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
+ * elements. Called by reduce.c, row.c and attention.c. */
+
+/* f64 lanes that f32 partial sums are moved into. */
+typedef struct OXI_ISA(wide_sum) {
+    vd low, high;
+} OXI_ISA(wide_sum);
+
+OXI_INLINE OXI_ISA(wide_sum) OXI_ISA(wide_zero)(void) {
+    OXI_ISA(wide_sum) sum;
+    sum.low = sum.high = vd_zero();
+    return sum;
+}
+/* The c tier has one lane, which both halves of a vf name: it counts once. */
+OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
+    sum->low = vd_add(sum->low, vd_from_vf_lo(a));
+    if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
+}
+OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
+    return vd_hsum(vd_add(sum->low, sum->high));
+}
+
+#define OXI_ROW_FLUSH 32 /* additions in f32 before a partial sum moves on */
+
+OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    int64_t i = 0;
+    while (i + 8 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 8 * VF;
+        if (end > n) end = n;
+        for (; i + 8 * VF <= end; i += 8 * VF) {
+            a0 = vf_add(a0, vf_load(x + i));
+            a1 = vf_add(a1, vf_load(x + i + VF));
+            a2 = vf_add(a2, vf_load(x + i + 2 * VF));
+            a3 = vf_add(a3, vf_load(x + i + 3 * VF));
+            a4 = vf_add(a4, vf_load(x + i + 4 * VF));
+            a5 = vf_add(a5, vf_load(x + i + 5 * VF));
+            a6 = vf_add(a6, vf_load(x + i + 6 * VF));
+            a7 = vf_add(a7, vf_load(x + i + 7 * VF));
+        }
+        vf left = vf_add(vf_add(a0, a1), vf_add(a2, a3)), right = vf_add(vf_add(a4, a5), vf_add(a6, a7));
+        OXI_ISA(wide_add)(&total, vf_add(left, right));
+    }
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add)(&total, vf_load(x + i));
+    if (i < n) OXI_ISA(wide_add)(&total, vf_load_n(x + i, n - i));
+    return OXI_ISA(wide_total)(&total);
+}
+
+OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    vf m = vf_set1(mean);
+    int64_t i = 0;
+    while (i + 4 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0, a2 = a0, a3 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 4 * VF;
+        if (end > n) end = n;
+        for (; i + 4 * VF <= end; i += 4 * VF) {
+            vf d0 = vf_sub(vf_load(x + i), m), d1 = vf_sub(vf_load(x + i + VF), m);
+            vf d2 = vf_sub(vf_load(x + i + 2 * VF), m), d3 = vf_sub(vf_load(x + i + 3 * VF), m);
+            a0 = vf_fma(d0, d0, a0);
+            a1 = vf_fma(d1, d1, a1);
+            a2 = vf_fma(d2, d2, a2);
+            a3 = vf_fma(d3, d3, a3);
+        }
+        OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
+    }
+    double rest = 0;
+    for (; i < n; i++) {
+        double d = (double)x[i] - (double)mean;
+        rest += d * d;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
+}
+
+/* NaN wins: a pair of vectors is unordered if either has one. */
+#define OXI_ROW_EXTREME(name, pick, start)                                                    \
+    OXI_KERNEL float OXI_ISA(name)(int64_t n, const float *x) {                               \
+        vf a0 = vf_set1(start), a1 = a0, a2 = a0, a3 = a0;                                    \
+        vm odd = vf_unord(a0, a0);                                                            \
+        int64_t i = 0;                                                                        \
+        for (; i + 4 * VF <= n; i += 4 * VF) {                                                \
+            vf x0 = vf_load(x + i), x1 = vf_load(x + i + VF);                                 \
+            vf x2 = vf_load(x + i + 2 * VF), x3 = vf_load(x + i + 3 * VF);                    \
+            odd = vm_or(odd, vm_or(vf_unord(x0, x1), vf_unord(x2, x3)));                      \
+            a0 = pick(x0, a0);                                                                \
+            a1 = pick(x1, a1);                                                                \
+            a2 = pick(x2, a2);                                                                \
+            a3 = pick(x3, a3);                                                                \
+        }                                                                                     \
+        for (; i + VF <= n; i += VF) {                                                        \
+            vf x0 = vf_load(x + i);                                                           \
+            odd = vm_or(odd, vf_unord(x0, x0));                                               \
+            a0 = pick(x0, a0);                                                                \
+        }                                                                                     \
+        float lanes[VF], best;                                                                \
+        vf_store(lanes, pick(pick(a0, a1), pick(a2, a3)));                                    \
+        best = lanes[0];                                                                      \
+        for (int l = 1; l < VF; l++) best = OXI_ROW_BETTER(lanes[l], best) ? lanes[l] : best; \
+        for (; i < n; i++) {                                                                  \
+            if (x[i] != x[i]) return x[i];                                                    \
+            best = OXI_ROW_BETTER(x[i], best) ? x[i] : best;                                  \
+        }                                                                                     \
+        return vm_any(odd) ? NAN : best;                                                      \
+    }
+#define OXI_ROW_BETTER(a, b) ((a) > (b))
+OXI_ROW_EXTREME(row_max, vf_max, -INFINITY)
+#undef OXI_ROW_BETTER
+#define OXI_ROW_BETTER(a, b) ((a) < (b))
+OXI_ROW_EXTREME(row_min, vf_min, INFINITY)
+#undef OXI_ROW_BETTER
+#undef OXI_ROW_EXTREME
+
+/* One vector of e^(x - max), written if there is where. */
+OXI_INLINE vf OXI_ISA(row_exp_vector)(const float *x, vf max, float *out) {
+    vf e = vf_exp_weight(vf_sub(vf_load(x), max));
+    if (out) vf_store(out, e);
+    return e;
+}
+
+OXI_INLINE double OXI_ISA(row_exp_sum_to)(int64_t n, const float *x, float max, float *out, bool write) {
+    OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
+    vf m = vf_set1(max);
+    int64_t i = 0;
+    while (i + 2 * VF <= n) {
+        vf a0 = vf_zero(), a1 = a0;
+        int64_t end = i + OXI_ROW_FLUSH * 2 * VF;
+        if (end > n) end = n;
+        for (; i + 2 * VF <= end; i += 2 * VF) {
+            a0 = vf_add(a0, OXI_ISA(row_exp_vector)(x + i, m, write ? out + i : NULL));
+            a1 = vf_add(a1, OXI_ISA(row_exp_vector)(x + i + VF, m, write ? out + i + VF : NULL));
+        }
+        OXI_ISA(wide_add)(&total, vf_add(a0, a1));
+    }
+    double rest = 0;
+    while (i < n) {
+        float lanes[VF];
+        int64_t left = n - i < VF ? n - i : VF;
+        vf_store(lanes, vf_exp_weight(vf_sub(vf_load_n(x + i, left), m)));
+        for (int64_t l = 0; l < left; l++) rest += (double)lanes[l];
+        if (write) memcpy(out + i, lanes, (size_t)left * sizeof *lanes);
+        i += left;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
+}
+
+OXI_KERNEL double OXI_ISA(row_exp_sum)(int64_t n, const float *x, float max, float *out) {
+    return out ? OXI_ISA(row_exp_sum_to)(n, x, max, out, true)
+               : OXI_ISA(row_exp_sum_to)(n, x, max, NULL, false);
+}
+
+OXI_KERNEL void OXI_ISA(row_scale)(int64_t n, const float *x, float scale, float *out) {
+    vf s = vf_set1(scale);
+    int64_t i = 0;
+    for (; i + 2 * VF <= n; i += 2 * VF) {
+        vf x0 = vf_mul(vf_load(x + i), s), x1 = vf_mul(vf_load(x + i + VF), s);
+        vf_store(out + i, x0);
+        vf_store(out + i + VF, x1);
+    }
+    for (; i < n; i++) out[i] = x[i] * scale;
+}
+
+OXI_INLINE void OXI_ISA(row_affine_with)(int64_t n, const float *x, float mean, float scale,
+                                         const float *weight, const float *bias, float *out, bool weighted,
+                                         bool biased) {
+    vf m = vf_set1(mean), s = vf_set1(scale);
+    int64_t i = 0;
+    for (; i < n; i += VF) {
+        bool whole = i + VF <= n;
+        vf a = vf_mul(vf_sub(whole ? vf_load(x + i) : vf_load_n(x + i, n - i), m), s);
+        if (weighted) a = vf_mul(a, whole ? vf_load(weight + i) : vf_load_n(weight + i, n - i));
+        if (biased) a = vf_add(a, whole ? vf_load(bias + i) : vf_load_n(bias + i, n - i));
+        if (whole)
+            vf_store(out + i, a);
+        else
+            vf_store_n(out + i, a, n - i);
+    }
+}
+
+OXI_KERNEL void OXI_ISA(row_affine)(int64_t n, const float *x, float mean, float scale, const float *weight,
+                                    const float *bias, float *out) {
+    if (weight && bias)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, bias, out, true, true);
+    else if (weight)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, weight, NULL, out, true, false);
+    else if (bias)
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, bias, out, false, true);
+    else
+        OXI_ISA(row_affine_with)(n, x, mean, scale, NULL, NULL, out, false, false);
+}
+
+#undef OXI_ROW_FLUSH
+
+OXI_KERNEL void OXI_ISA(stream)(size_t bytes, const void *from, void *to) {
+    const char *source = (const char *)from;
+    char *destination = (char *)to;
+    size_t vector = VF * sizeof(float), head = (0 - (uintptr_t)to) % vector;
+    if (head > bytes) head = bytes;
+    memcpy(destination, source, head);
+    for (; head + vector <= bytes; head += vector)
+        vf_stream((float *)(void *)(destination + head),
+                  vf_load((const float *)(const void *)(source + head)));
+    memcpy(destination + head, source + head, bytes - head);
+}
+
+static void OXI_ISA(fill_rows)(oxi_kernels *k) {
+    k->row_sum = OXI_ISA(row_sum);
+    k->row_square_sum = OXI_ISA(row_square_sum);
+    k->row_max = OXI_ISA(row_max);
+    k->row_min = OXI_ISA(row_min);
+    k->row_exp_sum = OXI_ISA(row_exp_sum);
+    k->row_scale = OXI_ISA(row_scale);
+    k->row_affine = OXI_ISA(row_affine);
+    k->stream = OXI_ISA(stream);
+}
 /* >>cpu/kernels/blocks.inc */
 /* Block types of one tier: exact expansion, activations quantised on the fly, rows of blocks against them.
  * Each type has one unpacking, into int8 codes and f32 scales: number = scale * code - least, in ggml's order
@@ -33949,158 +34113,6 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #undef vs_dot
 #undef vs_of_sums
 #undef OXI_VS
-/* >>cpu/kernels/attention.inc */
-/* The online softmax of attention, a tile of scores at a time (Milakov & Gimelshein 2018). Scores lie as
- * the
- * product kernel leaves them: a row a key, two vectors of queries wide; so every query is a lane and
- * nothing is summed across lanes. Stamped by cpu/tiers.c, called by cpu/attention.c. */
-
-/* One vector of queries. scores[key][2 VF] become e^(score - max); max and sum of the queries so far are
- * brought up to date; rescale is what earlier weights are to be multiplied by. Queries that see nothing
- * yet have max -inf and get weights 0. */
-OXI_INLINE void OXI_ISA(attention_lane)(int64_t keys, float *scores, float *max, float *sum, float *rescale) {
-    vf before = vf_load(max), m0 = before, m1 = before, s0 = vf_zero(), s1 = vf_zero();
-    int64_t t = 0;
-    for (; t + 2 <= keys; t += 2) {
-        m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
-        m1 = vf_max(vf_load(scores + (t + 1) * 2 * VF), m1);
-    }
-    if (t < keys) m0 = vf_max(vf_load(scores + t * 2 * VF), m0);
-    m0 = vf_max(m0, m1);
-    vf_store(max, m0);
-    m0 = vf_select(vf_eq(m0, vf_set1(-INFINITY)), vf_zero(), m0);
-    vf scale = vf_exp_weight(vf_sub(before, m0));
-    vf_store(rescale, scale);
-    for (t = 0; t + 2 <= keys; t += 2) {
-        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf w1 = vf_exp_weight(vf_sub(vf_load(scores + (t + 1) * 2 * VF), m0));
-        vf_store(scores + t * 2 * VF, w0);
-        vf_store(scores + (t + 1) * 2 * VF, w1);
-        s0 = vf_add(s0, w0);
-        s1 = vf_add(s1, w1);
-    }
-    if (t < keys) {
-        vf w0 = vf_exp_weight(vf_sub(vf_load(scores + t * 2 * VF), m0));
-        vf_store(scores + t * 2 * VF, w0);
-        s0 = vf_add(s0, w0);
-    }
-    vf_store(sum, vf_fma(vf_load(sum), scale, vf_add(s0, s1)));
-}
-
-OXI_KERNEL void OXI_ISA(attention_softmax)(int64_t keys, float *scores, float *max, float *sum,
-                                          float *rescale) {
-    OXI_ISA(attention_lane)(keys, scores, max, sum, rescale);
-    OXI_ISA(attention_lane)(keys, scores + VF, max + VF, sum + VF, rescale + VF);
-}
-
-/* rows x 2 VF numbers, each column times its own factor. */
-OXI_KERNEL void OXI_ISA(attention_rescale)(int64_t rows, const float *factor, float *x) {
-    vf f0 = vf_load(factor), f1 = vf_load(factor + VF);
-    for (int64_t i = 0; i < rows; i++, x += 2 * VF) {
-        vf_store(x, vf_mul(vf_load(x), f0));
-        vf_store(x + VF, vf_mul(vf_load(x + VF), f1));
-    }
-}
-
-/* ---- a query at a time: dots with four keys side by side, four vectors of the mix in registers --------- */
-
-/* The last count < VF numbers of a row, zeros behind. */
-#define OXI_ATTENTION_LAST(type, load, row, count) \
-    type rest[VF] = {0}; \
-    memcpy(rest, row, (size_t)(count) * sizeof(type)); \
-    vf x = load(rest);
-
-#define OXI_ATTENTION_QUERY(name, type, load) \
-    OXI_KERNEL float OXI_ISA(attention_dot_##name)(int64_t depth, const float *q, const type *k) { \
-        vf sum = vf_zero(); \
-        int64_t d = 0; \
-        for (; d + VF <= depth; d += VF) sum = vf_fma(load(k + d), vf_load(q + d), sum); \
-        if (d < depth) { \
-            OXI_ATTENTION_LAST(type, load, k + d, depth - d) \
-            sum = vf_fma(x, vf_load_n(q + d, depth - d), sum); \
-        } \
-        return vf_hsum(sum); \
-    } \
-    OXI_KERNEL void OXI_ISA(attention_dots_##name)(int64_t keys, int64_t depth, const float *q, \
-                                                   const void *rows, int64_t step, float *scores) { \
-        const type *k = (const type *)rows; \
-        int64_t t = 0; \
-        for (; depth % VF == 0 && t + 4 <= keys; t += 4, k += 4 * step) { \
-            vf s0 = vf_zero(), s1 = vf_zero(), s2 = vf_zero(), s3 = vf_zero(); \
-            for (int64_t d = 0; d < depth; d += VF) { \
-                vf x = vf_load(q + d); \
-                s0 = vf_fma(load(k + d), x, s0); \
-                s1 = vf_fma(load(k + step + d), x, s1); \
-                s2 = vf_fma(load(k + 2 * step + d), x, s2); \
-                s3 = vf_fma(load(k + 3 * step + d), x, s3); \
-            } \
-            scores[t] = vf_hsum(s0); \
-            scores[t + 1] = vf_hsum(s1); \
-            scores[t + 2] = vf_hsum(s2); \
-            scores[t + 3] = vf_hsum(s3); \
-        } \
-        for (; t < keys; t++, k += step) scores[t] = OXI_ISA(attention_dot_##name)(depth, q, k); \
-    } \
-    OXI_KERNEL void OXI_ISA(attention_mix_##name)(int64_t keys, int64_t depth, const float *weights, \
-                                                  const void *rows, int64_t step, float *out) { \
-        const type *v = (const type *)rows; \
-        int64_t d = 0; \
-        for (; d + 4 * VF <= depth; d += 4 * VF) { \
-            vf s0 = vf_load(out + d), s1 = vf_load(out + d + VF); \
-            vf s2 = vf_load(out + d + 2 * VF), s3 = vf_load(out + d + 3 * VF); \
-            for (int64_t t = 0; t < keys; t++) { \
-                const type *row = v + t * step + d; \
-                vf weight = vf_set1(weights[t]); \
-                s0 = vf_fma(load(row), weight, s0); \
-                s1 = vf_fma(load(row + VF), weight, s1); \
-                s2 = vf_fma(load(row + 2 * VF), weight, s2); \
-                s3 = vf_fma(load(row + 3 * VF), weight, s3); \
-            } \
-            vf_store(out + d, s0); \
-            vf_store(out + d + VF, s1); \
-            vf_store(out + d + 2 * VF, s2); \
-            vf_store(out + d + 3 * VF, s3); \
-        } \
-        for (; d + VF <= depth; d += VF) { \
-            vf sum = vf_load(out + d); \
-            for (int64_t t = 0; t < keys; t++) \
-                sum = vf_fma(load(v + t * step + d), vf_set1(weights[t]), sum); \
-            vf_store(out + d, sum); \
-        } \
-        if (d < depth) { \
-            vf sum = vf_load_n(out + d, depth - d); \
-            for (int64_t t = 0; t < keys; t++) { \
-                OXI_ATTENTION_LAST(type, load, v + t * step + d, depth - d) \
-                sum = vf_fma(x, vf_set1(weights[t]), sum); \
-            } \
-            vf_store_n(out + d, sum, depth - d); \
-        } \
-    }
-OXI_ATTENTION_QUERY(f32, float, vf_load)
-OXI_ATTENTION_QUERY(f16, uint16_t, vf_load_f16)
-#ifdef OXI_F16C_APART
-OXI_ATTENTION_QUERY(f16c, uint16_t, vf_load_f16c)
-#endif
-OXI_ATTENTION_QUERY(bf16, uint16_t, vf_load_bf16)
-#undef OXI_ATTENTION_QUERY
-#undef OXI_ATTENTION_LAST
-
-static void OXI_ISA(fill_attention)(oxi_kernels *k) {
-    k->attention_softmax = OXI_ISA(attention_softmax);
-    k->attention_rescale = OXI_ISA(attention_rescale);
-    k->attention_dots[OX_F32] = OXI_ISA(attention_dots_f32);
-    k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16);
-    k->attention_dots[OX_BF16] = OXI_ISA(attention_dots_bf16);
-    k->attention_mix[OX_F32] = OXI_ISA(attention_mix_f32);
-    k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16);
-    k->attention_mix[OX_BF16] = OXI_ISA(attention_mix_bf16);
-#ifdef OXI_F16C_APART
-    if (oxi_cpu_info()->features & OXI_CPU_F16C) {
-        k->attention_dots[OX_F16] = OXI_ISA(attention_dots_f16c);
-        k->attention_mix[OX_F16] = OXI_ISA(attention_mix_f16c);
-    }
-#endif
-}
 OXI_STRAIGHT_END
 /* >>cpu/kernels/codes.inc */
 /* Products of panels of int8 codes of one tier: OXI_CODE_ROWS rows of activations against 2 VQ rows of

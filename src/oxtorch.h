@@ -85,8 +85,8 @@
 #define OX_TORCH_IMPLEMENTED
 
 /* At -O2 gcc would spend most of its time where nobody sees the difference. What is between LIGHT lines is
- * control code. STRAIGHT is for kernels that say what they want vector by vector, and for the few loops of
- * control code that run often: little is left to find there.
+ * control code, and kernels that say what they want vector by vector: little is left to find there. STRAIGHT
+ * is for kernels whose loops are to be unrolled, and for the few loops of control code that run often.
  * expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #define OXI_LIGHT_BEGIN _Pragma("GCC push_options") \

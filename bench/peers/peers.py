@@ -4,8 +4,8 @@
     python3 bench/peers/peers.py [--tiers sse2,avx,avx2,avx512,amx] [--threads 1,2] [--sizes 1024,2048,4096]
                                  [--work matmul,views,ops,attention] [--runs 7]
 
-Needs python3 with numpy; libopenblas (the pthread build) and torch where they are to be compared with. The
-library is built from the headers into build/liboxtorch.so with `cc`, or OXTORCH_LIB names one that is there
+Needs python3 with numpy; libopenblas and libblis (the pthread builds), libdnnl and torch where they are to be
+compared with: f32 products with the best of the three. The library is built from the headers into build/liboxtorch.so with `cc`, or OXTORCH_LIB names one that is there
 already. Each tier runs in a process of its own, both sides held to the same instruction set. Within it the
 sides take turns (A B A B ...) with a pause between, so that no side pays for the other's spinning threads;
 figures are medians, ratios are OxTorch / peer in speed, with the least and the most of the turns: above 1,
@@ -21,13 +21,15 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TIERS = {  # OX_ISA: what holds the peers to the same instructions
-    'sse2': {'OPENBLAS_CORETYPE': 'Nehalem', 'ATEN_CPU_CAPABILITY': 'default', 'ONEDNN_MAX_CPU_ISA': 'SSE41'},
-    'avx': {'OPENBLAS_CORETYPE': 'Sandybridge', 'ATEN_CPU_CAPABILITY': 'default',
-            'ONEDNN_MAX_CPU_ISA': 'AVX'},
-    'avx2': {'OPENBLAS_CORETYPE': 'Haswell', 'ATEN_CPU_CAPABILITY': 'avx2', 'ONEDNN_MAX_CPU_ISA': 'AVX2'},
-    'avx512': {'OPENBLAS_CORETYPE': 'SkylakeX', 'ATEN_CPU_CAPABILITY': 'avx512',
+    'sse2': {'OPENBLAS_CORETYPE': 'Nehalem', 'BLIS_ARCH_TYPE': 'penryn', 'ATEN_CPU_CAPABILITY': 'default',
+             'ONEDNN_MAX_CPU_ISA': 'SSE41'},
+    'avx': {'OPENBLAS_CORETYPE': 'Sandybridge', 'BLIS_ARCH_TYPE': 'sandybridge',
+            'ATEN_CPU_CAPABILITY': 'default', 'ONEDNN_MAX_CPU_ISA': 'AVX'},
+    'avx2': {'OPENBLAS_CORETYPE': 'Haswell', 'BLIS_ARCH_TYPE': 'haswell', 'ATEN_CPU_CAPABILITY': 'avx2',
+             'ONEDNN_MAX_CPU_ISA': 'AVX2'},
+    'avx512': {'OPENBLAS_CORETYPE': 'SkylakeX', 'BLIS_ARCH_TYPE': 'skx', 'ATEN_CPU_CAPABILITY': 'avx512',
                'ONEDNN_MAX_CPU_ISA': 'AVX512_CORE'},
-    'amx': {'OPENBLAS_CORETYPE': 'SapphireRapids', 'ATEN_CPU_CAPABILITY': 'avx512',
+    'amx': {'OPENBLAS_CORETYPE': 'SapphireRapids', 'BLIS_ARCH_TYPE': 'skx', 'ATEN_CPU_CAPABILITY': 'avx512',
             'ONEDNN_MAX_CPU_ISA': 'AVX512_CORE_AMX'},
 }
 F16, BF16, F32 = 10, 11, 12     # ox_dtype
@@ -122,13 +124,49 @@ def ratio(peer, own):
     return [round(r, 3) for r in (median(ratios), ratios[0], ratios[-1])]
 
 
-def load_openblas():
-    for name in ('libopenblas.so.0', 'libopenblas.so'):
+def load(*names):
+    for name in names:
         try:
             return ctypes.CDLL(name)
         except OSError:
             pass
     return None
+
+
+class Products:
+    """C = A B in f32 by the libraries that are installed: run[name](n, a, b, c)."""
+
+    def __init__(self):
+        self.openblas = load('libopenblas.so.0', 'libopenblas.so')
+        self.blis = load('libblis.so.4', 'libblis.so.3', 'libblis.so')
+        self.dnnl = load('libdnnl.so.3', 'libdnnl.so.2', 'libdnnl.so')
+        self.openmp = load('libgomp.so.1')
+        self.run = {}
+        for name in ('openblas', 'blis'):
+            if getattr(self, name):
+                self.run[name] = lambda *arguments, lib=getattr(self, name): self.cblas(lib, *arguments)
+        if self.dnnl:
+            self.run['onednn'] = self.onednn
+
+    def set_threads(self, threads):
+        if self.openblas:
+            self.openblas.openblas_set_num_threads(threads)
+        if self.blis:
+            self.blis.bli_thread_set_num_threads(ctypes.c_int64(threads))
+        if self.openmp:
+            self.openmp.omp_set_num_threads(threads)
+
+    @staticmethod
+    def cblas(lib, n, a, b, c):
+        lib.cblas_sgemm(101, 111, 111, n, n, n, ctypes.c_float(1), ctypes.c_void_p(a), n, ctypes.c_void_p(b), n,
+                        ctypes.c_float(0), ctypes.c_void_p(c), n)
+
+    def onednn(self, n, a, b, c):
+        size = ctypes.c_int64(n)
+        plain = ctypes.c_char(b'N')
+        if self.dnnl.dnnl_sgemm(plain, plain, size, size, size, ctypes.c_float(1), ctypes.c_void_p(a), size,
+                                ctypes.c_void_p(b), size, ctypes.c_float(0), ctypes.c_void_p(c), size):
+            sys.exit('dnnl_sgemm failed')
 
 
 def load_torch():
@@ -145,36 +183,44 @@ def report(results, **row):
     print('  '.join(f'{k} {v}' for k, v in texts.items()), flush=True)
 
 
-def measure_matmul(ox, blas, torch, threads, sizes, runs, results):
+def measure_matmul(ox, products, torch, threads, sizes, runs, results):
     import numpy as np
     random = np.random.default_rng(0)
+    products.set_threads(threads)
     for n in sizes:
         a, b = (random.standard_normal((n, n), dtype=np.float32) for _ in range(2))
         c = np.zeros((n, n), np.float32)
         p = {F32: [ox.tensor(a), ox.tensor(b)]}
         for dtype in (BF16, F16):
             p[dtype] = [ox.lib.ox_cast(t, dtype) for t in p[F32]]
-        sides = {name: (lambda pair=p[dtype]: ox.run('ox_matmul', *pair))
-                 for name, dtype in (('f32', F32), ('bf16', BF16), ('f16', F16))}
-        if blas:
-            blas.openblas_set_num_threads(threads)
-            sides['openblas'] = lambda: blas.cblas_sgemm(
-                101, 111, 111, n, n, n, ctypes.c_float(1), a.ctypes.data_as(ctypes.c_void_p), n,
-                b.ctypes.data_as(ctypes.c_void_p), n, ctypes.c_float(0), c.ctypes.data_as(ctypes.c_void_p), n)
+        own = {name: (lambda pair=p[dtype]: ox.run('ox_matmul', *pair))
+               for name, dtype in (('f32', F32), ('bf16', BF16), ('f16', F16))}
+        peers = {name: (lambda run=run: run(n, a.ctypes.data, b.ctypes.data, c.ctypes.data))
+                 for name, run in products.run.items()}
+        for name, run in peers.items():
+            c[:] = 0
+            run()
+            if abs(c[n // 2, n // 3] - a[n // 2] @ b[:, n // 3]) > 1e-3 * n ** 0.5:
+                sys.exit(f'{name} was called in the wrong way')
+        sides = {**own, **peers}
         seconds = dict(zip(sides, in_turn(list(sides.values()), runs)))
         row = {'work': f'matmul {n}', 'threads': threads,
                'GFLOP/s': round(2e-9 * n ** 3 / median(seconds['f32']), 1)}
-        if blas:
-            row['f32/openblas'] = ratio(seconds['openblas'], seconds['f32'])
+        for name in peers:
+            row[f'f32/{name}'] = ratio(seconds[name], seconds['f32'])
+        if peers:
+            best = min(peers, key=lambda name: median(seconds[name]))
+            row['f32/best'] = row[f'f32/{best}']
         row['bf16/f32'] = ratio(seconds['f32'], seconds['bf16'])
         row['f16/f32'] = ratio(seconds['f32'], seconds['f16'])
-        if torch:   # only bf16: PyTorch's f32 product is OpenBLAS or MKL again
-            ta, tb = (torch.from_numpy(x).to(torch.bfloat16) for x in (a, b))
+        for name in ('bf16', 'f16') if torch else ():   # PyTorch's f32 product is one of the above
+            dtype = torch.bfloat16 if name == 'bf16' else torch.float16
+            ta, tb = (torch.from_numpy(x).to(dtype) for x in (a, b))
             start = time.perf_counter()
             torch.matmul(ta, tb)
             slow = time.perf_counter() - start > 0.5
-            s = in_turn([sides['bf16'], lambda: torch.matmul(ta, tb)], runs if not slow else 1)
-            row['bf16/torch'] = ratio(s[1], s[0])
+            s = in_turn([own[name], lambda: torch.matmul(ta, tb)], runs if not slow else 1)
+            row[name + '/torch'] = ratio(s[1], s[0])
         report(results, **row)
         for pair in p.values():
             for t in pair:
@@ -251,14 +297,14 @@ def worker(options):
     if isa != options.worker:
         print(f'this processor does not run it: {isa} would be measured')
         return
-    blas, torch = load_openblas(), load_torch()
+    products, torch = Products(), load_torch()
     results = []
     for threads in options.threads:
         ox.lib.ox_set_threads(threads)
         if torch:
             torch.set_num_threads(threads)
         if 'matmul' in options.work:
-            measure_matmul(ox, blas, torch if options.torch_matmul else None, threads, options.sizes,
+            measure_matmul(ox, products, torch if options.torch_matmul else None, threads, options.sizes,
                            options.runs, results)
         if 'views' in options.work:
             measure_views(ox, threads, options.sizes, options.runs, results)
@@ -281,7 +327,7 @@ def main():
     parser.add_argument('--work', type=words, default=['matmul', 'views', 'ops', 'attention'])
     parser.add_argument('--runs', type=int, default=7)
     parser.add_argument('--torch-matmul', action='store_true',
-                        help="PyTorch's bf16 matmul too (minutes on old tiers)")
+                        help="PyTorch's bf16 and f16 matmul too (minutes on old tiers)")
     parser.add_argument('--worker', help=argparse.SUPPRESS)
     parser.add_argument('--json', default=ROOT + '/build/peers.json', help=argparse.SUPPRESS)
     options = parser.parse_args()

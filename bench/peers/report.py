@@ -18,8 +18,9 @@ from xml.sax.saxutils import escape
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-PACKAGES = ['python3-numpy', 'python3-torch', 'libopenblas0-pthread', 'llama.cpp-tools']
-TIERS = ['sse2', 'avx', 'avx2', 'avx512']
+PACKAGES = ['python3-numpy', 'python3-torch', 'libopenblas0-pthread', 'libblis4-pthread', 'libdnnl-dev',
+            'llama.cpp-tools']
+TIERS = ['sse2', 'avx', 'avx2', 'avx512', 'amx']
 
 
 def measure(options):
@@ -34,8 +35,9 @@ def measure(options):
 def figures(threads):
     """Rows of (work, peer, tier, [median, least, most])."""
     rows = []
-    peers = {'f32/openblas': ('OpenBLAS', ', f32'), 'bf16/torch': ('PyTorch', ', bf16'),
-             'of torch': ('PyTorch', '')}
+    peers = {'f32/openblas': ('OpenBLAS', ', f32'), 'f32/blis': ('BLIS', ', f32'),
+             'f32/onednn': ('oneDNN', ', f32'), 'bf16/torch': ('PyTorch', ', bf16'),
+             'f16/torch': ('PyTorch', ', f16'), 'of torch': ('PyTorch', '')}
     for tier in TIERS:
         path = ROOT + f'/build/peers_{tier}.json'
         results = json.load(open(path))['results'] if os.path.exists(path) else []
