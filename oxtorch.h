@@ -2229,15 +2229,19 @@ static int oxi_gate_lanes(int64_t gate) { return (int)(gate >> 16 & 0xffff); }
 /* The "announce, then look" of sleepers and wakers needs looks that cannot move up: adding 0 is one. */
 static int64_t oxi_look(int64_t *p) { return oxi_atomic_add(p, 0); }
 
-/* Spins up to 30 microseconds for `ready`. */
-static bool oxi_spin_for(bool (*ready)(void)) {
+/* Seconds: a thread that was put to sleep comes back up to 0.1 ms late, in a virtual machine later. Between
+ * two regions there may be nothing to do for long; the end of a region is a task away. */
+#define OXI_SPIN_BETWEEN 50e-6
+#define OXI_SPIN_AT_END 500e-6
+
+static bool oxi_spin_for(double seconds, bool (*ready)(void)) {
     if (oxi_atomic_load(&oxi_pool_spins) == 0) return ready();
     double start = 0;
     for (int round = 0; !ready(); round++) {
         for (int i = 0; i < 16; i++) oxi_pause();
         double now = oxi_now();
         if (round == 0) start = now;
-        if (now - start > 30e-6) return false;
+        if (now - start > seconds) return false;
     }
     return true;
 }
@@ -2281,7 +2285,7 @@ static void oxi_worker(void) {
         if (lane > 0) {
             oxi_help(&oxi_pool_region, lane);
             oxi_gate_leave();
-        } else if (!oxi_spin_for(oxi_worker_called)) {
+        } else if (!oxi_spin_for(OXI_SPIN_BETWEEN, oxi_worker_called)) {
             oxi_worker_sleep();
         }
     }
@@ -2409,7 +2413,7 @@ static void oxi_gate_close(void) {
         int64_t gate = oxi_atomic_load(&oxi_gate);
         if (oxi_atomic_cas(&oxi_gate, gate, gate - oxi_gate_lanes(gate) * OXI_GATE_LANE)) break;
     }
-    if (oxi_spin_for(oxi_all_left)) return;
+    if (oxi_spin_for(OXI_SPIN_AT_END, oxi_all_left)) return;
     oxi_mutex_take(&oxi_sleep_mutex);
     (void)oxi_atomic_add(&oxi_caller_waits, 1);
     while (oxi_gate_inside(oxi_look(&oxi_gate)) > 0) {
@@ -11368,77 +11372,170 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] -------------------------------------- */
+/* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
 
-OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
-    const float *a = (const float *)a_panel, *b = (const float *)b_panel;
+/* way: panels of A hold each number once for every lane */
+#define OXI_G OXI_ISA(gemm_f32_any)
+#define OXI_G_T float
+#define OXI_G_V vf
+#define OXI_G_LANES VF
+#define OXI_G_ZERO vf_zero
+#define OXI_G_ROWS OXI_EACH_ROW
+#define OXI_G_A(a, i) (way ? vf_load((a) + (i) * VF) : vf_set1((a)[i]))
+#define OXI_G_A_STEP (way ? OXI_MR * VF : OXI_MR)
+#define OXI_G_LOAD vf_load
+#define OXI_G_STORE vf_store
+#define OXI_G_ADD vf_add
+#define OXI_G_DOT(c, s, b) c = vf_fma(s, b, c)
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    float *c = (float *)c_tile;
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
-    OXI_EACH_ROW(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VF);
-#define OXI_X(i) { \
-        vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
-        c##i##0 = vf_fma(s, b0, c##i##0); \
-        c##i##1 = vf_fma(s, b1, c##i##1); \
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
-        vf b0 = vf_load(b), b1 = vf_load(b + VF);
-        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
-        OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += spread ? OXI_MR * VF : OXI_MR;
-        b += 2 * VF;
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
+#undef OXI_STEP
+#undef OXI_NEXT
 #undef OXI_SOON
-#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
-        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
-    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
-    OXI_EACH_ROW(OXI_X)
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
-    const double *a = (const double *)a_panel, *b = (const double *)b_panel;
+#define OXI_G OXI_ISA(gemm_f64_any)
+#define OXI_G_T double
+#define OXI_G_V vd
+#define OXI_G_LANES VD
+#define OXI_G_ZERO vd_zero
+#define OXI_G_ROWS OXI_EACH_ROW
+#define OXI_G_A(a, i) (way ? vd_load((a) + (i) * VD) : vd_set1((a)[i]))
+#define OXI_G_A_STEP (way ? OXI_MR * VD : OXI_MR)
+#define OXI_G_LOAD vd_load
+#define OXI_G_STORE vd_store
+#define OXI_G_ADD vd_add
+#define OXI_G_DOT(c, s, b) c = vd_fma(s, b, c)
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    double *c = (double *)c_tile;
-#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
-    OXI_EACH_ROW(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VD);
-#define OXI_X(i) { \
-        vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
-        c##i##0 = vd_fma(s, b0, c##i##0); \
-        c##i##1 = vd_fma(s, b1, c##i##1); \
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
-        vd b0 = vd_load(b), b1 = vd_load(b + VD);
-        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
-        OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += spread ? OXI_MR * VD : OXI_MR;
-        b += 2 * VD;
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
+#undef OXI_STEP
+#undef OXI_NEXT
 #undef OXI_SOON
-#define OXI_X(i) if (accumulate) { c##i##0 = vd_add(c##i##0, vd_load(c + i * ldc)); \
-        c##i##1 = vd_add(c##i##1, vd_load(c + i * ldc + VD)); } \
-    vd_store(c + i * ldc, c##i##0); vd_store(c + i * ldc + VD, c##i##1);
-    OXI_EACH_ROW(OXI_X)
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
@@ -11474,7 +11571,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_store(p, a) _mm512_storeu_si512((void *)(p), a)
 #define vp_add(a, b) _mm512_add_epi32(a, b)
 #define vp_dot(c, a, b) \
-    if (vnni) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
+    if (way) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
     else c = _mm512_add_epi32(c, _mm512_madd_epi16(a, b));
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
 #define OXI_MR16 6
@@ -11488,7 +11585,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
 #if OXI_AVX_VNNI
 #define vp_dot(c, a, b) \
-    if (vnni) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    if (way) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
     else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
 #else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
@@ -11511,32 +11608,84 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 
 #ifdef vp
-/* vnni: the dot product and the addition are one instruction. */
-OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool vnni) {
-    const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
+/* way: the dot product and the addition are one instruction */
+#define OXI_G OXI_ISA(gemm_i16_any)
+#define OXI_G_T int32_t /* pairs */
+#define OXI_G_V vp
+#define OXI_G_LANES VP
+#define OXI_G_ZERO vp_zero
+#define OXI_G_ROWS OXI_EACH_ROW16
+#define OXI_G_A(a, i) vp_set1((a) + (i))
+#define OXI_G_A_STEP OXI_MR16
+#define OXI_G_LOAD vp_load
+#define OXI_G_STORE vp_store
+#define OXI_G_ADD vp_add
+#define OXI_G_DOT vp_dot
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    int32_t *c = (int32_t *)c_tile;
-    (void)vnni;
-#define OXI_X(i) vp c##i##0 = vp_zero(), c##i##1 = vp_zero();
-    OXI_EACH_ROW16(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vp s = vp_set1(a + i); vp_dot(c##i##0, s, b0); vp_dot(c##i##1, s, b1); }
-    for (; k > 0; k--) {
-        vp b0 = vp_load(b), b1 = vp_load(b + VP);
-        OXI_EACH_ROW16(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += OXI_MR16;
-        b += 2 * VP;
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
+    }
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
-#define OXI_X(i) if (accumulate) { c##i##0 = vp_add(c##i##0, vp_load(c + i * ldc)); \
-        c##i##1 = vp_add(c##i##1, vp_load(c + i * ldc + VP)); } \
-    vp_store(c + i * ldc, c##i##0); vp_store(c + i * ldc + VP, c##i##1);
-    OXI_EACH_ROW16(OXI_X)
+#undef OXI_STEP
+#undef OXI_NEXT
+#undef OXI_SOON
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
@@ -15466,77 +15615,170 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] -------------------------------------- */
+/* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
 
-OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
-    const float *a = (const float *)a_panel, *b = (const float *)b_panel;
+/* way: panels of A hold each number once for every lane */
+#define OXI_G OXI_ISA(gemm_f32_any)
+#define OXI_G_T float
+#define OXI_G_V vf
+#define OXI_G_LANES VF
+#define OXI_G_ZERO vf_zero
+#define OXI_G_ROWS OXI_EACH_ROW
+#define OXI_G_A(a, i) (way ? vf_load((a) + (i) * VF) : vf_set1((a)[i]))
+#define OXI_G_A_STEP (way ? OXI_MR * VF : OXI_MR)
+#define OXI_G_LOAD vf_load
+#define OXI_G_STORE vf_store
+#define OXI_G_ADD vf_add
+#define OXI_G_DOT(c, s, b) c = vf_fma(s, b, c)
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    float *c = (float *)c_tile;
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
-    OXI_EACH_ROW(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VF);
-#define OXI_X(i) { \
-        vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
-        c##i##0 = vf_fma(s, b0, c##i##0); \
-        c##i##1 = vf_fma(s, b1, c##i##1); \
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
-        vf b0 = vf_load(b), b1 = vf_load(b + VF);
-        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
-        OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += spread ? OXI_MR * VF : OXI_MR;
-        b += 2 * VF;
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
+#undef OXI_STEP
+#undef OXI_NEXT
 #undef OXI_SOON
-#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
-        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
-    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
-    OXI_EACH_ROW(OXI_X)
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
-    const double *a = (const double *)a_panel, *b = (const double *)b_panel;
+#define OXI_G OXI_ISA(gemm_f64_any)
+#define OXI_G_T double
+#define OXI_G_V vd
+#define OXI_G_LANES VD
+#define OXI_G_ZERO vd_zero
+#define OXI_G_ROWS OXI_EACH_ROW
+#define OXI_G_A(a, i) (way ? vd_load((a) + (i) * VD) : vd_set1((a)[i]))
+#define OXI_G_A_STEP (way ? OXI_MR * VD : OXI_MR)
+#define OXI_G_LOAD vd_load
+#define OXI_G_STORE vd_store
+#define OXI_G_ADD vd_add
+#define OXI_G_DOT(c, s, b) c = vd_fma(s, b, c)
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    double *c = (double *)c_tile;
-#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
-    OXI_EACH_ROW(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VD);
-#define OXI_X(i) { \
-        vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
-        c##i##0 = vd_fma(s, b0, c##i##0); \
-        c##i##1 = vd_fma(s, b1, c##i##1); \
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
-        vd b0 = vd_load(b), b1 = vd_load(b + VD);
-        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
-        OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += spread ? OXI_MR * VD : OXI_MR;
-        b += 2 * VD;
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
+#undef OXI_STEP
+#undef OXI_NEXT
 #undef OXI_SOON
-#define OXI_X(i) if (accumulate) { c##i##0 = vd_add(c##i##0, vd_load(c + i * ldc)); \
-        c##i##1 = vd_add(c##i##1, vd_load(c + i * ldc + VD)); } \
-    vd_store(c + i * ldc, c##i##0); vd_store(c + i * ldc + VD, c##i##1);
-    OXI_EACH_ROW(OXI_X)
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
@@ -15572,7 +15814,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_store(p, a) _mm512_storeu_si512((void *)(p), a)
 #define vp_add(a, b) _mm512_add_epi32(a, b)
 #define vp_dot(c, a, b) \
-    if (vnni) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
+    if (way) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
     else c = _mm512_add_epi32(c, _mm512_madd_epi16(a, b));
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
 #define OXI_MR16 6
@@ -15586,7 +15828,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
 #if OXI_AVX_VNNI
 #define vp_dot(c, a, b) \
-    if (vnni) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    if (way) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
     else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
 #else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
@@ -15609,32 +15851,84 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 
 #ifdef vp
-/* vnni: the dot product and the addition are one instruction. */
-OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool vnni) {
-    const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
+/* way: the dot product and the addition are one instruction */
+#define OXI_G OXI_ISA(gemm_i16_any)
+#define OXI_G_T int32_t /* pairs */
+#define OXI_G_V vp
+#define OXI_G_LANES VP
+#define OXI_G_ZERO vp_zero
+#define OXI_G_ROWS OXI_EACH_ROW16
+#define OXI_G_A(a, i) vp_set1((a) + (i))
+#define OXI_G_A_STEP OXI_MR16
+#define OXI_G_LOAD vp_load
+#define OXI_G_STORE vp_store
+#define OXI_G_ADD vp_add
+#define OXI_G_DOT vp_dot
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    int32_t *c = (int32_t *)c_tile;
-    (void)vnni;
-#define OXI_X(i) vp c##i##0 = vp_zero(), c##i##1 = vp_zero();
-    OXI_EACH_ROW16(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vp s = vp_set1(a + i); vp_dot(c##i##0, s, b0); vp_dot(c##i##1, s, b1); }
-    for (; k > 0; k--) {
-        vp b0 = vp_load(b), b1 = vp_load(b + VP);
-        OXI_EACH_ROW16(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += OXI_MR16;
-        b += 2 * VP;
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
+    }
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
-#define OXI_X(i) if (accumulate) { c##i##0 = vp_add(c##i##0, vp_load(c + i * ldc)); \
-        c##i##1 = vp_add(c##i##1, vp_load(c + i * ldc + VP)); } \
-    vp_store(c + i * ldc, c##i##0); vp_store(c + i * ldc + VP, c##i##1);
-    OXI_EACH_ROW16(OXI_X)
+#undef OXI_STEP
+#undef OXI_NEXT
+#undef OXI_SOON
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
@@ -19582,77 +19876,170 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] -------------------------------------- */
+/* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
 
-OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
-    const float *a = (const float *)a_panel, *b = (const float *)b_panel;
+/* way: panels of A hold each number once for every lane */
+#define OXI_G OXI_ISA(gemm_f32_any)
+#define OXI_G_T float
+#define OXI_G_V vf
+#define OXI_G_LANES VF
+#define OXI_G_ZERO vf_zero
+#define OXI_G_ROWS OXI_EACH_ROW
+#define OXI_G_A(a, i) (way ? vf_load((a) + (i) * VF) : vf_set1((a)[i]))
+#define OXI_G_A_STEP (way ? OXI_MR * VF : OXI_MR)
+#define OXI_G_LOAD vf_load
+#define OXI_G_STORE vf_store
+#define OXI_G_ADD vf_add
+#define OXI_G_DOT(c, s, b) c = vf_fma(s, b, c)
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    float *c = (float *)c_tile;
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
-    OXI_EACH_ROW(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VF);
-#define OXI_X(i) { \
-        vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
-        c##i##0 = vf_fma(s, b0, c##i##0); \
-        c##i##1 = vf_fma(s, b1, c##i##1); \
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
-        vf b0 = vf_load(b), b1 = vf_load(b + VF);
-        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
-        OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += spread ? OXI_MR * VF : OXI_MR;
-        b += 2 * VF;
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
+#undef OXI_STEP
+#undef OXI_NEXT
 #undef OXI_SOON
-#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
-        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
-    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
-    OXI_EACH_ROW(OXI_X)
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
-    const double *a = (const double *)a_panel, *b = (const double *)b_panel;
+#define OXI_G OXI_ISA(gemm_f64_any)
+#define OXI_G_T double
+#define OXI_G_V vd
+#define OXI_G_LANES VD
+#define OXI_G_ZERO vd_zero
+#define OXI_G_ROWS OXI_EACH_ROW
+#define OXI_G_A(a, i) (way ? vd_load((a) + (i) * VD) : vd_set1((a)[i]))
+#define OXI_G_A_STEP (way ? OXI_MR * VD : OXI_MR)
+#define OXI_G_LOAD vd_load
+#define OXI_G_STORE vd_store
+#define OXI_G_ADD vd_add
+#define OXI_G_DOT(c, s, b) c = vd_fma(s, b, c)
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    double *c = (double *)c_tile;
-#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
-    OXI_EACH_ROW(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VD);
-#define OXI_X(i) { \
-        vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
-        c##i##0 = vd_fma(s, b0, c##i##0); \
-        c##i##1 = vd_fma(s, b1, c##i##1); \
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
-        vd b0 = vd_load(b), b1 = vd_load(b + VD);
-        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
-        OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += spread ? OXI_MR * VD : OXI_MR;
-        b += 2 * VD;
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
+#undef OXI_STEP
+#undef OXI_NEXT
 #undef OXI_SOON
-#define OXI_X(i) if (accumulate) { c##i##0 = vd_add(c##i##0, vd_load(c + i * ldc)); \
-        c##i##1 = vd_add(c##i##1, vd_load(c + i * ldc + VD)); } \
-    vd_store(c + i * ldc, c##i##0); vd_store(c + i * ldc + VD, c##i##1);
-    OXI_EACH_ROW(OXI_X)
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
@@ -19688,7 +20075,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_store(p, a) _mm512_storeu_si512((void *)(p), a)
 #define vp_add(a, b) _mm512_add_epi32(a, b)
 #define vp_dot(c, a, b) \
-    if (vnni) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
+    if (way) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
     else c = _mm512_add_epi32(c, _mm512_madd_epi16(a, b));
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
 #define OXI_MR16 6
@@ -19702,7 +20089,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
 #if OXI_AVX_VNNI
 #define vp_dot(c, a, b) \
-    if (vnni) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    if (way) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
     else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
 #else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
@@ -19725,32 +20112,84 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 
 #ifdef vp
-/* vnni: the dot product and the addition are one instruction. */
-OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool vnni) {
-    const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
+/* way: the dot product and the addition are one instruction */
+#define OXI_G OXI_ISA(gemm_i16_any)
+#define OXI_G_T int32_t /* pairs */
+#define OXI_G_V vp
+#define OXI_G_LANES VP
+#define OXI_G_ZERO vp_zero
+#define OXI_G_ROWS OXI_EACH_ROW16
+#define OXI_G_A(a, i) vp_set1((a) + (i))
+#define OXI_G_A_STEP OXI_MR16
+#define OXI_G_LOAD vp_load
+#define OXI_G_STORE vp_store
+#define OXI_G_ADD vp_add
+#define OXI_G_DOT vp_dot
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    int32_t *c = (int32_t *)c_tile;
-    (void)vnni;
-#define OXI_X(i) vp c##i##0 = vp_zero(), c##i##1 = vp_zero();
-    OXI_EACH_ROW16(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vp s = vp_set1(a + i); vp_dot(c##i##0, s, b0); vp_dot(c##i##1, s, b1); }
-    for (; k > 0; k--) {
-        vp b0 = vp_load(b), b1 = vp_load(b + VP);
-        OXI_EACH_ROW16(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += OXI_MR16;
-        b += 2 * VP;
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
+    }
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
-#define OXI_X(i) if (accumulate) { c##i##0 = vp_add(c##i##0, vp_load(c + i * ldc)); \
-        c##i##1 = vp_add(c##i##1, vp_load(c + i * ldc + VP)); } \
-    vp_store(c + i * ldc, c##i##0); vp_store(c + i * ldc + VP, c##i##1);
-    OXI_EACH_ROW16(OXI_X)
+#undef OXI_STEP
+#undef OXI_NEXT
+#undef OXI_SOON
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
@@ -23620,77 +24059,170 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] -------------------------------------- */
+/* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
 
-OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
-    const float *a = (const float *)a_panel, *b = (const float *)b_panel;
+/* way: panels of A hold each number once for every lane */
+#define OXI_G OXI_ISA(gemm_f32_any)
+#define OXI_G_T float
+#define OXI_G_V vf
+#define OXI_G_LANES VF
+#define OXI_G_ZERO vf_zero
+#define OXI_G_ROWS OXI_EACH_ROW
+#define OXI_G_A(a, i) (way ? vf_load((a) + (i) * VF) : vf_set1((a)[i]))
+#define OXI_G_A_STEP (way ? OXI_MR * VF : OXI_MR)
+#define OXI_G_LOAD vf_load
+#define OXI_G_STORE vf_store
+#define OXI_G_ADD vf_add
+#define OXI_G_DOT(c, s, b) c = vf_fma(s, b, c)
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    float *c = (float *)c_tile;
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
-    OXI_EACH_ROW(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VF);
-#define OXI_X(i) { \
-        vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
-        c##i##0 = vf_fma(s, b0, c##i##0); \
-        c##i##1 = vf_fma(s, b1, c##i##1); \
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
-        vf b0 = vf_load(b), b1 = vf_load(b + VF);
-        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
-        OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += spread ? OXI_MR * VF : OXI_MR;
-        b += 2 * VF;
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
+#undef OXI_STEP
+#undef OXI_NEXT
 #undef OXI_SOON
-#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
-        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
-    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
-    OXI_EACH_ROW(OXI_X)
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
-    const double *a = (const double *)a_panel, *b = (const double *)b_panel;
+#define OXI_G OXI_ISA(gemm_f64_any)
+#define OXI_G_T double
+#define OXI_G_V vd
+#define OXI_G_LANES VD
+#define OXI_G_ZERO vd_zero
+#define OXI_G_ROWS OXI_EACH_ROW
+#define OXI_G_A(a, i) (way ? vd_load((a) + (i) * VD) : vd_set1((a)[i]))
+#define OXI_G_A_STEP (way ? OXI_MR * VD : OXI_MR)
+#define OXI_G_LOAD vd_load
+#define OXI_G_STORE vd_store
+#define OXI_G_ADD vd_add
+#define OXI_G_DOT(c, s, b) c = vd_fma(s, b, c)
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    double *c = (double *)c_tile;
-#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
-    OXI_EACH_ROW(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VD);
-#define OXI_X(i) { \
-        vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
-        c##i##0 = vd_fma(s, b0, c##i##0); \
-        c##i##1 = vd_fma(s, b1, c##i##1); \
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
-        vd b0 = vd_load(b), b1 = vd_load(b + VD);
-        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
-        OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += spread ? OXI_MR * VD : OXI_MR;
-        b += 2 * VD;
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
+#undef OXI_STEP
+#undef OXI_NEXT
 #undef OXI_SOON
-#define OXI_X(i) if (accumulate) { c##i##0 = vd_add(c##i##0, vd_load(c + i * ldc)); \
-        c##i##1 = vd_add(c##i##1, vd_load(c + i * ldc + VD)); } \
-    vd_store(c + i * ldc, c##i##0); vd_store(c + i * ldc + VD, c##i##1);
-    OXI_EACH_ROW(OXI_X)
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
@@ -23726,7 +24258,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_store(p, a) _mm512_storeu_si512((void *)(p), a)
 #define vp_add(a, b) _mm512_add_epi32(a, b)
 #define vp_dot(c, a, b) \
-    if (vnni) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
+    if (way) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
     else c = _mm512_add_epi32(c, _mm512_madd_epi16(a, b));
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
 #define OXI_MR16 6
@@ -23740,7 +24272,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
 #if OXI_AVX_VNNI
 #define vp_dot(c, a, b) \
-    if (vnni) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    if (way) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
     else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
 #else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
@@ -23763,32 +24295,84 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 
 #ifdef vp
-/* vnni: the dot product and the addition are one instruction. */
-OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool vnni) {
-    const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
+/* way: the dot product and the addition are one instruction */
+#define OXI_G OXI_ISA(gemm_i16_any)
+#define OXI_G_T int32_t /* pairs */
+#define OXI_G_V vp
+#define OXI_G_LANES VP
+#define OXI_G_ZERO vp_zero
+#define OXI_G_ROWS OXI_EACH_ROW16
+#define OXI_G_A(a, i) vp_set1((a) + (i))
+#define OXI_G_A_STEP OXI_MR16
+#define OXI_G_LOAD vp_load
+#define OXI_G_STORE vp_store
+#define OXI_G_ADD vp_add
+#define OXI_G_DOT vp_dot
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    int32_t *c = (int32_t *)c_tile;
-    (void)vnni;
-#define OXI_X(i) vp c##i##0 = vp_zero(), c##i##1 = vp_zero();
-    OXI_EACH_ROW16(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vp s = vp_set1(a + i); vp_dot(c##i##0, s, b0); vp_dot(c##i##1, s, b1); }
-    for (; k > 0; k--) {
-        vp b0 = vp_load(b), b1 = vp_load(b + VP);
-        OXI_EACH_ROW16(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += OXI_MR16;
-        b += 2 * VP;
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
+    }
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
-#define OXI_X(i) if (accumulate) { c##i##0 = vp_add(c##i##0, vp_load(c + i * ldc)); \
-        c##i##1 = vp_add(c##i##1, vp_load(c + i * ldc + VP)); } \
-    vp_store(c + i * ldc, c##i##0); vp_store(c + i * ldc + VP, c##i##1);
-    OXI_EACH_ROW16(OXI_X)
+#undef OXI_STEP
+#undef OXI_NEXT
+#undef OXI_SOON
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
@@ -27650,77 +28234,170 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] -------------------------------------- */
+/* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
 
-OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
-    const float *a = (const float *)a_panel, *b = (const float *)b_panel;
+/* way: panels of A hold each number once for every lane */
+#define OXI_G OXI_ISA(gemm_f32_any)
+#define OXI_G_T float
+#define OXI_G_V vf
+#define OXI_G_LANES VF
+#define OXI_G_ZERO vf_zero
+#define OXI_G_ROWS OXI_EACH_ROW
+#define OXI_G_A(a, i) (way ? vf_load((a) + (i) * VF) : vf_set1((a)[i]))
+#define OXI_G_A_STEP (way ? OXI_MR * VF : OXI_MR)
+#define OXI_G_LOAD vf_load
+#define OXI_G_STORE vf_store
+#define OXI_G_ADD vf_add
+#define OXI_G_DOT(c, s, b) c = vf_fma(s, b, c)
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    float *c = (float *)c_tile;
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
-    OXI_EACH_ROW(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VF);
-#define OXI_X(i) { \
-        vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
-        c##i##0 = vf_fma(s, b0, c##i##0); \
-        c##i##1 = vf_fma(s, b1, c##i##1); \
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
-        vf b0 = vf_load(b), b1 = vf_load(b + VF);
-        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
-        OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += spread ? OXI_MR * VF : OXI_MR;
-        b += 2 * VF;
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
+#undef OXI_STEP
+#undef OXI_NEXT
 #undef OXI_SOON
-#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
-        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
-    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
-    OXI_EACH_ROW(OXI_X)
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
-    const double *a = (const double *)a_panel, *b = (const double *)b_panel;
+#define OXI_G OXI_ISA(gemm_f64_any)
+#define OXI_G_T double
+#define OXI_G_V vd
+#define OXI_G_LANES VD
+#define OXI_G_ZERO vd_zero
+#define OXI_G_ROWS OXI_EACH_ROW
+#define OXI_G_A(a, i) (way ? vd_load((a) + (i) * VD) : vd_set1((a)[i]))
+#define OXI_G_A_STEP (way ? OXI_MR * VD : OXI_MR)
+#define OXI_G_LOAD vd_load
+#define OXI_G_STORE vd_store
+#define OXI_G_ADD vd_add
+#define OXI_G_DOT(c, s, b) c = vd_fma(s, b, c)
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    double *c = (double *)c_tile;
-#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
-    OXI_EACH_ROW(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VD);
-#define OXI_X(i) { \
-        vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
-        c##i##0 = vd_fma(s, b0, c##i##0); \
-        c##i##1 = vd_fma(s, b1, c##i##1); \
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
-        vd b0 = vd_load(b), b1 = vd_load(b + VD);
-        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
-        OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += spread ? OXI_MR * VD : OXI_MR;
-        b += 2 * VD;
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
+#undef OXI_STEP
+#undef OXI_NEXT
 #undef OXI_SOON
-#define OXI_X(i) if (accumulate) { c##i##0 = vd_add(c##i##0, vd_load(c + i * ldc)); \
-        c##i##1 = vd_add(c##i##1, vd_load(c + i * ldc + VD)); } \
-    vd_store(c + i * ldc, c##i##0); vd_store(c + i * ldc + VD, c##i##1);
-    OXI_EACH_ROW(OXI_X)
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
@@ -27756,7 +28433,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_store(p, a) _mm512_storeu_si512((void *)(p), a)
 #define vp_add(a, b) _mm512_add_epi32(a, b)
 #define vp_dot(c, a, b) \
-    if (vnni) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
+    if (way) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
     else c = _mm512_add_epi32(c, _mm512_madd_epi16(a, b));
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
 #define OXI_MR16 6
@@ -27770,7 +28447,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
 #if OXI_AVX_VNNI
 #define vp_dot(c, a, b) \
-    if (vnni) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    if (way) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
     else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
 #else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
@@ -27793,32 +28470,84 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 
 #ifdef vp
-/* vnni: the dot product and the addition are one instruction. */
-OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool vnni) {
-    const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
+/* way: the dot product and the addition are one instruction */
+#define OXI_G OXI_ISA(gemm_i16_any)
+#define OXI_G_T int32_t /* pairs */
+#define OXI_G_V vp
+#define OXI_G_LANES VP
+#define OXI_G_ZERO vp_zero
+#define OXI_G_ROWS OXI_EACH_ROW16
+#define OXI_G_A(a, i) vp_set1((a) + (i))
+#define OXI_G_A_STEP OXI_MR16
+#define OXI_G_LOAD vp_load
+#define OXI_G_STORE vp_store
+#define OXI_G_ADD vp_add
+#define OXI_G_DOT vp_dot
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    int32_t *c = (int32_t *)c_tile;
-    (void)vnni;
-#define OXI_X(i) vp c##i##0 = vp_zero(), c##i##1 = vp_zero();
-    OXI_EACH_ROW16(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vp s = vp_set1(a + i); vp_dot(c##i##0, s, b0); vp_dot(c##i##1, s, b1); }
-    for (; k > 0; k--) {
-        vp b0 = vp_load(b), b1 = vp_load(b + VP);
-        OXI_EACH_ROW16(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += OXI_MR16;
-        b += 2 * VP;
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
+    }
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
-#define OXI_X(i) if (accumulate) { c##i##0 = vp_add(c##i##0, vp_load(c + i * ldc)); \
-        c##i##1 = vp_add(c##i##1, vp_load(c + i * ldc + VP)); } \
-    vp_store(c + i * ldc, c##i##0); vp_store(c + i * ldc + VP, c##i##1);
-    OXI_EACH_ROW16(OXI_X)
+#undef OXI_STEP
+#undef OXI_NEXT
+#undef OXI_SOON
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
@@ -31675,77 +32404,170 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_EACH_ROW(X) X(0) X(1) X(2) X(3)
 #endif
 
-/* ---- micro-kernels: c[MR][2 VF] = or += sum_k a[k][MR] b[k][2 VF] -------------------------------------- */
+/* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
 
-OXI_INLINE void OXI_ISA(gemm_f32_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
-    const float *a = (const float *)a_panel, *b = (const float *)b_panel;
+/* way: panels of A hold each number once for every lane */
+#define OXI_G OXI_ISA(gemm_f32_any)
+#define OXI_G_T float
+#define OXI_G_V vf
+#define OXI_G_LANES VF
+#define OXI_G_ZERO vf_zero
+#define OXI_G_ROWS OXI_EACH_ROW
+#define OXI_G_A(a, i) (way ? vf_load((a) + (i) * VF) : vf_set1((a)[i]))
+#define OXI_G_A_STEP (way ? OXI_MR * VF : OXI_MR)
+#define OXI_G_LOAD vf_load
+#define OXI_G_STORE vf_store
+#define OXI_G_ADD vf_add
+#define OXI_G_DOT(c, s, b) c = vf_fma(s, b, c)
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    float *c = (float *)c_tile;
-#define OXI_X(i) vf c##i##0 = vf_zero(), c##i##1 = vf_zero();
-    OXI_EACH_ROW(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VF);
-#define OXI_X(i) { \
-        vf s = spread ? vf_load(a + i * VF) : vf_set1(a[i]); \
-        c##i##0 = vf_fma(s, b0, c##i##0); \
-        c##i##1 = vf_fma(s, b1, c##i##1); \
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
-        vf b0 = vf_load(b), b1 = vf_load(b + VF);
-        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
-        OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += spread ? OXI_MR * VF : OXI_MR;
-        b += 2 * VF;
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
+#undef OXI_STEP
+#undef OXI_NEXT
 #undef OXI_SOON
-#define OXI_X(i) if (accumulate) { c##i##0 = vf_add(c##i##0, vf_load(c + i * ldc)); \
-        c##i##1 = vf_add(c##i##1, vf_load(c + i * ldc + VF)); } \
-    vf_store(c + i * ldc, c##i##0); vf_store(c + i * ldc + VF, c##i##1);
-    OXI_EACH_ROW(OXI_X)
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_f32_any)(k, a, b, c, ldc, accumulate, next, false);
 }
 
-OXI_INLINE void OXI_ISA(gemm_f64_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool spread) {
-    const double *a = (const double *)a_panel, *b = (const double *)b_panel;
+#define OXI_G OXI_ISA(gemm_f64_any)
+#define OXI_G_T double
+#define OXI_G_V vd
+#define OXI_G_LANES VD
+#define OXI_G_ZERO vd_zero
+#define OXI_G_ROWS OXI_EACH_ROW
+#define OXI_G_A(a, i) (way ? vd_load((a) + (i) * VD) : vd_set1((a)[i]))
+#define OXI_G_A_STEP (way ? OXI_MR * VD : OXI_MR)
+#define OXI_G_LOAD vd_load
+#define OXI_G_STORE vd_store
+#define OXI_G_ADD vd_add
+#define OXI_G_DOT(c, s, b) c = vd_fma(s, b, c)
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    double *c = (double *)c_tile;
-#define OXI_X(i) vd c##i##0 = vd_zero(), c##i##1 = vd_zero();
-    OXI_EACH_ROW(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + VD);
-#define OXI_X(i) { \
-        vd s = spread ? vd_load(a + i * VD) : vd_set1(a[i]); \
-        c##i##0 = vd_fma(s, b0, c##i##0); \
-        c##i##1 = vd_fma(s, b1, c##i##1); \
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
-    for (; k > 0; k--) { /* not unrolled: compilers then keep all sums in registers */
-        vd b0 = vd_load(b), b1 = vd_load(b + VD);
-        if (k == OXI_LAST_STEPS) { OXI_EACH_ROW(OXI_SOON) }
-        OXI_EACH_ROW(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += spread ? OXI_MR * VD : OXI_MR;
-        b += 2 * VD;
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
+#undef OXI_STEP
+#undef OXI_NEXT
 #undef OXI_SOON
-#define OXI_X(i) if (accumulate) { c##i##0 = vd_add(c##i##0, vd_load(c + i * ldc)); \
-        c##i##1 = vd_add(c##i##1, vd_load(c + i * ldc + VD)); } \
-    vd_store(c + i * ldc, c##i##0); vd_store(c + i * ldc + VD, c##i##1);
-    OXI_EACH_ROW(OXI_X)
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_f64)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_f64_any)(k, a, b, c, ldc, accumulate, next, false);
@@ -31781,7 +32603,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_store(p, a) _mm512_storeu_si512((void *)(p), a)
 #define vp_add(a, b) _mm512_add_epi32(a, b)
 #define vp_dot(c, a, b) \
-    if (vnni) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
+    if (way) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
     else c = _mm512_add_epi32(c, _mm512_madd_epi16(a, b));
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
 #define OXI_MR16 6
@@ -31795,7 +32617,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
 #if OXI_AVX_VNNI
 #define vp_dot(c, a, b) \
-    if (vnni) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    if (way) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
     else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
 #else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
@@ -31818,32 +32640,84 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 
 
 #ifdef vp
-/* vnni: the dot product and the addition are one instruction. */
-OXI_INLINE void OXI_ISA(gemm_i16_any)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
-                                      int64_t ldc, bool accumulate, const void *next, bool vnni) {
-    const int32_t *a = (const int32_t *)a_panel, *b = (const int32_t *)b_panel;      /* pairs */
+/* way: the dot product and the addition are one instruction */
+#define OXI_G OXI_ISA(gemm_i16_any)
+#define OXI_G_T int32_t /* pairs */
+#define OXI_G_V vp
+#define OXI_G_LANES VP
+#define OXI_G_ZERO vp_zero
+#define OXI_G_ROWS OXI_EACH_ROW16
+#define OXI_G_A(a, i) vp_set1((a) + (i))
+#define OXI_G_A_STEP OXI_MR16
+#define OXI_G_LOAD vp_load
+#define OXI_G_STORE vp_store
+#define OXI_G_ADD vp_add
+#define OXI_G_DOT vp_dot
+/* >>cpu/kernels/micro.inc */
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
+ * of number, with
+ *   OXI_G          name of the function
+ *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
+ *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
+ *   OXI_G_A(a, i)  number i of a step of A in every lane; steps of A are OXI_G_A_STEP numbers apart
+ *   OXI_G_LOAD, OXI_G_STORE, OXI_G_ADD, and OXI_G_DOT(c, s, b), the statement c += s b
+ *   way            what OXI_G_A or OXI_G_DOT may choose by: known where the function is called */
+
+OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void *c_tile, int64_t ldc,
+                      bool accumulate, const void *next, bool way) {
+    const OXI_G_T *a = (const OXI_G_T *)a_panel, *b = (const OXI_G_T *)b_panel;
     const char *soon = (const char *)next;
-    int32_t *c = (int32_t *)c_tile;
-    (void)vnni;
-#define OXI_X(i) vp c##i##0 = vp_zero(), c##i##1 = vp_zero();
-    OXI_EACH_ROW16(OXI_X)
+    OXI_G_T *c = (OXI_G_T *)c_tile;
+    (void)way;
+#define OXI_X(i) OXI_G_V c##i##0 = OXI_G_ZERO(), c##i##1 = OXI_G_ZERO();
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
-#define OXI_X(i) { vp s = vp_set1(a + i); vp_dot(c##i##0, s, b0); vp_dot(c##i##1, s, b1); }
-    for (; k > 0; k--) {
-        vp b0 = vp_load(b), b1 = vp_load(b + VP);
-        OXI_EACH_ROW16(OXI_X)
-        OXI_PREFETCH_FAR(soon);
-        soon += 64;
-        a += OXI_MR16;
-        b += 2 * VP;
+#define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
+#define OXI_STEP(u) { \
+        const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_ROWS(OXI_X) \
+        OXI_PREFETCH_FAR(soon + 64 * (u)); \
+    }
+#define OXI_NEXT(steps) a += (steps) * OXI_G_A_STEP; b += 2 * (steps) * OXI_G_LANES; soon += 64 * (steps);
+#define OXI_SOON(i) OXI_PREFETCH_READ(c + i * ldc); OXI_PREFETCH_READ(c + i * ldc + OXI_G_LANES);
+    int64_t last = k < OXI_LAST_STEPS ? k : OXI_LAST_STEPS;
+    for (int part = 0; part < 2; part++) { /* c is asked for in time */
+        int64_t left = part ? last : k - last;
+        if (part) { OXI_G_ROWS(OXI_SOON) }
+        for (; left >= 4; left -= 4) {
+            OXI_STEP(0) OXI_STEP(1) OXI_STEP(2) OXI_STEP(3)
+            OXI_NEXT(4)
+        }
+        for (; left > 0; left--) {
+            OXI_STEP(0)
+            OXI_NEXT(1)
+        }
     }
 #undef OXI_X
-#define OXI_X(i) if (accumulate) { c##i##0 = vp_add(c##i##0, vp_load(c + i * ldc)); \
-        c##i##1 = vp_add(c##i##1, vp_load(c + i * ldc + VP)); } \
-    vp_store(c + i * ldc, c##i##0); vp_store(c + i * ldc + VP, c##i##1);
-    OXI_EACH_ROW16(OXI_X)
+#undef OXI_STEP
+#undef OXI_NEXT
+#undef OXI_SOON
+#define OXI_X(i) if (accumulate) { \
+        c##i##0 = OXI_G_ADD(c##i##0, OXI_G_LOAD(c + i * ldc)); \
+        c##i##1 = OXI_G_ADD(c##i##1, OXI_G_LOAD(c + i * ldc + OXI_G_LANES)); \
+    } \
+    OXI_G_STORE(c + i * ldc, c##i##0); OXI_G_STORE(c + i * ldc + OXI_G_LANES, c##i##1);
+    OXI_G_ROWS(OXI_X)
 #undef OXI_X
 }
+#undef OXI_G
+#undef OXI_G_T
+#undef OXI_G_V
+#undef OXI_G_LANES
+#undef OXI_G_ZERO
+#undef OXI_G_ROWS
+#undef OXI_G_A
+#undef OXI_G_A_STEP
+#undef OXI_G_LOAD
+#undef OXI_G_STORE
+#undef OXI_G_ADD
+#undef OXI_G_DOT
 OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a, const void *b, void *c, int64_t ldc,
                                   bool accumulate, const void *next) {
     OXI_ISA(gemm_i16_any)(k, a, b, c, ldc, accumulate, next, false);
@@ -40972,6 +41846,7 @@ enum {
     OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way into panels */
     OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
     OXI_GEMM_TILE = 512,        /* largest side of a tile of C */
+    OXI_GEMM_TASK = 4 << 20,    /* multiplications of a tile that may hold the other threads up at the end */
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
 };
 
@@ -41442,7 +42317,7 @@ static int64_t oxi_cache_bytes(void) {
 
 /* Tiles: a chunk of A's and of B's lines takes a quarter of the cache each. Where the sums of all columns
  * fit into half of it, tiles span them all, and A need not be packed by one thread for another. Smaller
- * when there are many lanes. */
+ * when there are many lanes, or when one late tile would hold up the others for long. */
 static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
@@ -41453,7 +42328,10 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
         p->tile_m = oxi_least(p->tile_m, cache / 2 / n / mr * mr);
         p->tile_n = oxi_round_up(n, nr);
     }
-    while (lanes > 1 && oxi_parts(m, p->tile_m) * oxi_parts(n, p->tile_n) < 4 * lanes) {
+    while (lanes > 1) {
+        int64_t tiles = oxi_parts(m, p->tile_m) * oxi_parts(n, p->tile_n);
+        bool large = (double)p->tile_m * (double)p->tile_n * (double)p->k > OXI_GEMM_TASK;
+        if (tiles >= (large ? 8 : 4) * lanes) break;
         bool lower = p->tile_m > 4 * mr, narrower = p->tile_n > 2 * nr;
         if (!lower && !narrower) break;
         if (lower && (m >= n || !narrower)) p->tile_m = oxi_round_up(p->tile_m / 2, mr);

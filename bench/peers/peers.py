@@ -13,6 +13,7 @@ OxTorch is faster. report.py makes a table and a plot of them.
 """
 import argparse
 import ctypes
+import ctypes.util
 import json
 import os
 import subprocess
@@ -124,23 +125,17 @@ def ratio(peer, own):
     return [round(r, 3) for r in (median(ratios), ratios[0], ratios[-1])]
 
 
-def load(*names):
-    for name in names:
-        try:
-            return ctypes.CDLL(name)
-        except OSError:
-            pass
-    return None
+def load(name):
+    path = ctypes.util.find_library(name)
+    return ctypes.CDLL(path) if path else None
 
 
 class Products:
     """C = A B in f32 by the libraries that are installed: run[name](n, a, b, c)."""
 
     def __init__(self):
-        self.openblas = load('libopenblas.so.0', 'libopenblas.so')
-        self.blis = load('libblis.so.4', 'libblis.so.3', 'libblis.so')
-        self.dnnl = load('libdnnl.so.3', 'libdnnl.so.2', 'libdnnl.so')
-        self.openmp = load('libgomp.so.1')
+        self.openblas, self.blis, self.dnnl = load('openblas'), load('blis'), load('dnnl')
+        self.openmp = load('gomp')
         self.run = {}
         for name in ('openblas', 'blis'):
             if getattr(self, name):

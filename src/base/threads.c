@@ -280,15 +280,19 @@ static int oxi_gate_lanes(int64_t gate) { return (int)(gate >> 16 & 0xffff); }
 /* The "announce, then look" of sleepers and wakers needs looks that cannot move up: adding 0 is one. */
 static int64_t oxi_look(int64_t *p) { return oxi_atomic_add(p, 0); }
 
-/* Spins up to 30 microseconds for `ready`. */
-static bool oxi_spin_for(bool (*ready)(void)) {
+/* Seconds: a thread that was put to sleep comes back up to 0.1 ms late, in a virtual machine later. Between
+ * two regions there may be nothing to do for long; the end of a region is a task away. */
+#define OXI_SPIN_BETWEEN 50e-6
+#define OXI_SPIN_AT_END 500e-6
+
+static bool oxi_spin_for(double seconds, bool (*ready)(void)) {
     if (oxi_atomic_load(&oxi_pool_spins) == 0) return ready();
     double start = 0;
     for (int round = 0; !ready(); round++) {
         for (int i = 0; i < 16; i++) oxi_pause();
         double now = oxi_now();
         if (round == 0) start = now;
-        if (now - start > 30e-6) return false;
+        if (now - start > seconds) return false;
     }
     return true;
 }
@@ -332,7 +336,7 @@ static void oxi_worker(void) {
         if (lane > 0) {
             oxi_help(&oxi_pool_region, lane);
             oxi_gate_leave();
-        } else if (!oxi_spin_for(oxi_worker_called)) {
+        } else if (!oxi_spin_for(OXI_SPIN_BETWEEN, oxi_worker_called)) {
             oxi_worker_sleep();
         }
     }
@@ -460,7 +464,7 @@ static void oxi_gate_close(void) {
         int64_t gate = oxi_atomic_load(&oxi_gate);
         if (oxi_atomic_cas(&oxi_gate, gate, gate - oxi_gate_lanes(gate) * OXI_GATE_LANE)) break;
     }
-    if (oxi_spin_for(oxi_all_left)) return;
+    if (oxi_spin_for(OXI_SPIN_AT_END, oxi_all_left)) return;
     oxi_mutex_take(&oxi_sleep_mutex);
     (void)oxi_atomic_add(&oxi_caller_waits, 1);
     while (oxi_gate_inside(oxi_look(&oxi_gate)) > 0) {

@@ -12,6 +12,7 @@ enum {
     OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way into panels */
     OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
     OXI_GEMM_TILE = 512,        /* largest side of a tile of C */
+    OXI_GEMM_TASK = 4 << 20,    /* multiplications of a tile that may hold the other threads up at the end */
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
 };
 
@@ -482,7 +483,7 @@ static int64_t oxi_cache_bytes(void) {
 
 /* Tiles: a chunk of A's and of B's lines takes a quarter of the cache each. Where the sums of all columns
  * fit into half of it, tiles span them all, and A need not be packed by one thread for another. Smaller
- * when there are many lanes. */
+ * when there are many lanes, or when one late tile would hold up the others for long. */
 static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
@@ -493,7 +494,10 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
         p->tile_m = oxi_least(p->tile_m, cache / 2 / n / mr * mr);
         p->tile_n = oxi_round_up(n, nr);
     }
-    while (lanes > 1 && oxi_parts(m, p->tile_m) * oxi_parts(n, p->tile_n) < 4 * lanes) {
+    while (lanes > 1) {
+        int64_t tiles = oxi_parts(m, p->tile_m) * oxi_parts(n, p->tile_n);
+        bool large = (double)p->tile_m * (double)p->tile_n * (double)p->k > OXI_GEMM_TASK;
+        if (tiles >= (large ? 8 : 4) * lanes) break;
         bool lower = p->tile_m > 4 * mr, narrower = p->tile_n > 2 * nr;
         if (!lower && !narrower) break;
         if (lower && (m >= n || !narrower)) p->tile_m = oxi_round_up(p->tile_m / 2, mr);
