@@ -7938,7 +7938,8 @@ typedef struct oxi_code_panel {
 } oxi_code_panel;
 
 /* c[mr][nr] (row stride ldc) = or += products of a panel of mr activations and one of nr weights over k
- * codes. Integer sums are taken over `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
+ * codes. Integer sums are taken over `steps` lanes, an even number; groups of 16 or 32 codes, 1 << shift,
+ * share a scale. */
 typedef struct oxi_codes_kernel {
     int mr, nr;
     int bytes;         /* of a code */
@@ -14192,12 +14193,14 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             vq_step(a##i, w0, s, way) \
             vq_step(b##i, w1, s, way) \
         }
-        for (int step = 0; step < steps; step++) {
-            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ);
-            OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VQ;
-            x_codes += 4 * OXI_CODE_ROWS;
+#define OXI_STEP { \
+            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ); \
+            OXI_EACH_CODE_ROW(OXI_X) \
+            w_codes += 8 * VQ; \
+            x_codes += 4 * OXI_CODE_ROWS; \
         }
+        for (int step = 0; step < steps; step += 2) { OXI_STEP OXI_STEP }
+#undef OXI_STEP
 #undef OXI_X
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vqf scale0 = vqf_load(scales), scale1 = vqf_load(scales + VQ);
@@ -18435,12 +18438,14 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             vq_step(a##i, w0, s, way) \
             vq_step(b##i, w1, s, way) \
         }
-        for (int step = 0; step < steps; step++) {
-            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ);
-            OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VQ;
-            x_codes += 4 * OXI_CODE_ROWS;
+#define OXI_STEP { \
+            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ); \
+            OXI_EACH_CODE_ROW(OXI_X) \
+            w_codes += 8 * VQ; \
+            x_codes += 4 * OXI_CODE_ROWS; \
         }
+        for (int step = 0; step < steps; step += 2) { OXI_STEP OXI_STEP }
+#undef OXI_STEP
 #undef OXI_X
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vqf scale0 = vqf_load(scales), scale1 = vqf_load(scales + VQ);
@@ -22696,12 +22701,14 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             vq_step(a##i, w0, s, way) \
             vq_step(b##i, w1, s, way) \
         }
-        for (int step = 0; step < steps; step++) {
-            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ);
-            OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VQ;
-            x_codes += 4 * OXI_CODE_ROWS;
+#define OXI_STEP { \
+            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ); \
+            OXI_EACH_CODE_ROW(OXI_X) \
+            w_codes += 8 * VQ; \
+            x_codes += 4 * OXI_CODE_ROWS; \
         }
+        for (int step = 0; step < steps; step += 2) { OXI_STEP OXI_STEP }
+#undef OXI_STEP
 #undef OXI_X
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vqf scale0 = vqf_load(scales), scale1 = vqf_load(scales + VQ);
@@ -26879,12 +26886,14 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             vq_step(a##i, w0, s, way) \
             vq_step(b##i, w1, s, way) \
         }
-        for (int step = 0; step < steps; step++) {
-            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ);
-            OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VQ;
-            x_codes += 4 * OXI_CODE_ROWS;
+#define OXI_STEP { \
+            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ); \
+            OXI_EACH_CODE_ROW(OXI_X) \
+            w_codes += 8 * VQ; \
+            x_codes += 4 * OXI_CODE_ROWS; \
         }
+        for (int step = 0; step < steps; step += 2) { OXI_STEP OXI_STEP }
+#undef OXI_STEP
 #undef OXI_X
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vqf scale0 = vqf_load(scales), scale1 = vqf_load(scales + VQ);
@@ -31054,12 +31063,14 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             vq_step(a##i, w0, s, way) \
             vq_step(b##i, w1, s, way) \
         }
-        for (int step = 0; step < steps; step++) {
-            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ);
-            OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VQ;
-            x_codes += 4 * OXI_CODE_ROWS;
+#define OXI_STEP { \
+            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ); \
+            OXI_EACH_CODE_ROW(OXI_X) \
+            w_codes += 8 * VQ; \
+            x_codes += 4 * OXI_CODE_ROWS; \
         }
+        for (int step = 0; step < steps; step += 2) { OXI_STEP OXI_STEP }
+#undef OXI_STEP
 #undef OXI_X
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vqf scale0 = vqf_load(scales), scale1 = vqf_load(scales + VQ);
@@ -35224,12 +35235,14 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             vq_step(a##i, w0, s, way) \
             vq_step(b##i, w1, s, way) \
         }
-        for (int step = 0; step < steps; step++) {
-            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ);
-            OXI_EACH_CODE_ROW(OXI_X)
-            w_codes += 8 * VQ;
-            x_codes += 4 * OXI_CODE_ROWS;
+#define OXI_STEP { \
+            vqw w0 = vq_weights(w_codes), w1 = vq_weights(w_codes + 4 * VQ); \
+            OXI_EACH_CODE_ROW(OXI_X) \
+            w_codes += 8 * VQ; \
+            x_codes += 4 * OXI_CODE_ROWS; \
         }
+        for (int step = 0; step < steps; step += 2) { OXI_STEP OXI_STEP }
+#undef OXI_STEP
 #undef OXI_X
         OXI_MEMORY_CHANGES(); /* or compilers move c into registers that the loop above needs */
         vqf scale0 = vqf_load(scales), scale1 = vqf_load(scales + VQ);

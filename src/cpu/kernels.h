@@ -104,7 +104,8 @@ typedef struct oxi_code_panel {
 } oxi_code_panel;
 
 /* c[mr][nr] (row stride ldc) = or += products of a panel of mr activations and one of nr weights over k
- * codes. Integer sums are taken over `steps` lanes; groups of 16 or 32 codes, 1 << shift, share a scale. */
+ * codes. Integer sums are taken over `steps` lanes, an even number; groups of 16 or 32 codes, 1 << shift,
+ * share a scale. */
 typedef struct oxi_codes_kernel {
     int mr, nr;
     int bytes;         /* of a code */
