@@ -899,7 +899,8 @@ OX_API ox_tensor *ox_rope(ox_tensor *x, ox_tensor *positions, const ox_rope_desc
 /* ox_scaled_dot_product_attention - softmax(scale q k^T + mask) v, tiled with an online softmax: O(S) memory.
  * shapes    q [B,H,S,D], k [B,Hkv,T,D], v [B,Hkv,T,Dv] -> [B,H,S,Dv]; H a multiple of Hkv; leading dims may
  *           be missing mask bool (true = may attend) or float (added), broadcast to [B,H,S,T]
- * dtypes    f16 bf16 f32 f64; k and v may differ from q (a f16 cache); accumulates in f32 (f64: f64)
+ * dtypes    f16 bf16 f32 f64; k and v may differ from q (a f16 cache), and be of a block type whose blocks
+ *           run along D and Dv (a q8_0 cache); accumulates in f32 (f64: f64)
  * numerics  rows with nothing to attend to give 0, where torch gives NaN
  * source    torch.nn.functional.scaled_dot_product_attention; Milakov & Gimelshein 2018; Dao et al. 2022 */
 typedef struct ox_attention_desc {
@@ -4720,12 +4721,12 @@ static ox_status oxi_product_dtype(const oxi_call *call, const ox_tensor *x, con
     return OX_OK;
 }
 
-/* b of blocks must run along the summed dim, in whole rows. */
-static ox_status oxi_check_block_rows(const oxi_call *call, const ox_tensor *t, int summed) {
+/* Blocks must run along the dim that is read row by row, in whole rows. */
+static ox_status oxi_check_block_rows(const oxi_call *call, const ox_tensor *t, int dim) {
     if (!oxi_is_block(t->dtype) || t->ndim == 0) return OX_OK;
-    if (t->stride[summed] == 1 && t->shape[summed] % ox_dtype_of(t->dtype)->block_elements == 0) return OX_OK;
-    return oxi_fail(OX_ERR_DTYPE, "%s: the blocks of %s do not run along the summed dim", oxi_op_name(call),
-                    oxi_tensor_text(t));
+    if (t->stride[dim] == 1 && t->shape[dim] % ox_dtype_of(t->dtype)->block_elements == 0) return OX_OK;
+    return oxi_fail(OX_ERR_DTYPE, "%s: the blocks of %s do not run along dim %d", oxi_op_name(call),
+                    oxi_tensor_text(t), dim);
 }
 
 OXI_RULE(matmul) {
@@ -4841,8 +4842,9 @@ OXI_RULE(rope) {
 OXI_RULE(attention) {
     const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
     int n = q->ndim;
-    bool fits = n >= 2 && k->ndim == n && v->ndim == n && oxi_is_float(q->dtype) && oxi_is_float(k->dtype) &&
-                k->dtype == v->dtype;
+    bool blocks = oxi_is_block(k->dtype);
+    bool fits = n >= 2 && k->ndim == n && v->ndim == n && oxi_is_float(q->dtype) &&
+                (oxi_is_float(k->dtype) || blocks) && k->dtype == v->dtype;
     fits = fits && (q->dtype == OX_F64) == (k->dtype == OX_F64);
     fits = fits && q->shape[n - 1] == k->shape[n - 1] && k->shape[n - 2] == v->shape[n - 2];
     for (int d = 0; fits && d < n - 2; d++) {
@@ -4856,8 +4858,11 @@ OXI_RULE(attention) {
         return oxi_fail(
             OX_ERR_SHAPE,
             "attention: q %s, k %s, v %s do not fit [..,H,S,D], [..,Hkv,T,D], [..,Hkv,T,Dv] of floats "
-            "(k and v of one dtype; f64 with f64 only)",
+            "(k and v of one dtype, which may be a block type; f64 with f64 only)",
             oxi_tensor_text(q), oxi_tensor_text(k), oxi_tensor_text(v));
+    ox_status status = blocks ? oxi_check_block_rows(call, k, n - 1) : OX_OK;
+    if (status == OX_OK && blocks) status = oxi_check_block_rows(call, v, n - 1);
+    if (status != OX_OK) return status;
     if (mask) {
         bool ok = (mask->dtype == OX_BOOL || oxi_is_float(mask->dtype)) && mask->ndim <= n;
         for (int d = 0; ok && d < mask->ndim; d++) {
@@ -11391,8 +11396,8 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_G_ADD vf_add
 #define OXI_G_DOT(c, s, b) c = vf_fma(s, b, c)
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -11412,7 +11417,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -11473,8 +11479,8 @@ OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void 
 #define OXI_G_ADD vd_add
 #define OXI_G_DOT(c, s, b) c = vd_fma(s, b, c)
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -11494,7 +11500,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -11623,8 +11630,8 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define OXI_G_ADD vp_add
 #define OXI_G_DOT vp_dot
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -11644,7 +11651,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -15636,8 +15644,8 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_G_ADD vf_add
 #define OXI_G_DOT(c, s, b) c = vf_fma(s, b, c)
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -15657,7 +15665,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -15718,8 +15727,8 @@ OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void 
 #define OXI_G_ADD vd_add
 #define OXI_G_DOT(c, s, b) c = vd_fma(s, b, c)
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -15739,7 +15748,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -15868,8 +15878,8 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define OXI_G_ADD vp_add
 #define OXI_G_DOT vp_dot
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -15889,7 +15899,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -19899,8 +19910,8 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_G_ADD vf_add
 #define OXI_G_DOT(c, s, b) c = vf_fma(s, b, c)
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -19920,7 +19931,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -19981,8 +19993,8 @@ OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void 
 #define OXI_G_ADD vd_add
 #define OXI_G_DOT(c, s, b) c = vd_fma(s, b, c)
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -20002,7 +20014,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -20131,8 +20144,8 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define OXI_G_ADD vp_add
 #define OXI_G_DOT vp_dot
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -20152,7 +20165,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -24084,8 +24098,8 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_G_ADD vf_add
 #define OXI_G_DOT(c, s, b) c = vf_fma(s, b, c)
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -24105,7 +24119,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -24166,8 +24181,8 @@ OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void 
 #define OXI_G_ADD vd_add
 #define OXI_G_DOT(c, s, b) c = vd_fma(s, b, c)
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -24187,7 +24202,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -24316,8 +24332,8 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define OXI_G_ADD vp_add
 #define OXI_G_DOT vp_dot
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -24337,7 +24353,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -28261,8 +28278,8 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_G_ADD vf_add
 #define OXI_G_DOT(c, s, b) c = vf_fma(s, b, c)
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -28282,7 +28299,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -28343,8 +28361,8 @@ OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void 
 #define OXI_G_ADD vd_add
 #define OXI_G_DOT(c, s, b) c = vd_fma(s, b, c)
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -28364,7 +28382,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -28493,8 +28512,8 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define OXI_G_ADD vp_add
 #define OXI_G_DOT vp_dot
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -28514,7 +28533,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -32433,8 +32453,8 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 #define OXI_G_ADD vf_add
 #define OXI_G_DOT(c, s, b) c = vf_fma(s, b, c)
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -32454,7 +32474,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -32515,8 +32536,8 @@ OXI_KERNEL void OXI_ISA(gemm_f32)(int64_t k, const void *a, const void *b, void 
 #define OXI_G_ADD vd_add
 #define OXI_G_DOT(c, s, b) c = vd_fma(s, b, c)
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -32536,7 +32557,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -32665,8 +32687,8 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define OXI_G_ADD vp_add
 #define OXI_G_DOT vp_dot
 /* >>cpu/kernels/micro.inc */
-/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each kind
- * of number, with
+/* One micro-kernel: c[MR][2 vectors] = or += sum_k a[k][MR] b[k][2 vectors]. Stamped by gemm.inc for each
+ * kind of number, with
  *   OXI_G          name of the function
  *   OXI_G_T        type of the numbers, OXI_G_V of a vector of OXI_G_LANES of them, OXI_G_ZERO() one of zeros
  *   OXI_G_ROWS(X)  X(i) for each of the OXI_G_MR rows
@@ -32686,7 +32708,8 @@ OXI_INLINE void OXI_G(int64_t k, const void *a_panel, const void *b_panel, void 
 #define OXI_X(i) { OXI_G_V s = OXI_G_A(a_step, i); OXI_G_DOT(c##i##0, s, b0); OXI_G_DOT(c##i##1, s, b1); }
 #define OXI_STEP(u) { \
         const OXI_G_T *a_step = a + (u) * OXI_G_A_STEP; \
-        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES), b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
+        OXI_G_V b0 = OXI_G_LOAD(b + 2 * (u) * OXI_G_LANES); \
+        OXI_G_V b1 = OXI_G_LOAD(b + (2 * (u) + 1) * OXI_G_LANES); \
         OXI_G_ROWS(OXI_X) \
         OXI_PREFETCH_FAR(soon + 64 * (u)); \
     }
@@ -43462,9 +43485,9 @@ enum {
 /* The queries of all heads that share a kv head are its rows: row r is head r % group of the group,
  * position r / group. Strides in elements. */
 typedef struct oxi_attention_side {
-    const ox_tensor *t;
+    const ox_tensor *t; /* k and v may be of a block type; their rows are whole blocks then */
     const char *data;
-    int64_t bytes, head, row, column;
+    int64_t head, row, column;
 } oxi_attention_side;
 
 typedef struct oxi_attention {
@@ -43499,10 +43522,13 @@ static void oxi_attention_side_of(oxi_attention_side *side, const ox_tensor *t, 
     int n = t->ndim;
     side->t = t;
     side->data = oxi_ptr(t);
-    side->bytes = oxi_dtype_bytes(t->dtype);
     side->column = n > 0 && (t->shape[n - 1] == columns) ? t->stride[n - 1] : 0;
     side->row = n > 1 && (t->shape[n - 2] == rows) ? t->stride[n - 2] : 0;
     side->head = n > 2 && (t->shape[n - 3] == heads) ? t->stride[n - 3] : 0;
+}
+
+static char *oxi_attention_move(const oxi_attention_side *side, const char *from, int64_t elements) {
+    return (char *)from + oxi_signed_bytes(side->t->dtype, elements);
 }
 
 /* Address of (batch, head): the dims before heads are walked from the last. */
@@ -43516,7 +43542,7 @@ static char *oxi_attention_at(const oxi_attention *job, const oxi_attention_side
         batch /= q->shape[d];
         if (at >= 0 && t->shape[at] > 1) offset += index * t->stride[at];
     }
-    return (char *)side->data + offset * side->bytes;
+    return oxi_attention_move(side, side->data, offset);
 }
 
 /* Keys that the query at position s may see: [*first, *end). */
@@ -43556,7 +43582,8 @@ static void oxi_attention_mask_row(const oxi_attention *job, const char *mask, i
     for (int64_t t = 0; t < n && first + t < from; t++) scores[t * step] = -INFINITY;
     for (int64_t t = oxi_max_i64(end - first, 0); t < n; t++) scores[t * step] = -INFINITY;
     if (!mask) return;
-    mask += (head * job->mask.head + s * job->mask.row + first * job->mask.column) * job->mask.bytes;
+    mask = oxi_attention_move(&job->mask, mask,
+                              head * job->mask.head + s * job->mask.row + first * job->mask.column);
     if (job->mask.t->dtype == OX_BOOL) {
         for (int64_t t = 0; t < n; t++)
             if (!mask[t * job->mask.column]) scores[t * step] = -INFINITY;
@@ -43565,7 +43592,7 @@ static void oxi_attention_mask_row(const oxi_attention *job, const char *mask, i
     float added[OXI_ATTENTION_TILE_KEYS];
     for (int64_t t = 0; t < n; t += OXI_ATTENTION_TILE_KEYS) {
         int64_t part = oxi_min_i64(n - t, OXI_ATTENTION_TILE_KEYS);
-        const char *at = mask + t * job->mask.column * job->mask.bytes;
+        const char *at = oxi_attention_move(&job->mask, mask, t * job->mask.column);
         job->kernels->load[job->mask.t->dtype][OXI_LANE_F32](part, at, job->mask.column, added);
         for (int64_t i = 0; i < part; i++) scores[(t + i) * step] += added[i];
     }
@@ -43577,7 +43604,7 @@ static void oxi_attention_mask_row(const oxi_attention *job, const char *mask, i
 static void oxi_attention_finish_row(const oxi_attention *job, char *out, int64_t row, float sum,
                                      float *values) {
     int64_t head = row % job->group, s = row / job->group;
-    out += (head * job->out.head + s * job->out.row) * job->out.bytes;
+    out = oxi_attention_move(&job->out, out, head * job->out.head + s * job->out.row);
     job->kernels->row_scale(job->value_depth, values, sum == 0 ? 0 : 1 / sum, values);
     job->kernels->store[job->out.t->dtype][OXI_LANE_F32](job->value_depth, values, out, job->out.column);
 }
@@ -43673,13 +43700,17 @@ static const float *oxi_attention_widen(const oxi_attention *job, const oxi_atte
         return (const float *)(const void *)data;
     }
     *step = columns;
-    if (side->column == 1 && side->row == columns) {
-        job->kernels->load[side->t->dtype][OXI_LANE_F32](n * columns, data, 1, stage);
-        return stage;
+    if (side->column == 1 && side->row == columns) { /* rows without gaps are one */
+        columns *= n;
+        n = 1;
     }
-    for (int64_t i = 0; i < n; i++)
-        job->kernels->load[side->t->dtype][OXI_LANE_F32](columns, data + i * side->row * side->bytes,
-                                                         side->column, stage + i * columns);
+    for (int64_t i = 0; i < n; i++) {
+        const char *row = oxi_attention_move(side, data, i * side->row);
+        if (oxi_is_block(side->t->dtype))
+            oxi_expand_blocks(side->t->dtype, columns, row, stage + i * columns);
+        else
+            job->kernels->load[side->t->dtype][OXI_LANE_F32](columns, row, side->column, stage + i * columns);
+    }
     return stage;
 }
 
@@ -43692,7 +43723,7 @@ static void oxi_attention_pack_queries(const oxi_attention *job, const oxi_atten
         int64_t n = oxi_min_i64(rows - first, job->nr);
         for (int64_t i = 0; i < n; i++) {
             int64_t head = (row + first + i) % job->group, s = (row + first + i) / job->group;
-            const char *from = data + (head * job->q.head + s * job->q.row) * job->q.bytes;
+            const char *from = oxi_attention_move(&job->q, data, head * job->q.head + s * job->q.row);
             kernels->load[job->q.t->dtype][OXI_LANE_F32](depth, from, job->q.column, tile->stage + i * depth);
         }
         kernels->row_scale(n * depth, tile->stage, job->scale, tile->stage);
@@ -43774,8 +43805,8 @@ static void oxi_attention_tile_task(void *arg, int64_t index, int lane) {
     for (int64_t i = 0; i < panels * nr; i++) tile.max[i] = -INFINITY;
     for (int64_t key = first; key < end; key += job->tile_keys) {
         int64_t n = oxi_min_i64(end - key, job->tile_keys);
-        oxi_attention_pack_keys(job, &tile, k + key * job->k.row * job->k.bytes,
-                                v + key * job->v.row * job->v.bytes, n);
+        oxi_attention_pack_keys(job, &tile, oxi_attention_move(&job->k, k, key * job->k.row),
+                                oxi_attention_move(&job->v, v, key * job->v.row), n);
         for (int64_t p = 0; p < panels; p++)
             oxi_attention_panel(job, &tile, mask, p, row + p * nr, oxi_min_i64(rows - p * nr, nr), key, n);
     }
@@ -43817,8 +43848,8 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
     first = oxi_max_i64(first, chunk * job->chunk_keys);
     end = oxi_min_i64(end, (chunk + 1) * job->chunk_keys);
     for (int64_t r = 0; r < rows; r++) {
-        const char *from =
-            q_data + (r % job->group * job->q.head + r / job->group * job->q.row) * job->q.bytes;
+        const char *from = oxi_attention_move(
+            &job->q, q_data, r % job->group * job->q.head + r / job->group * job->q.row);
         kernels->load[job->q.t->dtype][OXI_LANE_F32](depth, from, job->q.column, q + r * depth);
     }
     kernels->row_scale(rows * depth, q, job->scale, q);
@@ -43827,7 +43858,7 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
     ox_dtype dtype;
     for (int64_t t = first; t < end; t += OXI_ATTENTION_BAND) {
         int64_t n = oxi_min_i64(end - t, OXI_ATTENTION_BAND);
-        const char *from = k + t * job->k.row * job->k.bytes;
+        const char *from = oxi_attention_move(&job->k, k, t * job->k.row);
         const void *band = oxi_attention_rows(job, &job->k, from, n, depth, stage, &dtype, &step);
         for (int64_t r = 0; r < rows; r++)
             kernels->attention_dots[dtype](n, depth, q + r * depth, band, step,
@@ -43845,7 +43876,7 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
     }
     for (int64_t t = first; t < end; t += OXI_ATTENTION_BAND) {
         int64_t n = oxi_min_i64(end - t, OXI_ATTENTION_BAND);
-        const char *from = v + t * job->v.row * job->v.bytes;
+        const char *from = oxi_attention_move(&job->v, v, t * job->v.row);
         const void *band = oxi_attention_rows(job, &job->v, from, n, value_depth, stage, &dtype, &step);
         for (int64_t r = 0; r < rows; r++)
             kernels->attention_mix[dtype](n, value_depth, scores + r * OXI_ATTENTION_CHUNK + t - first, band,
@@ -43880,8 +43911,8 @@ static void oxi_attention_f64_task(void *arg, int64_t index, int lane) {
         if (attr->f[1] > 0) score = attr->f[1] * tanh(score / attr->f[1]);
         if (job->mask.t) {
             double added;
-            const char *mask = oxi_attention_at(job, &job->mask, batch, head) +
-                               (s * job->mask.row + t * job->mask.column) * job->mask.bytes;
+            const char *mask = oxi_attention_move(&job->mask, oxi_attention_at(job, &job->mask, batch, head),
+                                                  s * job->mask.row + t * job->mask.column);
             if (job->mask.t->dtype == OX_BOOL)
                 added = *mask ? 0 : -INFINITY;
             else
@@ -43995,6 +44026,8 @@ static ox_status oxi_attention_run(oxi_attention *job, int64_t count, oxi_lane_t
 static ox_status oxi_cpu_attention(const oxi_call *call) {
     oxi_attention job;
     if (ox_numel(call->out[0]) == 0) return OX_OK;
+    if (oxi_is_block(call->in[1]->dtype) && oxi_check_expandable(call->in[1]->dtype) != OX_OK)
+        return OX_ERR_UNSUPPORTED;
     oxi_attention_shape(&job, call);
     size_t depth = (size_t)job.depth, value_depth = (size_t)job.value_depth,
            widest = depth > value_depth ? depth : value_depth;

@@ -186,7 +186,7 @@ typedef struct ox_llm_context ox_llm_context;
 typedef struct ox_llm_context_desc {
     int64_t capacity; /* positions at most; 0 = as trained, at most 4096. Memory grows with the text: each
                        * position takes layers * kv_heads * (key_size + value_size) numbers */
-    ox_dtype cache;   /* of these numbers: OX_F32 (the default) or OX_F16 */
+    ox_dtype cache;   /* of these numbers: OX_F32 (the default), OX_F16, OX_BF16 or OX_Q8_0 */
     int64_t batch;    /* tokens at a time in prefill: more is faster and takes more memory; 0 = 512 */
 } ox_llm_context_desc;
 
@@ -1682,8 +1682,15 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
                        (long long)desc->capacity, (long long)desc->batch);
         return NULL;
     }
-    if (cache != OX_F32 && cache != OX_F16) {
-        (void)oxi_fail(OX_ERR_DTYPE, "llm: the cache is f32 or f16, not %s", ox_dtype_name(cache));
+    if (cache != OX_F32 && cache != OX_F16 && cache != OX_BF16 && cache != OX_Q8_0) {
+        (void)oxi_fail(OX_ERR_DTYPE, "llm: the cache is f32, f16, bf16 or q8_0, not %s",
+                       ox_dtype_name(cache));
+        return NULL;
+    }
+    const int64_t key = model->config.key_size, value = model->config.value_size;
+    if (cache == OX_Q8_0 && (key % 32 != 0 || value % 32 != 0)) {
+        (void)oxi_fail(OX_ERR_DTYPE, "llm: keys of %lld and values of %lld numbers are no blocks of 32",
+                       (long long)key, (long long)value);
         return NULL;
     }
     ox_llm_context *context = (ox_llm_context *)oxi_calloc(1, sizeof *context);

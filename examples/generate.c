@@ -81,6 +81,10 @@ static const char *take_option(options *o, const char *name, const char *value) 
         o->prompt = value;
         return value ? NULL : "wants a text";
     }
+    if (strcmp(name, "--cache") == 0) {
+        o->context.cache = value ? ox_dtype_by_name(value) : OX_DTYPE_NONE;
+        return o->context.cache ? NULL : "wants f32, f16, bf16 or q8_0";
+    }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(name, known[i].name) != 0) continue;
         if (known[i].real) return value && read_real(value, known[i].real) ? NULL : "wants a number";
@@ -134,7 +138,7 @@ int main(int count, char **words) {
     options o;
     if (!read_options(count, words, &o)) {
         fprintf(stderr, "usage: generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] [--top-k K] [--top-p P] "
-                        "[--min-p P] [--seed S] [--threads N] [--ctx N]\n"
+                        "[--min-p P] [--seed S] [--threads N] [--ctx N] [--cache f32]\n"
                         "       -n 0: until the model ends the text or the context is full\n");
         return 2;
     }

@@ -387,8 +387,60 @@ static void test_rope(void) {
     }
 }
 
+/* Keys and values in blocks: as if they had been expanded before. */
+static void check_blocks(const char *name, ox_tensor *q, ox_tensor *k, ox_tensor *v,
+                         const ox_attention_desc *desc) {
+    ox_tensor *wide = ox_scaled_dot_product_attention(q, ox_cast(k, OX_F32), ox_cast(v, OX_F32), desc);
+    ox_tensor *out = ox_scaled_dot_product_attention(q, k, v, desc);
+    CHECK_MSG(out && wide && out->dtype == q->dtype, "%s, %s: %s", name, ox_dtype_name(k->dtype),
+              ox_error_text());
+    double tolerance = q->dtype == OX_F32 ? 2e-6 : 2e-3;
+    bool close = out && ox_allclose(out, ox_cast(wide, out->dtype), tolerance, tolerance, false);
+    CHECK_MSG(close, "%s, %s", name, ox_dtype_name(k->dtype));
+}
+
+static void test_blocks(void) {
+    static const ox_dtype types[] = {OX_Q8_0, OX_Q4_0, OX_Q5_1, OX_Q6_K};
+    static const int64_t lengths[] = {1, 3, 40}, keys[] = {1, 33, 700, 1100};
+    for (int i = 0; i < 4 * 3 * 4; i++) OX_SCOPE {
+        ox_dtype type = types[i % 4];
+        int64_t depth = type == OX_Q6_K ? 256 : 64, value_depth = type == OX_Q6_K ? 512 : 96;
+        int64_t s = lengths[i / 4 % 3], t = keys[i / 12];
+        ox_attention_desc desc = plain_desc();
+        desc.causal = i % 2 == 0;
+        desc.query_start = t > s ? t - s : 0;
+        ox_tensor *q = ox_randn(OX_SHAPE(4, s, depth), OX_F32);
+        ox_tensor *k = ox_cast(ox_randn(OX_SHAPE(2, t + 5, depth), OX_F32), type);
+        ox_tensor *v = ox_cast(ox_randn(OX_SHAPE(2, t + 5, value_depth), OX_F32), type);
+        check_blocks("a cache with room", q, ox_narrow(k, 1, 0, t), ox_narrow(v, 1, 0, t), &desc);
+        check_blocks("from the middle", q, ox_narrow(k, 1, 5, t), ox_narrow(v, 1, 5, t), &desc);
+        check_blocks("every third", ox_cast(q, OX_F16), ox_slice(k, 1, 0, t, 3), ox_slice(v, 1, 0, t, 3),
+                     &desc);
+        check_blocks("one head for all", q, ox_expand(ox_narrow(k, 0, 1, 1), OX_SHAPE(2, t + 5, depth)),
+                     ox_expand(ox_narrow(v, 0, 1, 1), OX_SHAPE(2, t + 5, value_depth)), &desc);
+        check_blocks("backwards", q, ox_flip(k, OX_DIMS(1)), ox_flip(v, OX_DIMS(0, 1)), &desc);
+        ox_tensor *rows = ox_cast(ox_randn(OX_SHAPE(t, 2, depth), OX_F32), type);
+        check_blocks("heads side by side", q, ox_transpose(rows, 0, 1), ox_transpose(rows, 0, 1), &desc);
+    }
+    OX_SCOPE {
+        ox_tensor *q = ox_randn(OX_SHAPE(2, 3, 32), OX_F32), *k = ox_randn(OX_SHAPE(2, 32, 32), OX_F32);
+        ox_tensor *blocks = ox_cast(k, OX_Q8_0), *turned = ox_transpose(blocks, 1, 2);
+        CHECK(ox_scaled_dot_product_attention(q, blocks, k, NULL) == NULL && ox_error() == OX_ERR_SHAPE);
+        ox_error_clear();
+        CHECK(ox_scaled_dot_product_attention(q, turned, turned, NULL) == NULL && ox_error() == OX_ERR_DTYPE);
+        ox_error_clear();
+        q = ox_cast(q, OX_F64);
+        CHECK(ox_scaled_dot_product_attention(q, blocks, blocks, NULL) == NULL && ox_error() == OX_ERR_SHAPE);
+        ox_error_clear();
+        CHECK(ox_scaled_dot_product_attention(blocks, blocks, blocks, NULL) == NULL);
+        CHECK(ox_error() == OX_ERR_DTYPE);
+        ox_error_clear();
+    }
+}
+
 int main(void) {
     test_shapes();
+    test_blocks();
     test_dtypes_and_layouts();
     test_views();
     test_masks();

@@ -487,6 +487,14 @@ static void test_batches(int type, double tolerance) {
     CHECK_MSG(apart(other, all, count) <= tolerance, "batches of 4: %g", apart(other, all, count));
     run_text(llm, OX_F16, 0, other);
     CHECK_MSG(apart(other, all, count) <= 2e-3 + tolerance, "f16 cache: %g", apart(other, all, count));
+    run_text(llm, OX_BF16, 0, other);
+    CHECK_MSG(apart(other, all, count) <= 2e-2 + tolerance, "bf16 cache: %g", apart(other, all, count));
+    run_text(llm, OX_Q8_0, 0, other);
+    CHECK_MSG(apart(other, all, count) <= 2e-2 + tolerance, "q8_0 cache: %g", apart(other, all, count));
+    run_text(llm, OX_Q8_0, 1, all);
+    CHECK_MSG(apart(other, all, count) <= 1e-2 + tolerance, "q8_0 cache, token by token: %g",
+              apart(other, all, count));
+    run_text(llm, OX_F32, 0, all);
     ox_llm_context *context = open_context(llm, 0, OX_F32, 0);
     CHECK(ox_llm_decode(context, text, TEXT, last) == OX_OK);
     CHECK(apart(last, all + (TEXT - 1) * s.vocabulary, s.vocabulary) <= tolerance);
@@ -573,7 +581,7 @@ static void test_refusals(void) {
     CHECK(ox_llm_context_open(llm, &desc) == NULL);
     expect_error(ox_error(), OX_ERR_ARG);
     desc.capacity = 0;
-    desc.cache = OX_Q8_0;
+    desc.cache = OX_Q4_0;
     CHECK(ox_llm_context_open(llm, &desc) == NULL);
     expect_error(ox_error(), OX_ERR_DTYPE);
     ox_llm_context_close(context);
@@ -581,6 +589,12 @@ static void test_refusals(void) {
     ox_llm_context_close(NULL);
     CHECK(ox_llm_open(gguf_path("no such file"), NULL) == NULL);
     expect_error(ox_error(), OX_ERR_IO);
+    free_model(&m);
+    llm = open_model(&m, odd); /* keys of 10 numbers */
+    desc.cache = OX_Q8_0;
+    CHECK(ox_llm_context_open(llm, &desc) == NULL);
+    expect_error(ox_error(), OX_ERR_DTYPE);
+    ox_llm_close(llm);
     free_model(&m);
 }
 

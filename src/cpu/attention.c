@@ -14,9 +14,9 @@ enum {
 /* The queries of all heads that share a kv head are its rows: row r is head r % group of the group,
  * position r / group. Strides in elements. */
 typedef struct oxi_attention_side {
-    const ox_tensor *t;
+    const ox_tensor *t; /* k and v may be of a block type; their rows are whole blocks then */
     const char *data;
-    int64_t bytes, head, row, column;
+    int64_t head, row, column;
 } oxi_attention_side;
 
 typedef struct oxi_attention {
@@ -51,10 +51,13 @@ static void oxi_attention_side_of(oxi_attention_side *side, const ox_tensor *t, 
     int n = t->ndim;
     side->t = t;
     side->data = oxi_ptr(t);
-    side->bytes = oxi_dtype_bytes(t->dtype);
     side->column = n > 0 && (t->shape[n - 1] == columns) ? t->stride[n - 1] : 0;
     side->row = n > 1 && (t->shape[n - 2] == rows) ? t->stride[n - 2] : 0;
     side->head = n > 2 && (t->shape[n - 3] == heads) ? t->stride[n - 3] : 0;
+}
+
+static char *oxi_attention_move(const oxi_attention_side *side, const char *from, int64_t elements) {
+    return (char *)from + oxi_signed_bytes(side->t->dtype, elements);
 }
 
 /* Address of (batch, head): the dims before heads are walked from the last. */
@@ -68,7 +71,7 @@ static char *oxi_attention_at(const oxi_attention *job, const oxi_attention_side
         batch /= q->shape[d];
         if (at >= 0 && t->shape[at] > 1) offset += index * t->stride[at];
     }
-    return (char *)side->data + offset * side->bytes;
+    return oxi_attention_move(side, side->data, offset);
 }
 
 /* Keys that the query at position s may see: [*first, *end). */
@@ -108,7 +111,8 @@ static void oxi_attention_mask_row(const oxi_attention *job, const char *mask, i
     for (int64_t t = 0; t < n && first + t < from; t++) scores[t * step] = -INFINITY;
     for (int64_t t = oxi_max_i64(end - first, 0); t < n; t++) scores[t * step] = -INFINITY;
     if (!mask) return;
-    mask += (head * job->mask.head + s * job->mask.row + first * job->mask.column) * job->mask.bytes;
+    mask = oxi_attention_move(&job->mask, mask,
+                              head * job->mask.head + s * job->mask.row + first * job->mask.column);
     if (job->mask.t->dtype == OX_BOOL) {
         for (int64_t t = 0; t < n; t++)
             if (!mask[t * job->mask.column]) scores[t * step] = -INFINITY;
@@ -117,7 +121,7 @@ static void oxi_attention_mask_row(const oxi_attention *job, const char *mask, i
     float added[OXI_ATTENTION_TILE_KEYS];
     for (int64_t t = 0; t < n; t += OXI_ATTENTION_TILE_KEYS) {
         int64_t part = oxi_min_i64(n - t, OXI_ATTENTION_TILE_KEYS);
-        const char *at = mask + t * job->mask.column * job->mask.bytes;
+        const char *at = oxi_attention_move(&job->mask, mask, t * job->mask.column);
         job->kernels->load[job->mask.t->dtype][OXI_LANE_F32](part, at, job->mask.column, added);
         for (int64_t i = 0; i < part; i++) scores[(t + i) * step] += added[i];
     }
@@ -129,7 +133,7 @@ static void oxi_attention_mask_row(const oxi_attention *job, const char *mask, i
 static void oxi_attention_finish_row(const oxi_attention *job, char *out, int64_t row, float sum,
                                      float *values) {
     int64_t head = row % job->group, s = row / job->group;
-    out += (head * job->out.head + s * job->out.row) * job->out.bytes;
+    out = oxi_attention_move(&job->out, out, head * job->out.head + s * job->out.row);
     job->kernels->row_scale(job->value_depth, values, sum == 0 ? 0 : 1 / sum, values);
     job->kernels->store[job->out.t->dtype][OXI_LANE_F32](job->value_depth, values, out, job->out.column);
 }
@@ -225,13 +229,17 @@ static const float *oxi_attention_widen(const oxi_attention *job, const oxi_atte
         return (const float *)(const void *)data;
     }
     *step = columns;
-    if (side->column == 1 && side->row == columns) {
-        job->kernels->load[side->t->dtype][OXI_LANE_F32](n * columns, data, 1, stage);
-        return stage;
+    if (side->column == 1 && side->row == columns) { /* rows without gaps are one */
+        columns *= n;
+        n = 1;
     }
-    for (int64_t i = 0; i < n; i++)
-        job->kernels->load[side->t->dtype][OXI_LANE_F32](columns, data + i * side->row * side->bytes,
-                                                         side->column, stage + i * columns);
+    for (int64_t i = 0; i < n; i++) {
+        const char *row = oxi_attention_move(side, data, i * side->row);
+        if (oxi_is_block(side->t->dtype))
+            oxi_expand_blocks(side->t->dtype, columns, row, stage + i * columns);
+        else
+            job->kernels->load[side->t->dtype][OXI_LANE_F32](columns, row, side->column, stage + i * columns);
+    }
     return stage;
 }
 
@@ -244,7 +252,7 @@ static void oxi_attention_pack_queries(const oxi_attention *job, const oxi_atten
         int64_t n = oxi_min_i64(rows - first, job->nr);
         for (int64_t i = 0; i < n; i++) {
             int64_t head = (row + first + i) % job->group, s = (row + first + i) / job->group;
-            const char *from = data + (head * job->q.head + s * job->q.row) * job->q.bytes;
+            const char *from = oxi_attention_move(&job->q, data, head * job->q.head + s * job->q.row);
             kernels->load[job->q.t->dtype][OXI_LANE_F32](depth, from, job->q.column, tile->stage + i * depth);
         }
         kernels->row_scale(n * depth, tile->stage, job->scale, tile->stage);
@@ -326,8 +334,8 @@ static void oxi_attention_tile_task(void *arg, int64_t index, int lane) {
     for (int64_t i = 0; i < panels * nr; i++) tile.max[i] = -INFINITY;
     for (int64_t key = first; key < end; key += job->tile_keys) {
         int64_t n = oxi_min_i64(end - key, job->tile_keys);
-        oxi_attention_pack_keys(job, &tile, k + key * job->k.row * job->k.bytes,
-                                v + key * job->v.row * job->v.bytes, n);
+        oxi_attention_pack_keys(job, &tile, oxi_attention_move(&job->k, k, key * job->k.row),
+                                oxi_attention_move(&job->v, v, key * job->v.row), n);
         for (int64_t p = 0; p < panels; p++)
             oxi_attention_panel(job, &tile, mask, p, row + p * nr, oxi_min_i64(rows - p * nr, nr), key, n);
     }
@@ -369,8 +377,8 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
     first = oxi_max_i64(first, chunk * job->chunk_keys);
     end = oxi_min_i64(end, (chunk + 1) * job->chunk_keys);
     for (int64_t r = 0; r < rows; r++) {
-        const char *from =
-            q_data + (r % job->group * job->q.head + r / job->group * job->q.row) * job->q.bytes;
+        const char *from = oxi_attention_move(
+            &job->q, q_data, r % job->group * job->q.head + r / job->group * job->q.row);
         kernels->load[job->q.t->dtype][OXI_LANE_F32](depth, from, job->q.column, q + r * depth);
     }
     kernels->row_scale(rows * depth, q, job->scale, q);
@@ -379,7 +387,7 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
     ox_dtype dtype;
     for (int64_t t = first; t < end; t += OXI_ATTENTION_BAND) {
         int64_t n = oxi_min_i64(end - t, OXI_ATTENTION_BAND);
-        const char *from = k + t * job->k.row * job->k.bytes;
+        const char *from = oxi_attention_move(&job->k, k, t * job->k.row);
         const void *band = oxi_attention_rows(job, &job->k, from, n, depth, stage, &dtype, &step);
         for (int64_t r = 0; r < rows; r++)
             kernels->attention_dots[dtype](n, depth, q + r * depth, band, step,
@@ -397,7 +405,7 @@ static void oxi_attention_few_task(void *arg, int64_t index, int lane) {
     }
     for (int64_t t = first; t < end; t += OXI_ATTENTION_BAND) {
         int64_t n = oxi_min_i64(end - t, OXI_ATTENTION_BAND);
-        const char *from = v + t * job->v.row * job->v.bytes;
+        const char *from = oxi_attention_move(&job->v, v, t * job->v.row);
         const void *band = oxi_attention_rows(job, &job->v, from, n, value_depth, stage, &dtype, &step);
         for (int64_t r = 0; r < rows; r++)
             kernels->attention_mix[dtype](n, value_depth, scores + r * OXI_ATTENTION_CHUNK + t - first, band,
@@ -432,8 +440,8 @@ static void oxi_attention_f64_task(void *arg, int64_t index, int lane) {
         if (attr->f[1] > 0) score = attr->f[1] * tanh(score / attr->f[1]);
         if (job->mask.t) {
             double added;
-            const char *mask = oxi_attention_at(job, &job->mask, batch, head) +
-                               (s * job->mask.row + t * job->mask.column) * job->mask.bytes;
+            const char *mask = oxi_attention_move(&job->mask, oxi_attention_at(job, &job->mask, batch, head),
+                                                  s * job->mask.row + t * job->mask.column);
             if (job->mask.t->dtype == OX_BOOL)
                 added = *mask ? 0 : -INFINITY;
             else
@@ -547,6 +555,8 @@ static ox_status oxi_attention_run(oxi_attention *job, int64_t count, oxi_lane_t
 static ox_status oxi_cpu_attention(const oxi_call *call) {
     oxi_attention job;
     if (ox_numel(call->out[0]) == 0) return OX_OK;
+    if (oxi_is_block(call->in[1]->dtype) && oxi_check_expandable(call->in[1]->dtype) != OX_OK)
+        return OX_ERR_UNSUPPORTED;
     oxi_attention_shape(&job, call);
     size_t depth = (size_t)job.depth, value_depth = (size_t)job.value_depth,
            widest = depth > value_depth ? depth : value_depth;

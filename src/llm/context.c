@@ -18,8 +18,15 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
                        (long long)desc->capacity, (long long)desc->batch);
         return NULL;
     }
-    if (cache != OX_F32 && cache != OX_F16) {
-        (void)oxi_fail(OX_ERR_DTYPE, "llm: the cache is f32 or f16, not %s", ox_dtype_name(cache));
+    if (cache != OX_F32 && cache != OX_F16 && cache != OX_BF16 && cache != OX_Q8_0) {
+        (void)oxi_fail(OX_ERR_DTYPE, "llm: the cache is f32, f16, bf16 or q8_0, not %s",
+                       ox_dtype_name(cache));
+        return NULL;
+    }
+    const int64_t key = model->config.key_size, value = model->config.value_size;
+    if (cache == OX_Q8_0 && (key % 32 != 0 || value % 32 != 0)) {
+        (void)oxi_fail(OX_ERR_DTYPE, "llm: keys of %lld and values of %lld numbers are no blocks of 32",
+                       (long long)key, (long long)value);
         return NULL;
     }
     ox_llm_context *context = (ox_llm_context *)oxi_calloc(1, sizeof *context);

@@ -146,7 +146,7 @@ typedef struct ox_llm_context ox_llm_context;
 typedef struct ox_llm_context_desc {
     int64_t capacity; /* positions at most; 0 = as trained, at most 4096. Memory grows with the text: each
                        * position takes layers * kv_heads * (key_size + value_size) numbers */
-    ox_dtype cache;   /* of these numbers: OX_F32 (the default) or OX_F16 */
+    ox_dtype cache;   /* of these numbers: OX_F32 (the default), OX_F16, OX_BF16 or OX_Q8_0 */
     int64_t batch;    /* tokens at a time in prefill: more is faster and takes more memory; 0 = 512 */
 } ox_llm_context_desc;
 

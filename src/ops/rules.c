@@ -581,12 +581,12 @@ static ox_status oxi_product_dtype(const oxi_call *call, const ox_tensor *x, con
     return OX_OK;
 }
 
-/* b of blocks must run along the summed dim, in whole rows. */
-static ox_status oxi_check_block_rows(const oxi_call *call, const ox_tensor *t, int summed) {
+/* Blocks must run along the dim that is read row by row, in whole rows. */
+static ox_status oxi_check_block_rows(const oxi_call *call, const ox_tensor *t, int dim) {
     if (!oxi_is_block(t->dtype) || t->ndim == 0) return OX_OK;
-    if (t->stride[summed] == 1 && t->shape[summed] % ox_dtype_of(t->dtype)->block_elements == 0) return OX_OK;
-    return oxi_fail(OX_ERR_DTYPE, "%s: the blocks of %s do not run along the summed dim", oxi_op_name(call),
-                    oxi_tensor_text(t));
+    if (t->stride[dim] == 1 && t->shape[dim] % ox_dtype_of(t->dtype)->block_elements == 0) return OX_OK;
+    return oxi_fail(OX_ERR_DTYPE, "%s: the blocks of %s do not run along dim %d", oxi_op_name(call),
+                    oxi_tensor_text(t), dim);
 }
 
 OXI_RULE(matmul) {
@@ -702,8 +702,9 @@ OXI_RULE(rope) {
 OXI_RULE(attention) {
     const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
     int n = q->ndim;
-    bool fits = n >= 2 && k->ndim == n && v->ndim == n && oxi_is_float(q->dtype) && oxi_is_float(k->dtype) &&
-                k->dtype == v->dtype;
+    bool blocks = oxi_is_block(k->dtype);
+    bool fits = n >= 2 && k->ndim == n && v->ndim == n && oxi_is_float(q->dtype) &&
+                (oxi_is_float(k->dtype) || blocks) && k->dtype == v->dtype;
     fits = fits && (q->dtype == OX_F64) == (k->dtype == OX_F64);
     fits = fits && q->shape[n - 1] == k->shape[n - 1] && k->shape[n - 2] == v->shape[n - 2];
     for (int d = 0; fits && d < n - 2; d++) {
@@ -717,8 +718,11 @@ OXI_RULE(attention) {
         return oxi_fail(
             OX_ERR_SHAPE,
             "attention: q %s, k %s, v %s do not fit [..,H,S,D], [..,Hkv,T,D], [..,Hkv,T,Dv] of floats "
-            "(k and v of one dtype; f64 with f64 only)",
+            "(k and v of one dtype, which may be a block type; f64 with f64 only)",
             oxi_tensor_text(q), oxi_tensor_text(k), oxi_tensor_text(v));
+    ox_status status = blocks ? oxi_check_block_rows(call, k, n - 1) : OX_OK;
+    if (status == OX_OK && blocks) status = oxi_check_block_rows(call, v, n - 1);
+    if (status != OX_OK) return status;
     if (mask) {
         bool ok = (mask->dtype == OX_BOOL || oxi_is_float(mask->dtype)) && mask->ndim <= n;
         for (int d = 0; ok && d < mask->ndim; d++) {
