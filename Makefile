@@ -53,7 +53,7 @@ export BUILD CC CXX SAN DEBUG T MODEL_PATH PROMPT_TEXT
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all headers check-headers programs demo test bench deps matrix fuzz asan tsan clean help FORCE
+.PHONY: all headers check-headers programs demo test bench deps matrix emulate fuzz asan tsan clean help FORCE
 
 all: headers
 	@$(MAKE) --no-print-directory programs
@@ -67,6 +67,7 @@ help:
 	@echo 'make deps        install the optional packages of the tests (Debian, Ubuntu; as root)'
 	@echo 'make matrix      compilers, standards, macros, headers and foreign processors'
 	@echo 'make fuzz        fuzz the readers with clang, FUZZ_SECONDS=20 each'
+	@echo 'make emulate     the tests on older processors, emulated: hours'
 	@echo 'make asan tsan   the tests under the address and undefined, and the thread sanitizer'
 	@echo 'make clean       remove build/'
 	@echo 'DEBUG=1          with any of them: -O0, straight from src/, in build/debug'
@@ -167,6 +168,9 @@ bench: $(if $(B),$(BUILD)/bench/bench_$(B),$(BENCHES))
 
 matrix: $(filter deps headers,$(MAKECMDGOALS))
 	@tests/matrix.sh
+
+emulate: $(filter deps headers,$(MAKECMDGOALS))
+	@tests/matrix.sh --emulated
 
 fuzz:
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz.sh

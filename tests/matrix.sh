@@ -2,7 +2,9 @@
 # matrix.sh - what `make matrix` does: compiles the headers every way a user might, warnings being errors.
 # Compilers, C11 and C++17, every OX_NO_ macro, each header alone and all together, two translation units,
 # foreign processors (run under qemu-user), MinGW, a big-endian machine. `--short` is the part that `make test`
-# runs. Each case prints `matrix: WHAT ok`, `FAILED` (with the start of its messages) or `skipped (why)`.
+# runs; `--emulated` is `make emulate`: the tests as on older processors, where a tier that runs an instruction
+# too many dies (hours). Each case prints `matrix: WHAT ok`, `FAILED` (with the start of its messages) or
+# `skipped (why)`.
 set -u
 
 # ---- one case: matrix.sh --job FILE; line 1 of the file is its name, the rest a shell script ----
@@ -22,8 +24,9 @@ if [ "${1:-}" = --job ]; then
 fi
 
 cd "$(dirname "$0")/.." || exit 1
-short=
+short= emulated=
 [ "${1:-}" = --short ] && short=1
+[ "${1:-}" = --emulated ] && emulated=1
 dir=${BUILD:-build}/matrix
 rm -rf $dir
 mkdir -p $dir/src $dir/jobs
@@ -117,14 +120,14 @@ $4 @.exe"
     job "$1" "$script"
 }
 
-foreign() { # foreign PROCESSOR COMPILER EMULATOR
+foreign() { # foreign WHAT COMPILER EMULATOR [PROCESSOR]
     if ! have "$2"; then
         skip "$1" "$2 is not installed"
     elif ! have "$3"; then
         skip "$1, run" "$3 is not installed"
         compile "$1, compiled" "$2 -std=gnu11" -O1 all_impl.c
     else
-        run_tests "$1, compiled and run" "$2 -std=gnu11" -static "timeout 300 $3"
+        run_tests "$1, compiled and run" "$2 -std=gnu11" -static "timeout 3600 $3 ${4:+-cpu $4}"
     fi
 }
 
@@ -141,7 +144,14 @@ milliseconds() { # milliseconds RUNS COMMAND...: prints the best of so many runs
     echo "$best"
 }
 
-if [ -n "$short" ]; then
+if [ -n "$emulated" ]; then
+    for processor in qemu64 Nehalem SandyBridge Haswell; do
+        foreign "x86-64 as $processor" "${CC:-gcc}" qemu-x86_64 $processor
+    done
+    for processor in cortex-a53 max; do
+        foreign "aarch64 as $processor" aarch64-linux-gnu-gcc qemu-aarch64 $processor
+    done
+elif [ -n "$short" ]; then
     compile "gcc C11 -O0" "${CC:-cc} -std=c11" -O0 all_impl.c
     two_units "${CC:-cc}" -std=gnu11
     two_static "${CC:-cc}" -std=gnu11
@@ -223,7 +233,7 @@ failed=$((tried - ok))
 
 # ---- how long it takes: printed, not judged ----
 
-if [ -z "$short" ]; then
+if [ -z "$short$emulated" ]; then
     for compiler in gcc clang; do
         have $compiler || continue
         build="$compiler -std=gnu11 -I. -o $dir/time.o -c $dir/src"
