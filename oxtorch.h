@@ -4021,7 +4021,7 @@ OXI_OP(addmm,       PRODUCT, 3, 1, addmm,   I|F|Q,  0, -1, addmm)     /* c, a, b
 /* ---- transformers -------------------------------------------------------------------------------------- */
 OXI_OP(rope,        ROPE, 3, 1, rope,           F,   0, 6,  rope)     /* x, positions, freq_factors? */
 /* q, k, v, mask?; ox_scaled_dot_product_attention */
-OXI_OP(attention,   ATTENTION, 4, 1, attention, F,   0, -1, attention)
+OXI_OP(attention,   ATTENTION, 4, 1, attention, F|Q, 0, -1, attention)
 
 /* ---- views: the rule describes the result, nothing runs ------------------------------------------------ */
 OXI_OP(permute,     VIEW, 1, 1, permute,     B|I|F|C|Q, 0, 0, permute)
@@ -5508,7 +5508,7 @@ OXI_OP(addmm,       PRODUCT, 3, 1, addmm,   I|F|Q,  0, -1, addmm)     /* c, a, b
 /* ---- transformers -------------------------------------------------------------------------------------- */
 OXI_OP(rope,        ROPE, 3, 1, rope,           F,   0, 6,  rope)     /* x, positions, freq_factors? */
 /* q, k, v, mask?; ox_scaled_dot_product_attention */
-OXI_OP(attention,   ATTENTION, 4, 1, attention, F,   0, -1, attention)
+OXI_OP(attention,   ATTENTION, 4, 1, attention, F|Q, 0, -1, attention)
 
 /* ---- views: the rule describes the result, nothing runs ------------------------------------------------ */
 OXI_OP(permute,     VIEW, 1, 1, permute,     B|I|F|C|Q, 0, 0, permute)

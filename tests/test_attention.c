@@ -433,7 +433,7 @@ static void test_blocks(void) {
         CHECK(ox_scaled_dot_product_attention(q, blocks, blocks, NULL) == NULL && ox_error() == OX_ERR_SHAPE);
         ox_error_clear();
         CHECK(ox_scaled_dot_product_attention(blocks, blocks, blocks, NULL) == NULL);
-        CHECK(ox_error() == OX_ERR_DTYPE);
+        CHECK(ox_error() == OX_ERR_SHAPE);
         ox_error_clear();
     }
 }
