@@ -83,8 +83,7 @@ typedef struct oxi_gemm_plan {
 /* ---- packing --------------------------------------------------------------------------------------- */
 
 static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) {
-    const ox_dtype_info *info = ox_dtype_of(s->dtype);
-    return s->data + (line * s->line_stride + k * s->k_stride) / info->block_elements * info->block_bytes;
+    return s->data + oxi_signed_bytes(s->dtype, line * s->line_stride + k * s->k_stride);
 }
 
 /* Blocks as floats, or as doubles. */

@@ -702,9 +702,8 @@ OXI_RULE(rope) {
 OXI_RULE(attention) {
     const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
     int n = q->ndim;
-    bool blocks = oxi_is_block(k->dtype);
     bool fits = n >= 2 && k->ndim == n && v->ndim == n && oxi_is_float(q->dtype) &&
-                (oxi_is_float(k->dtype) || blocks) && k->dtype == v->dtype;
+                (oxi_is_float(k->dtype) || oxi_is_block(k->dtype)) && k->dtype == v->dtype;
     fits = fits && (q->dtype == OX_F64) == (k->dtype == OX_F64);
     fits = fits && q->shape[n - 1] == k->shape[n - 1] && k->shape[n - 2] == v->shape[n - 2];
     for (int d = 0; fits && d < n - 2; d++) {
@@ -720,8 +719,8 @@ OXI_RULE(attention) {
             "attention: q %s, k %s, v %s do not fit [..,H,S,D], [..,Hkv,T,D], [..,Hkv,T,Dv] of floats "
             "(k and v of one dtype, which may be a block type; f64 with f64 only)",
             oxi_tensor_text(q), oxi_tensor_text(k), oxi_tensor_text(v));
-    ox_status status = blocks ? oxi_check_block_rows(call, k, n - 1) : OX_OK;
-    if (status == OX_OK && blocks) status = oxi_check_block_rows(call, v, n - 1);
+    ox_status status = oxi_check_block_rows(call, k, n - 1);
+    if (status == OX_OK) status = oxi_check_block_rows(call, v, n - 1);
     if (status != OX_OK) return status;
     if (mask) {
         bool ok = (mask->dtype == OX_BOOL || oxi_is_float(mask->dtype)) && mask->ndim <= n;
