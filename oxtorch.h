@@ -11821,22 +11821,25 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 #endif
 
-/* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
-OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
+/* `steps` steps of k of `here` lines, transposed. */
+OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
                                     int64_t steps) {
+    int64_t whole = steps / 4 * 4;
     int w = 0;
 #if OXI_TURN == 8
     for (; w + 8 <= here; w += 8)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
 #endif
     for (; w + 4 <= here; w += 4)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
     for (; w + 2 <= here; w += 2)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
-    for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
+    for (int64_t i = 0; w < here && i < whole; i++) to[i * width + w] = from[w * stride + i];
+    for (int64_t i = whole; i < steps; i++)
+        for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
 /* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
@@ -11846,11 +11849,9 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
-        int64_t i = 0, rest = k % 16 / 4 * 4;
-        for (; i + 16 <= k; i += 16) OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, 16);
-        OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, rest);
-        for (i += rest; i < k; i++)
-            for (int w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
+        int64_t i;
+        for (i = 0; i < k; i += 16)
+            OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -11897,9 +11898,7 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
                     vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
-            if (steps == 16) OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, 16); \
-            else for (int64_t j = 0; j < steps; j++) \
-                for (int w = 0; w < here; w++) to[(i + j) * width + w] = stage[w * 16 + j]; \
+            OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, steps); \
         } \
         for (int64_t i = 0; here < width && i < k; i++) \
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
@@ -16069,22 +16068,25 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 #endif
 
-/* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
-OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
+/* `steps` steps of k of `here` lines, transposed. */
+OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
                                     int64_t steps) {
+    int64_t whole = steps / 4 * 4;
     int w = 0;
 #if OXI_TURN == 8
     for (; w + 8 <= here; w += 8)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
 #endif
     for (; w + 4 <= here; w += 4)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
     for (; w + 2 <= here; w += 2)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
-    for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
+    for (int64_t i = 0; w < here && i < whole; i++) to[i * width + w] = from[w * stride + i];
+    for (int64_t i = whole; i < steps; i++)
+        for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
 /* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
@@ -16094,11 +16096,9 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
-        int64_t i = 0, rest = k % 16 / 4 * 4;
-        for (; i + 16 <= k; i += 16) OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, 16);
-        OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, rest);
-        for (i += rest; i < k; i++)
-            for (int w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
+        int64_t i;
+        for (i = 0; i < k; i += 16)
+            OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -16145,9 +16145,7 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
                     vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
-            if (steps == 16) OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, 16); \
-            else for (int64_t j = 0; j < steps; j++) \
-                for (int w = 0; w < here; w++) to[(i + j) * width + w] = stage[w * 16 + j]; \
+            OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, steps); \
         } \
         for (int64_t i = 0; here < width && i < k; i++) \
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
@@ -20335,22 +20333,25 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 #endif
 
-/* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
-OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
+/* `steps` steps of k of `here` lines, transposed. */
+OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
                                     int64_t steps) {
+    int64_t whole = steps / 4 * 4;
     int w = 0;
 #if OXI_TURN == 8
     for (; w + 8 <= here; w += 8)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
 #endif
     for (; w + 4 <= here; w += 4)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
     for (; w + 2 <= here; w += 2)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
-    for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
+    for (int64_t i = 0; w < here && i < whole; i++) to[i * width + w] = from[w * stride + i];
+    for (int64_t i = whole; i < steps; i++)
+        for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
 /* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
@@ -20360,11 +20361,9 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
-        int64_t i = 0, rest = k % 16 / 4 * 4;
-        for (; i + 16 <= k; i += 16) OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, 16);
-        OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, rest);
-        for (i += rest; i < k; i++)
-            for (int w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
+        int64_t i;
+        for (i = 0; i < k; i += 16)
+            OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -20411,9 +20410,7 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
                     vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
-            if (steps == 16) OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, 16); \
-            else for (int64_t j = 0; j < steps; j++) \
-                for (int w = 0; w < here; w++) to[(i + j) * width + w] = stage[w * 16 + j]; \
+            OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, steps); \
         } \
         for (int64_t i = 0; here < width && i < k; i++) \
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
@@ -24523,22 +24520,25 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 #endif
 
-/* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
-OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
+/* `steps` steps of k of `here` lines, transposed. */
+OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
                                     int64_t steps) {
+    int64_t whole = steps / 4 * 4;
     int w = 0;
 #if OXI_TURN == 8
     for (; w + 8 <= here; w += 8)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
 #endif
     for (; w + 4 <= here; w += 4)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
     for (; w + 2 <= here; w += 2)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
-    for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
+    for (int64_t i = 0; w < here && i < whole; i++) to[i * width + w] = from[w * stride + i];
+    for (int64_t i = whole; i < steps; i++)
+        for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
 /* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
@@ -24548,11 +24548,9 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
-        int64_t i = 0, rest = k % 16 / 4 * 4;
-        for (; i + 16 <= k; i += 16) OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, 16);
-        OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, rest);
-        for (i += rest; i < k; i++)
-            for (int w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
+        int64_t i;
+        for (i = 0; i < k; i += 16)
+            OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -24599,9 +24597,7 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
                     vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
-            if (steps == 16) OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, 16); \
-            else for (int64_t j = 0; j < steps; j++) \
-                for (int w = 0; w < here; w++) to[(i + j) * width + w] = stage[w * 16 + j]; \
+            OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, steps); \
         } \
         for (int64_t i = 0; here < width && i < k; i++) \
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
@@ -28703,22 +28699,25 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 #endif
 
-/* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
-OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
+/* `steps` steps of k of `here` lines, transposed. */
+OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
                                     int64_t steps) {
+    int64_t whole = steps / 4 * 4;
     int w = 0;
 #if OXI_TURN == 8
     for (; w + 8 <= here; w += 8)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
 #endif
     for (; w + 4 <= here; w += 4)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
     for (; w + 2 <= here; w += 2)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
-    for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
+    for (int64_t i = 0; w < here && i < whole; i++) to[i * width + w] = from[w * stride + i];
+    for (int64_t i = whole; i < steps; i++)
+        for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
 /* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
@@ -28728,11 +28727,9 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
-        int64_t i = 0, rest = k % 16 / 4 * 4;
-        for (; i + 16 <= k; i += 16) OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, 16);
-        OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, rest);
-        for (i += rest; i < k; i++)
-            for (int w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
+        int64_t i;
+        for (i = 0; i < k; i += 16)
+            OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -28779,9 +28776,7 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
                     vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
-            if (steps == 16) OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, 16); \
-            else for (int64_t j = 0; j < steps; j++) \
-                for (int w = 0; w < here; w++) to[(i + j) * width + w] = stage[w * 16 + j]; \
+            OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, steps); \
         } \
         for (int64_t i = 0; here < width && i < k; i++) \
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
@@ -32878,22 +32873,25 @@ OXI_INLINE void OXI_ISA(turn4)(const float *from, int64_t stride, float *to, int
 #endif
 #endif
 
-/* `steps` (a multiple of 4) steps of k of `here` lines, transposed. */
-OXI_INLINE void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
+/* `steps` steps of k of `here` lines, transposed. */
+OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to, int64_t width, int here,
                                     int64_t steps) {
+    int64_t whole = steps / 4 * 4;
     int w = 0;
 #if OXI_TURN == 8
     for (; w + 8 <= here; w += 8)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn)(from + w * stride + i, stride, to + w + i * width, width);
 #endif
     for (; w + 4 <= here; w += 4)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn4)(from + w * stride + i, stride, to + w + i * width, width);
     for (; w + 2 <= here; w += 2)
-        for (int64_t i = 0; i < steps; i += 4)
+        for (int64_t i = 0; i < whole; i += 4)
             OXI_ISA(turn2)(from + w * stride + i, stride, to + w + i * width, width);
-    for (int64_t i = 0; w < here && i < steps; i++) to[i * width + w] = from[w * stride + i];
+    for (int64_t i = 0; w < here && i < whole; i++) to[i * width + w] = from[w * stride + i];
+    for (int64_t i = whole; i < steps; i++)
+        for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
 /* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
@@ -32903,11 +32901,9 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         const float *from = (const float *)source + line * stride;
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
-        int64_t i = 0, rest = k % 16 / 4 * 4;
-        for (; i + 16 <= k; i += 16) OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, 16);
-        OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, rest);
-        for (i += rest; i < k; i++)
-            for (int w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
+        int64_t i;
+        for (i = 0; i < k; i += 16)
+            OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -32954,9 +32950,7 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
                     vf_store(stage + w * 16 + j, vf_load_##type(from + w * stride + i + j)); \
-            if (steps == 16) OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, 16); \
-            else for (int64_t j = 0; j < steps; j++) \
-                for (int w = 0; w < here; w++) to[(i + j) * width + w] = stage[w * 16 + j]; \
+            OXI_ISA(turn_lines)(stage, 16, to + i * width, width, here, steps); \
         } \
         for (int64_t i = 0; here < width && i < k; i++) \
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
