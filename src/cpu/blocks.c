@@ -196,6 +196,7 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
     if (status != OX_OK) return status;
     bool exact = oxi_atomic_load(&oxi_exact) != 0 || t.a_dtype == OX_F64;
     if (t.m <= OXI_BLOCK_ROWS && t.k > 0) return oxi_block_rows_run(&t, exact);
-    if (!exact && t.k > 0 && oxi_code_product_run(&t, &status)) return status;
+    t.rough = !exact && oxi_cpu_kernels()->bf16_pairs.kernel.run != NULL;
+    if (!exact && !t.rough && t.k > 0 && oxi_code_product_run(&t, &status)) return status;
     return oxi_gemm_packed(&t);
 }

@@ -12,6 +12,7 @@ enum {
     OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way into panels */
     OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
     OXI_GEMM_TILE = 512,        /* largest side of a tile of C */
+    OXI_GEMM_BLOCKS_AHEAD = 16, /* lines of blocks asked for before they are packed */
     OXI_GEMM_TASK = 4 << 20,    /* multiplications of a tile that may hold the other threads up at the end */
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
 };
@@ -101,6 +102,25 @@ static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t coun
     }
 }
 
+/* Neighbours along k in a rough product: rounded to bf16, zeros behind the end of k. */
+static void oxi_gemm_round(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
+                           int64_t count, char *out) {
+    float piece[OXI_GEMM_DEPTH];
+    int64_t numbers = oxi_least(2 * count, s->k - 2 * k);
+    for (int64_t at = 0; at < numbers; at += OXI_GEMM_DEPTH) {
+        int64_t part = oxi_least(numbers - at, OXI_GEMM_DEPTH);
+        const char *from = oxi_gemm_at(s, line, 2 * k + at);
+        uint16_t *to = (uint16_t *)(void *)out + at;
+        const float *x = piece;
+        if (oxi_is_block(s->dtype)) oxi_expand_blocks(s->dtype, part, from, piece);
+        else if (s->dtype == OX_F32 && s->k_stride == 1) x = (const float *)(const void *)from;
+        else p->kernels->load[s->dtype][OXI_LANE_F32](part, from, s->k_stride, piece);
+        if (p->type.groups->round) p->type.groups->round(part, x, to);
+        else p->kernels->store[OX_BF16][OXI_LANE_F32](part, x, to, 1);
+    }
+    memset(out + 2 * numbers, 0, (size_t)(2 * (2 * count - numbers)));
+}
+
 /* Groups of neighbours along k, as they are; zeros behind the end of k. */
 static void oxi_gemm_gather(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                             int64_t count, bool along, char *out) {
@@ -126,7 +146,8 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
                            int64_t count, bool along, void *out) {
     int64_t stride = along ? s->k_stride : s->line_stride;
     if (p->type.groups) {
-        oxi_gemm_gather(p, s, line, k, count, along, (char *)out);
+        if (s->dtype == p->type.dtype) oxi_gemm_gather(p, s, line, k, count, along, (char *)out);
+        else oxi_gemm_round(p, s, line, k, count, (char *)out);
         return;
     }
     if (p->type.k_each == 1) {
@@ -191,13 +212,17 @@ static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s,
     }
 }
 
-/* A strided line of a few KiB is over before the processor's own prefetching has seen its pattern. */
-static void oxi_gemm_prefetch(const oxi_gemm_side *s, int64_t line, int64_t k, int64_t count) {
-    int64_t apart = s->k_stride * ox_dtype_of(s->dtype)->block_bytes,
-            step = apart > 0 && apart < 64 ? 64 / apart : 1;
-    const char *from = oxi_gemm_at(s, line, k);
-    if (s->k_stride == 1 || oxi_is_block(s->dtype)) return;
-    for (int64_t i = 0; i < count; i += step) OXI_PREFETCH_READ(from + i * apart);
+/* A strided line of a few KiB, or a line's few blocks, are over before the processor's own prefetching has
+ * seen the pattern: the line behind the next ones is asked for. */
+static void oxi_gemm_prefetch(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
+                              int64_t count) {
+    bool block = oxi_is_block(s->dtype);
+    if (s->k_stride == 1 && !block) return;
+    int64_t numbers = p->type.k_each * count, step = block ? 64 : oxi_signed_bytes(s->dtype, s->k_stride);
+    int64_t touches = block ? oxi_parts(oxi_signed_bytes(s->dtype, numbers), 64) : numbers;
+    int64_t skip = step > 0 && step < 64 ? 64 / step : 1;
+    const char *from = oxi_gemm_at(s, line + (block ? OXI_GEMM_BLOCKS_AHEAD : 2), p->type.k_each * k);
+    for (int64_t i = 0; i < touches; i += skip) OXI_PREFETCH_READ(from + i * step);
 }
 
 static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t lines,
@@ -217,7 +242,7 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
         for (int64_t at = 0; at < depth; at += most) {
             int64_t count = oxi_least(depth - at, most);
             for (int64_t i = 0; i < here; i++) {
-                if (i + 2 < here) oxi_gemm_prefetch(s, line + first + i + 2, k + at, count);
+                oxi_gemm_prefetch(p, s, line + first + i, k + at, count);
                 oxi_gemm_widen(p, s, line + first + i, k + at, count, true, stage + i * count * element);
             }
             s->pack_along(here, count, stage, count, s->width, panel + at * s->width * element,
@@ -232,7 +257,8 @@ static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_
                           int64_t k, int64_t depth, char *panels, char *stage) {
     int64_t across_step = s->line_stride < 0 ? -s->line_stride : s->line_stride;
     int64_t along_step = s->k_stride < 0 ? -s->k_stride : s->k_stride;
-    bool along = oxi_is_block(s->dtype) || (s->k > 1 && along_step < across_step);
+    bool converts = p->type.groups && s->dtype != p->type.dtype;
+    bool along = converts || oxi_is_block(s->dtype) || (s->k > 1 && along_step < across_step);
     if (along) oxi_gemm_pack_along(p, s, line, lines, k, depth, panels, stage);
     else oxi_gemm_pack_across(p, s, line, lines, k, depth, panels, stage);
 }
@@ -548,7 +574,8 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->k_each = 1;
         type->kernel = &kernels->spread_f64;
         type->copies = kernels->copies_f64;
-    } else if (g->a_dtype == OX_BF16 && g->b_dtype == OX_BF16 && kernels->bf16_pairs.kernel.run) {
+    } else if (((g->a_dtype == OX_BF16 && g->b_dtype == OX_BF16) || g->rough) &&
+               kernels->bf16_pairs.kernel.run) {
         type->lane = OXI_LANE_F32;
         type->dtype = OX_BF16;
         type->sums = OX_F32;
@@ -667,12 +694,13 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     if (status != OX_OK) return status;
     oxi_gemm_sides(&p);
     p.k = oxi_parts(g->k, p.type.k_each);
-    p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend;
-    p.depth = OXI_GEMM_DEPTH; /* equal chunks, unless blocks of weights must stay whole */
-    if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0)
-        p.depth = oxi_parts(p.k, oxi_parts(p.k, OXI_GEMM_DEPTH));
-    if (p.type.groups && p.k > 0)
-        p.depth = oxi_round_up(oxi_parts(p.k, oxi_parts(p.k, OXI_GEMM_GROUPS_DEPTH)), 16);
+    p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend &&
+               !(p.type.groups && p.k > OXI_GEMM_GROUPS_DEPTH && g->c_row % 256 == 0); /* see spaced */
+    p.depth = p.type.groups ? OXI_GEMM_GROUPS_DEPTH : OXI_GEMM_DEPTH;
+    if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0) { /* which must stay whole */
+        p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth)); /* chunks that are equal */
+        if (p.type.groups) p.depth = oxi_round_up(p.depth, 16);
+    }
     oxi_gemm_size_tiles(&p);
     oxi_gemm_size_blocks(&p);
     bool alone = (double)g->m * (double)g->n * (double)g->k < 1e6 / 2;

@@ -63,6 +63,8 @@ typedef struct oxi_gemm_groups {
      * after the last use of the kernel */
     oxi_pack_kernel pack_a_across, pack_a_along;
     void (*enter)(void), (*leave)(void);
+    /* what is not NULL: to bf16, to nearest even, where numbers that are subnormal count as zero */
+    void (*round)(int64_t n, const float *x, uint16_t *out);
 } oxi_gemm_groups;
 
 /* Numbers of a block type as they are computed, number = scale * code - least: code [n], scale and least
@@ -234,6 +236,7 @@ typedef struct oxi_gemm {
     double beta;
     const float *bias;                               /* NULL, or n floats */
     oxi_activation activation;
+    bool rough; /* operands may be rounded to bf16, as int8 is too */
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 
