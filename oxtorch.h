@@ -13090,14 +13090,16 @@ OXI_INLINE vb vb_bits(const uint8_t *p) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
-/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
+/* An instruction of three vectors, for assemblers that were not told of it. */
+#define OXI_NEON_INSTRUCTION(bits, to, a, b) \
+    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n" \
+            ".set oxi_number_of_v\\n, \\n\n" \
+            ".endr\n" \
+            ".inst " bits " | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0" \
+            : "+w"(to) : "w"(a), "w"(b))
+/* sdot: adds sums of four products each. */
 OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
-    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
-            ".set oxi_number_of_v\\n, \\n\n"
-            ".endr\n"
-            ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
-            : "+w"(sum)
-            : "w"(a), "w"(b));
+    OXI_NEON_INSTRUCTION("0x4e809400", sum, a, b);
     return sum;
 }
 #define OXI_VS 4
@@ -13990,11 +13992,13 @@ OXI_STRAIGHT_END
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
  * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
+ * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
+ * by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
 #define OXI_CODES_WIDE 3
+#define OXI_CODES_MATRIX 4
 #define vq OXI_ISA(vq)
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
@@ -14169,6 +14173,35 @@ OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 #define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
+/* Two steps of two rows from x on, which are 2 x 8 codes, and of four times two columns: sums of the first
+ * four columns in a, of the others in b, [row][column] of two columns each. smmla. */
+#define OXI_MATRIX_ROWS(x, a_low, a_high, b_low, b_high) { \
+        vq rows = x; \
+        OXI_NEON_INSTRUCTION("0x4e80a400", a_low, rows, columns01); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", a_high, rows, columns23); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", b_low, rows, columns45); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", b_high, rows, columns67); \
+    }
+#define OXI_TWO_STEPS { \
+        vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 16); \
+        vq w2 = vq_load(w_codes + 32), w3 = vq_load(w_codes + 48); \
+        vq x0 = vq_load(x_codes), x1 = vq_load(x_codes + 16); \
+        vq x2 = vq_load(x_codes + 32), x3 = vq_load(x_codes + 48); \
+        vq columns01 = vzip1q_s32(w0, w2), columns23 = vzip2q_s32(w0, w2); \
+        vq columns45 = vzip1q_s32(w1, w3), columns67 = vzip2q_s32(w1, w3); \
+        OXI_MATRIX_ROWS(vzip1q_s32(x0, x2), a0, a1, b0, b1) \
+        OXI_MATRIX_ROWS(vzip2q_s32(x0, x2), a2, a3, b2, b3) \
+        OXI_MATRIX_ROWS(vzip1q_s32(x1, x3), a4, a5, b4, b5) \
+        OXI_MATRIX_ROWS(vzip2q_s32(x1, x3), a6, a7, b6, b7) \
+        w_codes += 64; \
+        x_codes += 64; \
+    }
+/* Sums of two columns each become rows. */
+#define OXI_MATRIX_END(low, high) { \
+        int64x2_t first = vreinterpretq_s64_s32(low), second = vreinterpretq_s64_s32(high); \
+        low = vreinterpretq_s32_s64(vzip1q_s64(first, second)); \
+        high = vreinterpretq_s32_s64(vzip2q_s64(first, second)); \
+    }
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     (void)ratio;
     (void)way;
@@ -14222,6 +14255,13 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             w_codes += 8 * VQ; \
             x_codes += 4 * OXI_CODE_ROWS; \
         }
+#ifdef OXI_TWO_STEPS
+        if (way == OXI_CODES_MATRIX) {
+            for (int step = 0; step < steps; step += 2) OXI_TWO_STEPS
+            OXI_MATRIX_END(a0, a1) OXI_MATRIX_END(a2, a3) OXI_MATRIX_END(a4, a5) OXI_MATRIX_END(a6, a7)
+            OXI_MATRIX_END(b0, b1) OXI_MATRIX_END(b2, b3) OXI_MATRIX_END(b4, b5) OXI_MATRIX_END(b6, b7)
+        } else
+#endif
         for (int step = 0; step < steps; step += 2) { OXI_STEP OXI_STEP }
 #undef OXI_STEP
 #undef OXI_X
@@ -14304,6 +14344,9 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
+#ifdef OXI_TWO_STEPS
+OXI_CODES(matrix, OXI_CODES_MATRIX)
+#endif
 #if OXI_HAS_DOT
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
@@ -14357,7 +14400,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #else
     kernel.bytes = 1;
     kernel.is_signed = true;
-    kernel.run = features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot) : OXI_ISA(codes_wide);
+    kernel.run = features & OXI_CPU_I8MM      ? OXI_ISA(codes_matrix)
+                 : features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot)
+                                              : OXI_ISA(codes_wide);
     k->codes_32 = kernel;
 #endif
 #endif
@@ -14368,6 +14413,11 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
 #undef OXI_CODES_WIDE
+#undef OXI_CODES_MATRIX
+#undef OXI_MATRIX_ROWS
+#undef OXI_MATRIX_END
+#undef OXI_TWO_STEPS
+#undef OXI_NEON_INSTRUCTION
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef OXI_STEP_4
@@ -17351,14 +17401,16 @@ OXI_INLINE vb vb_bits(const uint8_t *p) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
-/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
+/* An instruction of three vectors, for assemblers that were not told of it. */
+#define OXI_NEON_INSTRUCTION(bits, to, a, b) \
+    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n" \
+            ".set oxi_number_of_v\\n, \\n\n" \
+            ".endr\n" \
+            ".inst " bits " | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0" \
+            : "+w"(to) : "w"(a), "w"(b))
+/* sdot: adds sums of four products each. */
 OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
-    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
-            ".set oxi_number_of_v\\n, \\n\n"
-            ".endr\n"
-            ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
-            : "+w"(sum)
-            : "w"(a), "w"(b));
+    OXI_NEON_INSTRUCTION("0x4e809400", sum, a, b);
     return sum;
 }
 #define OXI_VS 4
@@ -18251,11 +18303,13 @@ OXI_STRAIGHT_END
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
  * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
+ * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
+ * by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
 #define OXI_CODES_WIDE 3
+#define OXI_CODES_MATRIX 4
 #define vq OXI_ISA(vq)
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
@@ -18430,6 +18484,35 @@ OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 #define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
+/* Two steps of two rows from x on, which are 2 x 8 codes, and of four times two columns: sums of the first
+ * four columns in a, of the others in b, [row][column] of two columns each. smmla. */
+#define OXI_MATRIX_ROWS(x, a_low, a_high, b_low, b_high) { \
+        vq rows = x; \
+        OXI_NEON_INSTRUCTION("0x4e80a400", a_low, rows, columns01); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", a_high, rows, columns23); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", b_low, rows, columns45); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", b_high, rows, columns67); \
+    }
+#define OXI_TWO_STEPS { \
+        vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 16); \
+        vq w2 = vq_load(w_codes + 32), w3 = vq_load(w_codes + 48); \
+        vq x0 = vq_load(x_codes), x1 = vq_load(x_codes + 16); \
+        vq x2 = vq_load(x_codes + 32), x3 = vq_load(x_codes + 48); \
+        vq columns01 = vzip1q_s32(w0, w2), columns23 = vzip2q_s32(w0, w2); \
+        vq columns45 = vzip1q_s32(w1, w3), columns67 = vzip2q_s32(w1, w3); \
+        OXI_MATRIX_ROWS(vzip1q_s32(x0, x2), a0, a1, b0, b1) \
+        OXI_MATRIX_ROWS(vzip2q_s32(x0, x2), a2, a3, b2, b3) \
+        OXI_MATRIX_ROWS(vzip1q_s32(x1, x3), a4, a5, b4, b5) \
+        OXI_MATRIX_ROWS(vzip2q_s32(x1, x3), a6, a7, b6, b7) \
+        w_codes += 64; \
+        x_codes += 64; \
+    }
+/* Sums of two columns each become rows. */
+#define OXI_MATRIX_END(low, high) { \
+        int64x2_t first = vreinterpretq_s64_s32(low), second = vreinterpretq_s64_s32(high); \
+        low = vreinterpretq_s32_s64(vzip1q_s64(first, second)); \
+        high = vreinterpretq_s32_s64(vzip2q_s64(first, second)); \
+    }
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     (void)ratio;
     (void)way;
@@ -18483,6 +18566,13 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             w_codes += 8 * VQ; \
             x_codes += 4 * OXI_CODE_ROWS; \
         }
+#ifdef OXI_TWO_STEPS
+        if (way == OXI_CODES_MATRIX) {
+            for (int step = 0; step < steps; step += 2) OXI_TWO_STEPS
+            OXI_MATRIX_END(a0, a1) OXI_MATRIX_END(a2, a3) OXI_MATRIX_END(a4, a5) OXI_MATRIX_END(a6, a7)
+            OXI_MATRIX_END(b0, b1) OXI_MATRIX_END(b2, b3) OXI_MATRIX_END(b4, b5) OXI_MATRIX_END(b6, b7)
+        } else
+#endif
         for (int step = 0; step < steps; step += 2) { OXI_STEP OXI_STEP }
 #undef OXI_STEP
 #undef OXI_X
@@ -18565,6 +18655,9 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
+#ifdef OXI_TWO_STEPS
+OXI_CODES(matrix, OXI_CODES_MATRIX)
+#endif
 #if OXI_HAS_DOT
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
@@ -18618,7 +18711,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #else
     kernel.bytes = 1;
     kernel.is_signed = true;
-    kernel.run = features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot) : OXI_ISA(codes_wide);
+    kernel.run = features & OXI_CPU_I8MM      ? OXI_ISA(codes_matrix)
+                 : features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot)
+                                              : OXI_ISA(codes_wide);
     k->codes_32 = kernel;
 #endif
 #endif
@@ -18629,6 +18724,11 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
 #undef OXI_CODES_WIDE
+#undef OXI_CODES_MATRIX
+#undef OXI_MATRIX_ROWS
+#undef OXI_MATRIX_END
+#undef OXI_TWO_STEPS
+#undef OXI_NEON_INSTRUCTION
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef OXI_STEP_4
@@ -21630,14 +21730,16 @@ OXI_INLINE vb vb_bits(const uint8_t *p) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
-/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
+/* An instruction of three vectors, for assemblers that were not told of it. */
+#define OXI_NEON_INSTRUCTION(bits, to, a, b) \
+    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n" \
+            ".set oxi_number_of_v\\n, \\n\n" \
+            ".endr\n" \
+            ".inst " bits " | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0" \
+            : "+w"(to) : "w"(a), "w"(b))
+/* sdot: adds sums of four products each. */
 OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
-    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
-            ".set oxi_number_of_v\\n, \\n\n"
-            ".endr\n"
-            ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
-            : "+w"(sum)
-            : "w"(a), "w"(b));
+    OXI_NEON_INSTRUCTION("0x4e809400", sum, a, b);
     return sum;
 }
 #define OXI_VS 4
@@ -22530,11 +22632,13 @@ OXI_STRAIGHT_END
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
  * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
+ * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
+ * by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
 #define OXI_CODES_WIDE 3
+#define OXI_CODES_MATRIX 4
 #define vq OXI_ISA(vq)
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
@@ -22709,6 +22813,35 @@ OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 #define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
+/* Two steps of two rows from x on, which are 2 x 8 codes, and of four times two columns: sums of the first
+ * four columns in a, of the others in b, [row][column] of two columns each. smmla. */
+#define OXI_MATRIX_ROWS(x, a_low, a_high, b_low, b_high) { \
+        vq rows = x; \
+        OXI_NEON_INSTRUCTION("0x4e80a400", a_low, rows, columns01); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", a_high, rows, columns23); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", b_low, rows, columns45); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", b_high, rows, columns67); \
+    }
+#define OXI_TWO_STEPS { \
+        vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 16); \
+        vq w2 = vq_load(w_codes + 32), w3 = vq_load(w_codes + 48); \
+        vq x0 = vq_load(x_codes), x1 = vq_load(x_codes + 16); \
+        vq x2 = vq_load(x_codes + 32), x3 = vq_load(x_codes + 48); \
+        vq columns01 = vzip1q_s32(w0, w2), columns23 = vzip2q_s32(w0, w2); \
+        vq columns45 = vzip1q_s32(w1, w3), columns67 = vzip2q_s32(w1, w3); \
+        OXI_MATRIX_ROWS(vzip1q_s32(x0, x2), a0, a1, b0, b1) \
+        OXI_MATRIX_ROWS(vzip2q_s32(x0, x2), a2, a3, b2, b3) \
+        OXI_MATRIX_ROWS(vzip1q_s32(x1, x3), a4, a5, b4, b5) \
+        OXI_MATRIX_ROWS(vzip2q_s32(x1, x3), a6, a7, b6, b7) \
+        w_codes += 64; \
+        x_codes += 64; \
+    }
+/* Sums of two columns each become rows. */
+#define OXI_MATRIX_END(low, high) { \
+        int64x2_t first = vreinterpretq_s64_s32(low), second = vreinterpretq_s64_s32(high); \
+        low = vreinterpretq_s32_s64(vzip1q_s64(first, second)); \
+        high = vreinterpretq_s32_s64(vzip2q_s64(first, second)); \
+    }
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     (void)ratio;
     (void)way;
@@ -22762,6 +22895,13 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             w_codes += 8 * VQ; \
             x_codes += 4 * OXI_CODE_ROWS; \
         }
+#ifdef OXI_TWO_STEPS
+        if (way == OXI_CODES_MATRIX) {
+            for (int step = 0; step < steps; step += 2) OXI_TWO_STEPS
+            OXI_MATRIX_END(a0, a1) OXI_MATRIX_END(a2, a3) OXI_MATRIX_END(a4, a5) OXI_MATRIX_END(a6, a7)
+            OXI_MATRIX_END(b0, b1) OXI_MATRIX_END(b2, b3) OXI_MATRIX_END(b4, b5) OXI_MATRIX_END(b6, b7)
+        } else
+#endif
         for (int step = 0; step < steps; step += 2) { OXI_STEP OXI_STEP }
 #undef OXI_STEP
 #undef OXI_X
@@ -22844,6 +22984,9 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
+#ifdef OXI_TWO_STEPS
+OXI_CODES(matrix, OXI_CODES_MATRIX)
+#endif
 #if OXI_HAS_DOT
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
@@ -22897,7 +23040,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #else
     kernel.bytes = 1;
     kernel.is_signed = true;
-    kernel.run = features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot) : OXI_ISA(codes_wide);
+    kernel.run = features & OXI_CPU_I8MM      ? OXI_ISA(codes_matrix)
+                 : features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot)
+                                              : OXI_ISA(codes_wide);
     k->codes_32 = kernel;
 #endif
 #endif
@@ -22908,6 +23053,11 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
 #undef OXI_CODES_WIDE
+#undef OXI_CODES_MATRIX
+#undef OXI_MATRIX_ROWS
+#undef OXI_MATRIX_END
+#undef OXI_TWO_STEPS
+#undef OXI_NEON_INSTRUCTION
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef OXI_STEP_4
@@ -25831,14 +25981,16 @@ OXI_INLINE vb vb_bits(const uint8_t *p) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
-/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
+/* An instruction of three vectors, for assemblers that were not told of it. */
+#define OXI_NEON_INSTRUCTION(bits, to, a, b) \
+    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n" \
+            ".set oxi_number_of_v\\n, \\n\n" \
+            ".endr\n" \
+            ".inst " bits " | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0" \
+            : "+w"(to) : "w"(a), "w"(b))
+/* sdot: adds sums of four products each. */
 OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
-    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
-            ".set oxi_number_of_v\\n, \\n\n"
-            ".endr\n"
-            ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
-            : "+w"(sum)
-            : "w"(a), "w"(b));
+    OXI_NEON_INSTRUCTION("0x4e809400", sum, a, b);
     return sum;
 }
 #define OXI_VS 4
@@ -26731,11 +26883,13 @@ OXI_STRAIGHT_END
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
  * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
+ * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
+ * by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
 #define OXI_CODES_WIDE 3
+#define OXI_CODES_MATRIX 4
 #define vq OXI_ISA(vq)
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
@@ -26910,6 +27064,35 @@ OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 #define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
+/* Two steps of two rows from x on, which are 2 x 8 codes, and of four times two columns: sums of the first
+ * four columns in a, of the others in b, [row][column] of two columns each. smmla. */
+#define OXI_MATRIX_ROWS(x, a_low, a_high, b_low, b_high) { \
+        vq rows = x; \
+        OXI_NEON_INSTRUCTION("0x4e80a400", a_low, rows, columns01); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", a_high, rows, columns23); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", b_low, rows, columns45); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", b_high, rows, columns67); \
+    }
+#define OXI_TWO_STEPS { \
+        vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 16); \
+        vq w2 = vq_load(w_codes + 32), w3 = vq_load(w_codes + 48); \
+        vq x0 = vq_load(x_codes), x1 = vq_load(x_codes + 16); \
+        vq x2 = vq_load(x_codes + 32), x3 = vq_load(x_codes + 48); \
+        vq columns01 = vzip1q_s32(w0, w2), columns23 = vzip2q_s32(w0, w2); \
+        vq columns45 = vzip1q_s32(w1, w3), columns67 = vzip2q_s32(w1, w3); \
+        OXI_MATRIX_ROWS(vzip1q_s32(x0, x2), a0, a1, b0, b1) \
+        OXI_MATRIX_ROWS(vzip2q_s32(x0, x2), a2, a3, b2, b3) \
+        OXI_MATRIX_ROWS(vzip1q_s32(x1, x3), a4, a5, b4, b5) \
+        OXI_MATRIX_ROWS(vzip2q_s32(x1, x3), a6, a7, b6, b7) \
+        w_codes += 64; \
+        x_codes += 64; \
+    }
+/* Sums of two columns each become rows. */
+#define OXI_MATRIX_END(low, high) { \
+        int64x2_t first = vreinterpretq_s64_s32(low), second = vreinterpretq_s64_s32(high); \
+        low = vreinterpretq_s32_s64(vzip1q_s64(first, second)); \
+        high = vreinterpretq_s32_s64(vzip2q_s64(first, second)); \
+    }
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     (void)ratio;
     (void)way;
@@ -26963,6 +27146,13 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             w_codes += 8 * VQ; \
             x_codes += 4 * OXI_CODE_ROWS; \
         }
+#ifdef OXI_TWO_STEPS
+        if (way == OXI_CODES_MATRIX) {
+            for (int step = 0; step < steps; step += 2) OXI_TWO_STEPS
+            OXI_MATRIX_END(a0, a1) OXI_MATRIX_END(a2, a3) OXI_MATRIX_END(a4, a5) OXI_MATRIX_END(a6, a7)
+            OXI_MATRIX_END(b0, b1) OXI_MATRIX_END(b2, b3) OXI_MATRIX_END(b4, b5) OXI_MATRIX_END(b6, b7)
+        } else
+#endif
         for (int step = 0; step < steps; step += 2) { OXI_STEP OXI_STEP }
 #undef OXI_STEP
 #undef OXI_X
@@ -27045,6 +27235,9 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
+#ifdef OXI_TWO_STEPS
+OXI_CODES(matrix, OXI_CODES_MATRIX)
+#endif
 #if OXI_HAS_DOT
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
@@ -27098,7 +27291,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #else
     kernel.bytes = 1;
     kernel.is_signed = true;
-    kernel.run = features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot) : OXI_ISA(codes_wide);
+    kernel.run = features & OXI_CPU_I8MM      ? OXI_ISA(codes_matrix)
+                 : features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot)
+                                              : OXI_ISA(codes_wide);
     k->codes_32 = kernel;
 #endif
 #endif
@@ -27109,6 +27304,11 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
 #undef OXI_CODES_WIDE
+#undef OXI_CODES_MATRIX
+#undef OXI_MATRIX_ROWS
+#undef OXI_MATRIX_END
+#undef OXI_TWO_STEPS
+#undef OXI_NEON_INSTRUCTION
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef OXI_STEP_4
@@ -30024,14 +30224,16 @@ OXI_INLINE vb vb_bits(const uint8_t *p) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
-/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
+/* An instruction of three vectors, for assemblers that were not told of it. */
+#define OXI_NEON_INSTRUCTION(bits, to, a, b) \
+    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n" \
+            ".set oxi_number_of_v\\n, \\n\n" \
+            ".endr\n" \
+            ".inst " bits " | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0" \
+            : "+w"(to) : "w"(a), "w"(b))
+/* sdot: adds sums of four products each. */
 OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
-    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
-            ".set oxi_number_of_v\\n, \\n\n"
-            ".endr\n"
-            ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
-            : "+w"(sum)
-            : "w"(a), "w"(b));
+    OXI_NEON_INSTRUCTION("0x4e809400", sum, a, b);
     return sum;
 }
 #define OXI_VS 4
@@ -30924,11 +31126,13 @@ OXI_STRAIGHT_END
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
  * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
+ * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
+ * by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
 #define OXI_CODES_WIDE 3
+#define OXI_CODES_MATRIX 4
 #define vq OXI_ISA(vq)
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
@@ -31103,6 +31307,35 @@ OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 #define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
+/* Two steps of two rows from x on, which are 2 x 8 codes, and of four times two columns: sums of the first
+ * four columns in a, of the others in b, [row][column] of two columns each. smmla. */
+#define OXI_MATRIX_ROWS(x, a_low, a_high, b_low, b_high) { \
+        vq rows = x; \
+        OXI_NEON_INSTRUCTION("0x4e80a400", a_low, rows, columns01); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", a_high, rows, columns23); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", b_low, rows, columns45); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", b_high, rows, columns67); \
+    }
+#define OXI_TWO_STEPS { \
+        vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 16); \
+        vq w2 = vq_load(w_codes + 32), w3 = vq_load(w_codes + 48); \
+        vq x0 = vq_load(x_codes), x1 = vq_load(x_codes + 16); \
+        vq x2 = vq_load(x_codes + 32), x3 = vq_load(x_codes + 48); \
+        vq columns01 = vzip1q_s32(w0, w2), columns23 = vzip2q_s32(w0, w2); \
+        vq columns45 = vzip1q_s32(w1, w3), columns67 = vzip2q_s32(w1, w3); \
+        OXI_MATRIX_ROWS(vzip1q_s32(x0, x2), a0, a1, b0, b1) \
+        OXI_MATRIX_ROWS(vzip2q_s32(x0, x2), a2, a3, b2, b3) \
+        OXI_MATRIX_ROWS(vzip1q_s32(x1, x3), a4, a5, b4, b5) \
+        OXI_MATRIX_ROWS(vzip2q_s32(x1, x3), a6, a7, b6, b7) \
+        w_codes += 64; \
+        x_codes += 64; \
+    }
+/* Sums of two columns each become rows. */
+#define OXI_MATRIX_END(low, high) { \
+        int64x2_t first = vreinterpretq_s64_s32(low), second = vreinterpretq_s64_s32(high); \
+        low = vreinterpretq_s32_s64(vzip1q_s64(first, second)); \
+        high = vreinterpretq_s32_s64(vzip2q_s64(first, second)); \
+    }
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     (void)ratio;
     (void)way;
@@ -31156,6 +31389,13 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             w_codes += 8 * VQ; \
             x_codes += 4 * OXI_CODE_ROWS; \
         }
+#ifdef OXI_TWO_STEPS
+        if (way == OXI_CODES_MATRIX) {
+            for (int step = 0; step < steps; step += 2) OXI_TWO_STEPS
+            OXI_MATRIX_END(a0, a1) OXI_MATRIX_END(a2, a3) OXI_MATRIX_END(a4, a5) OXI_MATRIX_END(a6, a7)
+            OXI_MATRIX_END(b0, b1) OXI_MATRIX_END(b2, b3) OXI_MATRIX_END(b4, b5) OXI_MATRIX_END(b6, b7)
+        } else
+#endif
         for (int step = 0; step < steps; step += 2) { OXI_STEP OXI_STEP }
 #undef OXI_STEP
 #undef OXI_X
@@ -31238,6 +31478,9 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
+#ifdef OXI_TWO_STEPS
+OXI_CODES(matrix, OXI_CODES_MATRIX)
+#endif
 #if OXI_HAS_DOT
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
@@ -31291,7 +31534,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #else
     kernel.bytes = 1;
     kernel.is_signed = true;
-    kernel.run = features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot) : OXI_ISA(codes_wide);
+    kernel.run = features & OXI_CPU_I8MM      ? OXI_ISA(codes_matrix)
+                 : features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot)
+                                              : OXI_ISA(codes_wide);
     k->codes_32 = kernel;
 #endif
 #endif
@@ -31302,6 +31547,11 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
 #undef OXI_CODES_WIDE
+#undef OXI_CODES_MATRIX
+#undef OXI_MATRIX_ROWS
+#undef OXI_MATRIX_END
+#undef OXI_TWO_STEPS
+#undef OXI_NEON_INSTRUCTION
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef OXI_STEP_4
@@ -34212,14 +34462,16 @@ OXI_INLINE vb vb_bits(const uint8_t *p) {
 }
 OXI_INLINE vs vs_zero(void) { return vdupq_n_f32(0); }
 OXI_INLINE float vs_sum(vs a) { return vaddvq_f32(a); }
-/* sdot %0.4s, %1.16b, %2.16b, for assemblers that were not told of it: adds sums of four products each. */
+/* An instruction of three vectors, for assemblers that were not told of it. */
+#define OXI_NEON_INSTRUCTION(bits, to, a, b) \
+    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n" \
+            ".set oxi_number_of_v\\n, \\n\n" \
+            ".endr\n" \
+            ".inst " bits " | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0" \
+            : "+w"(to) : "w"(a), "w"(b))
+/* sdot: adds sums of four products each. */
 OXI_INLINE int32x4_t OXI_ISA(vb_dot)(int32x4_t sum, int8x16_t a, int8x16_t b) {
-    __asm__(".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
-            ".set oxi_number_of_v\\n, \\n\n"
-            ".endr\n"
-            ".inst 0x4e809400 | (oxi_number_of_%2 << 16) | (oxi_number_of_%1 << 5) | oxi_number_of_%0"
-            : "+w"(sum)
-            : "w"(a), "w"(b));
+    OXI_NEON_INSTRUCTION("0x4e809400", sum, a, b);
     return sum;
 }
 #define OXI_VS 4
@@ -35112,11 +35364,13 @@ OXI_STRAIGHT_END
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
  * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. */
+ * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
+ * by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
 #define OXI_CODES_WIDE 3
+#define OXI_CODES_MATRIX 4
 #define vq OXI_ISA(vq)
 #define vq_zero OXI_ISA(vq_zero)
 #define vq_load OXI_ISA(vq_load)
@@ -35291,6 +35545,35 @@ OXI_INLINE vq OXI_ISA(vq_added)(vq sums, vq w, vq x, int way) {
     return vpadalq_s16(sums, vpaddq_s16(low, high));
 }
 #define vq_step(sums, w, x, way) sums = OXI_ISA(vq_added)(sums, w, x, way);
+/* Two steps of two rows from x on, which are 2 x 8 codes, and of four times two columns: sums of the first
+ * four columns in a, of the others in b, [row][column] of two columns each. smmla. */
+#define OXI_MATRIX_ROWS(x, a_low, a_high, b_low, b_high) { \
+        vq rows = x; \
+        OXI_NEON_INSTRUCTION("0x4e80a400", a_low, rows, columns01); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", a_high, rows, columns23); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", b_low, rows, columns45); \
+        OXI_NEON_INSTRUCTION("0x4e80a400", b_high, rows, columns67); \
+    }
+#define OXI_TWO_STEPS { \
+        vq w0 = vq_load(w_codes), w1 = vq_load(w_codes + 16); \
+        vq w2 = vq_load(w_codes + 32), w3 = vq_load(w_codes + 48); \
+        vq x0 = vq_load(x_codes), x1 = vq_load(x_codes + 16); \
+        vq x2 = vq_load(x_codes + 32), x3 = vq_load(x_codes + 48); \
+        vq columns01 = vzip1q_s32(w0, w2), columns23 = vzip2q_s32(w0, w2); \
+        vq columns45 = vzip1q_s32(w1, w3), columns67 = vzip2q_s32(w1, w3); \
+        OXI_MATRIX_ROWS(vzip1q_s32(x0, x2), a0, a1, b0, b1) \
+        OXI_MATRIX_ROWS(vzip2q_s32(x0, x2), a2, a3, b2, b3) \
+        OXI_MATRIX_ROWS(vzip1q_s32(x1, x3), a4, a5, b4, b5) \
+        OXI_MATRIX_ROWS(vzip2q_s32(x1, x3), a6, a7, b6, b7) \
+        w_codes += 64; \
+        x_codes += 64; \
+    }
+/* Sums of two columns each become rows. */
+#define OXI_MATRIX_END(low, high) { \
+        int64x2_t first = vreinterpretq_s64_s32(low), second = vreinterpretq_s64_s32(high); \
+        low = vreinterpretq_s32_s64(vzip1q_s64(first, second)); \
+        high = vreinterpretq_s32_s64(vzip2q_s64(first, second)); \
+    }
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     (void)ratio;
     (void)way;
@@ -35344,6 +35627,13 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
             w_codes += 8 * VQ; \
             x_codes += 4 * OXI_CODE_ROWS; \
         }
+#ifdef OXI_TWO_STEPS
+        if (way == OXI_CODES_MATRIX) {
+            for (int step = 0; step < steps; step += 2) OXI_TWO_STEPS
+            OXI_MATRIX_END(a0, a1) OXI_MATRIX_END(a2, a3) OXI_MATRIX_END(a4, a5) OXI_MATRIX_END(a6, a7)
+            OXI_MATRIX_END(b0, b1) OXI_MATRIX_END(b2, b3) OXI_MATRIX_END(b4, b5) OXI_MATRIX_END(b6, b7)
+        } else
+#endif
         for (int step = 0; step < steps; step += 2) { OXI_STEP OXI_STEP }
 #undef OXI_STEP
 #undef OXI_X
@@ -35426,6 +35716,9 @@ OXI_CODES(words, OXI_CODES_WORDS)
 #else
 OXI_CODES(wide, OXI_CODES_WIDE)
 #endif
+#ifdef OXI_TWO_STEPS
+OXI_CODES(matrix, OXI_CODES_MATRIX)
+#endif
 #if OXI_HAS_DOT
 OXI_CODES(dot, OXI_CODES_DOT)
 #endif
@@ -35479,7 +35772,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #else
     kernel.bytes = 1;
     kernel.is_signed = true;
-    kernel.run = features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot) : OXI_ISA(codes_wide);
+    kernel.run = features & OXI_CPU_I8MM      ? OXI_ISA(codes_matrix)
+                 : features & OXI_CPU_DOTPROD ? OXI_ISA(codes_dot)
+                                              : OXI_ISA(codes_wide);
     k->codes_32 = kernel;
 #endif
 #endif
@@ -35490,6 +35785,11 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #undef OXI_CODES_WORDS
 #undef OXI_CODES_DOT
 #undef OXI_CODES_WIDE
+#undef OXI_CODES_MATRIX
+#undef OXI_MATRIX_ROWS
+#undef OXI_MATRIX_END
+#undef OXI_TWO_STEPS
+#undef OXI_NEON_INSTRUCTION
 #undef OXI_CODE_ROWS
 #undef OXI_EACH_CODE_ROW
 #undef OXI_STEP_4
