@@ -1,8 +1,8 @@
-/* Elementwise ops and copies: one shader, map.comp, specialised for the op and the dtypes.
+/* Elementwise ops and copies: a shader for each kind of op (map_ops.def), specialised for op and dtypes.
  * The lane that an op computes in is the CPU's choice (f32, or 64-bit integers), so that results agree; copies
  * between equal dtypes move bits. Called by the Vulkan device for MAP and COPY. */
 
-/* Mirrors param of map.comp. */
+/* Mirrors param of map_begin.glsl. */
 typedef struct oxi_vk_map_params {
     uint32_t n, ndim, unused[2];
     uint32_t f[3], bits;
@@ -15,18 +15,25 @@ typedef struct oxi_vk_map_params {
 
 enum { OXI_VK_LANE_RAW = 5 };
 
-static const int16_t *oxi_vk_map_codes(void) {
-    static int16_t codes[OXI_OP_COUNT];
-    static int64_t ready;
-    if (oxi_atomic_load(&ready)) return codes;
-    int16_t list[OXI_OP_COUNT], next = 0;
-    memset(list, -1, sizeof list);
-#define OXI_X(name) list[OXI_OP_##name] = next++;
+/* An op's code in the shaders and the shader that has it; code -1: none. */
+typedef struct oxi_vk_map_row {
+    int16_t code, shader;
+} oxi_vk_map_row;
+
+static oxi_vk_map_row oxi_vk_map_row_of(oxi_op op) {
+    static const struct { oxi_op op; oxi_vk_shader shader; } list[] = {
+#define OXI_X(name, shader) {OXI_OP_##name, OXI_VK_SHADER_##shader},
 #include "vulkan/map_ops.def"
 #undef OXI_X
-    memcpy(codes, list, sizeof codes);
-    oxi_atomic_store(&ready, 1);
-    return codes;
+    };
+    oxi_vk_map_row row = {-1, 0};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        if (list[i].op != op) continue;
+        row.code = (int16_t)i;
+        row.shader = (int16_t)list[i].shader;
+        break;
+    }
+    return row;
 }
 
 static bool oxi_vk_map_reads(ox_dtype dtype) {
@@ -53,11 +60,12 @@ static uint32_t oxi_vk_map_lane(const oxi_call *call) {
 static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {
     ox_dtype to = call->out[0]->dtype;
     (void)d;
-    if (oxi_vk_map_codes()[call->op] < 0 || !oxi_vk_fits(call->out[0])) return false;
+    if (oxi_vk_map_row_of(call->op).code < 0 || !oxi_vk_fits(call->out[0])) return false;
     if (oxi_vk_map_moves(call)) return true;
     if (to == OX_C64 || oxi_is_block(to) || (to == OX_F64 && call->op != OXI_OP_copy)) return false;
     uint32_t lane = oxi_vk_map_lane(call);
     if (lane == OXI_LANE_F64 || lane == OXI_LANE_C64) return false;
+    if (lane == OXI_LANE_F32 && call->op != OXI_OP_copy && oxi_is_int(to)) return false;
     for (int i = 0; i < call->in_count; i++)
         if (!oxi_vk_is_immediate(call->in[i]) && !oxi_vk_map_reads(call->in[i]->dtype)) return false;
     return true;
@@ -139,8 +147,11 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     for (int e = 0; e < w.ndim; e++) params.shape[e] = (uint32_t)w.shape[e];
     if (oxi_vk_map_packs(&w)) flat |= 1;
     uint32_t width = oxi_vk_width(out->dtype), each = flat & 1 && width < 2 ? 4u >> width : 1;
-    dispatch.shader = OXI_VK_SHADER_map;
-    dispatch.special[0] = (uint32_t)oxi_vk_map_codes()[call->op];
+    oxi_vk_map_row row = oxi_vk_map_row_of(call->op);
+    bool moves = call->op == OXI_OP_copy || call->op == OXI_OP_where;
+    bool integer = !moves && (lane == OXI_LANE_I64 || lane == OXI_LANE_U64);
+    dispatch.shader = integer ? OXI_VK_SHADER_map_integer : (oxi_vk_shader)row.shader;
+    dispatch.special[0] = (uint32_t)row.code;
     dispatch.special[1] = lane;
     dispatch.special[2] = (uint32_t)out->dtype;
     for (int i = 0; i < 3; i++) dispatch.special[3 + i] = (uint32_t)from[i];

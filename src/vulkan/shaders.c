@@ -2,8 +2,29 @@
  * `make shaders` writes spirv/<name>.inc from shaders/<name>.comp; the rows are those of shaders.def.
  * Read by record.c when a pipeline is made. */
 
-static const uint32_t oxi_vk_code_map[] = {
-#include "vulkan/spirv/map.inc"
+static const uint32_t oxi_vk_code_copy[] = {
+#include "vulkan/spirv/copy.inc"
+};
+static const uint32_t oxi_vk_code_where[] = {
+#include "vulkan/spirv/where.inc"
+};
+static const uint32_t oxi_vk_code_map_plain[] = {
+#include "vulkan/spirv/map_plain.inc"
+};
+static const uint32_t oxi_vk_code_map_exp[] = {
+#include "vulkan/spirv/map_exp.inc"
+};
+static const uint32_t oxi_vk_code_map_log[] = {
+#include "vulkan/spirv/map_log.inc"
+};
+static const uint32_t oxi_vk_code_map_angle[] = {
+#include "vulkan/spirv/map_angle.inc"
+};
+static const uint32_t oxi_vk_code_map_pair[] = {
+#include "vulkan/spirv/map_pair.inc"
+};
+static const uint32_t oxi_vk_code_map_integer[] = {
+#include "vulkan/spirv/map_integer.inc"
 };
 
 typedef struct oxi_vk_code {
