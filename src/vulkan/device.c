@@ -9,19 +9,19 @@ typedef struct oxi_vk_executor {
 
 /* By family, in the order of oxi_family; a VIEW never gets here. */
 static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
-    {oxi_vk_can_map, oxi_vk_map},
-    {oxi_vk_can_map, oxi_vk_map},
-    {NULL, NULL},
-    {NULL, NULL},
-    {NULL, NULL},
-    {NULL, NULL},
-    {NULL, NULL},
-    {NULL, NULL},
-    {NULL, NULL},
-    {NULL, NULL},
-    {NULL, NULL},
-    {NULL, NULL},
-    {NULL, NULL},
+    {oxi_vk_can_map, oxi_vk_map},       /* MAP */
+    {oxi_vk_can_map, oxi_vk_map},       /* COPY */
+    {NULL, NULL},                       /* FILL */
+    {NULL, NULL},                       /* RANDOM */
+    {oxi_vk_can_reduce, oxi_vk_reduce}, /* REDUCE */
+    {NULL, NULL},                       /* SCAN */
+    {NULL, NULL},                       /* SORT */
+    {oxi_vk_can_row, oxi_vk_row},       /* ROW */
+    {NULL, NULL},                       /* INDEX */
+    {NULL, NULL},                       /* PRODUCT */
+    {NULL, NULL},                       /* ROPE */
+    {NULL, NULL},                       /* ATTENTION */
+    {NULL, NULL},                       /* VIEW */
 };
 
 static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {

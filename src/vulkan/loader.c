@@ -152,8 +152,8 @@ static ox_status oxi_vk_learn(oxi_vk_device *d, const VkExtensionProperties *lis
     d->api_version = p->apiVersion;
     d->type = p->deviceType;
     d->subgroup_size = f.subgroup.subgroupSize;
-    (void)snprintf(d->model, sizeof d->model, "%s", p->deviceName);
-    (void)snprintf(d->driver, sizeof d->driver, "%s %s", f.driver.driverName, f.driver.driverInfo);
+    (void)snprintf(d->model, sizeof d->model, "%.127s", p->deviceName);
+    (void)snprintf(d->driver, sizeof d->driver, "%.60s %.60s", f.driver.driverName, f.driver.driverInfo);
     vkGetPhysicalDeviceMemoryProperties(d->physical, &d->memories);
     VkSubgroupFeatureFlags arithmetic = VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
     d->caps = 0;

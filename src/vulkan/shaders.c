@@ -26,6 +26,12 @@ static const uint32_t oxi_vk_code_map_pair[] = {
 static const uint32_t oxi_vk_code_map_integer[] = {
 #include "vulkan/spirv/map_integer.inc"
 };
+static const uint32_t oxi_vk_code_reduce[] = {
+#include "vulkan/spirv/reduce.inc"
+};
+static const uint32_t oxi_vk_code_row[] = {
+#include "vulkan/spirv/row.inc"
+};
 
 typedef struct oxi_vk_code {
     const uint32_t *code;
