@@ -55,6 +55,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/operand.c"
 #include "vulkan/map.c"
 #include "vulkan/lines.c"
+#include "vulkan/product.c"
 #include "vulkan/device.c"
 #include "vulkan/share.c"
 OXI_LIGHT_END

@@ -18,7 +18,7 @@ static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
     {NULL, NULL},                       /* SORT */
     {oxi_vk_can_row, oxi_vk_row},       /* ROW */
     {NULL, NULL},                       /* INDEX */
-    {NULL, NULL},                       /* PRODUCT */
+    {oxi_vk_can_product, oxi_vk_product_run}, /* PRODUCT */
     {NULL, NULL},                       /* ROPE */
     {NULL, NULL},                       /* ATTENTION */
     {NULL, NULL},                       /* VIEW */

@@ -32,6 +32,12 @@ static const uint32_t oxi_vk_code_reduce[] = {
 static const uint32_t oxi_vk_code_row[] = {
 #include "vulkan/spirv/row.inc"
 };
+static const uint32_t oxi_vk_code_product[] = {
+#include "vulkan/spirv/product.inc"
+};
+static const uint32_t oxi_vk_code_product_rows[] = {
+#include "vulkan/spirv/product_rows.inc"
+};
 
 typedef struct oxi_vk_code {
     const uint32_t *code;
