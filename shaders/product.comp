@@ -36,10 +36,12 @@ void main() {
             }
         }
         barrier();
+        vec4 part[4] = vec4[](vec4(0), vec4(0), vec4(0), vec4(0)); /* short sums first: smaller errors */
         for (uint k = 0; k < DEEP; k++) {
             vec4 b = vec4(tile_b[k][4 * tx], tile_b[k][4 * tx + 1], tile_b[k][4 * tx + 2], tile_b[k][4 * tx + 3]);
-            for (uint i = 0; i < 4; i++) sum[i] = fma(vec4(tile_a[k][4 * ty + i]), b, sum[i]);
+            for (uint i = 0; i < 4; i++) part[i] = fma(vec4(tile_a[k][4 * ty + i]), b, part[i]);
         }
+        for (uint i = 0; i < 4; i++) sum[i] += part[i];
         barrier();
     }
     for (uint i = 0; i < 4; i++) {

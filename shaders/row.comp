@@ -73,6 +73,16 @@ float finished(uvec4 at) {
     return r;
 }
 
+vec2 mean_square(uvec4 at, float size) {
+    uint n = param[0].y;
+    vec2 sum = vec2(0);
+    for (uint i = gl_LocalInvocationID.x; i < n; i += 256) {
+        precise float x = ((number(at.y + line_places(i).y) - shift) - shift_rest) * size, square = x * x;
+        sum = square < 1e37 && sum.x < 1e37 ? add2(sum, two_product(x, x)) : vec2(sum.x + square, 0);
+    }
+    return div2(sum_of_all(sum), vec2(float(n), 0));
+}
+
 void main() {
     uint position = group_index(), n = param[0].y, lane = gl_LocalInvocationID.x;
     if (position >= param[0].x) return;
@@ -96,12 +106,13 @@ void main() {
             shift_rest = mean.y;
             sum = vec2(0);
         }
-        for (uint i = lane; i < n; i += 256) {
-            precise float x = (number(at.y + line_places(i).y) - shift) - shift_rest;
-            sum = add2(sum, two_product(x, x));
-        }
-        vec2 mean = div2(sum_of_all(sum), vec2(float(n), 0));
-        factor = 1 / sqrt(mean.x + (mean.y + uintBitsToFloat(param[1].x)));
+        float size = 1; /* squares that leave the range of f32 are taken again, of numbers of another size */
+        vec2 mean = mean_square(at, size);
+        if (!(mean.x < 1e37)) mean = mean_square(at, size = 5.42101086e-20);
+        else if (mean.x < 1e-25) mean = mean_square(at, size = 1.84467441e19);
+        precise float squares = size == 1 ? mean.x + (mean.y + uintBitsToFloat(param[1].x))
+                                          : mean.x + uintBitsToFloat(param[1].x) * size * size;
+        factor = size / sqrt(squares);
     }
     uint width = width_of(TO);
     if (PACKED == 0) {

@@ -56,6 +56,8 @@ OXI_LIGHT_BEGIN
 #include "vulkan/map.c"
 #include "vulkan/lines.c"
 #include "vulkan/product.c"
+#include "vulkan/index.c"
+#include "vulkan/transformer.c"
 #include "vulkan/device.c"
 #include "vulkan/share.c"
 OXI_LIGHT_END

@@ -56,6 +56,8 @@ static ox_status mirror_run(ox_device *self, const oxi_call *call) {
     oxi_call there = *call;
     memset(&m, 0, sizeof m);
     if (call->in_count > 60) return mirror_cpu_run(self, call);
+    if (!((oxi_vk_device *)mirror_device)->open) mirror_device = ox_vulkan(0); /* memory came from elsewhere */
+    if (!mirror_device) return mirror_cpu_run(self, call);
     ox_scope scope = ox_scope_begin();
     for (int i = 0; i < call->in_count; i++) {
         ox_tensor *t = call->in[i];
@@ -64,7 +66,10 @@ static ox_status mirror_run(ox_device *self, const oxi_call *call) {
     there.in = in;
     for (int i = 0; i < call->out_count; i++) there.out[i] = mirror_tensor(&m, call->out[i], true);
     ox_status status;
-    if (mirror_device->supports(mirror_device, &there)) {
+    bool made = true;
+    for (int i = 0; i < call->in_count; i++) made = made && (!call->in[i] || in[i]);
+    for (int i = 0; i < call->out_count; i++) made = made && there.out[i];
+    if (made && mirror_device->supports(mirror_device, &there)) {
         status = mirror_device->run(mirror_device, &there);
         for (int i = 0; i < m.count; i++)
             if (status == OX_OK && m.storage[i].written)

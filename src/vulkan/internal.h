@@ -15,6 +15,7 @@ enum {
     OXI_VK_ALIGN = 256,                /* of chunks */
     OXI_VK_SPECIALS = 12,              /* specialisation constants of a shader */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
+    OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
     OXI_VK_BATCH = 96                  /* dispatches after which work is submitted */
 };
 
@@ -91,6 +92,13 @@ typedef struct oxi_vk_fault {
     uint32_t value_low, value_high, size;
 } oxi_vk_fault;
 
+/* Frequencies of rope that are on the device. */
+typedef struct oxi_vk_frequency {
+    double base;
+    int64_t dims;
+    oxi_vk_chunk *chunk;
+} oxi_vk_frequency;
+
 typedef struct oxi_vk_device {
     ox_device base;                    /* first: an ox_device * is one of these */
     bool open, lost, shared;
@@ -146,6 +154,10 @@ typedef struct oxi_vk_device {
     oxi_vk_host_buffer staging;
     oxi_vk_stage stage[OXI_VK_STAGES];
     int stage_current;
+
+    oxi_vk_chunk *fault;               /* where shaders tell what they found wrong: oxi_vk_fault */
+    bool fault_told;                   /* one that may have was recorded since it was looked at */
+    oxi_vk_frequency frequencies[OXI_VK_FREQUENCIES];
 
     ox_vulkan_counters counters;
 } oxi_vk_device;

@@ -340,7 +340,9 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
         status = oxi_vk_host_buffer_make(d, OXI_VK_STAGES * OXI_VK_STAGE_BYTES,
                                          VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                                          VK_MEMORY_PROPERTY_HOST_CACHED_BIT, &d->staging);
-    return status;
+    if (status == OX_OK) d->fault = oxi_vk_chunk_alloc(d, OXI_VK_ALIGN);
+    if (status == OX_OK && !d->fault) status = OX_ERR_NOMEM;
+    return status == OX_OK ? oxi_vk_clear_fault(d) : status;
 }
 
 /* Gives everything back, also what a failed start left half made. */

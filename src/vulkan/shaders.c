@@ -38,6 +38,15 @@ static const uint32_t oxi_vk_code_product[] = {
 static const uint32_t oxi_vk_code_product_rows[] = {
 #include "vulkan/spirv/product_rows.inc"
 };
+static const uint32_t oxi_vk_code_gather[] = {
+#include "vulkan/spirv/gather.inc"
+};
+static const uint32_t oxi_vk_code_rope[] = {
+#include "vulkan/spirv/rope.inc"
+};
+static const uint32_t oxi_vk_code_attention[] = {
+#include "vulkan/spirv/attention.inc"
+};
 
 typedef struct oxi_vk_code {
     const uint32_t *code;

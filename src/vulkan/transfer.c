@@ -95,6 +95,30 @@ static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t
     return status == OX_OK ? oxi_vk_take_piece(d, &last) : status;
 }
 
+/* ---- what shaders found wrong -------------------------------------------------------------------------- */
+
+static ox_status oxi_vk_clear_fault(oxi_vk_device *d) {
+    oxi_vk_fault none;
+    memset(&none, 0, sizeof none);
+    d->fault_told = false;
+    return oxi_vk_upload(d, d->fault, 0, (const char *)&none, sizeof none);
+}
+
+/* Reads it where a shader may have written it; everything before is over then. */
+static ox_status oxi_vk_look_at_fault(oxi_vk_device *d) {
+    oxi_vk_fault found;
+    if (!d->fault_told) return OX_OK;
+    memset(&found, 0, sizeof found);
+    d->fault_told = false;
+    ox_status status = oxi_vk_download(d, d->fault, 0, (char *)&found, sizeof found);
+    if (status != OX_OK || found.kind == 0) return status;
+    status = oxi_vk_clear_fault(d);
+    if (status != OX_OK) return status;
+    int64_t value = (int64_t)((uint64_t)found.value_high << 32 | found.value_low);
+    return oxi_fail(OX_ERR_INDEX, "%s: index %lld is out of range for a size of %u (found when numbers were read)",
+                    oxi_op_row_of((oxi_op)(found.kind - 1))->name, (long long)value, found.size);
+}
+
 /* ---- the device's functions ---------------------------------------------------------------------------- */
 
 static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset, void *out, size_t bytes) {
@@ -102,6 +126,7 @@ static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset,
     if (bytes == 0) return OX_OK;
     oxi_lock_take(&d->lock);
     ox_status status = oxi_vk_check_open(d);
+    if (status == OX_OK) status = oxi_vk_look_at_fault(d);
     if (status == OX_OK) status = oxi_vk_download(d, (oxi_vk_chunk *)(uintptr_t)memory, offset, (char *)out, bytes);
     oxi_lock_give(&d->lock);
     return status;
@@ -142,6 +167,7 @@ static ox_status oxi_vk_sync(ox_device *self) {
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_submit(d);
     if (status == OX_OK) status = oxi_vk_wait(d, d->serial);
+    if (status == OX_OK) status = oxi_vk_look_at_fault(d);
     oxi_lock_give(&d->lock);
     return status;
 }
