@@ -339,7 +339,7 @@ static ox_status oxi_vk_push_params(oxi_vk_device *d, const oxi_vk_dispatch *dis
 }
 
 static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch) {
-    VkPipeline pipeline;
+    VkPipeline pipeline = VK_NULL_HANDLE;
     VkDescriptorSet sets[2];
     uint32_t offset = 0;
     if (dispatch->groups[0] == 0 || dispatch->groups[1] == 0 || dispatch->groups[2] == 0) return OX_OK;

@@ -104,15 +104,26 @@ static ox_status oxi_vk_clear_fault(oxi_vk_device *d) {
     return oxi_vk_upload(d, d->fault, 0, (const char *)&none, sizeof none);
 }
 
-/* Reads it where a shader may have written it; everything before is over then. */
-static ox_status oxi_vk_look_at_fault(oxi_vk_device *d) {
+/* Records a copy of it behind what is under way, where a shader may have written it; *at: its place in the ring,
+ * to be looked at when what is recorded by then is over. */
+static ox_status oxi_vk_ask_fault(oxi_vk_device *d, uint64_t *at) {
+    oxi_vk_use use;
+    uint64_t room;
+    use.chunk = d->fault;
+    use.writes = false;
+    ox_status status = oxi_vk_stage_room(d, sizeof(oxi_vk_fault), at, &room);
+    if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
+    if (status == OX_OK)
+        oxi_vk_copy_region(d, d->fault->block->buffer, d->fault->offset, d->staging.buffer, *at, room);
+    return status;
+}
+
+static ox_status oxi_vk_tell_fault(oxi_vk_device *d, uint64_t at) {
     oxi_vk_fault found;
-    if (!d->fault_told) return OX_OK;
-    memset(&found, 0, sizeof found);
+    memcpy(&found, d->staging.mapped + at, sizeof found);
     d->fault_told = false;
-    ox_status status = oxi_vk_download(d, d->fault, 0, (char *)&found, sizeof found);
-    if (status != OX_OK || found.kind == 0) return status;
-    status = oxi_vk_clear_fault(d);
+    if (found.kind == 0) return OX_OK;
+    ox_status status = oxi_vk_clear_fault(d);
     if (status != OX_OK) return status;
     int64_t value = (int64_t)((uint64_t)found.value_high << 32 | found.value_low);
     return oxi_fail(OX_ERR_INDEX, "%s: index %lld is out of range for a size of %u (found when numbers were read)",
@@ -126,8 +137,17 @@ static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset,
     if (bytes == 0) return OX_OK;
     oxi_lock_take(&d->lock);
     ox_status status = oxi_vk_check_open(d);
-    if (status == OX_OK) status = oxi_vk_look_at_fault(d);
+    uint64_t fault_at = 0;
+    bool told = d->fault_told;
+    if (status == OX_OK && told) status = oxi_vk_ask_fault(d, &fault_at);
+    if (status == OX_OK && told && bytes > OXI_VK_STAGE_BYTES) { /* the ring comes round before the end */
+        status = oxi_vk_submit(d);
+        if (status == OX_OK) status = oxi_vk_wait(d, d->serial);
+        if (status == OX_OK) status = oxi_vk_tell_fault(d, fault_at);
+        told = false;
+    }
     if (status == OX_OK) status = oxi_vk_download(d, (oxi_vk_chunk *)(uintptr_t)memory, offset, (char *)out, bytes);
+    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, fault_at);
     oxi_lock_give(&d->lock);
     return status;
 }
@@ -165,9 +185,12 @@ static ox_status oxi_vk_sync(ox_device *self) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     oxi_lock_take(&d->lock);
     ox_status status = oxi_vk_check_open(d);
+    uint64_t fault_at = 0;
+    bool told = d->fault_told;
+    if (status == OX_OK && told) status = oxi_vk_ask_fault(d, &fault_at);
     if (status == OX_OK) status = oxi_vk_submit(d);
     if (status == OX_OK) status = oxi_vk_wait(d, d->serial);
-    if (status == OX_OK) status = oxi_vk_look_at_fault(d);
+    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, fault_at);
     oxi_lock_give(&d->lock);
     return status;
 }
