@@ -52,6 +52,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/record.c"
 #include "vulkan/transfer.c"
 #include "vulkan/loader.c"
+#include "vulkan/cache.c"
 #include "vulkan/operand.c"
 #include "vulkan/map.c"
 #include "vulkan/lines.c"

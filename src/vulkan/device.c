@@ -107,7 +107,10 @@ static ox_device *oxi_vk_open(oxi_vk_device *d) {
 /* At the end of the process, or before memory comes from elsewhere: no tensor is alive. */
 static void oxi_vk_close_all(void) {
     for (int i = 0; i < OXI_VK_DEVICES; i++)
-        if (oxi_vk_devices[i].open) oxi_vk_stop(&oxi_vk_devices[i]);
+        if (oxi_vk_devices[i].open) {
+            oxi_vk_forget_cache_path(&oxi_vk_devices[i]);
+            oxi_vk_stop(&oxi_vk_devices[i]);
+        }
 }
 
 static ox_device *oxi_vk_open_at(int index) {
@@ -197,6 +200,16 @@ OX_API ox_status ox_vulkan_close(ox_device *device) {
         return oxi_fail(OX_ERR_ARG, "vulkan_close: %lld tensors are still on %s", (long long)(d->chunks - ours),
                         d->device_name);
     oxi_vk_save_cache(d);
+    oxi_vk_forget_cache_path(d);
     oxi_vk_stop(d);
     return OX_OK;
+}
+
+OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path) {
+    oxi_vk_device *d = oxi_vk_of("vulkan_pipeline_cache", device);
+    if (!d || !path) return d ? oxi_fail_missing("vulkan_pipeline_cache: the path") : OX_ERR_ARG;
+    oxi_lock_take(&d->lock);
+    ox_status status = oxi_vk_load_cache(d, path);
+    oxi_lock_give(&d->lock);
+    return status;
 }

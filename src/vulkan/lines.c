@@ -129,7 +129,7 @@ static oxi_vk_reduction oxi_vk_reduction_of(const oxi_call *call) {
 /* Integers become floats first where the result is one. */
 static uint32_t oxi_vk_reduce_lane(const oxi_call *call) {
     bool real = call->op == OXI_OP_logsumexp || call->op == OXI_OP_mean;
-    return real ? OXI_LANE_F32 : (uint32_t)oxi_lane_of(call->in[0]->dtype);
+    return real ? (uint32_t)OXI_LANE_F32 : (uint32_t)oxi_lane_of(call->in[0]->dtype);
 }
 
 static bool oxi_vk_can_reduce(const oxi_vk_device *d, const oxi_call *call) {

@@ -54,7 +54,7 @@ static ox_dtype oxi_vk_map_compute(const oxi_call *call) {
 }
 
 static uint32_t oxi_vk_map_lane(const oxi_call *call) {
-    return oxi_vk_map_moves(call) ? OXI_VK_LANE_RAW : (uint32_t)oxi_lane_of(oxi_vk_map_compute(call));
+    return oxi_vk_map_moves(call) ? (uint32_t)OXI_VK_LANE_RAW : (uint32_t)oxi_lane_of(oxi_vk_map_compute(call));
 }
 
 static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {

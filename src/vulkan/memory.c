@@ -228,7 +228,7 @@ static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out) {
                         d->device_name, (unsigned long long)bytes, (unsigned long long)d->tensor_bytes_most);
     uint64_t room = ((uint64_t)bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
     oxi_lock_take(&d->lock);
-    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, room ? room : OXI_VK_ALIGN);
+    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, room ? room : (uint64_t)OXI_VK_ALIGN);
     oxi_lock_give(&d->lock);
     *out = chunk;
     return chunk ? OX_OK : OX_ERR_NOMEM;

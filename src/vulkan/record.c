@@ -362,9 +362,3 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
     bool enough = d->recorded >= OXI_VK_BATCH || d->work > (uint64_t)256 << 20;
     return enough ? oxi_vk_submit(d) : OX_OK;
 }
-
-/* ---- the pipeline cache on disk ------------------------------------------------------------------------ */
-
-static void oxi_vk_save_cache(oxi_vk_device *d) {
-    (void)d;
-}

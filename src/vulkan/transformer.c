@@ -38,7 +38,7 @@ static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims,
     }
     if (row->chunk) oxi_vk_chunk_give(d, row->chunk); /* the list is full: the last one goes */
     uint64_t room = ((uint64_t)bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
-    row->chunk = oxi_vk_chunk_alloc(d, room ? room : OXI_VK_ALIGN);
+    row->chunk = oxi_vk_chunk_alloc(d, room ? room : (uint64_t)OXI_VK_ALIGN);
     ox_status status = row->chunk ? oxi_vk_upload(d, row->chunk, 0, (const char *)pairs, bytes) : OX_ERR_NOMEM;
     row->base = base;
     row->dims = dims;
