@@ -1,5 +1,6 @@
 // reduce.comp - reductions: LANES invocations share a line, partial states are merged through shared memory.
-// Float sums are kept in two floats. Lines are taken twice where a mean or a maximum is wanted first.
+// Float sums are kept in two floats. Lines are taken twice where a mean or a maximum is wanted first. Few long lines
+// are cut into SEGMENTS, whose results a second dispatch reduces; param[1].w is what a mean is divided by then, or 0.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
@@ -11,6 +12,7 @@ layout(constant_id = 4) const uint LANES = 256;     // invocations of a line, a 
 layout(constant_id = 5) const uint ACROSS = 0;      // 1: neighbours among invocations are neighbours in kept order
 layout(constant_id = 6) const uint FINISH = 0;
 layout(constant_id = 7) const uint PLACES = 0;      // 1: also stores indices, as I64; 2: stores these alone
+layout(constant_id = 8) const uint SEGMENTS = 1;    // parts of a line, each with a result of its own (LANES is 256)
 
 #include "common.glsl"
 #include "number.glsl"
@@ -127,9 +129,11 @@ shared vec2 shared_pair[256];
 void main() {
     uint line = ACROSS == 1 ? gl_LocalInvocationID.x % GROUP_LINES : gl_LocalInvocationID.x / LANES;
     uint lane = ACROSS == 1 ? gl_LocalInvocationID.x / GROUP_LINES : gl_LocalInvocationID.x % LANES;
-    uint position = group_index() * GROUP_LINES + line, n = param[0].y;
+    uint position = group_index() / SEGMENTS * GROUP_LINES + line, segment = group_index() % SEGMENTS, n = param[0].y;
     bool real_line = position < param[0].x;
     uvec4 at = kept_places(real_line ? position : 0);
+    uint part = (n + SEGMENTS - 1) / SEGMENTS, begin = segment * part + lane, end = min(n, (segment + 1) * part);
+    if (SEGMENTS > 1) at.y = param[2].y + position * SEGMENTS + segment;
     float shift = 0, aside = 0;
     if (KIND == MOMENTS || KIND == LOGSUMEXP || KIND == SQUARES) { /* what has to be known first */
         vec2 sum = vec2(0);
@@ -162,7 +166,7 @@ void main() {
     }
     uvec4 s = begun();
     if (real_line)
-        for (uint i = lane; i < n; i += LANES)
+        for (uint i = begin; i < end; i += LANES)
             s = added(s, lane_of(FROM, load_x(FROM, at.x + line_places(i).x), LANE), i, shift);
     s = joined(line, lane, s);
     if (!real_line || lane != 0) return;
@@ -172,7 +176,7 @@ void main() {
     float f0 = uintBitsToFloat(param[1].x);
     switch (FINISH) {
     case MEAN: {
-        vec2 q = finite(p.x) ? div2(p, vec2(float(n), 0)) : p;
+        vec2 q = finite(p.x) ? div2(p, vec2(float(param[1].w != 0 ? param[1].w : n), 0)) : p;
         p = n == 0 ? vec2(NOT_A_NUMBER, 0) : q;
         break;
     }

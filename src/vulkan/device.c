@@ -11,7 +11,7 @@ typedef struct oxi_vk_executor {
 static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
     {oxi_vk_can_map, oxi_vk_map},       /* MAP */
     {oxi_vk_can_map, oxi_vk_map},       /* COPY */
-    {NULL, NULL},                       /* FILL */
+    {oxi_vk_can_fill, oxi_vk_fill},     /* FILL */
     {NULL, NULL},                       /* RANDOM */
     {oxi_vk_can_reduce, oxi_vk_reduce}, /* REDUCE */
     {NULL, NULL},                       /* SCAN */

@@ -145,44 +145,121 @@ static uint32_t oxi_vk_power_of_two(uint64_t n, uint32_t most) {
     return p;
 }
 
-static ox_status oxi_vk_reduce(oxi_vk_device *d, const oxi_call *call) {
+/* A reduction that is ready but for its workgroups. */
+typedef struct oxi_vk_reduce_job {
+    oxi_vk_lines l;
+    oxi_vk_dispatch dispatch;
+} oxi_vk_reduce_job;
+
+static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_vk_reduction r, oxi_vk_reduce_job *job) {
     const ox_tensor *x = call->in[0];
     oxi_vk_line_operand operands[3];
-    oxi_vk_dispatch dispatch;
-    oxi_vk_lines l;
-    oxi_vk_reduction r = oxi_vk_reduction_of(call);
-    memset(&dispatch, 0, sizeof dispatch);
+    oxi_vk_dispatch *dispatch = &job->dispatch;
+    memset(job, 0, sizeof *job);
     oxi_vk_line_operand_of(&operands[0], x, x->ndim);
     for (int o = 0; o < 2; o++) {
         const ox_tensor *out = o < call->out_count ? call->out[o] : NULL;
         oxi_vk_line_operand_of(&operands[1 + o], out, 0);
         for (int i = 0, k = 0; out && i < x->ndim; i++) {
-            if (!(call->attr.dims >> i & 1)) operands[1 + o].stride[i] = out->stride[call->attr.keepdim ? i : k++];
+            if (call->attr.dims >> i & 1) continue;
+            operands[1 + o].stride[i] = out->stride[call->attr.keepdim ? i : k++];
         }
-        oxi_vk_bind(&dispatch, 1 + o, out ? out : call->out[0], true);
+        oxi_vk_bind(dispatch, 1 + o, out ? out : call->out[0], true);
     }
-    oxi_vk_bind(&dispatch, 0, x, false);
-    /* indices of a single result go through the second result's binding */
-    oxi_vk_lines_cut(&l, x->ndim, x->shape, call->attr.dims, r.places != 0, operands, 3);
-    if (l.kept.numel == 0) return OX_OK;
-    for (int i = 0; i < 3; i++) l.params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
-    bool across = l.kept.step[0] != 0 && llabs(l.kept.step[0]) < llabs(l.line.step[0]) && l.kept.numel >= 64;
-    uint32_t lanes = oxi_vk_power_of_two((uint64_t)l.line.numel, 256);
-    if (across && lanes > 8) lanes = l.kept.numel >= 4096 ? 8 : 16;
-    dispatch.shader = OXI_VK_SHADER_reduce;
-    dispatch.special[0] = (uint32_t)r.kind;
-    dispatch.special[1] = oxi_vk_reduce_lane(call);
-    dispatch.special[2] = (uint32_t)call->out[0]->dtype;
-    dispatch.special[3] = (uint32_t)x->dtype;
-    dispatch.special[4] = lanes;
-    dispatch.special[5] = across;
-    dispatch.special[6] = (uint32_t)r.finish;
-    dispatch.special[7] = (uint32_t)r.places;
-    dispatch.params = &l.params;
-    dispatch.param_bytes = sizeof l.params;
+    oxi_vk_bind(dispatch, 0, x, false);
+    oxi_vk_lines_cut(&job->l, x->ndim, x->shape, call->attr.dims, r.places != 0, operands, 3);
+    for (int i = 0; i < 3; i++) job->l.params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
+    dispatch->shader = OXI_VK_SHADER_reduce;
+    dispatch->special[0] = (uint32_t)r.kind;
+    dispatch->special[1] = oxi_vk_reduce_lane(call);
+    dispatch->special[2] = (uint32_t)call->out[0]->dtype;
+    dispatch->special[3] = (uint32_t)x->dtype;
+    dispatch->special[6] = (uint32_t)r.finish;
+    dispatch->special[7] = (uint32_t)r.places;
+    dispatch->special[8] = 1;
+    dispatch->params = &job->l.params;
+    dispatch->param_bytes = sizeof job->l.params;
+}
+
+static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) {
+    const oxi_walk *kept = &job->l.kept, *line = &job->l.line;
+    if (kept->numel == 0) return OX_OK;
+    bool across = kept->step[0] != 0 && llabs(kept->step[0]) < llabs(line->step[0]) && kept->numel >= 64;
+    uint32_t lanes = oxi_vk_power_of_two((uint64_t)line->numel, 256), segments = job->dispatch.special[8];
+    if (across && lanes > 8) lanes = kept->numel >= 4096 ? 8 : 16;
+    if (segments > 1) {
+        across = false;
+        lanes = 256;
+    }
+    job->dispatch.special[4] = lanes;
+    job->dispatch.special[5] = across;
     uint32_t group_lines = 256 / lanes;
-    oxi_vk_groups(&dispatch, ((uint64_t)l.kept.numel + group_lines - 1) / group_lines);
-    return oxi_vk_record(d, &dispatch);
+    oxi_vk_groups(&job->dispatch, ((uint64_t)kept->numel + group_lines - 1) / group_lines * segments);
+    return oxi_vk_record(d, &job->dispatch);
+}
+
+enum { OXI_VK_SEGMENT = 1 << 14, OXI_VK_FEW_LINES = 64, OXI_VK_SEGMENTS = 512 };
+
+/* Into how many parts lines are cut: few long ones would leave most of the device idle. */
+static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_vk_reduction r) {
+    bool joins = r.kind == OXI_VK_SUM || r.kind == OXI_VK_PRODUCT || r.kind == OXI_VK_MOST || r.kind == OXI_VK_LEAST;
+    int64_t kept = job->l.kept.numel, length = job->l.line.numel;
+    if (!joins || r.places || kept == 0 || kept >= OXI_VK_FEW_LINES || length < 2 * OXI_VK_SEGMENT) return 1;
+    int64_t most = OXI_VK_SEGMENTS / kept, parts = length / OXI_VK_SEGMENT;
+    return (uint32_t)(parts < most ? parts : most);
+}
+
+/* Segments' results go to memory that is given back at once: whoever gets it next waits for their readers. */
+static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi_vk_reduction r,
+                                     oxi_vk_reduce_job *job, uint32_t segments) {
+    ox_tensor parts, *in = &parts;
+    ox_storage storage;
+    oxi_call second = *call;
+    oxi_vk_reduce_job last;
+    int64_t shape[2];
+    uint32_t length = job->l.params.length;
+    bool real = oxi_vk_reduce_lane(call) == (uint32_t)OXI_LANE_F32;
+    memset(&storage, 0, sizeof storage);
+    shape[0] = job->l.kept.numel;
+    shape[1] = segments;
+    oxi_meta(&parts, real ? OX_F32 : call->in[0]->dtype == OX_U64 ? OX_U64 : OX_I64, 2, shape);
+    uint64_t room = ((uint64_t)ox_nbytes(&parts) + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
+    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, room);
+    if (!chunk) return OX_ERR_NOMEM;
+    storage.data = chunk;
+    storage.device = &d->base;
+    parts.storage = &storage;
+    job->dispatch.special[2] = (uint32_t)parts.dtype;
+    job->dispatch.special[6] = OXI_VK_PLAIN;
+    job->dispatch.special[8] = segments;
+    job->l.params.at[1] = oxi_vk_element_at(&parts);
+    oxi_vk_bind(&job->dispatch, 1, &parts, true);
+    oxi_vk_bind(&job->dispatch, 2, &parts, true);
+    ox_status status = oxi_vk_reduce_record(d, job);
+    /* the result as kept positions in the order of the first walk */
+    ox_tensor out = oxi_borrowed(call->out[0]);
+    out.ndim = 1;
+    out.shape[0] = shape[0];
+    out.stride[0] = 1;
+    second.in = &in;
+    second.out[0] = &out;
+    second.attr.dims = 2;
+    second.attr.keepdim = false;
+    oxi_vk_reduce_prepare(&second, r, &last);
+    last.l.params.extra = length;
+    if (status == OX_OK) status = oxi_vk_reduce_record(d, &last);
+    oxi_vk_chunk_give(d, chunk);
+    return status;
+}
+
+static ox_status oxi_vk_reduce(oxi_vk_device *d, const oxi_call *call) {
+    oxi_vk_reduce_job job;
+    oxi_vk_reduction r = oxi_vk_reduction_of(call);
+    oxi_vk_reduce_prepare(call, r, &job);
+    uint32_t segments = oxi_vk_segments(&job, r);
+    /* the second dispatch writes positions one behind the other */
+    bool plain = job.l.kept.numel == 1 || oxi_walk_flat(&job.l.kept, 1);
+    return segments > 1 && plain ? oxi_vk_reduce_twice(d, call, r, &job, segments) : oxi_vk_reduce_record(d, &job);
 }
 
 /* ---- rows: operands are the result, x, weight, bias ---------------------------------------------------- */

@@ -44,13 +44,14 @@ static bool oxi_vk_map_reads(ox_dtype dtype) {
 static bool oxi_vk_map_moves(const oxi_call *call) {
     ox_dtype to = call->out[0]->dtype;
     if (oxi_is_block(to)) return false;
-    if (call->op == OXI_OP_copy) return call->in[0]->dtype == to;
+    if (call->op == OXI_OP_copy) return call->in[0]->dtype == to && !oxi_vk_is_immediate(call->in[0]);
     return call->op == OXI_OP_where && call->in[1]->dtype == to && call->in[2]->dtype == to &&
            oxi_compute_dtype(call) == to;
 }
 
 static ox_dtype oxi_vk_map_compute(const oxi_call *call) {
-    return call->op == OXI_OP_copy ? call->in[0]->dtype : oxi_compute_dtype(call);
+    if (call->op != OXI_OP_copy) return oxi_compute_dtype(call);
+    return oxi_vk_is_immediate(call->in[0]) && call->in[0]->dtype == OX_F64 ? OX_F32 : call->in[0]->dtype;
 }
 
 static uint32_t oxi_vk_map_lane(const oxi_call *call) {
@@ -164,4 +165,33 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 256 * each - 1) / (256 * each));
     return oxi_vk_record(d, &dispatch);
+}
+
+/* ---- fill: a copy of a number -------------------------------------------------------------------------- */
+
+static bool oxi_vk_can_fill(const oxi_vk_device *d, const oxi_call *call) {
+    (void)d;
+    ox_dtype to = call->out[0]->dtype;
+    return call->op == OXI_OP_fill && to != OX_F64 && to != OX_C64 && oxi_vk_fits(call->out[0]);
+}
+
+static ox_status oxi_vk_fill(oxi_vk_device *d, const oxi_call *call) {
+    ox_tensor number, *in = &number;
+    ox_storage storage;
+    oxi_call copy;
+    double real = call->attr.f[0];
+    int64_t whole = call->attr.i[0];
+    bool integer = oxi_is_int(call->out[0]->dtype);
+    memset(&storage, 0, sizeof storage);
+    memset(&copy, 0, sizeof copy);
+    oxi_meta(&number, integer ? OX_I64 : OX_F64, 0, NULL);
+    storage.device = ox_cpu();
+    storage.data = integer ? (void *)&whole : (void *)&real;
+    number.storage = &storage;
+    number.is_number = true;
+    copy.op = OXI_OP_copy;
+    copy.in = &in;
+    copy.in_count = copy.out_count = 1;
+    copy.out[0] = call->out[0];
+    return oxi_vk_map(d, &copy);
 }
