@@ -11,8 +11,10 @@ static ox_tensor *there(ox_tensor *t) {
     int64_t first = t->offset, last = t->offset;
     for (int d = 0; d < t->ndim; d++) {
         int64_t far = (t->shape[d] - 1) * t->stride[d];
-        if (far < 0) first += far;
-        else last += far;
+        if (far < 0)
+            first += far;
+        else
+            last += far;
     }
     if (ox_numel(t) == 0) return ox_to(t, gpu);
     ox_tensor *flat = ox_as_strided(t, OX_SHAPE(last - first + 1), OX_SHAPE(1), first);
@@ -184,7 +186,8 @@ static void check_buffers(void) {
         uint64_t offset = 1, buffer = ox_vulkan_buffer_of(ox_narrow(x, 0, 3, 4), &offset);
         CHECK(buffer != 0 && offset % 256 == 12);
         offset -= 12;
-        ox_tensor *same = ox_vulkan_from_buffer(gpu, buffer, offset, 256, OX_SHAPE(8, 8), OX_F32, take_back, NULL);
+        ox_tensor *same =
+            ox_vulkan_from_buffer(gpu, buffer, offset, 256, OX_SHAPE(8, 8), OX_F32, take_back, NULL);
         CHECK_MSG(same && ox_item(ox_sum(same, OX_ALL_DIMS, false)) == 2016, "%s", ox_error_text());
         CHECK(!ox_vulkan_from_buffer(gpu, buffer, offset, 255, OX_SHAPE(8, 8), OX_F32, NULL, NULL));
         ox_error_clear();

@@ -56,7 +56,8 @@ static ox_status mirror_run(ox_device *self, const oxi_call *call) {
     oxi_call there = *call;
     memset(&m, 0, sizeof m);
     if (call->in_count > 60) return mirror_cpu_run(self, call);
-    if (!((oxi_vk_device *)mirror_device)->open) mirror_device = ox_vulkan(0); /* memory came from elsewhere */
+    if (!((oxi_vk_device *)mirror_device)->open)
+        mirror_device = ox_vulkan(0); /* memory came from elsewhere */
     if (!mirror_device) return mirror_cpu_run(self, call);
     ox_scope scope = ox_scope_begin();
     for (int i = 0; i < call->in_count; i++) {
@@ -73,8 +74,8 @@ static ox_status mirror_run(ox_device *self, const oxi_call *call) {
         status = mirror_device->run(mirror_device, &there);
         for (int i = 0; i < m.count; i++)
             if (status == OX_OK && m.storage[i].written)
-                status = mirror_device->read(mirror_device, m.storage[i].device->data, 0, m.storage[i].host->data,
-                                             m.storage[i].host->bytes);
+                status = mirror_device->read(mirror_device, m.storage[i].device->data, 0,
+                                             m.storage[i].host->data, m.storage[i].host->bytes);
         mirror_runs++;
     } else {
         status = mirror_cpu_run(self, call);

@@ -31,8 +31,8 @@ OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset) {
     return 0;
 }
 OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint64_t byte_offset,
-                                        uint64_t bytes, ox_shape shape, ox_dtype dtype,
-                                        ox_release_fn release, void *user) {
+                                        uint64_t bytes, ox_shape shape, ox_dtype dtype, ox_release_fn release,
+                                        void *user) {
     (void)device;
     (void)buffer;
     (void)byte_offset;

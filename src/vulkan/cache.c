@@ -75,8 +75,10 @@ static ox_status oxi_vk_load_cache(oxi_vk_device *d, const char *path) {
     if (data) {
         VkPipelineCache old = d->cache;
         status = oxi_vk_make_cache(d, data, bytes);
-        if (status == OX_OK) d->vk.vkDestroyPipelineCache(d->device, old, NULL);
-        else d->cache = old;
+        if (status == OX_OK)
+            d->vk.vkDestroyPipelineCache(d->device, old, NULL);
+        else
+            d->cache = old;
     }
     oxi_unmap_file(&file);
     return status;

@@ -9,19 +9,19 @@ typedef struct oxi_vk_executor {
 
 /* By family, in the order of oxi_family; a VIEW never gets here. */
 static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
-    {oxi_vk_can_map, oxi_vk_map},       /* MAP */
-    {oxi_vk_can_map, oxi_vk_map},       /* COPY */
-    {oxi_vk_can_fill, oxi_vk_fill},     /* FILL */
-    {NULL, NULL},                       /* RANDOM */
-    {oxi_vk_can_reduce, oxi_vk_reduce}, /* REDUCE */
-    {NULL, NULL},                       /* SCAN */
-    {NULL, NULL},                       /* SORT */
-    {oxi_vk_can_row, oxi_vk_row},       /* ROW */
-    {oxi_vk_can_index, oxi_vk_index},   /* INDEX */
+    {oxi_vk_can_map, oxi_vk_map},             /* MAP */
+    {oxi_vk_can_map, oxi_vk_map},             /* COPY */
+    {oxi_vk_can_fill, oxi_vk_fill},           /* FILL */
+    {NULL, NULL},                             /* RANDOM */
+    {oxi_vk_can_reduce, oxi_vk_reduce},       /* REDUCE */
+    {NULL, NULL},                             /* SCAN */
+    {NULL, NULL},                             /* SORT */
+    {oxi_vk_can_row, oxi_vk_row},             /* ROW */
+    {oxi_vk_can_index, oxi_vk_index},         /* INDEX */
     {oxi_vk_can_product, oxi_vk_product_run}, /* PRODUCT */
-    {oxi_vk_can_rope, oxi_vk_rope},     /* ROPE */
+    {oxi_vk_can_rope, oxi_vk_rope},           /* ROPE */
     {oxi_vk_can_attention, oxi_vk_attention}, /* ATTENTION */
-    {NULL, NULL},                       /* VIEW */
+    {NULL, NULL},                             /* VIEW */
 };
 
 static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
@@ -72,7 +72,8 @@ static const char *oxi_vk_test_ops(ox_device *device) {
         {"f16", ox_cast(x, OX_F16), ox_cast(there, OX_F16)},
         {"add", ox_add(x, ox_flip(x, OX_DIMS(1))), ox_add(there, ox_flip(there, OX_DIMS(1)))},
         {"exp", ox_exp(x), ox_exp(there)},
-        {"integers", ox_mul(ox_cast(x, OX_I64), ox_integer(77)), ox_mul(ox_cast(there, OX_I64), ox_integer(77))},
+        {"integers", ox_mul(ox_cast(x, OX_I64), ox_integer(77)),
+         ox_mul(ox_cast(there, OX_I64), ox_integer(77))},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         ox_tensor *back = pairs[i].device ? ox_to(pairs[i].device, ox_cpu()) : NULL;
@@ -87,7 +88,8 @@ static ox_status oxi_vk_self_test(oxi_vk_device *d) {
     ox_scope_end(&scope);
     if (!wrong) return OX_OK;
     if (ox_error() != OX_OK) return ox_error();
-    return oxi_fail(OX_ERR_DEVICE, "%s: %s computes %s wrong; it is not used", d->device_name, d->model, wrong);
+    return oxi_fail(OX_ERR_DEVICE, "%s: %s computes %s wrong; it is not used", d->device_name, d->model,
+                    wrong);
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
@@ -117,8 +119,9 @@ static ox_device *oxi_vk_open_at(int index) {
     oxi_vk_look_around();
     if (oxi_vk_host.result != VK_SUCCESS) {
         (void)oxi_fail(OX_ERR_DEVICE, "vulkan: %s (%d)",
-                       oxi_vk_host.result == VK_ERROR_INITIALIZATION_FAILED ? "no Vulkan loader on this machine"
-                                                                            : "no driver that can be used",
+                       oxi_vk_host.result == VK_ERROR_INITIALIZATION_FAILED
+                           ? "no Vulkan loader on this machine"
+                           : "no driver that can be used",
                        (int)oxi_vk_host.result);
         return NULL;
     }
@@ -197,8 +200,8 @@ OX_API ox_status ox_vulkan_close(ox_device *device) {
     int64_t ours = 1; /* the fault */
     for (int i = 0; i < OXI_VK_FREQUENCIES; i++) ours += d->frequencies[i].chunk != NULL;
     if (d->chunks > ours)
-        return oxi_fail(OX_ERR_ARG, "vulkan_close: %lld tensors are still on %s", (long long)(d->chunks - ours),
-                        d->device_name);
+        return oxi_fail(OX_ERR_ARG, "vulkan_close: %lld tensors are still on %s",
+                        (long long)(d->chunks - ours), d->device_name);
     oxi_vk_save_cache(d);
     oxi_vk_forget_cache_path(d);
     oxi_vk_stop(d);

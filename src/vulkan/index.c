@@ -61,7 +61,7 @@ static ox_status oxi_vk_cat(oxi_vk_device *d, const oxi_call *call) {
 typedef struct oxi_vk_gather {
     ox_tensor out, index, x;
     int64_t index_stride[OX_MAX_DIMS], x_stride[OX_MAX_DIMS];
-    int64_t step, size;                /* along the indexed dim of x: elements, or bytes of a block type */
+    int64_t step, size; /* along the indexed dim of x: elements, or bytes of a block type */
 } oxi_vk_gather;
 
 static oxi_vk_gather oxi_vk_gather_of(const oxi_call *call) {

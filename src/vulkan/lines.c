@@ -28,7 +28,8 @@ static void oxi_vk_line_operand_of(oxi_vk_line_operand *o, const ox_tensor *t, i
     for (int i = 0; t && i < ndim; i++) o->stride[i] = t->stride[i];
 }
 
-static void oxi_vk_lines_add(oxi_walk *w, const oxi_vk_line_operand *o, uint32_t dims, bool in_line, int ndim) {
+static void oxi_vk_lines_add(oxi_walk *w, const oxi_vk_line_operand *o, uint32_t dims, bool in_line,
+                             int ndim) {
     int64_t stride[OX_MAX_DIMS];
     int n = 0;
     for (int i = 0; i < ndim; i++)
@@ -44,8 +45,10 @@ static void oxi_vk_lines_cut(oxi_vk_lines *l, int ndim, const int64_t *shape, ui
     int kept_dims = 0, line_dims = 0;
     memset(l, 0, sizeof *l);
     for (int i = 0; i < ndim; i++)
-        if (dims >> i & 1) line[line_dims++] = shape[i];
-        else kept[kept_dims++] = shape[i];
+        if (dims >> i & 1)
+            line[line_dims++] = shape[i];
+        else
+            kept[kept_dims++] = shape[i];
     oxi_walk_begin(&l->kept, kept_dims, kept);
     oxi_walk_begin(&l->line, line_dims, line);
     int place[4] = {-1, -1, -1, -1};
@@ -66,8 +69,8 @@ static void oxi_vk_lines_cut(oxi_vk_lines *l, int ndim, const int64_t *shape, ui
         if (place[i] < 0) continue;
         const oxi_walk *k = &l->kept, *w = &l->line;
         /* turned dims moved the start of either walk */
-        int64_t moved = (int64_t)(uintptr_t)w->base[place[i]] - OXI_VK_ORIGIN -
-                        (int64_t)oxi_vk_byte_at(operands[i].t);
+        int64_t moved =
+            (int64_t)(uintptr_t)w->base[place[i]] - OXI_VK_ORIGIN - (int64_t)oxi_vk_byte_at(operands[i].t);
         p->at[i] = oxi_vk_walk_at(k, place[i]) + (uint32_t)(moved / w->bytes[place[i]]);
         for (int e = 0; e < k->ndim; e++) p->kept_stride[e][i] = (uint32_t)k->stride[place[i]][e];
         for (int e = 0; e < w->ndim; e++) p->line_stride[e][i] = (uint32_t)w->stride[place[i]][e];
@@ -79,12 +82,23 @@ static void oxi_vk_lines_cut(oxi_vk_lines *l, int ndim, const int64_t *shape, ui
 /* ---- reductions: operands are x, the result, the places ------------------------------------------------ */
 
 /* Mirror reduce.comp. */
-enum { OXI_VK_SUM, OXI_VK_SQUARES, OXI_VK_ABSOLUTE, OXI_VK_PRODUCT, OXI_VK_MOST, OXI_VK_LEAST, OXI_VK_COUNT,
-       OXI_VK_MOMENTS, OXI_VK_LOGSUMEXP, OXI_VK_MOST_ABSOLUTE, OXI_VK_LEAST_ABSOLUTE };
+enum {
+    OXI_VK_SUM,
+    OXI_VK_SQUARES,
+    OXI_VK_ABSOLUTE,
+    OXI_VK_PRODUCT,
+    OXI_VK_MOST,
+    OXI_VK_LEAST,
+    OXI_VK_COUNT,
+    OXI_VK_MOMENTS,
+    OXI_VK_LOGSUMEXP,
+    OXI_VK_MOST_ABSOLUTE,
+    OXI_VK_LEAST_ABSOLUTE
+};
 enum { OXI_VK_PLAIN, OXI_VK_MEAN, OXI_VK_VARIANCE, OXI_VK_DEVIATION, OXI_VK_ROOT, OXI_VK_ALL, OXI_VK_ANY };
 
 typedef struct oxi_vk_reduction {
-    int kind, finish, places;          /* kind -1: no shader */
+    int kind, finish, places; /* kind -1: no shader */
 } oxi_vk_reduction;
 
 static oxi_vk_reduction oxi_vk_reduction_make(int kind, int finish, int places) {
@@ -135,8 +149,8 @@ static uint32_t oxi_vk_reduce_lane(const oxi_call *call) {
 static bool oxi_vk_can_reduce(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
     (void)d;
-    return oxi_vk_reduction_of(call).kind >= 0 && oxi_vk_map_reads(x->dtype) && oxi_vk_map_reads(out->dtype) &&
-           oxi_vk_fits(x) && oxi_vk_fits(out);
+    return oxi_vk_reduction_of(call).kind >= 0 && oxi_vk_map_reads(x->dtype) &&
+           oxi_vk_map_reads(out->dtype) && oxi_vk_fits(x) && oxi_vk_fits(out);
 }
 
 static uint32_t oxi_vk_power_of_two(uint64_t n, uint32_t most) {
@@ -202,7 +216,8 @@ enum { OXI_VK_SEGMENT = 1 << 14, OXI_VK_FEW_LINES = 64, OXI_VK_SEGMENTS = 512 };
 
 /* Into how many parts lines are cut: few long ones would leave most of the device idle. */
 static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_vk_reduction r) {
-    bool joins = r.kind == OXI_VK_SUM || r.kind == OXI_VK_PRODUCT || r.kind == OXI_VK_MOST || r.kind == OXI_VK_LEAST;
+    bool joins =
+        r.kind == OXI_VK_SUM || r.kind == OXI_VK_PRODUCT || r.kind == OXI_VK_MOST || r.kind == OXI_VK_LEAST;
     int64_t kept = job->l.kept.numel, length = job->l.line.numel;
     if (!joins || r.places || kept == 0 || kept >= OXI_VK_FEW_LINES || length < 2 * OXI_VK_SEGMENT) return 1;
     int64_t most = OXI_VK_SEGMENTS / kept, parts = length / OXI_VK_SEGMENT;
@@ -259,7 +274,8 @@ static ox_status oxi_vk_reduce(oxi_vk_device *d, const oxi_call *call) {
     uint32_t segments = oxi_vk_segments(&job, r);
     /* the second dispatch writes positions one behind the other */
     bool plain = job.l.kept.numel == 1 || oxi_walk_flat(&job.l.kept, 1);
-    return segments > 1 && plain ? oxi_vk_reduce_twice(d, call, r, &job, segments) : oxi_vk_reduce_record(d, &job);
+    return segments > 1 && plain ? oxi_vk_reduce_twice(d, call, r, &job, segments)
+                                 : oxi_vk_reduce_record(d, &job);
 }
 
 /* ---- rows: operands are the result, x, weight, bias ---------------------------------------------------- */
@@ -283,8 +299,10 @@ static uint32_t oxi_vk_row_operands(const oxi_call *call, int64_t *shape, int *n
     memcpy(shape, x->shape, sizeof x->shape);
     oxi_vk_line_operand_of(&o[0], call->out[0], x->ndim);
     oxi_vk_line_operand_of(&o[1], x, x->ndim);
-    for (int i = 2; i < 4; i++) oxi_vk_line_operand_of(&o[i], i - 1 < call->in_count ? call->in[i - 1] : NULL, 0);
-    if (call->op == OXI_OP_softmax || call->op == OXI_OP_log_softmax) return x->ndim ? 1u << call->attr.dim : 0;
+    for (int i = 2; i < 4; i++)
+        oxi_vk_line_operand_of(&o[i], i - 1 < call->in_count ? call->in[i - 1] : NULL, 0);
+    if (call->op == OXI_OP_softmax || call->op == OXI_OP_log_softmax)
+        return x->ndim ? 1u << call->attr.dim : 0;
     int last = (int)call->attr.i[0];
     if (call->op != OXI_OP_group_norm) {
         for (int i = x->ndim - last; i < x->ndim; i++) {
@@ -331,8 +349,10 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
         if (o[i].t) oxi_vk_bind(&dispatch, i, o[i].t, i == 0);
     oxi_vk_bind_rest(&dispatch);
     uint32_t width = oxi_vk_width(out->dtype), each = 4u >> width;
-    bool packed = width < 2 && oxi_walk_flat(&l.line, 0) && l.params.length % each == 0 && l.params.at[0] % each == 0;
-    for (uint32_t e = 0; e < l.params.kept_dims; e++) packed = packed && l.params.kept_stride[e][0] % each == 0;
+    bool packed =
+        width < 2 && oxi_walk_flat(&l.line, 0) && l.params.length % each == 0 && l.params.at[0] % each == 0;
+    for (uint32_t e = 0; e < l.params.kept_dims; e++)
+        packed = packed && l.params.kept_stride[e][0] % each == 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i][0] == (int)call->op) dispatch.special[0] = (uint32_t)kinds[i][1];
     dispatch.shader = OXI_VK_SHADER_row;

@@ -114,7 +114,10 @@ static bool oxi_vk_has_extension(const VkExtensionProperties *list, uint32_t cou
 }
 
 static uint32_t oxi_vk_allowed_caps(void) {
-    static const struct { const char *name; uint32_t bit; } known[] = {
+    static const struct {
+        const char *name;
+        uint32_t bit;
+    } known[] = {
 #define OXI_X(name, bit, text) {text, name},
         OX_VULKAN_CAP_LIST(OXI_X)
 #undef OXI_X
@@ -157,7 +160,8 @@ static ox_status oxi_vk_learn(oxi_vk_device *d, const VkExtensionProperties *lis
     vkGetPhysicalDeviceMemoryProperties(d->physical, &d->memories);
     VkSubgroupFeatureFlags arithmetic = VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
     d->caps = 0;
-    if (f.subgroup.supportedOperations & arithmetic && f.subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT)
+    if (f.subgroup.supportedOperations & arithmetic &&
+        f.subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT)
         d->caps |= OX_VULKAN_SUBGROUP;
     if (controls && f.floats.shaderDenormPreserveFloat32) d->caps |= OX_VULKAN_DENORMALS;
     if (oxi_vk_has_extension(list, count, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME)) d->caps |= OX_VULKAN_BUDGET;
@@ -254,9 +258,9 @@ static ox_status oxi_vk_make_layouts(oxi_vk_device *d) {
 }
 
 static ox_status oxi_vk_make_params(oxi_vk_device *d) {
-    ox_status status = oxi_vk_host_buffer_make(d, OXI_VK_SLOTS * OXI_VK_PARAM_ROOM,
-                                               VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT,
-                                               VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, &d->params);
+    ox_status status =
+        oxi_vk_host_buffer_make(d, OXI_VK_SLOTS * OXI_VK_PARAM_ROOM, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT,
+                                VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, &d->params);
     if (status != OX_OK) return status;
     VkDescriptorPoolSize size;
     VkDescriptorPoolCreateInfo pool;
@@ -320,7 +324,8 @@ static ox_status oxi_vk_make_cache(oxi_vk_device *d, const void *data, size_t by
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
     info.initialDataSize = bytes;
     info.pInitialData = data;
-    return oxi_vk_check(d, d->vk.vkCreatePipelineCache(d->device, &info, NULL, &d->cache), "a pipeline cache");
+    return oxi_vk_check(d, d->vk.vkCreatePipelineCache(d->device, &info, NULL, &d->cache),
+                        "a pipeline cache");
 }
 
 static ox_status oxi_vk_start(oxi_vk_device *d) {

@@ -21,7 +21,10 @@ typedef struct oxi_vk_map_row {
 } oxi_vk_map_row;
 
 static oxi_vk_map_row oxi_vk_map_row_of(oxi_op op) {
-    static const struct { oxi_op op; oxi_vk_shader shader; } list[] = {
+    static const struct {
+        oxi_op op;
+        oxi_vk_shader shader;
+    } list[] = {
 #define OXI_X(name, shader) {OXI_OP_##name, OXI_VK_SHADER_##shader},
 #include "vulkan/map_ops.def"
 #undef OXI_X
@@ -55,7 +58,8 @@ static ox_dtype oxi_vk_map_compute(const oxi_call *call) {
 }
 
 static uint32_t oxi_vk_map_lane(const oxi_call *call) {
-    return oxi_vk_map_moves(call) ? (uint32_t)OXI_VK_LANE_RAW : (uint32_t)oxi_lane_of(oxi_vk_map_compute(call));
+    return oxi_vk_map_moves(call) ? (uint32_t)OXI_VK_LANE_RAW
+                                  : (uint32_t)oxi_lane_of(oxi_vk_map_compute(call));
 }
 
 static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {
@@ -89,9 +93,9 @@ static void oxi_vk_map_whole(const oxi_call *call, uint32_t lane, uint32_t *word
     bool factor = call->op == OXI_OP_add || call->op == OXI_OP_sub || call->op == OXI_OP_addcmul;
     for (int i = 0; i < 2; i++) {
         double f = call->attr.f[i];
-        uint64_t value = factor                   ? oxi_to_u64_wrapped(f)
+        uint64_t value = factor                 ? oxi_to_u64_wrapped(f)
                          : lane == OXI_LANE_U64 ? oxi_to_u64_saturated(f)
-                                                  : (uint64_t)oxi_to_i64_saturated(f);
+                                                : (uint64_t)oxi_to_i64_saturated(f);
         oxi_vk_words_of(value, words + 2 * i);
     }
 }
@@ -111,7 +115,7 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     memset(&dispatch, 0, sizeof dispatch);
     ox_dtype compute = oxi_vk_map_compute(call), from[3] = {OX_F32, OX_F32, OX_F32};
     uint32_t lane = oxi_vk_map_lane(call), flat = 0, immediate = 0;
-    int operand[3] = {0, 0, 0};        /* places in the walk */
+    int operand[3] = {0, 0, 0}; /* places in the walk */
     oxi_walk_begin(&w, out->ndim, out->shape);
     oxi_vk_walk_add(&w, out);
     oxi_vk_bind(&dispatch, 0, out, true);

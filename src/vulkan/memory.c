@@ -30,8 +30,8 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
     allocate.allocationSize = needs.size;
     int type = oxi_vk_memory_type(d, needs.memoryTypeBits, wanted);
     allocate.memoryTypeIndex = (uint32_t)type;
-    result = type < 0 ? VK_ERROR_FEATURE_NOT_PRESENT
-                      : d->vk.vkAllocateMemory(d->device, &allocate, NULL, memory);
+    result =
+        type < 0 ? VK_ERROR_FEATURE_NOT_PRESENT : d->vk.vkAllocateMemory(d->device, &allocate, NULL, memory);
     if (result == VK_SUCCESS) {
         d->counters.allocations++;
         result = d->vk.vkBindBufferMemory(d->device, *buffer, *memory, 0);
@@ -48,8 +48,7 @@ static ox_status oxi_vk_host_buffer_make(oxi_vk_device *d, uint64_t bytes, VkBuf
                                          VkMemoryPropertyFlags wanted, oxi_vk_host_buffer *out) {
     VkMemoryPropertyFlags least = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     VkResult result = oxi_vk_make_buffer(d, bytes, usage, least | wanted, &out->buffer, &out->memory);
-    if (result != VK_SUCCESS)
-        result = oxi_vk_make_buffer(d, bytes, usage, least, &out->buffer, &out->memory);
+    if (result != VK_SUCCESS) result = oxi_vk_make_buffer(d, bytes, usage, least, &out->buffer, &out->memory);
     void *mapped = NULL;
     if (result == VK_SUCCESS)
         result = d->vk.vkMapMemory(d->device, out->memory, 0, VK_WHOLE_SIZE, 0, &mapped);

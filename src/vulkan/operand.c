@@ -2,7 +2,7 @@
  * Walks are those of cpu/walk.c over "addresses" that are places in a block, so that both devices merge and
  * turn dims alike. Used by every executor of vulkan/. */
 
-enum { OXI_VK_ORIGIN = 4096 };         /* the address of a block's first byte in a walk: not NULL */
+enum { OXI_VK_ORIGIN = 4096 }; /* the address of a block's first byte in a walk: not NULL */
 
 static oxi_vk_chunk *oxi_vk_chunk_of(const ox_tensor *t) {
     return (oxi_vk_chunk *)t->storage->data;
@@ -53,9 +53,9 @@ static void oxi_vk_bind_rest(oxi_vk_dispatch *dispatch) {
 /* So many workgroups, in x and y where x alone does not reach. */
 static void oxi_vk_groups(oxi_vk_dispatch *dispatch, uint64_t groups) {
     dispatch->groups[1] = (uint32_t)((groups + 65534) / 65535);
-    dispatch->groups[0] = (uint32_t)(dispatch->groups[1] > 1
-                                         ? (groups + dispatch->groups[1] - 1) / dispatch->groups[1]
-                                         : groups);
+    dispatch->groups[0] =
+        (uint32_t)(dispatch->groups[1] > 1 ? (groups + dispatch->groups[1] - 1) / dispatch->groups[1]
+                                           : groups);
     dispatch->groups[2] = 1;
 }
 

@@ -16,9 +16,9 @@ typedef struct oxi_vk_product_params {
 } oxi_vk_product_params;
 
 typedef struct oxi_vk_product {
-    const ox_tensor *t[4], *bias;      /* c, a, b, addend */
+    const ox_tensor *t[4], *bias; /* c, a, b, addend */
     int64_t m, n, k;
-    int64_t row[4], column[4];         /* strides in elements */
+    int64_t row[4], column[4]; /* strides in elements */
     int ndim;
     int64_t shape[OX_MAX_DIMS], stride[4][OX_MAX_DIMS];
     double alpha, beta;
@@ -152,8 +152,10 @@ static oxi_vk_product oxi_vk_product_of(const oxi_call *call) {
         p.alpha = call->attr.f[1];
         p.beta = call->attr.f[0];
         if (p.beta != 0) p.t[3] = call->in[0];
-        if (p.t[3]) oxi_vk_product_addmm(&p);
-        else oxi_vk_product_matmul(&p);
+        if (p.t[3])
+            oxi_vk_product_addmm(&p);
+        else
+            oxi_vk_product_matmul(&p);
     } else {
         oxi_vk_product_matmul(&p);
     }

@@ -8,7 +8,8 @@ static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *wha
     if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY)
         return oxi_fail(OX_ERR_NOMEM, "%s: out of memory for %s", d->device_name, what);
     return oxi_fail(OX_ERR_DEVICE, "%s: %s: %s (%d)", d->device_name, what,
-                    result == VK_ERROR_DEVICE_LOST ? "the device was lost" : "the driver failed", (int)result);
+                    result == VK_ERROR_DEVICE_LOST ? "the device was lost" : "the driver failed",
+                    (int)result);
 }
 
 static ox_status oxi_vk_check_open(const oxi_vk_device *d) {
@@ -62,8 +63,8 @@ static ox_status oxi_vk_submit(oxi_vk_device *d) {
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-    d->vk.vkCmdPipelineBarrier(slot->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
-                               &barrier, 0, NULL, 0, NULL);
+    d->vk.vkCmdPipelineBarrier(slot->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0,
+                               1, &barrier, 0, NULL, 0, NULL);
     VkResult result = d->vk.vkEndCommandBuffer(slot->commands);
     VkSubmitInfo info;
     memset(&info, 0, sizeof info);
@@ -99,7 +100,8 @@ static void oxi_vk_barrier(oxi_vk_device *d) {
     barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
                             VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
     VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-    d->vk.vkCmdPipelineBarrier(d->slot[d->current].commands, stages, stages, 0, 1, &barrier, 0, NULL, 0, NULL);
+    d->vk.vkCmdPipelineBarrier(d->slot[d->current].commands, stages, stages, 0, 1, &barrier, 0, NULL, 0,
+                               NULL);
     d->counters.barriers++;
     d->epoch++;
 }
@@ -114,8 +116,10 @@ static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count
     if (status == OX_OK && conflict) oxi_vk_barrier(d);
     for (int i = 0; i < count; i++) {
         oxi_vk_chunk *c = use[i].chunk;
-        if (use[i].writes) c->written = d->epoch;
-        else c->read = d->epoch;
+        if (use[i].writes)
+            c->written = d->epoch;
+        else
+            c->read = d->epoch;
         d->work += c->bytes;
     }
     d->recorded++;
@@ -137,8 +141,8 @@ static uint64_t oxi_vk_hash(const void *key, size_t bytes) {
 }
 
 static ox_status oxi_vk_new_pool(oxi_vk_device *d) {
-    VkDescriptorPool *grown = (VkDescriptorPool *)oxi_realloc(
-        d->pools, (size_t)d->pool_count * sizeof *grown, ((size_t)d->pool_count + 1) * sizeof *grown);
+    VkDescriptorPool *grown = (VkDescriptorPool *)oxi_realloc(d->pools, (size_t)d->pool_count * sizeof *grown,
+                                                              ((size_t)d->pool_count + 1) * sizeof *grown);
     if (!grown) return OX_ERR_NOMEM;
     d->pools = grown;
     VkDescriptorPoolSize size;
@@ -267,7 +271,8 @@ static ox_status oxi_vk_make_module(oxi_vk_device *d, uint32_t shader) {
     info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
     info.codeSize = oxi_vk_shaders[shader].bytes;
     info.pCode = oxi_vk_shaders[shader].code;
-    return oxi_vk_check(d, d->vk.vkCreateShaderModule(d->device, &info, NULL, &d->modules[shader]), "a shader");
+    return oxi_vk_check(d, d->vk.vkCreateShaderModule(d->device, &info, NULL, &d->modules[shader]),
+                        "a shader");
 }
 
 static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_key *key, VkPipeline *out) {
@@ -355,7 +360,8 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
     VkCommandBuffer commands = d->slot[d->current].commands;
     sets[0] = d->param_set;
     d->vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    d->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, d->layout, 0, 2, sets, 1, &offset);
+    d->vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, d->layout, 0, 2, sets, 1,
+                                  &offset);
     d->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
     d->counters.dispatches++;
     /* The device starts early, and is fed in larger portions while it is busy. */

@@ -59,8 +59,9 @@ static ox_device *oxi_vk_adopt(const ox_vulkan_desc *desc) {
 OX_API ox_device *ox_vulkan_open(const ox_vulkan_desc *desc) {
     if (!desc || !desc->instance || !desc->physical_device || !desc->device || !desc->queue ||
         !desc->lock != !desc->unlock) {
-        (void)oxi_fail(OX_ERR_ARG, "vulkan_open: instance, physical device, device and queue are wanted, and lock "
-                                   "and unlock both or neither");
+        (void)oxi_fail(OX_ERR_ARG,
+                       "vulkan_open: instance, physical device, device and queue are wanted, and lock "
+                       "and unlock both or neither");
         return NULL;
     }
     oxi_lock_take(&oxi_vk_open_lock);
@@ -112,22 +113,25 @@ static void oxi_vk_return_loan(void *user, void *data) {
 }
 
 OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint64_t byte_offset,
-                                        uint64_t bytes, ox_shape shape, ox_dtype dtype,
-                                        ox_release_fn release, void *user) {
+                                        uint64_t bytes, ox_shape shape, ox_dtype dtype, ox_release_fn release,
+                                        void *user) {
     size_t needed = 0;
     oxi_vk_device *d = oxi_vk_of("vulkan_from_buffer", device);
-    if (!d || oxi_check_shape("vulkan_from_buffer", dtype, shape.ndim, shape.dim, &needed) != OX_OK) return NULL;
+    if (!d || oxi_check_shape("vulkan_from_buffer", dtype, shape.ndim, shape.dim, &needed) != OX_OK)
+        return NULL;
     if (!buffer || needed > bytes || bytes > d->tensor_bytes_most || byte_offset % OXI_VK_ALIGN)
-        return OXI_FAIL_NULL(OX_ERR_ARG,
-                             "vulkan_from_buffer: %llu bytes of a buffer from byte %llu for %llu: at most %llu, from "
-                             "a multiple of %d",
-                             (unsigned long long)bytes, (unsigned long long)byte_offset, (unsigned long long)needed,
-                             (unsigned long long)d->tensor_bytes_most, OXI_VK_ALIGN);
+        return OXI_FAIL_NULL(
+            OX_ERR_ARG,
+            "vulkan_from_buffer: %llu bytes of a buffer from byte %llu for %llu: at most %llu, from "
+            "a multiple of %d",
+            (unsigned long long)bytes, (unsigned long long)byte_offset, (unsigned long long)needed,
+            (unsigned long long)d->tensor_bytes_most, OXI_VK_ALIGN);
     oxi_vk_loan *loan = (oxi_vk_loan *)oxi_calloc(1, sizeof *loan);
     oxi_vk_block *block = (oxi_vk_block *)oxi_calloc(1, sizeof *block);
     oxi_vk_chunk *chunk = (oxi_vk_chunk *)oxi_calloc(1, sizeof *chunk);
     ox_storage *storage = NULL;
-    if (loan && block && chunk) storage = oxi_storage_borrow(device, chunk, (size_t)bytes, oxi_vk_return_loan, loan);
+    if (loan && block && chunk)
+        storage = oxi_storage_borrow(device, chunk, (size_t)bytes, oxi_vk_return_loan, loan);
     if (!storage) {
         oxi_free(loan, sizeof *loan);
         oxi_free(block, sizeof *block);

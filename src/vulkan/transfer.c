@@ -55,7 +55,7 @@ static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t o
 }
 
 typedef struct oxi_vk_piece {
-    uint64_t at, bytes;      /* in the ring */
+    uint64_t at, bytes; /* in the ring */
     int64_t serial;
     char *out;
 } oxi_vk_piece;
@@ -126,7 +126,8 @@ static ox_status oxi_vk_tell_fault(oxi_vk_device *d, uint64_t at) {
     ox_status status = oxi_vk_clear_fault(d);
     if (status != OX_OK) return status;
     int64_t value = (int64_t)((uint64_t)found.value_high << 32 | found.value_low);
-    return oxi_fail(OX_ERR_INDEX, "%s: index %lld is out of range for a size of %u (found when numbers were read)",
+    return oxi_fail(OX_ERR_INDEX,
+                    "%s: index %lld is out of range for a size of %u (found when numbers were read)",
                     oxi_op_row_of((oxi_op)(found.kind - 1))->name, (long long)value, found.size);
 }
 
@@ -146,7 +147,8 @@ static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset,
         if (status == OX_OK) status = oxi_vk_tell_fault(d, fault_at);
         told = false;
     }
-    if (status == OX_OK) status = oxi_vk_download(d, (oxi_vk_chunk *)(uintptr_t)memory, offset, (char *)out, bytes);
+    if (status == OX_OK)
+        status = oxi_vk_download(d, (oxi_vk_chunk *)(uintptr_t)memory, offset, (char *)out, bytes);
     if (status == OX_OK && told) status = oxi_vk_tell_fault(d, fault_at);
     oxi_lock_give(&d->lock);
     return status;
@@ -162,8 +164,8 @@ static ox_status oxi_vk_write(ox_device *self, void *memory, size_t offset, cons
     return status;
 }
 
-static ox_status oxi_vk_move(ox_device *self, void *to, size_t to_offset, const void *from, size_t from_offset,
-                             size_t bytes) {
+static ox_status oxi_vk_move(ox_device *self, void *to, size_t to_offset, const void *from,
+                             size_t from_offset, size_t bytes) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     oxi_vk_use use[2];
     use[0].chunk = (oxi_vk_chunk *)to;

@@ -6,7 +6,7 @@
 
 typedef struct oxi_vk_rope_params {
     oxi_vk_line_params lines;
-    uint32_t unused[4];                /* param[23] */
+    uint32_t unused[4]; /* param[23] */
     uint32_t frequencies, factors, factors_stride, origin;
 } oxi_vk_rope_params;
 
@@ -39,7 +39,8 @@ static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims,
     if (row->chunk) oxi_vk_chunk_give(d, row->chunk); /* the list is full: the last one goes */
     uint64_t room = ((uint64_t)bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
     row->chunk = oxi_vk_chunk_alloc(d, room ? room : (uint64_t)OXI_VK_ALIGN);
-    ox_status status = row->chunk ? oxi_vk_upload(d, row->chunk, 0, (const char *)pairs, bytes) : OX_ERR_NOMEM;
+    ox_status status =
+        row->chunk ? oxi_vk_upload(d, row->chunk, 0, (const char *)pairs, bytes) : OX_ERR_NOMEM;
     row->base = base;
     row->dims = dims;
     oxi_free(pairs, bytes);
@@ -178,7 +179,8 @@ static ox_status oxi_vk_attention(oxi_vk_device *d, const oxi_call *call) {
     p.softcap = oxi_vk_float_bits(call->attr.f[1]);
     p.start = (uint32_t)call->attr.i[0];
     p.window = (uint32_t)call->attr.i[1];
-    uint32_t depth = (uint32_t)q->shape[n - 1], queries = p.length == 1 || depth > 256 || p.value_depth > 256 ? 1 : 8;
+    uint32_t depth = (uint32_t)q->shape[n - 1],
+             queries = p.length == 1 || depth > 256 || p.value_depth > 256 ? 1 : 8;
     uint32_t width = oxi_vk_width(out->dtype), each = 4u >> width, fours = (p.value_depth + 3) / 4;
     bool aligned = p.column[0] == 1 && p.at[0] % each == 0 && p.row[0] % each == 0 && p.head[0] % each == 0 &&
                    p.value_depth % each == 0;
