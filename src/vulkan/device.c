@@ -14,7 +14,7 @@ static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
     {oxi_vk_can_fill, oxi_vk_fill},           /* FILL */
     {NULL, NULL},                             /* RANDOM */
     {oxi_vk_can_reduce, oxi_vk_reduce},       /* REDUCE */
-    {NULL, NULL},                             /* SCAN */
+    {oxi_vk_can_scan, oxi_vk_scan},           /* SCAN */
     {NULL, NULL},                             /* SORT */
     {oxi_vk_can_row, oxi_vk_row},             /* ROW */
     {oxi_vk_can_index, oxi_vk_index},         /* INDEX */

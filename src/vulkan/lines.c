@@ -366,3 +366,34 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_groups(&dispatch, (uint64_t)l.kept.numel);
     return oxi_vk_record(d, &dispatch);
 }
+
+/* ---- scans: operands are the result and x -------------------------------------------------------------- */
+
+static bool oxi_vk_can_scan(const oxi_vk_device *d, const oxi_call *call) {
+    (void)d;
+    return oxi_vk_map_reads(call->in[0]->dtype) && oxi_vk_map_reads(call->out[0]->dtype) &&
+           oxi_vk_fits(call->in[0]);
+}
+
+static ox_status oxi_vk_scan(oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *x = call->in[0], *out = call->out[0];
+    oxi_vk_line_operand o[2];
+    oxi_vk_dispatch dispatch;
+    oxi_vk_lines l;
+    if (ox_numel(x) == 0) return OX_OK;
+    memset(&dispatch, 0, sizeof dispatch);
+    oxi_vk_line_operand_of(&o[0], out, x->ndim);
+    oxi_vk_line_operand_of(&o[1], x, x->ndim);
+    oxi_vk_lines_cut(&l, x->ndim, x->shape, x->ndim ? 1u << call->attr.dim : 0, true, o, 2);
+    oxi_vk_bind(&dispatch, 0, out, true);
+    oxi_vk_bind(&dispatch, 1, x, false);
+    dispatch.shader = OXI_VK_SHADER_scan;
+    dispatch.special[0] = call->op == OXI_OP_cumprod;
+    dispatch.special[1] = (uint32_t)oxi_lane_of(x->dtype);
+    dispatch.special[2] = (uint32_t)out->dtype;
+    dispatch.special[3] = (uint32_t)x->dtype;
+    dispatch.params = &l.params;
+    dispatch.param_bytes = sizeof l.params;
+    oxi_vk_groups(&dispatch, (uint64_t)l.kept.numel);
+    return oxi_vk_record(d, &dispatch);
+}
