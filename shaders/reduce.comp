@@ -68,6 +68,8 @@ bool replaces(uvec4 s, uvec2 value, uint place, bool most) {
     return most != less;
 }
 
+float rest = 0; // of a mean that `shift` has the first part of
+
 uvec4 begun() {
     if (KIND == PRODUCT) return REAL ? state_of(vec2(1, 0)) : uvec4(1, 0, 0, 0);
     return uvec4(0);
@@ -88,7 +90,7 @@ uvec4 added(uvec4 s, uvec2 v, uint place, float shift) {
         return counts ? uvec4(plus(s.xy, uvec2(1, 0)), 0, 0) : s;
     }
     case MOMENTS: {
-        precise float y = x - shift;
+        precise float y = (x - shift) - rest;
         return plus_float(s, finite(y) ? two_product(y, y) : vec2(y * y, 0));
     }
     case LOGSUMEXP: return plus_float(s, vec2(my_exp(x - shift), 0));
@@ -134,7 +136,7 @@ void main() {
     uvec4 at = kept_places(real_line ? position : 0);
     uint part = (n + SEGMENTS - 1) / SEGMENTS, begin = segment * part + lane, end = min(n, (segment + 1) * part);
     if (SEGMENTS > 1) at.y = param[2].y + position * SEGMENTS + segment;
-    float shift = 0, aside = 0;
+    float shift = 0;
     if (KIND == MOMENTS || KIND == LOGSUMEXP || KIND == SQUARES) { /* what has to be known first */
         vec2 sum = vec2(0);
         float most = -INF;
@@ -156,7 +158,11 @@ void main() {
             barrier();
         }
         vec2 p = shared_pair[slot_of(line, 0)];
-        if (KIND == MOMENTS) shift = (p.x + p.y) / float(n);
+        if (KIND == MOMENTS) { /* a mean far from 0 takes more than one float */
+            vec2 mean = finite(p.x) ? div2(p, vec2(float(n), 0)) : p;
+            shift = mean.x;
+            rest = mean.y;
+        }
         else if (KIND == LOGSUMEXP) shift = finite(p.x) ? p.x : 0;
         else { /* a power of two that brings squares into range */
             int exponent = int(floatBitsToUint(p.x) >> 23 & 255) - 127;
@@ -186,7 +192,7 @@ void main() {
         p = vec2(FINISH == DEVIATION ? sqrt(v) : v, 0);
         break;
     }
-    case ROOT: p = vec2(sqrt2(p).x / shift, 0); break;
+    case ROOT: p = vec2(finite(p.x) ? sqrt2(p).x / shift : p.x, 0); break;
     case ALL: s.xy = uvec2(s.xy == uvec2(n, 0) ? 1 : 0, 0); break;
     case ANY: s.xy = uvec2((s.x | s.y) != 0 ? 1 : 0, 0); break;
     }

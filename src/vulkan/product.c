@@ -2,7 +2,7 @@
  * Few rows against columns that lie along k take product_rows.comp, which reads each weight once; everything
  * else goes through tiles in shared memory. Called by the Vulkan device for PRODUCT. */
 
-enum { OXI_VK_PRODUCT_ROWS = 8, OXI_VK_PRODUCT_TILE = 64 };
+enum { OXI_VK_PRODUCT_ROWS = 8, OXI_VK_PRODUCT_TILE = 64 /* or twice that where there is work for all of a device */ };
 
 /* Mirrors param of product.glsl; columns of the arrays: c, a, b, addend. */
 typedef struct oxi_vk_product_params {
@@ -228,8 +228,11 @@ static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
     if (few) {
         oxi_vk_groups(&dispatch, ((uint64_t)p.n + 7) / 8);
     } else {
-        dispatch.groups[0] = (uint32_t)((p.n + OXI_VK_PRODUCT_TILE - 1) / OXI_VK_PRODUCT_TILE);
-        dispatch.groups[1] = (uint32_t)((p.m + OXI_VK_PRODUCT_TILE - 1) / OXI_VK_PRODUCT_TILE);
+        bool large = (p.m + 127) / 128 * ((p.n + 127) / 128) * (int64_t)batches >= 64;
+        int64_t tile = large ? 2 * OXI_VK_PRODUCT_TILE : OXI_VK_PRODUCT_TILE;
+        dispatch.special[10] = large ? 8 : 4;
+        dispatch.groups[0] = (uint32_t)((p.n + tile - 1) / tile);
+        dispatch.groups[1] = (uint32_t)((p.m + tile - 1) / tile);
     }
     if (batches > 65535 || dispatch.groups[1] > 65535)
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: %s: too many matrices or rows at once", oxi_op_name(call),
