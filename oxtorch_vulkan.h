@@ -15,6 +15,11 @@
  *     Ops on tensors of a Vulkan device run there, with any strides. What has no shader (f64 and complex
  *     arithmetic, sorting and a few more) takes a detour over the CPU, which ox_stats().detours counts.
  *
+ * NUMBERS
+ *     Within the bounds of the CPU's kernels, but not the same bits. Sums are kept in two floats: where a
+ *     partial sum leaves the range of f32 (the CPU keeps f64) the result is infinite or NaN. An index out of
+ *     range is told by the next read or ox_vulkan_sync, and its elements are 0.
+ *
  * WITHOUT A GPU
  *     Programs compile and run as well without volk.h or without a driver: ox_vulkan gives NULL.
  *
@@ -23956,8 +23961,8 @@ static ox_status oxi_vk_clear_fault(oxi_vk_device *d) {
     return oxi_vk_upload(d, d->fault, 0, (const char *)&none, sizeof none);
 }
 
-/* Records a copy of it behind what is under way, where a shader may have written it; *at: its place in the ring,
- * to be looked at when what is recorded by then is over. */
+/* Records a copy of it behind what is under way, where a shader may have written it; *at: its place in the
+ * ring, to be looked at when what is recorded by then is over. */
 static ox_status oxi_vk_ask_fault(oxi_vk_device *d, uint64_t *at) {
     oxi_vk_use use;
     uint64_t room;
@@ -24050,7 +24055,7 @@ static ox_status oxi_vk_sync(ox_device *self) {
 }
 /* >>vulkan/loader.c */
 /* Finding, opening and closing devices.
- * One VkInstance serves all that ox_vulkan opens; a device that the caller made comes with its own. Everything
+ * One VkInstance serves all that ox_vulkan opens; a device that the caller made comes with its own. All that is
  * optional is asked for by name and noted in `caps`, nothing else is ever assumed.
  * Called by the public functions of this part and, at the end of the process, through ox_shutdown. */
 
@@ -24616,7 +24621,7 @@ static void oxi_vk_words_of(uint64_t value, uint32_t *words) {
 }
 /* >>vulkan/map.c */
 /* Elementwise ops and copies: a shader for each kind of op (map_ops.def), specialised for op and dtypes.
- * The lane that an op computes in is the CPU's choice (f32, or 64-bit integers), so that results agree; copies
+ * The lane that an op computes in is the CPU's choice (f32, or 64-bit integers), so results agree; copies
  * between equal dtypes move bits. Called by the Vulkan device for MAP and COPY. */
 
 /* Mirrors param of map_begin.glsl. */
@@ -25316,7 +25321,8 @@ static ox_status oxi_vk_scan(oxi_vk_device *d, const oxi_call *call) {
  * Few rows against columns that lie along k take product_rows.comp, which reads each weight once; everything
  * else goes through tiles in shared memory. Called by the Vulkan device for PRODUCT. */
 
-enum { OXI_VK_PRODUCT_ROWS = 8, OXI_VK_PRODUCT_TILE = 64 /* or twice that where there is work for all of a device */ };
+/* Tiles are twice as large where there is work enough for all of a device. */
+enum { OXI_VK_PRODUCT_ROWS = 8, OXI_VK_PRODUCT_TILE = 64 };
 
 /* Mirrors param of product.glsl; columns of the arrays: c, a, b, addend. */
 typedef struct oxi_vk_product_params {
@@ -25380,7 +25386,7 @@ static bool oxi_vk_can_product(const oxi_vk_device *d, const oxi_call *call) {
            oxi_vk_fits(b) && oxi_vk_fits(call->out[0]);
 }
 
-/* Leading dim `at` of a product with `lead` of them: the stride of t, whose last `own` dims are its matrix. */
+/* Leading dim `at` of a product with `lead` of them: the stride of t, whose last `own` dims are a matrix. */
 static int64_t oxi_vk_lead_stride(const ox_tensor *t, int own, int lead, int at) {
     int place = at - (lead - (t->ndim - own));
     return place >= 0 && t->shape[place] != 1 ? t->stride[place] : 0;
@@ -25556,7 +25562,7 @@ static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
 }
 /* >>vulkan/index.c */
 /* Moving by index: gather, index_select and embedding in one shader, cat as copies into parts of the result.
- * Indices are looked at on the device: one out of range makes its elements 0 and is an error of the next read.
+ * Indices are looked at on the device: one out of range makes its elements 0 and the next read an error.
  * Called by the Vulkan device for INDEX. */
 
 /* Mirrors param of gather.comp. */

@@ -1,5 +1,5 @@
 /* Moving by index: gather, index_select and embedding in one shader, cat as copies into parts of the result.
- * Indices are looked at on the device: one out of range makes its elements 0 and is an error of the next read.
+ * Indices are looked at on the device: one out of range makes its elements 0 and the next read an error.
  * Called by the Vulkan device for INDEX. */
 
 /* Mirrors param of gather.comp. */

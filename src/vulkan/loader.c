@@ -1,5 +1,5 @@
 /* Finding, opening and closing devices.
- * One VkInstance serves all that ox_vulkan opens; a device that the caller made comes with its own. Everything
+ * One VkInstance serves all that ox_vulkan opens; a device that the caller made comes with its own. All that is
  * optional is asked for by name and noted in `caps`, nothing else is ever assumed.
  * Called by the public functions of this part and, at the end of the process, through ox_shutdown. */
 

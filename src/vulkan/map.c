@@ -1,5 +1,5 @@
 /* Elementwise ops and copies: a shader for each kind of op (map_ops.def), specialised for op and dtypes.
- * The lane that an op computes in is the CPU's choice (f32, or 64-bit integers), so that results agree; copies
+ * The lane that an op computes in is the CPU's choice (f32, or 64-bit integers), so results agree; copies
  * between equal dtypes move bits. Called by the Vulkan device for MAP and COPY. */
 
 /* Mirrors param of map_begin.glsl. */

@@ -2,7 +2,8 @@
  * Few rows against columns that lie along k take product_rows.comp, which reads each weight once; everything
  * else goes through tiles in shared memory. Called by the Vulkan device for PRODUCT. */
 
-enum { OXI_VK_PRODUCT_ROWS = 8, OXI_VK_PRODUCT_TILE = 64 /* or twice that where there is work for all of a device */ };
+/* Tiles are twice as large where there is work enough for all of a device. */
+enum { OXI_VK_PRODUCT_ROWS = 8, OXI_VK_PRODUCT_TILE = 64 };
 
 /* Mirrors param of product.glsl; columns of the arrays: c, a, b, addend. */
 typedef struct oxi_vk_product_params {
@@ -66,7 +67,7 @@ static bool oxi_vk_can_product(const oxi_vk_device *d, const oxi_call *call) {
            oxi_vk_fits(b) && oxi_vk_fits(call->out[0]);
 }
 
-/* Leading dim `at` of a product with `lead` of them: the stride of t, whose last `own` dims are its matrix. */
+/* Leading dim `at` of a product with `lead` of them: the stride of t, whose last `own` dims are a matrix. */
 static int64_t oxi_vk_lead_stride(const ox_tensor *t, int own, int lead, int at) {
     int place = at - (lead - (t->ndim - own));
     return place >= 0 && t->shape[place] != 1 ? t->stride[place] : 0;

@@ -104,8 +104,8 @@ static ox_status oxi_vk_clear_fault(oxi_vk_device *d) {
     return oxi_vk_upload(d, d->fault, 0, (const char *)&none, sizeof none);
 }
 
-/* Records a copy of it behind what is under way, where a shader may have written it; *at: its place in the ring,
- * to be looked at when what is recorded by then is over. */
+/* Records a copy of it behind what is under way, where a shader may have written it; *at: its place in the
+ * ring, to be looked at when what is recorded by then is over. */
 static ox_status oxi_vk_ask_fault(oxi_vk_device *d, uint64_t *at) {
     oxi_vk_use use;
     uint64_t room;
