@@ -53,7 +53,7 @@ export BUILD CC CXX SAN DEBUG T MODEL_PATH PROMPT_TEXT
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all headers check-headers programs demo test bench deps matrix emulate fuzz asan tsan clean help FORCE
+.PHONY: all headers check-headers shaders check-shaders vulkan-mirror programs demo test bench deps matrix emulate fuzz asan tsan clean help FORCE
 
 all: headers
 	@$(MAKE) --no-print-directory programs
@@ -65,6 +65,7 @@ help:
 	@echo 'make test        everything that this machine can test (T="name ..." some tests only)'
 	@echo 'make bench       measure (B=name one benchmark only)'
 	@echo 'make deps        install the optional packages of the tests (Debian, Ubuntu; as root)'
+	@echo 'make shaders     compile shaders/ (glslang, spirv-tools) into src/vulkan/spirv'
 	@echo 'make matrix      compilers, standards, macros, headers and foreign processors'
 	@echo 'make fuzz        fuzz the readers with clang, FUZZ_SECONDS=20 each'
 	@echo 'make emulate     the tests on older processors, emulated: hours'
@@ -103,6 +104,17 @@ check-headers: $(BUILD)/amalgamate $(BUILD)/op_table
 	    cmp -s $(BUILD)/headers/$$page $$page || { stale=1; echo "$$page differs from src/: run make headers"; }; \
 	done; test -z "$$stale"
 
+# ---- shaders ----
+
+# Compiled ones are committed: users need no compiler. GLSLANG, SPIRV_VAL and SPIRV_OPT name other programs.
+shaders:
+	@shaders/build.sh
+
+# Compares the sources' hash with the one that was compiled.
+check-shaders:
+	@test "$$(shaders/build.sh --hash)" = "$$(cat src/vulkan/spirv/sources)" || \
+	    { echo "src/vulkan/spirv is older than shaders/: run make shaders"; false; }
+
 # ---- one object of the implementation, and the programs that use it ----
 
 # Changes only when the set of headers or the flags change.
@@ -120,6 +132,19 @@ $(BUILD)/tests/test_%: tests/test_%.c $(BUILD)/impl.o
 	@mkdir -p $(@D)
 	@echo "cc $@" >&2
 	@$(CC) $(TEST_OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) $< $(BUILD)/impl.o $(LIBS) -o $@
+
+# The suites of ops with every call on the GPU (tests/vulkan_mirror.c): those whose head says OX_VULKAN.
+MIRRORED = $(foreach f,$(TEST_SOURCES),$(shell head -n 10 $(f) | grep -q OX_VULKAN && echo $(f)))
+vulkan-mirror: $(MIRRORED:tests/%.c=$(BUILD)/mirror/%)
+
+$(BUILD)/mirror/mirror.o: tests/vulkan_mirror.c
+	@mkdir -p $(@D)
+	@echo "cc $@" >&2
+	@$(CC) $(OPT) $(WARN) $(INCLUDE) $(CFLAGS) $(DEPEND) -c $< -o $@
+
+$(BUILD)/mirror/test_%: tests/test_%.c $(BUILD)/mirror/mirror.o
+	@echo "cc $@" >&2
+	@$(CC) $(TEST_OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) $< $(BUILD)/mirror/mirror.o $(LIBS) -o $@
 
 $(BUILD)/tests/fuzz_%: tests/fuzz_%.c tests/fuzz_main.c $(BUILD)/impl.o
 	@mkdir -p $(@D)
@@ -146,7 +171,7 @@ $(BUILD)/tiers: tests/tiers.c
 $(TESTS) $(REPLAYS) $(EXAMPLES) $(BENCHES): Makefile
 programs: $(PROGRAMS) $(BUILD)/tiers
 
--include $(BUILD)/impl.o.d $(wildcard $(BUILD)/tests/*.d $(BUILD)/examples/*.d $(BUILD)/bench/*.d)
+-include $(BUILD)/impl.o.d $(wildcard $(BUILD)/tests/*.d $(BUILD)/mirror/*.d $(BUILD)/examples/*.d $(BUILD)/bench/*.d)
 
 # ---- what runs ----
 

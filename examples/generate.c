@@ -4,7 +4,7 @@
  *         gets each piece of text as it is made, what the model says about itself, tokens per second.
  * build   cc -O2 examples/generate.c -I. -o generate -lm -lpthread
  * run     ./generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] [--top-k K] [--top-p P] [--min-p P]
- *                    [--seed S] [--threads N] [--ctx N]
+ *                    [--seed S] [--threads N] [--ctx N] [--device vulkan]
  *         -n 0 makes text until the model ends it or the context is full
  * refuses --temp abc => generate: --temp wants a number (abc)
  * refuses -n 0.5 => generate: -n wants a whole number >= 0 (0.5)
@@ -20,6 +20,7 @@
  */
 #define OX_IMPLEMENTATION
 #include "oxtorch_llm.h"
+#include "oxtorch_vulkan.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ typedef struct options {
     ox_generate_desc generate;
     ox_llm_context_desc context;
     int64_t threads;
+    bool vulkan;
 } options;
 
 static bool print_piece(void *user, const char *bytes, int64_t length, int32_t token) {
@@ -81,6 +83,10 @@ static const char *take_option(options *o, const char *name, const char *value) 
         o->prompt = value;
         return value ? NULL : "wants a text";
     }
+    if (strcmp(name, "--device") == 0) {
+        o->vulkan = value && strcmp(value, "vulkan") == 0;
+        return o->vulkan || (value && strcmp(value, "cpu") == 0) ? NULL : "wants cpu or vulkan";
+    }
     if (strcmp(name, "--cache") == 0) {
         o->context.cache = value ? ox_dtype_by_name(value) : OX_DTYPE_NONE;
         return o->context.cache ? NULL : "wants f32, f16, bf16 or q8_0";
@@ -117,7 +123,7 @@ static int read_options(int count, char **words, options *o) {
     return o->model != NULL;
 }
 
-static void print_facts(const ox_llm *model) {
+static void print_facts(const ox_llm *model, ox_device *device) {
     const ox_llm_config *c = ox_llm_config_of(model);
     fprintf(stderr, "%s: %s, %.1f M parameters, %.1f MB\n", c->name[0] ? c->name : "a model", c->architecture,
             (double)c->parameters / 1e6, (double)c->bytes / 1e6);
@@ -126,7 +132,9 @@ static void print_facts(const ox_llm *model) {
             "context %lld\n",
             (long long)c->layers, (long long)c->width, (long long)c->heads, (long long)c->kv_heads,
             (long long)c->key_size, (long long)c->vocabulary, (long long)c->context);
-    fprintf(stderr, "%s, %d threads\n\n", ox_isa(), ox_threads());
+    ox_vulkan_facts facts;
+    if (device && ox_vulkan_info(device, &facts) == OX_OK) fprintf(stderr, "%s\n\n", facts.name);
+    else fprintf(stderr, "%s, %d threads\n\n", ox_isa(), ox_threads());
 }
 
 static void print_speed(const char *what, int64_t tokens, int64_t steps, double seconds) {
@@ -138,15 +146,16 @@ int main(int count, char **words) {
     options o;
     if (!read_options(count, words, &o)) {
         fprintf(stderr, "usage: generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] [--top-k K] [--top-p P] "
-                        "[--min-p P] [--seed S] [--threads N] [--ctx N] [--cache f32]\n"
+                        "[--min-p P] [--seed S] [--threads N] [--ctx N] [--cache f32] [--device cpu]\n"
                         "       -n 0: until the model ends the text or the context is full\n");
         return 2;
     }
     if (o.threads > 0) ox_set_threads((int)o.threads);
     ox_generate_result result;
     memset(&result, 0, sizeof result);
-    ox_llm *model = ox_llm_open(o.model, NULL);
-    if (model) print_facts(model);
+    ox_device *device = o.vulkan ? ox_vulkan(0) : NULL; /* NULL: the CPU */
+    ox_llm *model = o.vulkan && !device ? NULL : ox_llm_open(o.model, device);
+    if (model) print_facts(model, device);
     ox_llm_context *context = model ? ox_llm_context_open(model, &o.context) : NULL;
     ox_status status = OX_ERR_ARG;
     if (context) {

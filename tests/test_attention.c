@@ -1,5 +1,5 @@
 /* Attention and rope against plain loops in double: dtypes, layouts, masks, heads, long keys, threads.
- * OX_TIERS OX_TSAN OX_QEMU */
+ * OX_TIERS OX_TSAN OX_QEMU OX_VULKAN */
 #include "operands.h"
 
 /* ---- the plain loops ----------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* test_matmul.c - matmul, linear, addmm: every dtype, layout and shape against loops in double.
- * OX_TIERS OX_BASE OX_QEMU: each tier has kernels of its own.
+ * OX_VULKAN OX_TIERS OX_BASE OX_QEMU: each tier has kernels of its own.
  * Also: the same bits for any number of threads, and memory that runs out. */
 #include <math.h>
 #include <stdint.h>

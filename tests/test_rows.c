@@ -1,5 +1,5 @@
 /* softmax, log_softmax, layer_norm, rms_norm, group_norm: dtypes and layouts against plain loops in double,
- * long rows, columns, infinities, numbers of threads. OX_TIERS OX_TSAN OX_QEMU */
+ * long rows, columns, infinities, numbers of threads. OX_TIERS OX_TSAN OX_QEMU OX_VULKAN */
 #include "operands.h"
 
 typedef enum row_op { SOFTMAX, LOG_SOFTMAX, LAYER_NORM, RMS_NORM, GROUP_NORM, ROW_OPS } row_op;

@@ -1,5 +1,6 @@
 #!/bin/sh
-# deps.sh - installs the optional packages of the tests through apt-get: other compilers, foreign processors.
+# deps.sh - installs the optional packages of the tests through apt-get: other compilers, foreign processors,
+# Vulkan with a software driver.
 # Whatever cannot be installed is named and left out; the tests then say what they skipped.
 packages='gcc g++ make libc6-dev
 clang libclang-rt-dev
@@ -7,7 +8,8 @@ gcc-mingw-w64-x86-64
 gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
 gcc-s390x-linux-gnu libc6-dev-s390x-cross
-qemu-user'
+qemu-user
+libvulkan-dev libvulkan-volk-dev mesa-vulkan-drivers vulkan-validationlayers'
 
 missing=
 if command -v apt-get > /dev/null && command -v dpkg-query > /dev/null; then

@@ -1,0 +1,82 @@
+// math.glsl - elementary functions in f32, good to 1 or 2 units of the last place on any driver: built from
+// additions, multiplications and divisions that are not contracted or reordered (`precise`). Where f32 alone
+// would lose bits, a number is two floats, x + y, whose sum is what counts (Dekker 1971).
+
+const float INF = uintBitsToFloat(0x7f800000u), NOT_A_NUMBER = uintBitsToFloat(0x7fc00000u);
+
+// Not isnan() and isinf(): drivers may take NaN and infinities for impossible.
+bool is_nan(float x) {
+    return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
+}
+bool is_inf(float x) {
+    return (floatBitsToUint(x) & 0x7fffffffu) == 0x7f800000u;
+}
+float with_sign(float size, float sign) {
+    return uintBitsToFloat((floatBitsToUint(size) & 0x7fffffffu) | (floatBitsToUint(sign) & 0x80000000u));
+}
+bool is_negative(float x) {
+    return floatBitsToUint(x) >> 31 != 0;
+}
+float size_of(float x) {
+    return uintBitsToFloat(floatBitsToUint(x) & 0x7fffffffu);
+}
+// NaN in the second place gives the first: max(bound, x) with the operands of SSE.
+float greater_of(float bound, float x) {
+    return bound > x ? bound : x;
+}
+float lesser_of(float bound, float x) {
+    return bound < x ? bound : x;
+}
+
+// x 2^n, in two steps: the first keeps it normal.
+float scaled(float x, int n) {
+    int half_n = n / 2;
+    precise float r = x * uintBitsToFloat(uint(127 + half_n) << 23);
+    r = r * uintBitsToFloat(uint(127 + n - half_n) << 23);
+    return r;
+}
+
+// ---- two floats ----
+
+vec2 two_sum(float a, float b) {
+    precise float s = a + b, bb = s - a, e = (a - (s - bb)) + (b - bb);
+    return vec2(s, e);
+}
+vec2 quick_sum(float a, float b) { /* |a| >= |b| */
+    precise float s = a + b, e = b - (s - a);
+    return vec2(s, e);
+}
+vec2 halves(float a) {
+    precise float t = a * 4097.0, high = t - (t - a), low = a - high;
+    return vec2(high, low);
+}
+vec2 two_product(float a, float b) {
+    precise float p = a * b;
+    vec2 x = halves(a), y = halves(b);
+    precise float e = ((x.x * y.x - p) + x.x * y.y + x.y * y.x) + x.y * y.y;
+    return vec2(p, e);
+}
+vec2 add2(vec2 a, vec2 b) {
+    vec2 s = two_sum(a.x, b.x);
+    precise float e = s.y + (a.y + b.y);
+    return quick_sum(s.x, e);
+}
+vec2 mul2(vec2 a, vec2 b) {
+    vec2 p = two_product(a.x, b.x);
+    precise float e = p.y + (a.x * b.y + a.y * b.x);
+    return quick_sum(p.x, e);
+}
+vec2 div2(vec2 a, vec2 b) {
+    precise float q = a.x / b.x;
+    vec2 p = two_product(q, b.x);
+    precise float rest = ((a.x - p.x) - p.y) + a.y - q * b.y, e = rest / b.x;
+    return quick_sum(q, e);
+}
+vec2 sqrt2(vec2 a) {
+    precise float s = sqrt(a.x);
+    if (s == 0) return vec2(s, 0);
+    vec2 p = two_product(s, s);
+    precise float e = (((a.x - p.x) - p.y) + a.y) / (2 * s);
+    return quick_sum(s, e);
+}
+

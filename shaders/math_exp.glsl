@@ -1,0 +1,234 @@
+// math_exp.glsl - e^x and what is made of it.
+
+#include "math.glsl"
+
+// ---- e^x: x = n ln 2 + r, |r| <= ln 2 / 2 ----
+
+float exp_reduce(float x, out int n) {
+    precise float whole = roundEven(x * 1.44269504), r = x - whole * 0.693145752;
+    r = r - whole * 1.42860677e-6;
+    n = int(whole);
+    return r;
+}
+float expm1_poly(float r) {
+    precise float p = 1.39108044e-3;
+    p = p * r + 8.37051682e-3;
+    p = p * r + 4.16668691e-2;
+    p = p * r + 0.166664988;
+    p = p * r + 0.499999970;
+    p = (r * r) * p + r;
+    return p;
+}
+// e^(x + y) = (z.x + z.y) 2^n
+vec2 exp_parts(float x, float y, out int n) {
+    float r = exp_reduce(x, n);
+    precise float s = expm1_poly(r);
+    s = s + (y + y * s);
+    return quick_sum(1, s);
+}
+float exp2_of(float x, float y) { /* e^(x + y) */
+    if (is_nan(x)) return x;
+    if (x < -104) return 0;
+    int n;
+    vec2 z = exp_parts(min(x, 89.0), x > 89 ? 0 : y, n);
+    return scaled(z.x + z.y, n);
+}
+float my_exp(float x) {
+    return exp2_of(x, 0);
+}
+float my_exp2(float x) {
+    if (is_nan(x)) return x;
+    if (x < -150) return 0;
+    x = min(x, 129.0);
+    precise float whole = roundEven(x), r = x - whole, p = 1.58246577e-4;
+    p = p * r + 1.34177180e-3;
+    p = p * r + 9.61706508e-3;
+    p = p * r + 5.55027276e-2;
+    p = p * r + 0.240226552;
+    p = p * r + 0.693147242;
+    p = p * r + 1.0;
+    return scaled(p, int(whole));
+}
+float my_expm1(float x) {
+    if (is_nan(x) || x == 0) return x;
+    if (x < -40) return -1;
+    int n;
+    float r = exp_reduce(min(x, 89.0), n), s = expm1_poly(r);
+    if (n > 60) return scaled(1 + s, n);
+    float power = uintBitsToFloat(uint(127 + n) << 23);
+    precise float result = power * s + (power - 1);
+    return result;
+}
+
+// ---- tanh, sigmoid, erf ----
+
+float my_tanh(float x) {
+    if (is_nan(x)) return x;
+    precise float size = size_of(x), z = x * x, p = -6.16961392e-3;
+    if (size < 0.55) {
+        p = p * z + 2.10003760e-2;
+        p = p * z - 5.38357571e-2;
+        p = p * z + 0.133324370;
+        p = p * z - 0.333333135;
+        p = (p * z) * size + size;
+        return with_sign(p, x);
+    }
+    precise float grown = my_exp(min(9.1, size) * 2.0), far = 1.0 - 2.0 / (grown + 1.0);
+    return with_sign(far, x);
+}
+float my_sigmoid(float x) {
+    if (is_nan(x)) return x;
+    precise float z = my_exp(-size_of(x)), sum = 1 + z, lost = z - (sum - 1);
+    precise float quotient = (x < 0 ? z : 1.0) / sum, result = quotient - quotient * lost;
+    return result;
+}
+float my_erf(float x) {
+    if (is_nan(x)) return x;
+    precise float size = size_of(x), a = min(3.95, size), z = x * x;
+    if (size < 1) {
+        precise float p = 7.80690389e-5;
+        p = p * z - 7.99785310e-4;
+        p = p * z + 5.18716220e-3;
+        p = p * z - 2.68533472e-2;
+        p = p * z + 0.112835787;
+        p = p * z - 0.376126260;
+        p = p * z + 0.128379166;
+        p = p * size + size;
+        return with_sign(p, x);
+    }
+    precise float q = -2.16922926e-5;
+    q = q * a + 4.41424811e-4;
+    q = q * a - 4.20510629e-3;
+    q = q * a + 2.52099875e-2;
+    q = q * a - 0.108421713;
+    q = q * a - 0.633216619;
+    q = q * a - 1.12958026;
+    q = q * a + 1.88468155e-4;
+    return with_sign(1 - my_exp(q), x);
+}
+// e^(-a^2) u P(u), u = 1 / (1 + 0.4 a); 2 minus that for negative x.
+float my_erfc(float x) {
+    if (is_nan(x)) return x;
+    float a = min(12.0, size_of(x));
+    vec2 u = div2(vec2(1, 0), add2(vec2(1, 0), mul2(vec2(a, 0), vec2(0.400000006, -5.96046448e-9))));
+    precise float p = 0.021914285893;
+    p = p * u.x - 0.160418186700;
+    p = p * u.x + 0.486359690246;
+    p = p * u.x - 0.764397718834;
+    p = p * u.x + 0.657407844271;
+    p = p * u.x - 0.391167638631;
+    p = p * u.x + 0.240468521224;
+    p = p * u.x + 0.070135022317;
+    vec2 q = add2(vec2(0.182018533, 0), mul2(u, vec2(p, 0)));
+    q = add2(vec2(0.206222132, 1.5e-9), mul2(u, q));
+    q = add2(vec2(0.225785494, 7.5e-9), mul2(u, q));
+    q = add2(vec2(0.225672007, 5.0e-10), mul2(u, q));
+    q = mul2(u, q);
+    vec2 square = two_product(a, a);
+    int n;
+    vec2 z = mul2(q, exp_parts(-square.x, -square.y, n));
+    if (is_negative(x)) return 2 - scaled(z.x, n);
+    return n < -160 ? 0 : scaled(z.x + z.y, n);
+}
+
+// ---- activations: max(x, 0) - t, t = |x| g(-|x|) ----
+
+float gate(float x, float t) {
+    return x == -INF ? NOT_A_NUMBER : greater_of(-0.0, x) - t;
+}
+float gate_logistic(float x, float size, float r, int n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
+    precise float s = expm1_poly(r), z = n > -100 ? scaled(s + 1, n) : 0.0, t = (size * s + size) / (1 + z);
+    return gate(x, n > -160 ? scaled(t, n) : 0.0);
+}
+float my_silu(float x) {
+    if (is_nan(x)) return x;
+    int n;
+    float size = min(120.0, size_of(x)), r = exp_reduce(-size, n);
+    return gate_logistic(x, size, r, n);
+}
+float my_gelu_tanh(float x) {
+    if (is_nan(x)) return x;
+    float size = min(12.0, size_of(x));
+    vec2 square = two_product(size, size);
+    vec2 inner = add2(vec2(1.59576917, -7.93498e-9), mul2(square, vec2(0.0713548139, 1.27e-9)));
+    vec2 y = mul2(vec2(size, 0), inner);
+    int n;
+    precise float r = exp_reduce(-y.x, n) - y.y;
+    return gate_logistic(x, size, r, n);
+}
+float my_gelu(float x) {
+    if (is_nan(x)) return x;
+    precise float size = size_of(x), z = x * x, q = -6.78697779e-6;
+    if (size < 1.05) {
+        q = q * z + 1.10864989e-4;
+        q = q * z - 1.18341495e-3;
+        q = q * z + 9.97188222e-3;
+        q = q * z - 6.64900616e-2;
+        q = q * z + 0.398942262;
+        q = x * (q * x + 0.5);
+        return q;
+    }
+    precise float a = min(15.0, size), au = a / (a * 0.5 + 1.0), u = 1.0 - au * 0.5, p = 0.134060487;
+    p = p * u - 0.415568709;
+    p = p * u + 0.410808951;
+    p = p * u - 2.35542934e-3;
+    p = p * u - 0.189348504;
+    p = p * u - 2.85515413e-2;
+    p = p * u + 4.21440341e-2;
+    p = p * u + 0.150613114;
+    p = p * u + 0.199399844;
+    p = p * u + 0.199473247;
+    float top = uintBitsToFloat(floatBitsToUint(a) & 0xfffff000u);
+    int n;
+    precise float r = exp_reduce(top * top * -0.5, n) - ((a - top) * 0.5) * (a + top);
+    p = au * p;
+    p = n > -160 ? p * expm1_poly(r) + p : 0.0;
+    return gate(x, scaled(p, n));
+}
+float my_mish(float x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = e^x */
+    if (is_nan(x)) return x;
+    if (x == -INF) return NOT_A_NUMBER;
+    if (x > 40) return x;
+    if (x < -80) { /* w + 2 = 2, w (w + 2) + 2 = 2: x w, scaled last */
+        int n;
+        vec2 z = exp_parts(max(x, -200.0), 0, n);
+        return scaled(max(x, -200.0) * z.x, n);
+    }
+    precise float w = my_exp(x), part = w * (w + 2), r = x * (part / (part + 2));
+    return r;
+}
+float my_elu(float x, float alpha, float inner) {
+    precise float r = alpha * my_expm1(x * inner);
+    return x > 0 ? x : r;
+}
+
+// ---- hyperbolic ----
+
+float my_cosh(float x) {
+    if (is_nan(x)) return x;
+    float size = min(size_of(x), 91.0);
+    int n, m;
+    vec2 grown = exp_parts(size, 0, n), shrunk = exp_parts(-size, 0, m);
+    if (n > 24) return scaled(grown.x + grown.y, n - 1);
+    float a = uintBitsToFloat(uint(126 + n) << 23), b = uintBitsToFloat(uint(126 + m) << 23);
+    vec2 r = add2(grown * a, shrunk * b);
+    return r.x + r.y;
+}
+float my_sinh(float x) {
+    if (is_nan(x)) return x;
+    float size = min(size_of(x), 91.0);
+    if (size < 0.5) {
+        precise float z = x * x, p = 2.77e-6;
+        p = p * z + 1.984126984e-4;
+        p = p * z + 8.333333333e-3;
+        p = p * z + 0.166666667;
+        p = (p * z) * x + x;
+        return size < 1e-4 ? x : p;
+    }
+    int n, m;
+    vec2 grown = exp_parts(size, 0, n), shrunk = exp_parts(-size, 0, m);
+    if (n > 24) return with_sign(scaled(grown.x + grown.y, n - 1), x);
+    float a = uintBitsToFloat(uint(126 + n) << 23), b = uintBitsToFloat(uint(126 + m) << 23);
+    vec2 r = add2(grown * a, -shrunk * b);
+    return with_sign(r.x + r.y, x);
+}

@@ -1,0 +1,65 @@
+// product.glsl - what the products share: parameters, operands, the epilogue.
+// c = act(alpha a b + beta addend + bias), for every position of the leading dims (workgroup z).
+// param[0] rows M, columns N, inner size K, leading dims; [1] alpha, beta; [2] first elements of c, a, b, addend;
+// [3].x of the bias, .y its stride; [4] strides from row to row of c, a, b (along k), addend; [5] from column to
+// column of c, a (along k), b, addend; [6 + d] along leading dim d; [14], [15] leading shape.
+// A block type b has bytes for elements, and its columns lie in rows of blocks.
+layout(constant_id = 0) const uint DTYPE_C = 12;
+layout(constant_id = 1) const uint DTYPE_A = 12;
+layout(constant_id = 2) const uint DTYPE_B = 12;
+layout(constant_id = 3) const uint DTYPE_ADDEND = 0;
+layout(constant_id = 4) const uint DTYPE_BIAS = 0;
+layout(constant_id = 5) const uint ACTIVATION = 0;
+layout(constant_id = 6) const uint PACKED = 0;      // elements of c that fill words and lie side by side: 2 or 4
+layout(constant_id = 7) const uint A_ALONG = 0;     // 1: neighbours along k are neighbours in memory
+layout(constant_id = 8) const uint B_ALONG = 0;
+layout(constant_id = 9) const uint ROWS = 1;        // product_rows: rows of a
+
+#include "common.glsl"
+#include "number.glsl"
+#define WEIGHTS b2
+#include "blocks.glsl"
+#include "math_exp.glsl"
+
+DEFINE_LOAD(load_a, b1)
+DEFINE_LOAD(load_b, b2)
+DEFINE_LOAD(load_addend, b3)
+DEFINE_LOAD(load_bias, b4)
+DEFINE_STORE(store_c, b0)
+
+uvec4 batch_places(uint i) {
+    uvec4 e = param[2];
+    for (int d = int(param[0].w) - 1; d > 0; d--) {
+        uint size = d < 4 ? param[14][d] : param[15][d - 4];
+        e += i % size * param[6 + d];
+        i /= size;
+    }
+    return e + i * param[6];
+}
+float number_a(uint e) {
+    return uintBitsToFloat(f32_of(DTYPE_A, load_a(DTYPE_A, e).x));
+}
+float number_b(uint e) {
+    return uintBitsToFloat(f32_of(DTYPE_B, load_b(DTYPE_B, e).x));
+}
+
+float finished(float sum, uvec4 at, uint row, uint column) {
+    precise float r = sum * uintBitsToFloat(param[1].x);
+    if (DTYPE_ADDEND != 0) {
+        uint e = at.w + row * param[4].w + column * param[5].w;
+        r = r + uintBitsToFloat(param[1].y) * uintBitsToFloat(f32_of(DTYPE_ADDEND, load_addend(DTYPE_ADDEND, e).x));
+    }
+    if (DTYPE_BIAS != 0) {
+        uint e = param[3].x + column * param[3].y;
+        r = r + uintBitsToFloat(f32_of(DTYPE_BIAS, load_bias(DTYPE_BIAS, e).x));
+    }
+    switch (ACTIVATION) {
+    case 1: return is_nan(r) ? r : max(r, 0.0);
+    case 2: return my_gelu(r);
+    case 3: return my_gelu_tanh(r);
+    case 4: return my_silu(r);
+    case 5: return my_sigmoid(r);
+    case 6: return my_tanh(r);
+    default: return r;
+    }
+}

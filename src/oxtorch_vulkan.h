@@ -1,0 +1,74 @@
+/* oxtorch_vulkan.h - 0.1.0 - tensors on a GPU, over oxtorch.h and Vulkan 1.1 - SPDX-License-Identifier: MIT
+ *
+ * DO THIS
+ *     #define OX_IMPLEMENTATION        in exactly one source file, before the include
+ *     #include "oxtorch_vulkan.h"      oxtorch.h lies beside it
+ *     cc app.c -lm -lpthread           volk.h and the Vulkan headers are needed to compile, a driver to run
+ *
+ *     ox_device *gpu = ox_vulkan(0);                    NULL: ox_error_text() says why there is none
+ *     ox_tensor *a = ox_to(x, gpu), *b = ox_to(y, gpu);
+ *     ox_tensor *c = ox_softmax(ox_matmul(a, b), -1);   recorded, not waited for
+ *     ox_print(ox_to(c, ox_cpu()));                     reading numbers waits
+ *
+ * WHERE THINGS RUN
+ *     Ops on tensors of a Vulkan device run there, with any strides. What has no shader (f64 and complex
+ *     arithmetic, sorting and a few more) takes a detour over the CPU, which ox_stats().detours counts.
+ *
+ * NUMBERS
+ *     Within the bounds of the CPU's kernels, but not the same bits. Sums are kept in two floats: where a
+ *     partial sum leaves the range of f32 (the CPU keeps f64) the result is infinite or NaN. An index out of
+ *     range is told by the next read or ox_vulkan_sync, and its elements are 0.
+ *
+ * WITHOUT A GPU
+ *     Programs compile and run as well without volk.h or without a driver: ox_vulkan gives NULL.
+ *
+ * WITH A RENDERER
+ *     ox_vulkan_open takes the program's VkInstance, VkDevice and queue. volk.h must come before vulkan.h, or
+ *     vulkan.h with VK_NO_PROTOTYPES. A program that has volk's implementation already defines
+ *     OX_NO_VOLK_IMPLEMENTATION.
+ */
+#ifndef OX_TORCH_VULKAN_H
+#define OX_TORCH_VULKAN_H
+
+#include "oxtorch.h"
+#include "vulkan/api.h"
+
+#endif /* OX_TORCH_VULKAN_H */
+
+#if defined(OX_IMPLEMENTATION) && !defined(OX_TORCH_VULKAN_IMPLEMENTED)
+#define OX_TORCH_VULKAN_IMPLEMENTED
+
+#if defined(__has_include)
+#if __has_include(<volk.h>)
+#define OXI_HAS_VOLK 1
+#endif
+#endif
+
+#ifdef OXI_HAS_VOLK
+#ifndef OX_NO_VOLK_IMPLEMENTATION
+#define VOLK_IMPLEMENTATION
+#endif
+#include <volk.h>
+
+OXI_LIGHT_BEGIN
+#include "vulkan/internal.h"
+#include "vulkan/shaders.c"
+#include "vulkan/memory.c"
+#include "vulkan/record.c"
+#include "vulkan/transfer.c"
+#include "vulkan/loader.c"
+#include "vulkan/cache.c"
+#include "vulkan/operand.c"
+#include "vulkan/map.c"
+#include "vulkan/lines.c"
+#include "vulkan/product.c"
+#include "vulkan/index.c"
+#include "vulkan/transformer.c"
+#include "vulkan/device.c"
+#include "vulkan/share.c"
+OXI_LIGHT_END
+#else
+#include "vulkan/absent.c"
+#endif
+
+#endif

@@ -1,0 +1,113 @@
+/* Tensors on a GPU: devices, what they can do, sharing one with a renderer, counters.
+ * Ops on such tensors are recorded and submitted in batches; only reading numbers waits.
+ * Public interface of oxtorch_vulkan.h; no Vulkan header is needed to use it. */
+#ifndef OX_VULKAN_API_H
+#define OX_VULKAN_API_H
+
+OX_EXTERN_C_BEGIN
+
+/* ---- choosing a device --------------------------------------------------------------------------------- */
+
+/* ox_vulkan - the device at place `index`: discrete GPUs first, then integrated ones, then software.
+ * OX_VULKAN_DEVICE in the environment (a number or a part of a name) says which one is at place 0. The first
+ * use of a device opens it and compares a few ops with the CPU; it stays open until ox_vulkan_close.
+ * OX_VULKAN_CAPS (a list such as "baseline" or "f16,subgroup") restricts what is used of it.
+ * errors   NULL and OX_ERR_DEVICE: no volk.h when this was compiled, no loader, no driver, no such device, or
+ *          a driver that computes wrong */
+OX_API ox_device *ox_vulkan(int index);
+/* Devices that ox_vulkan can open; 0, and no error, where there is no Vulkan. */
+OX_API int ox_vulkan_count(void);
+
+/* What the device can do beyond the baseline, Vulkan 1.1, and is used; bits of ox_vulkan_facts.caps. */
+#define OX_VULKAN_CAP_LIST(X) \
+    X(OX_VULKAN_F16, 0, "f16")               /* arithmetic and storage of 16-bit floats */ \
+    X(OX_VULKAN_I8, 1, "i8")                 /* storage of bytes */ \
+    X(OX_VULKAN_DOT, 2, "dot")               /* integer dot products */ \
+    X(OX_VULKAN_SUBGROUP, 3, "subgroup")     /* arithmetic within subgroups */ \
+    X(OX_VULKAN_COOPERATIVE, 4, "coopmat")   /* KHR_cooperative_matrix: f16 tiles with f32 sums */ \
+    X(OX_VULKAN_BUDGET, 5, "budget")         /* EXT_memory_budget */ \
+    X(OX_VULKAN_DENORMALS, 6, "denormals")   /* f32 subnormals are kept on request */
+
+enum {
+#define OXI_X(name, bit, text) name = 1 << (bit),
+    OX_VULKAN_CAP_LIST(OXI_X)
+#undef OXI_X
+};
+
+typedef struct ox_vulkan_facts {
+    char name[128], driver[128];      /* as the driver tells them */
+    const char *type;                 /* "discrete", "integrated", "virtual", "software", "other" */
+    uint32_t api_version;             /* VK_MAKE_API_VERSION's packing */
+    uint32_t caps;                    /* OX_VULKAN_F16 ... */
+    int queue_family;
+    uint32_t subgroup_size;
+    uint64_t memory_bytes;            /* of device-local memory */
+    uint64_t free_bytes;              /* by the driver's budget; memory_bytes less what is ours without one */
+    uint64_t largest_tensor_bytes;
+    bool shared;                      /* made by ox_vulkan_open from the caller's VkDevice */
+} ox_vulkan_facts;
+
+/* errors   OX_ERR_ARG: not an open Vulkan device */
+OX_API ox_status ox_vulkan_info(ox_device *device, ox_vulkan_facts *out);
+
+/* ---- sharing ------------------------------------------------------------------------------------------- */
+
+/* A device that the caller made. Handles are passed as they are: VkInstance and so on are pointers. The
+ * queue must be able to compute; storageBuffer16BitAccess and such are not needed. lock and unlock (both or
+ * neither) are called around each use of the queue. The caller keeps everything alive until
+ * ox_vulkan_close. */
+typedef struct ox_vulkan_desc {
+    void *instance, *physical_device, *device, *queue;
+    uint32_t queue_family;
+    void *(*get_instance_proc_addr)(void *instance, const char *name);   /* NULL: the loader's */
+    void (*lock)(void *user);
+    void (*unlock)(void *user);
+    void *user;
+    const char *pipeline_cache;       /* file that keeps compiled pipelines, or NULL */
+} ox_vulkan_desc;
+
+/* errors   NULL: a missing handle, a device without what the baseline asks for, a failed self-test */
+OX_API ox_device *ox_vulkan_open(const ox_vulkan_desc *desc);
+
+/* The tensor's VkBuffer (0 on error) and the place of its first byte in it. Work recorded so far is submitted
+ * first; a caller's own work on the buffer goes to the same queue, after it. */
+OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset);
+
+/* A tensor over bytes of a buffer of the caller, which must have been made on this device with
+ * VK_BUFFER_USAGE_STORAGE_BUFFER_BIT and both TRANSFER bits. release may be NULL.
+ * errors   NULL: an offset that is no multiple of 256, a shape that does not fit into `bytes` */
+OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint64_t byte_offset,
+                                        uint64_t bytes, ox_shape shape, ox_dtype dtype,
+                                        ox_release_fn release, void *user);
+
+/* ---- running ------------------------------------------------------------------------------------------- */
+
+/* Keeps compiled pipelines in the file at `path` (read now if it fits this driver, written by
+ * ox_vulkan_close). */
+OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path);
+
+/* Submits what is recorded and waits for all of it. Errors of the device since the last wait come out here
+ * or with the next read of numbers. */
+OX_API ox_status ox_vulkan_sync(ox_device *device);
+
+typedef struct ox_vulkan_counters {
+    int64_t allocations;      /* of device memory, from the driver */
+    int64_t pipelines;        /* made */
+    int64_t descriptor_sets;  /* made */
+    int64_t dispatches;
+    int64_t barriers;
+    int64_t submits;
+    int64_t waits;
+    int64_t bytes_up, bytes_down;
+    uint64_t bytes_in_use, bytes_reserved;
+} ox_vulkan_counters;
+
+/* Since the device was opened; zeros for anything else than an open Vulkan device. */
+OX_API ox_vulkan_counters ox_vulkan_stats(ox_device *device);
+
+/* Waits, gives everything back and closes. Tensors on the device must be gone.
+ * errors   OX_ERR_ARG while there are some */
+OX_API ox_status ox_vulkan_close(ox_device *device);
+
+OX_EXTERN_C_END
+#endif

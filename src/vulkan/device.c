@@ -1,0 +1,218 @@
+/* The Vulkan device as the call sees it: which calls it takes, and who runs them.
+ * One row a family: can(call) says yes only where the shader gives what the CPU gives; run records it.
+ * Everything else takes the counted detour of ops/call.c. */
+
+typedef struct oxi_vk_executor {
+    bool (*can)(const oxi_vk_device *d, const oxi_call *call);
+    ox_status (*run)(oxi_vk_device *d, const oxi_call *call);
+} oxi_vk_executor;
+
+/* By family, in the order of oxi_family; a VIEW never gets here. */
+static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
+    {oxi_vk_can_map, oxi_vk_map},             /* MAP */
+    {oxi_vk_can_map, oxi_vk_map},             /* COPY */
+    {oxi_vk_can_fill, oxi_vk_fill},           /* FILL */
+    {NULL, NULL},                             /* RANDOM */
+    {oxi_vk_can_reduce, oxi_vk_reduce},       /* REDUCE */
+    {oxi_vk_can_scan, oxi_vk_scan},           /* SCAN */
+    {NULL, NULL},                             /* SORT */
+    {oxi_vk_can_row, oxi_vk_row},             /* ROW */
+    {oxi_vk_can_index, oxi_vk_index},         /* INDEX */
+    {oxi_vk_can_product, oxi_vk_product_run}, /* PRODUCT */
+    {oxi_vk_can_rope, oxi_vk_rope},           /* ROPE */
+    {oxi_vk_can_attention, oxi_vk_attention}, /* ATTENTION */
+    {NULL, NULL},                             /* VIEW */
+};
+
+static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
+    const oxi_vk_device *d = (const oxi_vk_device *)self;
+    const oxi_vk_executor *executor = &oxi_vk_executors[oxi_op_row_of(call->op)->family];
+    if (!executor->can) return false;
+    for (int i = 0; i < call->in_count; i++)
+        if (call->in[i] && !oxi_vk_is_here(d, call->in[i]) && !oxi_vk_is_immediate(call->in[i])) return false;
+    return executor->can(d, call);
+}
+
+static ox_status oxi_vk_run(ox_device *self, const oxi_call *call) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    oxi_lock_take(&d->lock);
+    ox_status status = oxi_vk_check_open(d);
+    if (status == OX_OK) status = oxi_vk_executors[oxi_op_row_of(call->op)->family].run(d, call);
+    oxi_lock_give(&d->lock);
+    return status;
+}
+
+static void oxi_vk_fill_base(oxi_vk_device *d) {
+    d->base.name = d->device_name;
+    d->base.host = false;
+    d->base.alloc = oxi_vk_alloc;
+    d->base.free = oxi_vk_free;
+    d->base.read = oxi_vk_read;
+    d->base.write = oxi_vk_write;
+    d->base.copy = oxi_vk_move;
+    d->base.supports = oxi_vk_supports;
+    d->base.run = oxi_vk_run;
+    d->base.sync = oxi_vk_sync;
+    d->base.expand = NULL;
+    d->base.state = NULL;
+}
+
+/* ---- self-test: a driver that computes wrong is refused ------------------------------------------------ */
+
+/* What a device gives for a few ops on x [n]; as text the name of the first that differs, or NULL. */
+static const char *oxi_vk_test_ops(ox_device *device) {
+    float numbers[259];
+    for (int i = 0; i < 259; i++) numbers[i] = (float)(i - 130) * 0.37f;
+    ox_tensor *x = ox_from_data(numbers, OX_SHAPE(7, 37), OX_F32), *there = ox_to(x, device);
+    struct {
+        const char *name;
+        ox_tensor *host, *device;
+    } pairs[] = {
+        {"copies", ox_contiguous(ox_t(x)), ox_contiguous(ox_t(there))},
+        {"f16", ox_cast(x, OX_F16), ox_cast(there, OX_F16)},
+        {"add", ox_add(x, ox_flip(x, OX_DIMS(1))), ox_add(there, ox_flip(there, OX_DIMS(1)))},
+        {"exp", ox_exp(x), ox_exp(there)},
+        {"integers", ox_mul(ox_cast(x, OX_I64), ox_integer(77)),
+         ox_mul(ox_cast(there, OX_I64), ox_integer(77))},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        ox_tensor *back = pairs[i].device ? ox_to(pairs[i].device, ox_cpu()) : NULL;
+        if (!back || !ox_allclose(back, pairs[i].host, 1e-6, 1e-30, true)) return pairs[i].name;
+    }
+    return NULL;
+}
+
+static ox_status oxi_vk_self_test(oxi_vk_device *d) {
+    ox_scope scope = ox_scope_begin();
+    const char *wrong = oxi_vk_test_ops(&d->base);
+    ox_scope_end(&scope);
+    if (!wrong) return OX_OK;
+    if (ox_error() != OX_OK) return ox_error();
+    return oxi_fail(OX_ERR_DEVICE, "%s: %s computes %s wrong; it is not used", d->device_name, d->model,
+                    wrong);
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------- */
+
+/* Makes a device that has `physical` and, where it is shared, `device` filled in ready for use. */
+static ox_device *oxi_vk_open(oxi_vk_device *d) {
+    oxi_vk_fill_base(d);
+    ox_status status = d->shared ? OX_OK : oxi_vk_make_device(d);
+    d->open = status == OX_OK;
+    if (status == OX_OK) status = oxi_vk_start(d);
+    if (status == OX_OK) status = oxi_vk_self_test(d);
+    if (status == OX_OK) return &d->base;
+    oxi_vk_stop(d);
+    return NULL;
+}
+
+/* At the end of the process, or before memory comes from elsewhere: no tensor is alive. */
+static void oxi_vk_close_all(void) {
+    for (int i = 0; i < OXI_VK_DEVICES; i++)
+        if (oxi_vk_devices[i].open) {
+            oxi_vk_forget_cache_path(&oxi_vk_devices[i]);
+            oxi_vk_stop(&oxi_vk_devices[i]);
+        }
+}
+
+static ox_device *oxi_vk_open_at(int index) {
+    oxi_vk_look_around();
+    if (oxi_vk_host.result != VK_SUCCESS) {
+        (void)oxi_fail(OX_ERR_DEVICE, "vulkan: %s (%d)",
+                       oxi_vk_host.result == VK_ERROR_INITIALIZATION_FAILED
+                           ? "no Vulkan loader on this machine"
+                           : "no driver that can be used",
+                       (int)oxi_vk_host.result);
+        return NULL;
+    }
+    if (index < 0 || index >= oxi_vk_host.count) {
+        (void)oxi_fail(OX_ERR_DEVICE, "vulkan: device %d of %d", index, oxi_vk_host.count);
+        return NULL;
+    }
+    oxi_vk_device *d = &oxi_vk_devices[index];
+    if (d->open) return &d->base;
+    memset(d, 0, sizeof *d);
+    d->place = index;
+    d->instance = oxi_vk_host.instance;
+    d->physical = oxi_vk_host.physical[index];
+    (void)snprintf(d->device_name, sizeof d->device_name, "vulkan:%d", index);
+    oxi_on_memory_change(oxi_vk_close_all);
+    return oxi_vk_open(d);
+}
+
+OX_API ox_device *ox_vulkan(int index) {
+    oxi_lock_take(&oxi_vk_open_lock);
+    ox_device *device = oxi_vk_open_at(index);
+    oxi_lock_give(&oxi_vk_open_lock);
+    return device;
+}
+
+OX_API int ox_vulkan_count(void) {
+    oxi_lock_take(&oxi_vk_open_lock);
+    oxi_vk_look_around();
+    oxi_lock_give(&oxi_vk_open_lock);
+    return oxi_vk_host.count;
+}
+
+/* ---- facts --------------------------------------------------------------------------------------------- */
+
+static oxi_vk_device *oxi_vk_of(const char *what, ox_device *device) {
+    for (int i = 0; i < OXI_VK_DEVICES; i++)
+        if (device == &oxi_vk_devices[i].base && oxi_vk_devices[i].open) return &oxi_vk_devices[i];
+    (void)oxi_fail(OX_ERR_ARG, "%s: not an open Vulkan device", what);
+    return NULL;
+}
+
+OX_API ox_status ox_vulkan_info(ox_device *device, ox_vulkan_facts *out) {
+    oxi_vk_device *d = oxi_vk_of("vulkan_info", device);
+    if (!d || !out) return d ? oxi_fail_missing("vulkan_info: the facts") : OX_ERR_ARG;
+    memset(out, 0, sizeof *out);
+    (void)snprintf(out->name, sizeof out->name, "%s", d->model);
+    (void)snprintf(out->driver, sizeof out->driver, "%s", d->driver);
+    out->type = oxi_vk_type_name(d->type);
+    out->api_version = d->api_version;
+    out->caps = d->caps;
+    out->queue_family = (int)d->queue_family;
+    out->subgroup_size = d->subgroup_size;
+    out->memory_bytes = d->memories.memoryHeaps[d->memories.memoryTypes[d->memory_type].heapIndex].size;
+    out->free_bytes = oxi_vk_free_bytes(d);
+    out->largest_tensor_bytes = d->tensor_bytes_most;
+    out->shared = d->shared;
+    return OX_OK;
+}
+
+OX_API ox_status ox_vulkan_sync(ox_device *device) {
+    oxi_vk_device *d = oxi_vk_of("vulkan_sync", device);
+    return d ? oxi_vk_sync(&d->base) : OX_ERR_ARG;
+}
+
+OX_API ox_vulkan_counters ox_vulkan_stats(ox_device *device) {
+    ox_vulkan_counters none;
+    memset(&none, 0, sizeof none);
+    for (int i = 0; i < OXI_VK_DEVICES; i++)
+        if (device == &oxi_vk_devices[i].base && oxi_vk_devices[i].open) return oxi_vk_devices[i].counters;
+    return none;
+}
+
+OX_API ox_status ox_vulkan_close(ox_device *device) {
+    oxi_vk_device *d = oxi_vk_of("vulkan_close", device);
+    if (!d) return OX_ERR_ARG;
+    int64_t ours = 1; /* the fault */
+    for (int i = 0; i < OXI_VK_FREQUENCIES; i++) ours += d->frequencies[i].chunk != NULL;
+    if (d->chunks > ours)
+        return oxi_fail(OX_ERR_ARG, "vulkan_close: %lld tensors are still on %s",
+                        (long long)(d->chunks - ours), d->device_name);
+    oxi_vk_save_cache(d);
+    oxi_vk_forget_cache_path(d);
+    oxi_vk_stop(d);
+    return OX_OK;
+}
+
+OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path) {
+    oxi_vk_device *d = oxi_vk_of("vulkan_pipeline_cache", device);
+    if (!d || !path) return d ? oxi_fail_missing("vulkan_pipeline_cache: the path") : OX_ERR_ARG;
+    oxi_lock_take(&d->lock);
+    ox_status status = oxi_vk_load_cache(d, path);
+    oxi_lock_give(&d->lock);
+    return status;
+}

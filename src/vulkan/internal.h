@@ -1,0 +1,202 @@
+/* What the parts of vulkan/ share: the device, its memory, the recorder, and how an op is dispatched.
+ * A tensor's storage holds a chunk, a range of a block; shaders see whole blocks and take offsets.
+ * Included by oxtorch_vulkan.h before the other parts. */
+#ifndef OX_VULKAN_INTERNAL_H
+#define OX_VULKAN_INTERNAL_H
+
+enum {
+    OXI_VK_DEVICES = 16,               /* open at once */
+    OXI_VK_BINDINGS = 6,               /* storage buffers of a shader */
+    OXI_VK_SLOTS = 8,                  /* command buffers in flight */
+    OXI_VK_PARAM_BYTES = 512,          /* most that a dispatch takes */
+    OXI_VK_PARAM_ROOM = 1 << 17,       /* for the dispatches of a command buffer */
+    OXI_VK_STAGES = 4,                 /* parts of the staging ring */
+    OXI_VK_STAGE_BYTES = 8 << 20,
+    OXI_VK_ALIGN = 256,                /* of chunks */
+    OXI_VK_SPECIALS = 12,              /* specialisation constants of a shader */
+    OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
+    OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
+    OXI_VK_BATCH = 96                  /* dispatches after which work is submitted */
+};
+
+/* ---- memory -------------------------------------------------------------------------------------------- */
+
+struct oxi_vk_device;
+
+typedef struct oxi_vk_block {
+    VkBuffer buffer;
+    VkDeviceMemory memory;             /* 0: the caller's buffer */
+    uint64_t bytes, used;
+    struct oxi_vk_chunk *first;        /* all of it, in order of offset */
+    struct oxi_vk_block *next;
+} oxi_vk_block;
+
+/* A range of a block, free or in use. Epochs say when a dispatch last touched it; a free range keeps them, so
+ * that who gets it next waits for who had it last. */
+typedef struct oxi_vk_chunk {
+    oxi_vk_block *block;
+    uint64_t offset, bytes;
+    int64_t written, read;             /* epochs */
+    bool used;
+    struct oxi_vk_chunk *before, *after;
+} oxi_vk_chunk;
+
+/* ---- recording ----------------------------------------------------------------------------------------- */
+
+typedef struct oxi_vk_slot {
+    VkCommandBuffer commands;
+    VkFence fence;
+    int64_t serial;                    /* of the submission that it holds or held; 0 = none yet */
+    uint32_t param_used;
+} oxi_vk_slot;
+
+/* Host-visible memory that stays mapped. */
+typedef struct oxi_vk_host_buffer {
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+    char *mapped;
+    uint64_t bytes;
+} oxi_vk_host_buffer;
+
+typedef struct oxi_vk_stage {
+    uint64_t used;                     /* bytes */
+    int64_t serial;                    /* the submission that reads or writes it last */
+} oxi_vk_stage;
+
+typedef struct oxi_vk_set_entry {
+    VkBuffer buffer[OXI_VK_BINDINGS];
+    VkDescriptorSet set;               /* 0 = an empty place */
+} oxi_vk_set_entry;
+
+typedef struct oxi_vk_pipeline_key {
+    uint32_t shader;
+    uint32_t special[OXI_VK_SPECIALS];
+} oxi_vk_pipeline_key;
+
+typedef struct oxi_vk_pipeline_entry {
+    oxi_vk_pipeline_key key;
+    VkPipeline pipeline;               /* 0 = an empty place */
+} oxi_vk_pipeline_entry;
+
+/* The embedded shaders; rows in shaders.c. */
+typedef enum oxi_vk_shader {
+#define OXI_X(name) OXI_VK_SHADER_##name,
+#include "vulkan/shaders.def"
+#undef OXI_X
+    OXI_VK_SHADER_COUNT
+} oxi_vk_shader;
+
+/* An error that a shader found: the first one since the last read. Mirrors shaders/fault.glsl. */
+typedef struct oxi_vk_fault {
+    uint32_t kind;                     /* 0 = none, else oxi_op + 1 */
+    uint32_t value_low, value_high, size;
+} oxi_vk_fault;
+
+/* Frequencies of rope that are on the device. */
+typedef struct oxi_vk_frequency {
+    double base;
+    int64_t dims;
+    oxi_vk_chunk *chunk;
+} oxi_vk_frequency;
+
+typedef struct oxi_vk_device {
+    ox_device base;                    /* first: an ox_device * is one of these */
+    bool open, lost, shared;
+    char device_name[24];              /* "vulkan:0" */
+    int place;
+    oxi_lock lock;
+    VkInstance instance;
+    VkPhysicalDevice physical;
+    VkDevice device;
+    VkQueue queue;
+    uint32_t queue_family;
+    void (*host_lock)(void *user);
+    void (*host_unlock)(void *user);
+    void *host_user;
+    struct VolkDeviceTable vk;
+    VkPhysicalDeviceLimits limits;
+    VkPhysicalDeviceMemoryProperties memories;
+    uint32_t caps, api_version, subgroup_size;
+    char driver[128], model[128];
+    VkPhysicalDeviceType type;
+
+    /* memory.c */
+    oxi_vk_block *blocks;
+    uint64_t block_bytes, tensor_bytes_most;
+    uint32_t memory_type;
+    int64_t chunks;                    /* in use */
+
+    /* record.c */
+    VkCommandPool command_pool;
+    oxi_vk_slot slot[OXI_VK_SLOTS];
+    int current;                       /* the slot that is or will be recorded */
+    bool recording;
+    int64_t serial, done;              /* submissions made, known to be over */
+    int64_t epoch;
+    uint64_t work;                     /* bytes touched since the last submission */
+    int recorded;                      /* dispatches and copies since then */
+    VkDescriptorSetLayout param_layout, buffer_layout;
+    VkPipelineLayout layout;
+    VkDescriptorSet param_set;
+    VkDescriptorPool param_pool;
+    VkDescriptorPool *pools;
+    int pool_count, pool_used;
+    oxi_vk_set_entry *sets;
+    size_t set_places, set_count;
+    oxi_vk_pipeline_entry *pipelines;
+    size_t pipeline_places, pipeline_count;
+    VkShaderModule modules[OXI_VK_SHADER_COUNT];
+    VkPipelineCache cache;
+    char *cache_path;
+    oxi_vk_host_buffer params;
+
+    /* transfer.c */
+    oxi_vk_host_buffer staging;
+    oxi_vk_stage stage[OXI_VK_STAGES];
+    int stage_current;
+
+    oxi_vk_chunk *fault;               /* where shaders tell what they found wrong: oxi_vk_fault */
+    bool fault_told;                   /* one that may have was recorded since it was looked at */
+    oxi_vk_frequency frequencies[OXI_VK_FREQUENCIES];
+
+    ox_vulkan_counters counters;
+} oxi_vk_device;
+
+/* ---- memory.c ------------------------------------------------------------------------------------------ */
+
+static ox_status oxi_vk_host_buffer_make(oxi_vk_device *d, uint64_t bytes, VkBufferUsageFlags usage,
+                                         VkMemoryPropertyFlags wanted, oxi_vk_host_buffer *out);
+static void oxi_vk_host_buffer_drop(oxi_vk_device *d, oxi_vk_host_buffer *b);
+/* Frees blocks that nothing is in; waits for the device first. */
+static void oxi_vk_trim(oxi_vk_device *d);
+static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out);
+static void oxi_vk_free(ox_device *self, void *memory, size_t bytes);
+
+/* ---- record.c ------------------------------------------------------------------------------------------ */
+
+/* An operand of a dispatch as far as hazards go. */
+typedef struct oxi_vk_use {
+    oxi_vk_chunk *chunk;
+    bool writes;
+} oxi_vk_use;
+
+typedef struct oxi_vk_dispatch {
+    oxi_vk_shader shader;
+    uint32_t special[OXI_VK_SPECIALS];
+    oxi_vk_use use[OXI_VK_BINDINGS];   /* by binding */
+    int uses;
+    const void *params;
+    uint32_t param_bytes;
+    uint32_t groups[3];
+} oxi_vk_dispatch;
+
+static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch);
+/* Puts a barrier before what comes next if it conflicts with what is under way, and marks the uses. */
+static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count);
+static ox_status oxi_vk_begin(oxi_vk_device *d);               /* makes sure a command buffer is open */
+static ox_status oxi_vk_submit(oxi_vk_device *d);              /* what is recorded, if anything */
+static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial);
+static void oxi_vk_forget_sets(oxi_vk_device *d);
+static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
+
+#endif

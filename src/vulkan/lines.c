@@ -1,0 +1,399 @@
+/* Ops that take lines of an operand: reductions, softmax and norms.
+ * The dims of up to four operands are split into kept ones and those of a line; invocations share a line, and
+ * a workgroup takes as many lines as fit. Called by the Vulkan device for REDUCE and ROW. */
+
+/* Mirrors lines.glsl. */
+typedef struct oxi_vk_line_params {
+    uint32_t kept, length, kept_dims, line_dims;
+    uint32_t f[3], extra;
+    uint32_t at[4];
+    uint32_t kept_stride[OX_MAX_DIMS][4], line_stride[OX_MAX_DIMS][4];
+    uint32_t kept_shape[OX_MAX_DIMS], line_shape[OX_MAX_DIMS];
+} oxi_vk_line_params;
+
+/* An operand of both walks: strides (elements) by dim of the shape that is cut, 0 where it stands still. */
+typedef struct oxi_vk_line_operand {
+    const ox_tensor *t;
+    int64_t stride[OX_MAX_DIMS + 1];
+} oxi_vk_line_operand;
+
+typedef struct oxi_vk_lines {
+    oxi_walk kept, line;
+    oxi_vk_line_params params;
+} oxi_vk_lines;
+
+static void oxi_vk_line_operand_of(oxi_vk_line_operand *o, const ox_tensor *t, int ndim) {
+    memset(o, 0, sizeof *o);
+    o->t = t;
+    for (int i = 0; t && i < ndim; i++) o->stride[i] = t->stride[i];
+}
+
+static void oxi_vk_lines_add(oxi_walk *w, const oxi_vk_line_operand *o, uint32_t dims, bool in_line,
+                             int ndim) {
+    int64_t stride[OX_MAX_DIMS];
+    int n = 0;
+    for (int i = 0; i < ndim; i++)
+        if ((dims >> i & 1) == (in_line ? 1u : 0u)) stride[n++] = o->stride[i];
+    char *address = (char *)(uintptr_t)(OXI_VK_ORIGIN + oxi_vk_byte_at(o->t));
+    oxi_walk_add_raw(w, address, (int64_t)1 << oxi_vk_width(o->t->dtype), stride);
+}
+
+/* Cuts `shape` at the bits of `dims`. Operand 0's memory order rules; ordered: lines go as the shape does. */
+static void oxi_vk_lines_cut(oxi_vk_lines *l, int ndim, const int64_t *shape, uint32_t dims, bool ordered,
+                             const oxi_vk_line_operand *operands, int count) {
+    int64_t kept[OX_MAX_DIMS + 1], line[OX_MAX_DIMS + 1];
+    int kept_dims = 0, line_dims = 0;
+    memset(l, 0, sizeof *l);
+    for (int i = 0; i < ndim; i++)
+        if (dims >> i & 1)
+            line[line_dims++] = shape[i];
+        else
+            kept[kept_dims++] = shape[i];
+    oxi_walk_begin(&l->kept, kept_dims, kept);
+    oxi_walk_begin(&l->line, line_dims, line);
+    int place[4] = {-1, -1, -1, -1};
+    for (int i = 0; i < count; i++) {
+        if (!operands[i].t) continue;
+        place[i] = l->kept.operands;
+        oxi_vk_lines_add(&l->kept, &operands[i], dims, false, ndim);
+        oxi_vk_lines_add(&l->line, &operands[i], dims, true, ndim);
+    }
+    oxi_walk_ready(&l->kept, OXI_WALK_MEMORY_ORDER);
+    oxi_walk_ready(&l->line, ordered ? OXI_WALK_IN_ORDER : OXI_WALK_MEMORY_ORDER);
+    oxi_vk_line_params *p = &l->params;
+    p->kept = (uint32_t)l->kept.numel;
+    p->length = (uint32_t)l->line.numel;
+    p->kept_dims = (uint32_t)l->kept.ndim;
+    p->line_dims = (uint32_t)l->line.ndim;
+    for (int i = 0; i < count; i++) {
+        if (place[i] < 0) continue;
+        const oxi_walk *k = &l->kept, *w = &l->line;
+        /* turned dims moved the start of either walk */
+        int64_t moved =
+            (int64_t)(uintptr_t)w->base[place[i]] - OXI_VK_ORIGIN - (int64_t)oxi_vk_byte_at(operands[i].t);
+        p->at[i] = oxi_vk_walk_at(k, place[i]) + (uint32_t)(moved / w->bytes[place[i]]);
+        for (int e = 0; e < k->ndim; e++) p->kept_stride[e][i] = (uint32_t)k->stride[place[i]][e];
+        for (int e = 0; e < w->ndim; e++) p->line_stride[e][i] = (uint32_t)w->stride[place[i]][e];
+    }
+    for (int e = 0; e < l->kept.ndim; e++) p->kept_shape[e] = (uint32_t)l->kept.shape[e];
+    for (int e = 0; e < l->line.ndim; e++) p->line_shape[e] = (uint32_t)l->line.shape[e];
+}
+
+/* ---- reductions: operands are x, the result, the places ------------------------------------------------ */
+
+/* Mirror reduce.comp. */
+enum {
+    OXI_VK_SUM,
+    OXI_VK_SQUARES,
+    OXI_VK_ABSOLUTE,
+    OXI_VK_PRODUCT,
+    OXI_VK_MOST,
+    OXI_VK_LEAST,
+    OXI_VK_COUNT,
+    OXI_VK_MOMENTS,
+    OXI_VK_LOGSUMEXP,
+    OXI_VK_MOST_ABSOLUTE,
+    OXI_VK_LEAST_ABSOLUTE
+};
+enum { OXI_VK_PLAIN, OXI_VK_MEAN, OXI_VK_VARIANCE, OXI_VK_DEVIATION, OXI_VK_ROOT, OXI_VK_ALL, OXI_VK_ANY };
+
+typedef struct oxi_vk_reduction {
+    int kind, finish, places; /* kind -1: no shader */
+} oxi_vk_reduction;
+
+static oxi_vk_reduction oxi_vk_reduction_make(int kind, int finish, int places) {
+    oxi_vk_reduction r;
+    r.kind = kind;
+    r.finish = finish;
+    r.places = places;
+    return r;
+}
+
+static oxi_vk_reduction oxi_vk_norm_of(double p) {
+    if (p == 2) return oxi_vk_reduction_make(OXI_VK_SQUARES, OXI_VK_ROOT, 0);
+    if (p == 1) return oxi_vk_reduction_make(OXI_VK_ABSOLUTE, OXI_VK_PLAIN, 0);
+    if (p == 0) return oxi_vk_reduction_make(OXI_VK_COUNT, OXI_VK_PLAIN, 0);
+    if (p == INFINITY) return oxi_vk_reduction_make(OXI_VK_MOST_ABSOLUTE, OXI_VK_PLAIN, 0);
+    if (p == -INFINITY) return oxi_vk_reduction_make(OXI_VK_LEAST_ABSOLUTE, OXI_VK_PLAIN, 0);
+    return oxi_vk_reduction_make(-1, 0, 0);
+}
+
+static oxi_vk_reduction oxi_vk_reduction_of(const oxi_call *call) {
+    switch (call->op) {
+    case OXI_OP_sum: return oxi_vk_reduction_make(OXI_VK_SUM, OXI_VK_PLAIN, 0);
+    case OXI_OP_mean: return oxi_vk_reduction_make(OXI_VK_SUM, OXI_VK_MEAN, 0);
+    case OXI_OP_prod: return oxi_vk_reduction_make(OXI_VK_PRODUCT, OXI_VK_PLAIN, 0);
+    case OXI_OP_amax: return oxi_vk_reduction_make(OXI_VK_MOST, OXI_VK_PLAIN, 0);
+    case OXI_OP_amin: return oxi_vk_reduction_make(OXI_VK_LEAST, OXI_VK_PLAIN, 0);
+    case OXI_OP_all: return oxi_vk_reduction_make(OXI_VK_COUNT, OXI_VK_ALL, 0);
+    case OXI_OP_any: return oxi_vk_reduction_make(OXI_VK_COUNT, OXI_VK_ANY, 0);
+    case OXI_OP_count_nonzero: return oxi_vk_reduction_make(OXI_VK_COUNT, OXI_VK_PLAIN, 0);
+    case OXI_OP_var: return oxi_vk_reduction_make(OXI_VK_MOMENTS, OXI_VK_VARIANCE, 0);
+    case OXI_OP_std: return oxi_vk_reduction_make(OXI_VK_MOMENTS, OXI_VK_DEVIATION, 0);
+    case OXI_OP_logsumexp: return oxi_vk_reduction_make(OXI_VK_LOGSUMEXP, OXI_VK_PLAIN, 0);
+    case OXI_OP_norm: return oxi_vk_norm_of(call->attr.f[0]);
+    case OXI_OP_argmax: return oxi_vk_reduction_make(OXI_VK_MOST, OXI_VK_PLAIN, 2);
+    case OXI_OP_argmin: return oxi_vk_reduction_make(OXI_VK_LEAST, OXI_VK_PLAIN, 2);
+    case OXI_OP_max_dim: return oxi_vk_reduction_make(OXI_VK_MOST, OXI_VK_PLAIN, 1);
+    case OXI_OP_min_dim: return oxi_vk_reduction_make(OXI_VK_LEAST, OXI_VK_PLAIN, 1);
+    default: return oxi_vk_reduction_make(-1, 0, 0);
+    }
+}
+
+/* Integers become floats first where the result is one. */
+static uint32_t oxi_vk_reduce_lane(const oxi_call *call) {
+    bool real = call->op == OXI_OP_logsumexp || call->op == OXI_OP_mean;
+    return real ? (uint32_t)OXI_LANE_F32 : (uint32_t)oxi_lane_of(call->in[0]->dtype);
+}
+
+static bool oxi_vk_can_reduce(const oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *x = call->in[0], *out = call->out[0];
+    (void)d;
+    return oxi_vk_reduction_of(call).kind >= 0 && oxi_vk_map_reads(x->dtype) &&
+           oxi_vk_map_reads(out->dtype) && oxi_vk_fits(x) && oxi_vk_fits(out);
+}
+
+static uint32_t oxi_vk_power_of_two(uint64_t n, uint32_t most) {
+    uint32_t p = 1;
+    while (p < n && p < most) p *= 2;
+    return p;
+}
+
+/* A reduction that is ready but for its workgroups. */
+typedef struct oxi_vk_reduce_job {
+    oxi_vk_lines l;
+    oxi_vk_dispatch dispatch;
+} oxi_vk_reduce_job;
+
+static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_vk_reduction r, oxi_vk_reduce_job *job) {
+    const ox_tensor *x = call->in[0];
+    oxi_vk_line_operand operands[3];
+    oxi_vk_dispatch *dispatch = &job->dispatch;
+    memset(job, 0, sizeof *job);
+    oxi_vk_line_operand_of(&operands[0], x, x->ndim);
+    for (int o = 0; o < 2; o++) {
+        const ox_tensor *out = o < call->out_count ? call->out[o] : NULL;
+        oxi_vk_line_operand_of(&operands[1 + o], out, 0);
+        for (int i = 0, k = 0; out && i < x->ndim; i++) {
+            if (call->attr.dims >> i & 1) continue;
+            operands[1 + o].stride[i] = out->stride[call->attr.keepdim ? i : k++];
+        }
+        oxi_vk_bind(dispatch, 1 + o, out ? out : call->out[0], true);
+    }
+    oxi_vk_bind(dispatch, 0, x, false);
+    oxi_vk_lines_cut(&job->l, x->ndim, x->shape, call->attr.dims, r.places != 0, operands, 3);
+    for (int i = 0; i < 3; i++) job->l.params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
+    dispatch->shader = OXI_VK_SHADER_reduce;
+    dispatch->special[0] = (uint32_t)r.kind;
+    dispatch->special[1] = oxi_vk_reduce_lane(call);
+    dispatch->special[2] = (uint32_t)call->out[0]->dtype;
+    dispatch->special[3] = (uint32_t)x->dtype;
+    dispatch->special[6] = (uint32_t)r.finish;
+    dispatch->special[7] = (uint32_t)r.places;
+    dispatch->special[8] = 1;
+    dispatch->params = &job->l.params;
+    dispatch->param_bytes = sizeof job->l.params;
+}
+
+static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) {
+    const oxi_walk *kept = &job->l.kept, *line = &job->l.line;
+    if (kept->numel == 0) return OX_OK;
+    bool across = kept->step[0] != 0 && llabs(kept->step[0]) < llabs(line->step[0]) && kept->numel >= 64;
+    uint32_t lanes = oxi_vk_power_of_two((uint64_t)line->numel, 256), segments = job->dispatch.special[8];
+    if (across && lanes > 8) lanes = kept->numel >= 4096 ? 8 : 16;
+    if (segments > 1) {
+        across = false;
+        lanes = 256;
+    }
+    job->dispatch.special[4] = lanes;
+    job->dispatch.special[5] = across;
+    uint32_t group_lines = 256 / lanes;
+    oxi_vk_groups(&job->dispatch, ((uint64_t)kept->numel + group_lines - 1) / group_lines * segments);
+    return oxi_vk_record(d, &job->dispatch);
+}
+
+enum { OXI_VK_SEGMENT = 1 << 14, OXI_VK_FEW_LINES = 64, OXI_VK_SEGMENTS = 512 };
+
+/* Into how many parts lines are cut: few long ones would leave most of the device idle. */
+static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_vk_reduction r) {
+    bool joins =
+        r.kind == OXI_VK_SUM || r.kind == OXI_VK_PRODUCT || r.kind == OXI_VK_MOST || r.kind == OXI_VK_LEAST;
+    int64_t kept = job->l.kept.numel, length = job->l.line.numel;
+    if (!joins || r.places || kept == 0 || kept >= OXI_VK_FEW_LINES || length < 2 * OXI_VK_SEGMENT) return 1;
+    int64_t most = OXI_VK_SEGMENTS / kept, parts = length / OXI_VK_SEGMENT;
+    return (uint32_t)(parts < most ? parts : most);
+}
+
+/* Segments' results go to memory that is given back at once: whoever gets it next waits for their readers. */
+static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi_vk_reduction r,
+                                     oxi_vk_reduce_job *job, uint32_t segments) {
+    ox_tensor parts, *in = &parts;
+    ox_storage storage;
+    oxi_call second = *call;
+    oxi_vk_reduce_job last;
+    int64_t shape[2];
+    uint32_t length = job->l.params.length;
+    bool real = oxi_vk_reduce_lane(call) == (uint32_t)OXI_LANE_F32;
+    memset(&storage, 0, sizeof storage);
+    shape[0] = job->l.kept.numel;
+    shape[1] = segments;
+    oxi_meta(&parts, real ? OX_F32 : call->in[0]->dtype == OX_U64 ? OX_U64 : OX_I64, 2, shape);
+    uint64_t room = ((uint64_t)ox_nbytes(&parts) + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
+    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, room);
+    if (!chunk) return OX_ERR_NOMEM;
+    storage.data = chunk;
+    storage.device = &d->base;
+    parts.storage = &storage;
+    job->dispatch.special[2] = (uint32_t)parts.dtype;
+    job->dispatch.special[6] = OXI_VK_PLAIN;
+    job->dispatch.special[8] = segments;
+    job->l.params.at[1] = oxi_vk_element_at(&parts);
+    oxi_vk_bind(&job->dispatch, 1, &parts, true);
+    oxi_vk_bind(&job->dispatch, 2, &parts, true);
+    ox_status status = oxi_vk_reduce_record(d, job);
+    /* the result as kept positions in the order of the first walk */
+    ox_tensor out = oxi_borrowed(call->out[0]);
+    out.ndim = 1;
+    out.shape[0] = shape[0];
+    out.stride[0] = 1;
+    second.in = &in;
+    second.out[0] = &out;
+    second.attr.dims = 2;
+    second.attr.keepdim = false;
+    oxi_vk_reduce_prepare(&second, r, &last);
+    last.l.params.extra = length;
+    if (status == OX_OK) status = oxi_vk_reduce_record(d, &last);
+    oxi_vk_chunk_give(d, chunk);
+    return status;
+}
+
+static ox_status oxi_vk_reduce(oxi_vk_device *d, const oxi_call *call) {
+    oxi_vk_reduce_job job;
+    oxi_vk_reduction r = oxi_vk_reduction_of(call);
+    oxi_vk_reduce_prepare(call, r, &job);
+    uint32_t segments = oxi_vk_segments(&job, r);
+    /* the second dispatch writes positions one behind the other */
+    bool plain = job.l.kept.numel == 1 || oxi_walk_flat(&job.l.kept, 1);
+    return segments > 1 && plain ? oxi_vk_reduce_twice(d, call, r, &job, segments)
+                                 : oxi_vk_reduce_record(d, &job);
+}
+
+/* ---- rows: operands are the result, x, weight, bias ---------------------------------------------------- */
+
+enum { OXI_VK_SOFTMAX, OXI_VK_LOG_SOFTMAX, OXI_VK_LAYER, OXI_VK_RMS };
+
+static bool oxi_vk_can_row(const oxi_vk_device *d, const oxi_call *call) {
+    (void)d;
+    if (call->op == OXI_OP_group_norm && call->in[0]->ndim == OX_MAX_DIMS) return false;
+    for (int i = 0; i < call->in_count; i++)
+        if (call->in[i] && (!oxi_is_float(call->in[i]->dtype) || call->in[i]->dtype == OX_F64)) return false;
+    return oxi_is_float(call->out[0]->dtype) && call->out[0]->dtype != OX_F64 && oxi_vk_fits(call->in[0]);
+}
+
+/* The shape that is cut, and the operands' strides over it; returns the dims of a line. group_norm's channels
+ * become two dims, groups and channels of a group. */
+static uint32_t oxi_vk_row_operands(const oxi_call *call, int64_t *shape, int *ndim, oxi_vk_line_operand *o) {
+    const ox_tensor *x = call->in[0];
+    uint32_t dims = 0;
+    *ndim = x->ndim;
+    memcpy(shape, x->shape, sizeof x->shape);
+    oxi_vk_line_operand_of(&o[0], call->out[0], x->ndim);
+    oxi_vk_line_operand_of(&o[1], x, x->ndim);
+    for (int i = 2; i < 4; i++)
+        oxi_vk_line_operand_of(&o[i], i - 1 < call->in_count ? call->in[i - 1] : NULL, 0);
+    if (call->op == OXI_OP_softmax || call->op == OXI_OP_log_softmax)
+        return x->ndim ? 1u << call->attr.dim : 0;
+    int last = (int)call->attr.i[0];
+    if (call->op != OXI_OP_group_norm) {
+        for (int i = x->ndim - last; i < x->ndim; i++) {
+            dims |= 1u << i;
+            for (int k = 2; k < 4; k++)
+                if (o[k].t) o[k].stride[i] = o[k].t->stride[i - (x->ndim - last)];
+        }
+        return dims;
+    }
+    int64_t groups = call->attr.i[0], each = x->shape[1] / groups;
+    *ndim = x->ndim + 1;
+    for (int i = x->ndim; i > 2; i--) shape[i] = x->shape[i - 1];
+    shape[1] = groups;
+    shape[2] = each;
+    for (int k = 0; k < 4; k++) {
+        if (!o[k].t) continue;
+        int64_t channel = k < 2 ? o[k].t->stride[1] : o[k].t->stride[0];
+        for (int i = x->ndim; k < 2 && i > 2; i--) o[k].stride[i] = o[k].t->stride[i - 1];
+        o[k].stride[1] = channel * each;
+        o[k].stride[2] = channel;
+    }
+    for (int i = 2; i < *ndim; i++) dims |= 1u << i;
+    return dims;
+}
+
+static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
+    static const int kinds[][2] = {{OXI_OP_softmax, OXI_VK_SOFTMAX},
+                                   {OXI_OP_log_softmax, OXI_VK_LOG_SOFTMAX},
+                                   {OXI_OP_layer_norm, OXI_VK_LAYER},
+                                   {OXI_OP_rms_norm, OXI_VK_RMS},
+                                   {OXI_OP_group_norm, OXI_VK_LAYER}};
+    const ox_tensor *out = call->out[0];
+    oxi_vk_line_operand o[4];
+    oxi_vk_dispatch dispatch;
+    oxi_vk_lines l;
+    int64_t shape[OX_MAX_DIMS + 1];
+    int ndim;
+    memset(&dispatch, 0, sizeof dispatch);
+    if (ox_numel(out) == 0) return OX_OK;
+    uint32_t dims = oxi_vk_row_operands(call, shape, &ndim, o);
+    oxi_vk_lines_cut(&l, ndim, shape, dims, false, o, 4);
+    l.params.f[0] = oxi_vk_float_bits(call->attr.f[0]);
+    for (int i = 0; i < 4; i++)
+        if (o[i].t) oxi_vk_bind(&dispatch, i, o[i].t, i == 0);
+    oxi_vk_bind_rest(&dispatch);
+    uint32_t width = oxi_vk_width(out->dtype), each = 4u >> width;
+    bool packed =
+        width < 2 && oxi_walk_flat(&l.line, 0) && l.params.length % each == 0 && l.params.at[0] % each == 0;
+    for (uint32_t e = 0; e < l.params.kept_dims; e++)
+        packed = packed && l.params.kept_stride[e][0] % each == 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i][0] == (int)call->op) dispatch.special[0] = (uint32_t)kinds[i][1];
+    dispatch.shader = OXI_VK_SHADER_row;
+    dispatch.special[2] = (uint32_t)out->dtype;
+    dispatch.special[3] = (uint32_t)call->in[0]->dtype;
+    dispatch.special[4] = o[2].t ? (uint32_t)o[2].t->dtype : 0;
+    dispatch.special[5] = o[3].t ? (uint32_t)o[3].t->dtype : 0;
+    dispatch.special[6] = packed || width == 2;
+    dispatch.params = &l.params;
+    dispatch.param_bytes = sizeof l.params;
+    oxi_vk_groups(&dispatch, (uint64_t)l.kept.numel);
+    return oxi_vk_record(d, &dispatch);
+}
+
+/* ---- scans: operands are the result and x -------------------------------------------------------------- */
+
+static bool oxi_vk_can_scan(const oxi_vk_device *d, const oxi_call *call) {
+    (void)d;
+    return oxi_vk_map_reads(call->in[0]->dtype) && oxi_vk_map_reads(call->out[0]->dtype) &&
+           oxi_vk_fits(call->in[0]);
+}
+
+static ox_status oxi_vk_scan(oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *x = call->in[0], *out = call->out[0];
+    oxi_vk_line_operand o[2];
+    oxi_vk_dispatch dispatch;
+    oxi_vk_lines l;
+    if (ox_numel(x) == 0) return OX_OK;
+    memset(&dispatch, 0, sizeof dispatch);
+    oxi_vk_line_operand_of(&o[0], out, x->ndim);
+    oxi_vk_line_operand_of(&o[1], x, x->ndim);
+    oxi_vk_lines_cut(&l, x->ndim, x->shape, x->ndim ? 1u << call->attr.dim : 0, true, o, 2);
+    oxi_vk_bind(&dispatch, 0, out, true);
+    oxi_vk_bind(&dispatch, 1, x, false);
+    dispatch.shader = OXI_VK_SHADER_scan;
+    dispatch.special[0] = call->op == OXI_OP_cumprod;
+    dispatch.special[1] = (uint32_t)oxi_lane_of(x->dtype);
+    dispatch.special[2] = (uint32_t)out->dtype;
+    dispatch.special[3] = (uint32_t)x->dtype;
+    dispatch.params = &l.params;
+    dispatch.param_bytes = sizeof l.params;
+    oxi_vk_groups(&dispatch, (uint64_t)l.kept.numel);
+    return oxi_vk_record(d, &dispatch);
+}

@@ -1,0 +1,201 @@
+/* Elementwise ops and copies: a shader for each kind of op (map_ops.def), specialised for op and dtypes.
+ * The lane that an op computes in is the CPU's choice (f32, or 64-bit integers), so results agree; copies
+ * between equal dtypes move bits. Called by the Vulkan device for MAP and COPY. */
+
+/* Mirrors param of map_begin.glsl. */
+typedef struct oxi_vk_map_params {
+    uint32_t n, ndim, unused[2];
+    uint32_t f[3], bits;
+    uint32_t whole[4];
+    uint32_t at[4];
+    uint32_t stride[OX_MAX_DIMS][4];
+    uint32_t shape[OX_MAX_DIMS];
+    uint32_t immediate[4][2];
+} oxi_vk_map_params;
+
+enum { OXI_VK_LANE_RAW = 5 };
+
+/* An op's code in the shaders and the shader that has it; code -1: none. */
+typedef struct oxi_vk_map_row {
+    int16_t code, shader;
+} oxi_vk_map_row;
+
+static oxi_vk_map_row oxi_vk_map_row_of(oxi_op op) {
+    static const struct {
+        oxi_op op;
+        oxi_vk_shader shader;
+    } list[] = {
+#define OXI_X(name, shader) {OXI_OP_##name, OXI_VK_SHADER_##shader},
+#include "vulkan/map_ops.def"
+#undef OXI_X
+    };
+    oxi_vk_map_row row = {-1, 0};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        if (list[i].op != op) continue;
+        row.code = (int16_t)i;
+        row.shader = (int16_t)list[i].shader;
+        break;
+    }
+    return row;
+}
+
+static bool oxi_vk_map_reads(ox_dtype dtype) {
+    return dtype != OX_F64 && dtype != OX_C64 && !oxi_is_block(dtype);
+}
+
+/* Whether the op only moves elements of one dtype. */
+static bool oxi_vk_map_moves(const oxi_call *call) {
+    ox_dtype to = call->out[0]->dtype;
+    if (oxi_is_block(to)) return false;
+    if (call->op == OXI_OP_copy) return call->in[0]->dtype == to && !oxi_vk_is_immediate(call->in[0]);
+    return call->op == OXI_OP_where && call->in[1]->dtype == to && call->in[2]->dtype == to &&
+           oxi_compute_dtype(call) == to;
+}
+
+static ox_dtype oxi_vk_map_compute(const oxi_call *call) {
+    if (call->op != OXI_OP_copy) return oxi_compute_dtype(call);
+    return oxi_vk_is_immediate(call->in[0]) && call->in[0]->dtype == OX_F64 ? OX_F32 : call->in[0]->dtype;
+}
+
+static uint32_t oxi_vk_map_lane(const oxi_call *call) {
+    return oxi_vk_map_moves(call) ? (uint32_t)OXI_VK_LANE_RAW
+                                  : (uint32_t)oxi_lane_of(oxi_vk_map_compute(call));
+}
+
+static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {
+    ox_dtype to = call->out[0]->dtype;
+    (void)d;
+    if (oxi_vk_map_row_of(call->op).code < 0 || !oxi_vk_fits(call->out[0])) return false;
+    if (oxi_vk_map_moves(call)) return true;
+    if (to == OX_C64 || oxi_is_block(to) || (to == OX_F64 && call->op != OXI_OP_copy)) return false;
+    uint32_t lane = oxi_vk_map_lane(call);
+    if (lane == OXI_LANE_F64 || lane == OXI_LANE_C64) return false;
+    if (lane == OXI_LANE_F32 && call->op != OXI_OP_copy && oxi_is_int(to)) return false;
+    for (int i = 0; i < call->in_count; i++)
+        if (!oxi_vk_is_immediate(call->in[i]) && !oxi_vk_map_reads(call->in[i]->dtype)) return false;
+    return true;
+}
+
+/* A number of the host as a raw element of the dtype that is returned. */
+static ox_dtype oxi_vk_map_immediate(const ox_tensor *t, uint32_t *raw) {
+    const void *at = oxi_ptr(t);
+    if (ox_dtype_of(t->dtype)->cls == OX_CLASS_FLOAT) {
+        raw[0] = oxi_vk_float_bits(oxi_element_to_f64(t->dtype, at));
+        raw[1] = 0;
+        return OX_F32;
+    }
+    oxi_vk_words_of((uint64_t)oxi_element_to_i64(t->dtype, at), raw);
+    return t->dtype == OX_BOOL ? OX_BOOL : t->dtype == OX_U64 ? OX_U64 : OX_I64;
+}
+
+/* f0 and f1 as integers of the lane: bounds stop at its ends, factors wrap. */
+static void oxi_vk_map_whole(const oxi_call *call, uint32_t lane, uint32_t *words) {
+    bool factor = call->op == OXI_OP_add || call->op == OXI_OP_sub || call->op == OXI_OP_addcmul;
+    for (int i = 0; i < 2; i++) {
+        double f = call->attr.f[i];
+        uint64_t value = factor                 ? oxi_to_u64_wrapped(f)
+                         : lane == OXI_LANE_U64 ? oxi_to_u64_saturated(f)
+                                                : (uint64_t)oxi_to_i64_saturated(f);
+        oxi_vk_words_of(value, words + 2 * i);
+    }
+}
+
+/* Whether the result's elements follow each other and start at a word. */
+static bool oxi_vk_map_packs(const oxi_walk *w) {
+    uint64_t first = (uint64_t)(uintptr_t)w->base[0];
+    return oxi_walk_flat(w, 0) && first % 4 == 0;
+}
+
+static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *out = call->out[0];
+    oxi_vk_map_params params;
+    oxi_vk_dispatch dispatch;
+    oxi_walk w;
+    memset(&params, 0, sizeof params);
+    memset(&dispatch, 0, sizeof dispatch);
+    ox_dtype compute = oxi_vk_map_compute(call), from[3] = {OX_F32, OX_F32, OX_F32};
+    uint32_t lane = oxi_vk_map_lane(call), flat = 0, immediate = 0;
+    int operand[3] = {0, 0, 0}; /* places in the walk */
+    oxi_walk_begin(&w, out->ndim, out->shape);
+    oxi_vk_walk_add(&w, out);
+    oxi_vk_bind(&dispatch, 0, out, true);
+    for (int i = 0; i < call->in_count; i++) {
+        const ox_tensor *t = call->in[i];
+        from[i] = t->dtype;
+        if (oxi_vk_is_immediate(t)) {
+            from[i] = oxi_vk_map_immediate(t, params.immediate[i]);
+            immediate |= 2u << i;
+            continue;
+        }
+        operand[i] = w.operands;
+        oxi_vk_walk_add(&w, t);
+        oxi_vk_bind(&dispatch, 1 + i, t, false);
+    }
+    oxi_vk_bind_rest(&dispatch);
+    oxi_walk_ready(&w, OXI_WALK_MEMORY_ORDER);
+    if (w.numel == 0) return OX_OK;
+    params.n = (uint32_t)w.numel;
+    params.ndim = (uint32_t)w.ndim;
+    for (int i = 0; i < 3; i++) params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
+    params.bits = 8u * (uint32_t)ox_dtype_of(compute)->block_bytes;
+    oxi_vk_map_whole(call, lane, params.whole);
+    for (int k = 0; k < 4; k++) {
+        int place = k == 0 ? 0 : operand[k - 1];
+        if (k > 0 && place == 0) { /* absent or a number: anything may be read there */
+            flat |= 1u << k;
+            continue;
+        }
+        params.at[k] = oxi_vk_walk_at(&w, place);
+        if (k > 0 && oxi_walk_flat(&w, place)) flat |= 1u << k;
+        for (int e = 0; e < w.ndim; e++) params.stride[e][k] = (uint32_t)w.stride[place][e];
+    }
+    for (int e = 0; e < w.ndim; e++) params.shape[e] = (uint32_t)w.shape[e];
+    if (oxi_vk_map_packs(&w)) flat |= 1;
+    uint32_t width = oxi_vk_width(out->dtype), each = flat & 1 && width < 2 ? 4u >> width : 1;
+    oxi_vk_map_row row = oxi_vk_map_row_of(call->op);
+    bool moves = call->op == OXI_OP_copy || call->op == OXI_OP_where;
+    bool integer = !moves && (lane == OXI_LANE_I64 || lane == OXI_LANE_U64);
+    dispatch.shader = integer ? OXI_VK_SHADER_map_integer : (oxi_vk_shader)row.shader;
+    dispatch.special[0] = (uint32_t)row.code;
+    dispatch.special[1] = lane;
+    dispatch.special[2] = (uint32_t)out->dtype;
+    for (int i = 0; i < 3; i++) dispatch.special[3 + i] = (uint32_t)from[i];
+    dispatch.special[6] = flat;
+    dispatch.special[7] = immediate;
+    dispatch.special[8] = (uint32_t)compute;
+    dispatch.special[9] = each;
+    dispatch.special[10] = (uint32_t)call->in_count;
+    dispatch.params = &params;
+    dispatch.param_bytes = sizeof params;
+    oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 256 * each - 1) / (256 * each));
+    return oxi_vk_record(d, &dispatch);
+}
+
+/* ---- fill: a copy of a number -------------------------------------------------------------------------- */
+
+static bool oxi_vk_can_fill(const oxi_vk_device *d, const oxi_call *call) {
+    (void)d;
+    ox_dtype to = call->out[0]->dtype;
+    return call->op == OXI_OP_fill && to != OX_F64 && to != OX_C64 && oxi_vk_fits(call->out[0]);
+}
+
+static ox_status oxi_vk_fill(oxi_vk_device *d, const oxi_call *call) {
+    ox_tensor number, *in = &number;
+    ox_storage storage;
+    oxi_call copy;
+    double real = call->attr.f[0];
+    int64_t whole = call->attr.i[0];
+    bool integer = oxi_is_int(call->out[0]->dtype);
+    memset(&storage, 0, sizeof storage);
+    memset(&copy, 0, sizeof copy);
+    oxi_meta(&number, integer ? OX_I64 : OX_F64, 0, NULL);
+    storage.device = ox_cpu();
+    storage.data = integer ? (void *)&whole : (void *)&real;
+    number.storage = &storage;
+    number.is_number = true;
+    copy.op = OXI_OP_copy;
+    copy.in = &in;
+    copy.in_count = copy.out_count = 1;
+    copy.out[0] = call->out[0];
+    return oxi_vk_map(d, &copy);
+}

@@ -1,0 +1,243 @@
+/* Device memory: blocks from the driver, chunks of blocks for tensors, host-visible buffers.
+ * Freed chunks join their free neighbours and are handed out again in place; blocks stay until memory runs
+ * out or the device closes, so a steady loop asks the driver for nothing. Called through ox_device. */
+
+/* A memory type of `allowed` with all of `wanted`; -1 if there is none. */
+static int oxi_vk_memory_type(const oxi_vk_device *d, uint32_t allowed, VkMemoryPropertyFlags wanted) {
+    for (uint32_t i = 0; i < d->memories.memoryTypeCount; i++)
+        if (allowed >> i & 1 && (d->memories.memoryTypes[i].propertyFlags & wanted) == wanted) return (int)i;
+    return -1;
+}
+
+static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsageFlags usage,
+                                   VkMemoryPropertyFlags wanted, VkBuffer *buffer, VkDeviceMemory *memory) {
+    VkBufferCreateInfo info;
+    memset(&info, 0, sizeof info);
+    info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+    info.size = bytes;
+    info.usage = usage;
+    *memory = VK_NULL_HANDLE;
+    VkResult result = d->vk.vkCreateBuffer(d->device, &info, NULL, buffer);
+    if (result != VK_SUCCESS) {
+        *buffer = VK_NULL_HANDLE;
+        return result;
+    }
+    VkMemoryRequirements needs;
+    d->vk.vkGetBufferMemoryRequirements(d->device, *buffer, &needs);
+    VkMemoryAllocateInfo allocate;
+    memset(&allocate, 0, sizeof allocate);
+    allocate.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    allocate.allocationSize = needs.size;
+    int type = oxi_vk_memory_type(d, needs.memoryTypeBits, wanted);
+    allocate.memoryTypeIndex = (uint32_t)type;
+    result =
+        type < 0 ? VK_ERROR_FEATURE_NOT_PRESENT : d->vk.vkAllocateMemory(d->device, &allocate, NULL, memory);
+    if (result == VK_SUCCESS) {
+        d->counters.allocations++;
+        result = d->vk.vkBindBufferMemory(d->device, *buffer, *memory, 0);
+    }
+    if (result == VK_SUCCESS) return result;
+    if (*memory) d->vk.vkFreeMemory(d->device, *memory, NULL);
+    d->vk.vkDestroyBuffer(d->device, *buffer, NULL);
+    *buffer = VK_NULL_HANDLE;
+    *memory = VK_NULL_HANDLE;
+    return result;
+}
+
+static ox_status oxi_vk_host_buffer_make(oxi_vk_device *d, uint64_t bytes, VkBufferUsageFlags usage,
+                                         VkMemoryPropertyFlags wanted, oxi_vk_host_buffer *out) {
+    VkMemoryPropertyFlags least = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    VkResult result = oxi_vk_make_buffer(d, bytes, usage, least | wanted, &out->buffer, &out->memory);
+    if (result != VK_SUCCESS) result = oxi_vk_make_buffer(d, bytes, usage, least, &out->buffer, &out->memory);
+    void *mapped = NULL;
+    if (result == VK_SUCCESS)
+        result = d->vk.vkMapMemory(d->device, out->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
+    out->mapped = (char *)mapped;
+    out->bytes = bytes;
+    return oxi_vk_check(d, result, "host memory");
+}
+
+static void oxi_vk_host_buffer_drop(oxi_vk_device *d, oxi_vk_host_buffer *b) {
+    if (b->buffer) d->vk.vkDestroyBuffer(d->device, b->buffer, NULL);
+    if (b->memory) d->vk.vkFreeMemory(d->device, b->memory, NULL);
+    memset(b, 0, sizeof *b);
+}
+
+/* ---- chunks -------------------------------------------------------------------------------------------- */
+
+static oxi_vk_chunk *oxi_vk_chunk_new(oxi_vk_block *block, uint64_t offset, uint64_t bytes) {
+    oxi_vk_chunk *chunk = (oxi_vk_chunk *)oxi_calloc(1, sizeof *chunk);
+    if (!chunk) return NULL;
+    chunk->block = block;
+    chunk->offset = offset;
+    chunk->bytes = bytes;
+    return chunk;
+}
+
+/* Takes the first `bytes` of a free chunk; the rest becomes a chunk of its own. */
+static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t bytes) {
+    if (chunk->bytes > bytes) {
+        oxi_vk_chunk *rest = oxi_vk_chunk_new(chunk->block, chunk->offset + bytes, chunk->bytes - bytes);
+        if (!rest) return NULL;
+        rest->written = chunk->written;
+        rest->read = chunk->read;
+        rest->before = chunk;
+        rest->after = chunk->after;
+        if (rest->after) rest->after->before = rest;
+        chunk->after = rest;
+        chunk->bytes = bytes;
+    }
+    chunk->used = true;
+    chunk->block->used += chunk->bytes;
+    d->counters.bytes_in_use += chunk->bytes;
+    d->chunks++;
+    return chunk;
+}
+
+/* Joins a free chunk with the one behind it. */
+static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
+    oxi_vk_chunk *gone = chunk->after;
+    chunk->bytes += gone->bytes;
+    if (gone->written > chunk->written) chunk->written = gone->written;
+    if (gone->read > chunk->read) chunk->read = gone->read;
+    chunk->after = gone->after;
+    if (chunk->after) chunk->after->before = chunk;
+    oxi_free(gone, sizeof *gone);
+}
+
+static void oxi_vk_chunk_give(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    chunk->used = false;
+    chunk->block->used -= chunk->bytes;
+    d->counters.bytes_in_use -= chunk->bytes;
+    d->chunks--;
+    if (chunk->after && !chunk->after->used) oxi_vk_chunk_join(chunk);
+    if (chunk->before && !chunk->before->used) oxi_vk_chunk_join(chunk->before);
+}
+
+/* The smallest free chunk that is large enough, among all blocks. */
+static oxi_vk_chunk *oxi_vk_chunk_find(const oxi_vk_device *d, uint64_t bytes) {
+    oxi_vk_chunk *best = NULL;
+    for (oxi_vk_block *b = d->blocks; b; b = b->next) {
+        if (!b->memory || b->bytes - b->used < bytes) continue;
+        for (oxi_vk_chunk *c = b->first; c; c = c->after) {
+            if (!c->used && c->bytes >= bytes && (!best || c->bytes < best->bytes)) best = c;
+            if (best && best->bytes == bytes) return best;
+        }
+    }
+    return best;
+}
+
+/* ---- blocks -------------------------------------------------------------------------------------------- */
+
+static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, oxi_vk_block **out) {
+    oxi_vk_block *block = (oxi_vk_block *)oxi_calloc(1, sizeof *block);
+    oxi_vk_chunk *all = block ? oxi_vk_chunk_new(block, 0, bytes) : NULL;
+    VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                               VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    VkResult result = all ? oxi_vk_make_buffer(d, bytes, usage, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+                                               &block->buffer, &block->memory)
+                          : VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (result != VK_SUCCESS) {
+        oxi_free(all, sizeof *all);
+        oxi_free(block, sizeof *block);
+        return result;
+    }
+    block->bytes = bytes;
+    block->first = all;
+    block->next = d->blocks;
+    d->blocks = block;
+    d->counters.bytes_reserved += bytes;
+    *out = block;
+    return VK_SUCCESS;
+}
+
+static void oxi_vk_block_drop(oxi_vk_device *d, oxi_vk_block *block) {
+    for (oxi_vk_chunk *c = block->first, *next; c; c = next) {
+        next = c->after;
+        oxi_free(c, sizeof *c);
+    }
+    if (block->memory) {
+        d->vk.vkDestroyBuffer(d->device, block->buffer, NULL);
+        d->vk.vkFreeMemory(d->device, block->memory, NULL);
+        d->counters.bytes_reserved -= block->bytes;
+    }
+    oxi_free(block, sizeof *block);
+}
+
+static void oxi_vk_trim(oxi_vk_device *d) {
+    (void)oxi_vk_submit(d);
+    (void)oxi_vk_wait(d, d->serial);
+    bool dropped = false;
+    for (oxi_vk_block **at = &d->blocks; *at;) {
+        oxi_vk_block *block = *at;
+        if (block->used > 0) {
+            at = &block->next;
+            continue;
+        }
+        *at = block->next;
+        if (!dropped) oxi_vk_forget_sets(d); /* sets name buffers that are about to go */
+        dropped = true;
+        oxi_vk_block_drop(d, block);
+    }
+}
+
+/* Bytes that the driver would still give: its budget where it tells one, else what the heap has left. */
+static uint64_t oxi_vk_free_bytes(const oxi_vk_device *d) {
+    uint32_t heap = d->memories.memoryTypes[d->memory_type].heapIndex;
+    uint64_t size = d->memories.memoryHeaps[heap].size, ours = d->counters.bytes_reserved;
+    if (d->caps & OX_VULKAN_BUDGET) {
+        VkPhysicalDeviceMemoryBudgetPropertiesEXT budget;
+        VkPhysicalDeviceMemoryProperties2 properties;
+        memset(&budget, 0, sizeof budget);
+        memset(&properties, 0, sizeof properties);
+        budget.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
+        properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
+        properties.pNext = &budget;
+        vkGetPhysicalDeviceMemoryProperties2(d->physical, &properties);
+        size = budget.heapBudget[heap];
+        ours = budget.heapUsage[heap];
+    }
+    return size > ours ? size - ours : 0;
+}
+
+static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
+    oxi_vk_chunk *found = oxi_vk_chunk_find(d, bytes);
+    if (found) return oxi_vk_chunk_take(d, found, bytes);
+    uint64_t wanted = bytes > d->block_bytes / 2 ? bytes : d->block_bytes;
+    oxi_vk_block *block = NULL;
+    VkResult result = oxi_vk_block_new(d, wanted, &block);
+    if (result != VK_SUCCESS) { /* caches go, then a smaller block has to do */
+        oxi_vk_trim(d);
+        result = oxi_vk_block_new(d, wanted, &block);
+        if (result != VK_SUCCESS && wanted > bytes) result = oxi_vk_block_new(d, bytes, &block);
+    }
+    if (result == VK_SUCCESS) return oxi_vk_chunk_take(d, block->first, bytes);
+    (void)oxi_fail(OX_ERR_NOMEM, "%s: out of memory: %llu bytes needed, %llu free, %llu in use",
+                   d->device_name, (unsigned long long)bytes, (unsigned long long)oxi_vk_free_bytes(d),
+                   (unsigned long long)d->counters.bytes_in_use);
+    return NULL;
+}
+
+static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    *out = NULL;
+    if (!d->open) return oxi_fail(OX_ERR_DEVICE, "%s: the device was closed", d->device_name);
+    if (bytes > d->tensor_bytes_most)
+        return oxi_fail(OX_ERR_NOMEM, "%s: a tensor of %llu bytes; this device reaches %llu at once",
+                        d->device_name, (unsigned long long)bytes, (unsigned long long)d->tensor_bytes_most);
+    uint64_t room = ((uint64_t)bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
+    oxi_lock_take(&d->lock);
+    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, room ? room : (uint64_t)OXI_VK_ALIGN);
+    oxi_lock_give(&d->lock);
+    *out = chunk;
+    return chunk ? OX_OK : OX_ERR_NOMEM;
+}
+
+static void oxi_vk_free(ox_device *self, void *memory, size_t bytes) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    (void)bytes;
+    if (!memory) return;
+    oxi_lock_take(&d->lock);
+    if (d->open) oxi_vk_chunk_give(d, (oxi_vk_chunk *)memory);
+    oxi_lock_give(&d->lock);
+}

@@ -1,0 +1,83 @@
+/* Tensors as operands of a dispatch: which block, which element of it, which strides.
+ * Walks are those of cpu/walk.c over "addresses" that are places in a block, so that both devices merge and
+ * turn dims alike. Used by every executor of vulkan/. */
+
+enum { OXI_VK_ORIGIN = 4096 }; /* the address of a block's first byte in a walk: not NULL */
+
+static oxi_vk_chunk *oxi_vk_chunk_of(const ox_tensor *t) {
+    return (oxi_vk_chunk *)t->storage->data;
+}
+
+static bool oxi_vk_is_here(const oxi_vk_device *d, const ox_tensor *t) {
+    return t->storage->device == &d->base;
+}
+
+/* A number that the host knows: it goes among the parameters. */
+static bool oxi_vk_is_immediate(const ox_tensor *t) {
+    return t->is_number && t->storage->device->host;
+}
+
+/* log2 of an element's bytes, as width_of in common.glsl. */
+static uint32_t oxi_vk_width(ox_dtype dtype) {
+    int64_t bytes = ox_dtype_of(dtype)->block_bytes;
+    return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
+}
+
+/* Bytes from the block's start to the tensor's first element. */
+static uint64_t oxi_vk_byte_at(const ox_tensor *t) {
+    return oxi_vk_chunk_of(t)->offset + oxi_byte_offset(t->dtype, t->offset);
+}
+
+/* The same in elements of a plain dtype. */
+static uint32_t oxi_vk_element_at(const ox_tensor *t) {
+    return (uint32_t)(oxi_vk_byte_at(t) >> oxi_vk_width(t->dtype));
+}
+
+/* Fits the shaders' 32-bit places. */
+static bool oxi_vk_fits(const ox_tensor *t) {
+    return ox_numel(t) < (int64_t)1 << 32;
+}
+
+static void oxi_vk_bind(oxi_vk_dispatch *dispatch, int binding, const ox_tensor *t, bool writes) {
+    dispatch->use[binding].chunk = oxi_vk_chunk_of(t);
+    dispatch->use[binding].writes = writes;
+    if (binding >= dispatch->uses) dispatch->uses = binding + 1;
+}
+
+/* Bindings that a call leaves open repeat the first, which only reads there. */
+static void oxi_vk_bind_rest(oxi_vk_dispatch *dispatch) {
+    for (int i = 1; i < dispatch->uses; i++)
+        if (!dispatch->use[i].chunk) dispatch->use[i].chunk = dispatch->use[0].chunk;
+}
+
+/* So many workgroups, in x and y where x alone does not reach. */
+static void oxi_vk_groups(oxi_vk_dispatch *dispatch, uint64_t groups) {
+    dispatch->groups[1] = (uint32_t)((groups + 65534) / 65535);
+    dispatch->groups[0] =
+        (uint32_t)(dispatch->groups[1] > 1 ? (groups + dispatch->groups[1] - 1) / dispatch->groups[1]
+                                           : groups);
+    dispatch->groups[2] = 1;
+}
+
+static void oxi_vk_walk_add(oxi_walk *w, const ox_tensor *t) {
+    int64_t stride[OX_MAX_DIMS];
+    int lead = w->ndim - t->ndim;
+    for (int i = 0; i < w->ndim; i++)
+        stride[i] = i < lead || (t->shape[i - lead] == 1 && w->shape[i] != 1) ? 0 : t->stride[i - lead];
+    char *address = (char *)(uintptr_t)(OXI_VK_ORIGIN + oxi_vk_byte_at(t));
+    oxi_walk_add_raw(w, address, (int64_t)1 << oxi_vk_width(t->dtype), stride);
+}
+
+/* The first element of a walk's operand, after it was made ready. */
+static uint32_t oxi_vk_walk_at(const oxi_walk *w, int operand) {
+    return (uint32_t)(((uint64_t)(uintptr_t)w->base[operand] - OXI_VK_ORIGIN) / (uint64_t)w->bytes[operand]);
+}
+
+static uint32_t oxi_vk_float_bits(double value) {
+    return oxi_bits_of_float((float)value);
+}
+
+static void oxi_vk_words_of(uint64_t value, uint32_t *words) {
+    words[0] = (uint32_t)value;
+    words[1] = (uint32_t)(value >> 32);
+}

@@ -1,0 +1,157 @@
+/* Sharing with a program that uses Vulkan itself: its device becomes ours, buffers go both ways.
+ * Nothing here is needed by a program that only computes.
+ * A buffer of the caller is a block of its own, without memory that we would free. */
+
+static oxi_vk_device *oxi_vk_free_place(void) {
+    for (int i = OXI_VK_DEVICES - 1; i >= oxi_vk_host.count; i--)
+        if (!oxi_vk_devices[i].open) return &oxi_vk_devices[i];
+    return NULL;
+}
+
+/* Loads the functions that the caller's instance needs; those of ours, if there is one, stay valid: both are
+ * the loader's. */
+static ox_status oxi_vk_adopt_instance(const ox_vulkan_desc *desc) {
+    if (desc->get_instance_proc_addr) {
+        union { /* from the pointer type of a header without Vulkan */
+            void *(*given)(void *instance, const char *name);
+            PFN_vkGetInstanceProcAddr wanted;
+        } function;
+        function.given = desc->get_instance_proc_addr;
+        volkInitializeCustom(function.wanted);
+    } else if (volkInitialize() != VK_SUCCESS) {
+        return oxi_fail(OX_ERR_DEVICE, "vulkan_open: no Vulkan loader on this machine");
+    }
+    volkLoadInstanceOnly((VkInstance)desc->instance);
+    return OX_OK;
+}
+
+static ox_device *oxi_vk_adopt(const ox_vulkan_desc *desc) {
+    oxi_vk_device *d = oxi_vk_free_place();
+    if (!d) {
+        (void)oxi_fail(OX_ERR_DEVICE, "vulkan_open: %d devices are open already", OXI_VK_DEVICES);
+        return NULL;
+    }
+    if (oxi_vk_adopt_instance(desc) != OX_OK) return NULL;
+    memset(d, 0, sizeof *d);
+    d->shared = true;
+    d->place = (int)(d - oxi_vk_devices);
+    d->instance = (VkInstance)desc->instance;
+    d->physical = (VkPhysicalDevice)desc->physical_device;
+    d->device = (VkDevice)desc->device;
+    d->queue = (VkQueue)desc->queue;
+    d->queue_family = desc->queue_family;
+    d->host_lock = desc->lock;
+    d->host_unlock = desc->unlock;
+    d->host_user = desc->user;
+    (void)snprintf(d->device_name, sizeof d->device_name, "vulkan:%d", d->place);
+    volkLoadDeviceTable(&d->vk, d->device);
+    oxi_on_memory_change(oxi_vk_close_all);
+    /* without the caller's list of extensions nothing optional is known to be switched on */
+    if (oxi_vk_learn(d, NULL, 0) != OX_OK) return NULL;
+    ox_device *device = oxi_vk_open(d);
+    if (device && desc->pipeline_cache && ox_vulkan_pipeline_cache(device, desc->pipeline_cache) != OX_OK) {
+        (void)ox_vulkan_close(device);
+        return NULL;
+    }
+    return device;
+}
+
+OX_API ox_device *ox_vulkan_open(const ox_vulkan_desc *desc) {
+    if (!desc || !desc->instance || !desc->physical_device || !desc->device || !desc->queue ||
+        !desc->lock != !desc->unlock) {
+        (void)oxi_fail(OX_ERR_ARG,
+                       "vulkan_open: instance, physical device, device and queue are wanted, and lock "
+                       "and unlock both or neither");
+        return NULL;
+    }
+    oxi_lock_take(&oxi_vk_open_lock);
+    ox_device *device = oxi_vk_adopt(desc);
+    oxi_lock_give(&oxi_vk_open_lock);
+    return device;
+}
+
+/* ---- buffers ------------------------------------------------------------------------------------------- */
+
+OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset) {
+    if (oxi_any_null("vulkan_buffer_of", &t, 1)) return 0;
+    oxi_vk_device *d = oxi_vk_of("vulkan_buffer_of", ox_device_of(t));
+    if (!d) return 0;
+    oxi_lock_take(&d->lock);
+    ox_status status = oxi_vk_check_open(d);
+    if (status == OX_OK) status = oxi_vk_submit(d);
+    oxi_lock_give(&d->lock);
+    if (status != OX_OK) return 0;
+    if (byte_offset) *byte_offset = oxi_vk_byte_at(t);
+    uint64_t handle = 0;
+    memcpy(&handle, &oxi_vk_chunk_of(t)->block->buffer, sizeof(VkBuffer));
+    return handle;
+}
+
+/* What a borrowed storage gives back: the block of the caller's buffer. */
+typedef struct oxi_vk_loan {
+    oxi_vk_device *device;
+    oxi_vk_chunk *chunk;
+    ox_release_fn release;
+    void *user, *data;
+} oxi_vk_loan;
+
+static void oxi_vk_return_loan(void *user, void *data) {
+    oxi_vk_loan *loan = (oxi_vk_loan *)user;
+    oxi_vk_device *d = loan->device;
+    (void)data;
+    oxi_lock_take(&d->lock);
+    if (d->open) { /* the caller may destroy the buffer now: nothing may be under way, no set may name it */
+        (void)oxi_vk_submit(d);
+        (void)oxi_vk_wait(d, d->serial);
+        oxi_vk_forget_sets(d);
+    }
+    oxi_lock_give(&d->lock);
+    if (loan->release) loan->release(loan->user, loan->data);
+    oxi_free(loan->chunk->block, sizeof *loan->chunk->block);
+    oxi_free(loan->chunk, sizeof *loan->chunk);
+    oxi_free(loan, sizeof *loan);
+}
+
+OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint64_t byte_offset,
+                                        uint64_t bytes, ox_shape shape, ox_dtype dtype, ox_release_fn release,
+                                        void *user) {
+    size_t needed = 0;
+    oxi_vk_device *d = oxi_vk_of("vulkan_from_buffer", device);
+    if (!d || oxi_check_shape("vulkan_from_buffer", dtype, shape.ndim, shape.dim, &needed) != OX_OK)
+        return NULL;
+    if (!buffer || needed > bytes || bytes > d->tensor_bytes_most || byte_offset % OXI_VK_ALIGN)
+        return OXI_FAIL_NULL(
+            OX_ERR_ARG,
+            "vulkan_from_buffer: %llu bytes of a buffer from byte %llu for %llu: at most %llu, from "
+            "a multiple of %d",
+            (unsigned long long)bytes, (unsigned long long)byte_offset, (unsigned long long)needed,
+            (unsigned long long)d->tensor_bytes_most, OXI_VK_ALIGN);
+    oxi_vk_loan *loan = (oxi_vk_loan *)oxi_calloc(1, sizeof *loan);
+    oxi_vk_block *block = (oxi_vk_block *)oxi_calloc(1, sizeof *block);
+    oxi_vk_chunk *chunk = (oxi_vk_chunk *)oxi_calloc(1, sizeof *chunk);
+    ox_storage *storage = NULL;
+    if (loan && block && chunk)
+        storage = oxi_storage_borrow(device, chunk, (size_t)bytes, oxi_vk_return_loan, loan);
+    if (!storage) {
+        oxi_free(loan, sizeof *loan);
+        oxi_free(block, sizeof *block);
+        oxi_free(chunk, sizeof *chunk);
+        return NULL;
+    }
+    memcpy(&block->buffer, &buffer, sizeof(VkBuffer));
+    block->bytes = byte_offset + bytes;
+    chunk->block = block;
+    chunk->offset = byte_offset;
+    chunk->bytes = bytes;
+    chunk->used = true;
+    loan->device = d;
+    loan->chunk = chunk;
+    loan->release = release;
+    loan->user = user;
+    memcpy(&loan->data, &buffer, sizeof loan->data);
+    ox_tensor meta;
+    oxi_meta(&meta, dtype, shape.ndim, shape.dim);
+    ox_tensor *t = oxi_tensor_over(storage, &meta);
+    oxi_storage_release(storage); /* the tensor holds it, or it goes */
+    return t;
+}

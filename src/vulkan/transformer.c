@@ -1,0 +1,211 @@
+/* Rotary position embedding and attention.
+ * Frequencies of a base are worked out once, in double, and stay on the device as pairs of floats; attention
+ * takes one query or eight of them at a time. Called by the Vulkan device for ROPE and ATTENTION. */
+
+/* ---- rope: lines are rows of x; operands are the result, x, positions ---------------------------------- */
+
+typedef struct oxi_vk_rope_params {
+    oxi_vk_line_params lines;
+    uint32_t unused[4]; /* param[23] */
+    uint32_t frequencies, factors, factors_stride, origin;
+} oxi_vk_rope_params;
+
+static bool oxi_vk_can_rope(const oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *x = call->in[0];
+    (void)d;
+    return oxi_vk_product_reads(x->dtype) && call->out[0]->dtype == x->dtype && oxi_vk_fits(x);
+}
+
+/* The chunk with [half] frequencies base^(-2 i / dims), each as two floats. */
+static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims, oxi_vk_chunk **out) {
+    oxi_vk_frequency *row = &d->frequencies[0];
+    for (int i = 0; i < OXI_VK_FREQUENCIES; i++) {
+        row = &d->frequencies[i];
+        if (row->chunk && row->base == base && row->dims == dims) {
+            *out = row->chunk;
+            return OX_OK;
+        }
+        if (!row->chunk) break;
+    }
+    int64_t half = dims / 2;
+    size_t bytes = (size_t)half * 2 * sizeof(float);
+    float *pairs = (float *)oxi_alloc(bytes);
+    if (!pairs) return OX_ERR_NOMEM;
+    for (int64_t i = 0; i < half; i++) {
+        double f = pow(base, -2.0 * (double)i / (double)dims);
+        pairs[2 * i] = (float)f;
+        pairs[2 * i + 1] = (float)(f - (double)pairs[2 * i]);
+    }
+    if (row->chunk) oxi_vk_chunk_give(d, row->chunk); /* the list is full: the last one goes */
+    uint64_t room = ((uint64_t)bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
+    row->chunk = oxi_vk_chunk_alloc(d, room ? room : (uint64_t)OXI_VK_ALIGN);
+    ox_status status =
+        row->chunk ? oxi_vk_upload(d, row->chunk, 0, (const char *)pairs, bytes) : OX_ERR_NOMEM;
+    row->base = base;
+    row->dims = dims;
+    oxi_free(pairs, bytes);
+    *out = row->chunk;
+    return status;
+}
+
+static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *x = call->in[0], *positions = call->in[1], *factors = call->in[2], *out = call->out[0];
+    oxi_vk_line_operand o[3];
+    oxi_vk_rope_params params;
+    oxi_vk_dispatch dispatch;
+    oxi_vk_lines l;
+    oxi_vk_chunk *frequencies = NULL;
+    int last = x->ndim - 1;
+    if (ox_numel(x) == 0) return OX_OK;
+    ox_status status = oxi_vk_frequencies(d, call->attr.f[0], call->attr.i[0], &frequencies);
+    if (status != OX_OK) return status;
+    oxi_vk_line_operand_of(&o[0], out, x->ndim);
+    oxi_vk_line_operand_of(&o[1], x, x->ndim);
+    oxi_vk_line_operand_of(&o[2], positions ? positions : x, 0);
+    o[2].stride[last - 1] = positions ? positions->stride[0] : 1; /* without positions: the place along S */
+    oxi_vk_lines_cut(&l, x->ndim, x->shape, 1u << last, true, o, 3);
+    /* a line may have been merged into one dim of any stride, or be a single element */
+    memset(&params, 0, sizeof params);
+    params.lines = l.params;
+    params.lines.line_stride[0][0] = (uint32_t)out->stride[last];
+    params.lines.line_stride[0][1] = (uint32_t)x->stride[last];
+    double scale = call->attr.f[1];
+    params.lines.f[0] = oxi_vk_float_bits(scale);
+    params.lines.f[1] = oxi_vk_float_bits(scale - (double)(float)scale);
+    params.lines.f[2] = oxi_vk_float_bits(call->attr.f[2]);
+    params.lines.extra = (uint32_t)(call->attr.i[0] / 2);
+    params.frequencies = (uint32_t)(frequencies->offset / 4);
+    params.origin = oxi_vk_element_at(positions ? positions : x);
+    if (factors) {
+        params.factors = oxi_vk_element_at(factors);
+        params.factors_stride = (uint32_t)factors->stride[0];
+    }
+    memset(&dispatch, 0, sizeof dispatch);
+    oxi_vk_bind(&dispatch, 0, out, true);
+    oxi_vk_bind(&dispatch, 1, x, false);
+    if (positions) oxi_vk_bind(&dispatch, 2, positions, false);
+    dispatch.use[3].chunk = frequencies;
+    dispatch.uses = 4;
+    if (factors) oxi_vk_bind(&dispatch, 4, factors, false);
+    oxi_vk_bind_rest(&dispatch);
+    dispatch.shader = OXI_VK_SHADER_rope;
+    dispatch.special[0] = (uint32_t)x->dtype;
+    dispatch.special[1] = positions ? (uint32_t)positions->dtype : 0;
+    dispatch.special[2] = call->attr.mode == 1;
+    dispatch.special[3] = factors != NULL;
+    dispatch.params = &params;
+    dispatch.param_bytes = sizeof params;
+    uint64_t each = (uint64_t)(x->shape[last] - call->attr.i[0] / 2);
+    oxi_vk_groups(&dispatch, ((uint64_t)l.kept.numel * each + 255) / 256);
+    return oxi_vk_record(d, &dispatch);
+}
+
+/* ---- attention ----------------------------------------------------------------------------------------- */
+
+enum { OXI_VK_ATTENTION_DEPTH = 512, OXI_VK_ATTENTION_LEAD = 6 };
+
+/* Mirrors param of attention.comp; columns of the arrays: result, q, k, v. */
+typedef struct oxi_vk_attention_params {
+    uint32_t length, keys, value_depth, heads;
+    uint32_t scale, softcap, start, window;
+    uint32_t at[4];
+    uint32_t mask_at, mask_row, mask_head, mask_column;
+    uint32_t row[4], head[4], column[4];
+    uint32_t group, lead, unused[2];
+    uint32_t stride[OXI_VK_ATTENTION_LEAD][4];
+    uint32_t mask_stride[8], shape[8];
+} oxi_vk_attention_params;
+
+static bool oxi_vk_can_attention(const oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
+    int n = q->ndim;
+    (void)d;
+    if (n > OXI_VK_ATTENTION_LEAD || !oxi_vk_product_reads(q->dtype) || call->out[0]->dtype != q->dtype)
+        return false;
+    if (k->dtype != OX_Q8_0 && !oxi_vk_product_reads(k->dtype)) return false;
+    if (mask && mask->dtype != OX_BOOL && !oxi_vk_product_reads(mask->dtype)) return false;
+    if (q->shape[n - 1] > OXI_VK_ATTENTION_DEPTH || v->shape[n - 1] > OXI_VK_ATTENTION_DEPTH) return false;
+    int64_t lead = 1;
+    for (int i = 0; i < n - 3; i++) lead *= q->shape[i];
+    if (lead > 65535 || (n > 2 && q->shape[n - 3] > 65535)) return false;
+    if (call->attr.i[0] >= (int64_t)1 << 30 || call->attr.i[1] >= (int64_t)1 << 30) return false;
+    return oxi_vk_fits(q) && oxi_vk_fits(k) && oxi_vk_fits(v);
+}
+
+/* Stride of t's dim that is `back` from the end, 0 where it is missing or broadcast. */
+static int64_t oxi_vk_stride_back(const ox_tensor *t, int back) {
+    int i = t->ndim - back;
+    return i >= 0 && t->shape[i] != 1 ? t->stride[i] : 0;
+}
+
+static void oxi_vk_attention_sides(const oxi_call *call, oxi_vk_attention_params *p) {
+    const ox_tensor *side[4] = {call->out[0], call->in[0], call->in[1], call->in[2]}, *mask = call->in[3];
+    const ox_tensor *q = call->in[0];
+    p->lead = q->ndim > 3 ? (uint32_t)(q->ndim - 3) : 0;
+    for (int i = 0; i < 4; i++) {
+        const ox_tensor *t = side[i];
+        p->at[i] = oxi_is_block(t->dtype) ? (uint32_t)oxi_vk_byte_at(t) : oxi_vk_element_at(t);
+        p->row[i] = oxi_vk_product_units(t, oxi_vk_stride_back(t, 2));
+        p->head[i] = oxi_vk_product_units(t, oxi_vk_stride_back(t, 3));
+        p->column[i] = (uint32_t)t->stride[t->ndim - 1];
+        for (uint32_t e = 0; e < p->lead; e++) p->stride[e][i] = oxi_vk_product_units(t, t->stride[e]);
+    }
+    for (uint32_t e = 0; e < p->lead; e++) p->shape[e] = (uint32_t)q->shape[e];
+    if (!mask) return;
+    p->mask_at = oxi_vk_element_at(mask);
+    p->mask_row = (uint32_t)oxi_vk_stride_back(mask, 2);
+    p->mask_head = (uint32_t)oxi_vk_stride_back(mask, 3);
+    p->mask_column = (uint32_t)oxi_vk_stride_back(mask, 1);
+    for (uint32_t e = 0; e < p->lead; e++)
+        p->mask_stride[e] = (uint32_t)oxi_vk_stride_back(mask, q->ndim - (int)e);
+}
+
+static ox_status oxi_vk_attention(oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
+    const ox_tensor *out = call->out[0];
+    oxi_vk_attention_params p;
+    oxi_vk_dispatch dispatch;
+    int n = q->ndim;
+    memset(&p, 0, sizeof p);
+    memset(&dispatch, 0, sizeof dispatch);
+    if (ox_numel(out) == 0) return OX_OK;
+    oxi_vk_attention_sides(call, &p);
+    p.length = (uint32_t)q->shape[n - 2];
+    p.keys = (uint32_t)k->shape[n - 2];
+    p.value_depth = (uint32_t)v->shape[n - 1];
+    p.heads = n > 2 ? (uint32_t)q->shape[n - 3] : 1;
+    p.group = n > 2 && k->shape[n - 3] > 0 ? (uint32_t)(q->shape[n - 3] / k->shape[n - 3]) : 1;
+    p.scale = oxi_vk_float_bits(call->attr.f[0]);
+    p.softcap = oxi_vk_float_bits(call->attr.f[1]);
+    p.start = (uint32_t)call->attr.i[0];
+    p.window = (uint32_t)call->attr.i[1];
+    uint32_t depth = (uint32_t)q->shape[n - 1],
+             queries = p.length == 1 || depth > 256 || p.value_depth > 256 ? 1 : 8;
+    uint32_t width = oxi_vk_width(out->dtype), each = 4u >> width, fours = (p.value_depth + 3) / 4;
+    bool aligned = p.column[0] == 1 && p.at[0] % each == 0 && p.row[0] % each == 0 && p.head[0] % each == 0 &&
+                   p.value_depth % each == 0;
+    for (uint32_t e = 0; e < p.lead; e++) aligned = aligned && p.stride[e][0] % each == 0;
+    oxi_vk_bind(&dispatch, 0, out, true);
+    oxi_vk_bind(&dispatch, 1, q, false);
+    oxi_vk_bind(&dispatch, 2, k, false);
+    oxi_vk_bind(&dispatch, 3, v, false);
+    if (mask) oxi_vk_bind(&dispatch, 4, mask, false);
+    dispatch.shader = OXI_VK_SHADER_attention;
+    dispatch.special[0] = (uint32_t)q->dtype;
+    dispatch.special[1] = (uint32_t)k->dtype;
+    dispatch.special[2] = mask ? (uint32_t)mask->dtype : 0;
+    dispatch.special[3] = queries;
+    dispatch.special[4] = queries == 1 ? 256 : 32;
+    dispatch.special[5] = depth;
+    dispatch.special[6] = (queries * fours + 255) / 256;
+    dispatch.special[7] = call->attr.mode == 1;
+    dispatch.special[8] = call->attr.f[1] > 0;
+    dispatch.special[9] = aligned;
+    dispatch.params = &p;
+    dispatch.param_bytes = sizeof p;
+    dispatch.groups[0] = (p.length + queries - 1) / queries;
+    dispatch.groups[1] = p.heads;
+    dispatch.groups[2] = 1;
+    for (uint32_t e = 0; e < p.lead; e++) dispatch.groups[2] *= p.shape[e];
+    return oxi_vk_record(d, &dispatch);
+}

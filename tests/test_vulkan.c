@@ -1,0 +1,231 @@
+/* test_vulkan.c - the Vulkan device: transfers, memory, recording, errors, and ops that the suites of ops, run
+ * on it through vulkan_mirror.c, do not see: what the counters say, deferred errors, sharing of buffers.
+ * Skipped with the reason where there is no device. */
+#include "operands.h"
+#include "oxtorch_vulkan.h"
+
+static ox_device *gpu;
+
+/* t's memory on the device, seen with t's strides: the layout survives, as ox_to alone would not do. */
+static ox_tensor *there(ox_tensor *t) {
+    int64_t first = t->offset, last = t->offset;
+    for (int d = 0; d < t->ndim; d++) {
+        int64_t far = (t->shape[d] - 1) * t->stride[d];
+        if (far < 0)
+            first += far;
+        else
+            last += far;
+    }
+    if (ox_numel(t) == 0) return ox_to(t, gpu);
+    ox_tensor *flat = ox_as_strided(t, OX_SHAPE(last - first + 1), OX_SHAPE(1), first);
+    ox_tensor *moved = ox_to(flat, gpu);
+    ox_shape stride = ox_shape_from(t->ndim, t->stride);
+    return moved ? ox_as_strided(moved, ox_shape_of(t), stride, t->offset - first) : NULL;
+}
+
+static ox_tensor *back(ox_tensor *t) {
+    return t ? ox_to(t, ox_cpu()) : NULL;
+}
+
+/* ---- transfers ----------------------------------------------------------------------------------------- */
+
+static void check_round_trips(void) {
+    static const int64_t sizes[] = {0, 1, 3, 255, 4099, 1 << 20, (3 << 20) + 5, (9 << 20) + 3};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        OX_SCOPE {
+            ox_tensor *x = ox_randint(0, 255, OX_SHAPE(sizes[i]), OX_U8);
+            CHECK_MSG(same_bits(back(there(x)), x), "%lld bytes there and back", (long long)sizes[i]);
+        }
+    OX_SCOPE { /* uploads that wait for each other */
+        ox_tensor *x[8];
+        for (int i = 0; i < 8; i++) x[i] = ox_to(ox_full(OX_SHAPE(1 << 20), i, OX_F32), gpu);
+        for (int i = 0; i < 8; i++) CHECK(ox_item(ox_mean(x[i], OX_ALL_DIMS, false)) == i);
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+}
+
+/* ---- ops on views: no copy, no detour ------------------------------------------------------------------ */
+
+static bool near(ox_tensor *got, ox_tensor *want, double tolerance) {
+    return got && want && ox_allclose(back(got), want, tolerance, tolerance, true);
+}
+
+static ox_tensor *joined(ox_tensor *x) {
+    ox_tensor *list[2];
+    list[0] = x;
+    list[1] = ox_narrow(x, 1, 2, 5);
+    return ox_cat(list, 2, 1);
+}
+
+static void check_views(ox_dtype dtype, double tolerance) {
+    const int64_t shape[3] = {3, 9, 14};
+    for (int l = 0; l < LAYOUT_COUNT; l++)
+        OX_SCOPE {
+            int64_t detours = ox_stats().detours;
+            ox_tensor *x = random_layout((layout)l, DOMAIN_MODEST, 3, shape, dtype), *y = there(x);
+            ox_tensor *w = random_layout(LAYOUT_PLAIN, DOMAIN_UNIT, 1, shape + 2, dtype), *v = there(w);
+            ox_tensor *got[] = {ox_contiguous(y),
+                                ox_cast(y, OX_F32),
+                                ox_gelu(y),
+                                ox_add(y, v),
+                                ox_softmax(y, 1),
+                                ox_rms_norm(y, 1, v, 1e-5),
+                                ox_layer_norm(y, 2, NULL, NULL, 1e-5),
+                                ox_sum(y, OX_DIMS(0, 2), false),
+                                ox_amax(y, OX_DIMS(1), true),
+                                ox_matmul(y, ox_transpose(y, 1, 2)),
+                                ox_matmul(y, v),
+                                ox_linear(y, ox_select(y, 0, 1), NULL),
+                                joined(y)};
+            int64_t made = ox_stats().detours;
+            ox_tensor *want[] = {ox_contiguous(x),
+                                 ox_cast(x, OX_F32),
+                                 ox_gelu(x),
+                                 ox_add(x, w),
+                                 ox_softmax(x, 1),
+                                 ox_rms_norm(x, 1, w, 1e-5),
+                                 ox_layer_norm(x, 2, NULL, NULL, 1e-5),
+                                 ox_sum(x, OX_DIMS(0, 2), false),
+                                 ox_amax(x, OX_DIMS(1), true),
+                                 ox_matmul(x, ox_transpose(x, 1, 2)),
+                                 ox_matmul(x, w),
+                                 ox_linear(x, ox_select(x, 0, 1), NULL),
+                                 joined(x)};
+            CHECK_MSG(made == detours, "%s, %s: %lld detours", ox_dtype_name(dtype), layout_name((layout)l),
+                      (long long)(made - detours));
+            for (size_t i = 0; i < sizeof got / sizeof *got; i++)
+                CHECK_MSG(near(got[i], want[i], tolerance), "%s, %s: op %d differs: %s", ox_dtype_name(dtype),
+                          layout_name((layout)l), (int)i, ox_error_text());
+            ox_error_clear();
+        }
+}
+
+/* A copy into a view leaves what lies beside it. */
+static void check_in_place(void) {
+    static const ox_dtype dtypes[] = {OX_U8, OX_F16, OX_F32, OX_I64};
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        OX_SCOPE {
+            ox_tensor *x = ox_cast(ox_arange(0, 99, 1, OX_I32), dtypes[d]), *y = ox_to(x, gpu);
+            ox_tensor *part = ox_slice(x, 0, 3, 50, 7), *there_part = ox_slice(y, 0, 3, 50, 7);
+            ox_tensor *odd = ox_narrow(x, 0, 61, 5), *there_odd = ox_narrow(y, 0, 61, 5);
+            ox_copy_(part, ox_add(part, part));
+            ox_copy_(there_part, ox_add(there_part, there_part));
+            ox_copy_(odd, ox_flip(odd, OX_DIMS(0)));
+            ox_copy_(there_odd, ox_flip(there_odd, OX_DIMS(0)));
+            CHECK_MSG(same_bits(back(y), x), "%s: a copy into a view", ox_dtype_name(dtypes[d]));
+        }
+}
+
+/* ---- recording ----------------------------------------------------------------------------------------- */
+
+static void loop_body(ox_tensor *x, ox_tensor *w) {
+    OX_SCOPE {
+        ox_tensor *y = ox_silu(ox_matmul(x, w));
+        (void)ox_add_(x, ox_mul(y, ox_number(1e-3)));
+    }
+}
+
+static void check_steady_loop(void) {
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_randn(OX_SHAPE(33, 40), OX_F32), gpu),
+                  *w = ox_to(ox_randn(OX_SHAPE(40, 40), OX_F32), gpu);
+        loop_body(x, w);
+        CHECK(ox_vulkan_sync(gpu) == OX_OK);
+        ox_vulkan_counters before = ox_vulkan_stats(gpu);
+        for (int i = 0; i < 50; i++) loop_body(x, w);
+        ox_vulkan_counters after = ox_vulkan_stats(gpu);
+        CHECK(after.allocations == before.allocations && after.pipelines == before.pipelines);
+        CHECK(after.descriptor_sets == before.descriptor_sets && after.waits == before.waits);
+        CHECK_MSG(after.dispatches - before.dispatches == 200, "%lld dispatches",
+                  (long long)(after.dispatches - before.dispatches));
+        CHECK(after.submits - before.submits <= 4);
+        CHECK(isfinite(ox_item(ox_sum(x, OX_ALL_DIMS, false))));
+    }
+}
+
+/* ---- errors -------------------------------------------------------------------------------------------- */
+
+static void check_errors(void) {
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_randn(OX_SHAPE(5, 3), OX_F32), gpu);
+        ox_tensor *ids = ox_to(ox_full(OX_SHAPE(2), 7, OX_I64), gpu);
+        ox_tensor *picked = ox_index_select(x, 0, ids);
+        CHECK(picked != NULL && ox_error() == OX_OK);
+        CHECK(ox_vulkan_sync(gpu) == OX_ERR_INDEX && strstr(ox_error_text(), "index 7 is out of range"));
+        ox_error_clear();
+        CHECK(ox_vulkan_sync(gpu) == OX_OK);
+        CHECK(!ox_add(x, ox_ones(OX_SHAPE(3), OX_F32)) && ox_error() == OX_ERR_DEVICE);
+        ox_error_clear();
+        CHECK(ox_vulkan_close(gpu) == OX_ERR_ARG); /* x is there */
+        ox_error_clear();
+        ox_vulkan_facts facts;
+        CHECK(ox_vulkan_info(ox_cpu(), &facts) == OX_ERR_ARG);
+        ox_error_clear();
+        CHECK(!ox_vulkan(99) && ox_error() == OX_ERR_DEVICE);
+        ox_error_clear();
+        CHECK(ox_vulkan_info(gpu, &facts) == OX_OK && facts.name[0] && facts.memory_bytes > 0);
+        ox_tensor *huge = ox_expand(x, OX_SHAPE((int64_t)1 << 36, 5, 3));
+        CHECK(huge && !ox_contiguous(huge) && ox_error() == OX_ERR_NOMEM);
+        ox_error_clear();
+    }
+}
+
+/* ---- buffers ------------------------------------------------------------------------------------------- */
+
+static int given_back;
+
+static void take_back(void *user, void *data) {
+    (void)user;
+    (void)data;
+    given_back++;
+}
+
+static void check_buffers(void) {
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_arange(0, 64, 1, OX_F32), gpu);
+        uint64_t offset = 1, buffer = ox_vulkan_buffer_of(ox_narrow(x, 0, 3, 4), &offset);
+        CHECK(buffer != 0 && offset % 256 == 12);
+        offset -= 12;
+        ox_tensor *same =
+            ox_vulkan_from_buffer(gpu, buffer, offset, 256, OX_SHAPE(8, 8), OX_F32, take_back, NULL);
+        CHECK_MSG(same && ox_item(ox_sum(same, OX_ALL_DIMS, false)) == 2016, "%s", ox_error_text());
+        CHECK(!ox_vulkan_from_buffer(gpu, buffer, offset, 255, OX_SHAPE(8, 8), OX_F32, NULL, NULL));
+        ox_error_clear();
+    }
+    CHECK(given_back == 1);
+}
+
+static void check_cache_file(void) {
+    const char *folder = getenv("OX_TEST_TMP");
+    char path[512];
+    snprintf(path, sizeof path, "%s/pipelines.bin", folder ? folder : "/tmp");
+    CHECK(ox_vulkan_pipeline_cache(gpu, path) == OX_OK);
+    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    gpu = ox_vulkan(0);
+    CHECK_MSG(gpu && ox_vulkan_pipeline_cache(gpu, path) == OX_OK, "%s", ox_error_text());
+    OX_SCOPE {
+        CHECK(gpu && ox_item(ox_sum(ox_to(ox_ones(OX_SHAPE(10), OX_F32), gpu), OX_ALL_DIMS, false)) == 10);
+    }
+    remove(path);
+}
+
+int main(void) {
+    gpu = ox_vulkan(0);
+    if (!gpu) {
+        check_skip("vulkan", ox_error_text());
+        return check_done("vulkan");
+    }
+    check_round_trips();
+    check_views(OX_F32, 1e-5);
+    check_views(OX_F16, 2e-2);
+    check_views(OX_BF16, 8e-2);
+    check_in_place();
+    check_steady_loop();
+    check_errors();
+    check_buffers();
+    check_cache_file();
+    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0, "%lld tensors left",
+              (long long)ox_stats().tensors);
+    return check_done("vulkan");
+}
