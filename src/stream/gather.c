@@ -1,0 +1,105 @@
+/* Operations that are copies of parts: cat, and rows of a table by index (embedding, index_select of dim 0).
+ * Called by the device. */
+
+static ox_status oxi_stream_run_plan(ox_stream *stream, oxi_stream_plan *plan, size_t room) {
+    oxi_plan_cut(plan, room);
+    if (plan->flow.cell_bytes > room) stream->stats.whole_loads++;
+    return oxi_flow_run_all(stream, &plan->flow);
+}
+
+/* Most bytes of an operand in a tile: what a cell of the usual size holds wherever a page begins. */
+static size_t oxi_stream_room(const ox_stream *stream) {
+    return stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
+}
+
+/* to = from, both headers. */
+static oxi_call oxi_copy_of(ox_tensor *const *from, ox_tensor *to) {
+    oxi_call call;
+    memset(&call, 0, sizeof call);
+    call.op = OXI_OP_copy;
+    call.in = from;
+    call.in_count = call.out_count = 1;
+    call.out[0] = to;
+    return call;
+}
+
+static ox_status oxi_stream_cat(ox_stream *stream, const oxi_call *call) {
+    ox_tensor part = oxi_borrowed(call->out[0]);
+    int dim = call->attr.dim;
+    ox_status status = OX_OK;
+    for (int i = 0; i < call->in_count && status == OX_OK; i++) {
+        ox_tensor *in = call->in[i];
+        if (ox_numel(in) == 0) continue;
+        part.shape[dim] = in->shape[dim];
+        oxi_stream_plan plan;
+        oxi_call copy = oxi_copy_of(&in, &part);
+        oxi_plan_open(&plan, stream->desc.compute, &copy);
+        status = oxi_stream_run_plan(stream, &plan, oxi_stream_room(stream));
+        part.offset += in->shape[dim] * part.stride[dim];
+    }
+    return status;
+}
+
+/* ---- rows by index ------------------------------------------------------------------------------------ */
+
+/* table [V,..] and out [n,..], n rows: dim 0 of the space picks, the others are cut if a row is long. */
+static void oxi_space_picked_rows(oxi_stream_plan *plan) {
+    ox_tensor *out = &plan->operand[OXI_PLAN_OUT];
+    for (int d = 0; d < out->ndim; d++) {
+        int at = oxi_space_add(&plan->space, out->shape[d]);
+        plan->space.dim[0][at] = plan->space.dim[OXI_PLAN_OUT][at] = d;
+    }
+    oxi_space_keep_blocks(plan, 0);
+    oxi_space_keep_blocks(plan, OXI_PLAN_OUT);
+}
+
+static ox_status oxi_stream_pick(ox_stream *stream, const oxi_call *call, const int64_t *rows) {
+    oxi_stream_plan plan;
+    ox_tensor out = oxi_borrowed(call->out[0]), *table = call->in[0];
+    if (!oxi_plan_join(&out, table->ndim - 1))
+        return oxi_fail(OX_ERR_UNSUPPORTED, "%s: rows of a streamed table go to dense results only",
+                        oxi_op_row_of(call->op)->name);
+    oxi_call copy = oxi_copy_of(&table, &out);
+    oxi_plan_operands(&plan, stream->desc.compute, &copy);
+    plan.rows = rows;
+    plan.flow.unlearned = true;
+    oxi_space_picked_rows(&plan);
+    return oxi_stream_run_plan(stream, &plan, oxi_stream_room(stream));
+}
+
+/* index [..], on the host and checked. */
+static ox_status oxi_stream_pick_by(ox_stream *stream, const oxi_call *call, const ox_tensor *index) {
+    const char *name = oxi_op_row_of(call->op)->name;
+    bool embedding = call->op == OXI_OP_embedding;
+    ox_status status = oxi_check_indices(name, index, call->in[0]->shape[0], embedding ? "a table" : "dim 0");
+    if (status != OX_OK) return status;
+    size_t bytes = (size_t)ox_numel(index) * sizeof(int64_t);
+    int64_t *rows = (int64_t *)oxi_alloc(bytes);
+    if (!rows) return OX_ERR_NOMEM;
+    oxi_load_range(index, 0, ox_numel(index), OXI_LANE_I64, rows);
+    status = oxi_stream_pick(stream, call, rows);
+    oxi_free(rows, bytes);
+    return status;
+}
+
+/* An index in a file comes to the host as a whole: it is read straight from its region. */
+static ox_status oxi_stream_rows(ox_stream *stream, const oxi_call *call) {
+    const ox_tensor *index = call->in[1];
+    if (ox_device_of(index)->host) return oxi_stream_pick_by(stream, call, index);
+    ox_tensor *near = oxi_tensor_new(stream->desc.compute, index->dtype, index->ndim, index->shape);
+    if (!near) return OX_ERR_NOMEM;
+    oxi_stream_plan plan;
+    ox_tensor *from = call->in[1];
+    oxi_call copy = oxi_copy_of(&from, near);
+    oxi_plan_open(&plan, stream->desc.compute, &copy);
+    ox_status status = oxi_stream_run_plan(stream, &plan, oxi_stream_room(stream));
+    if (status == OX_OK) status = oxi_stream_pick_by(stream, call, near);
+    ox_release(near);
+    return status;
+}
+
+static bool oxi_stream_picks(const oxi_call *call) {
+    bool rows = call->op == OXI_OP_embedding ||
+                (call->op == OXI_OP_index_select && call->attr.dim == 0 && call->in[0]->ndim > 0);
+    return rows && call->in[0]->shape[0] > 0 && ox_numel(call->out[0]) > 0;
+}

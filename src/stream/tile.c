@@ -1,0 +1,338 @@
+/* Cutting a call into tiles: which dims may be cut, how large the pieces are, where a piece of a strided
+ * operand lies in its file. A tile computes its elements of the result as the whole call would, so pieces have
+ * the bits of the whole. Called by stream/ops.c. */
+
+/* ---- where a part of an operand lies ------------------------------------------------------------------ */
+
+/* A dim as a step through memory, in elements; the sign of its stride is in the header alone. */
+typedef struct oxi_layout_dim {
+    int dim;
+    int64_t count, step;
+} oxi_layout_dim;
+
+/* Dims that take part, longest steps first. */
+static int oxi_layout_dims(const ox_tensor *t, oxi_layout_dim *out) {
+    int n = 0;
+    for (int d = 0; d < t->ndim; d++) {
+        oxi_layout_dim one;
+        one.dim = d;
+        one.count = t->shape[d];
+        one.step = llabs(t->stride[d]);
+        if (one.count == 1 || one.step == 0) continue;
+        int at = n++;
+        for (; at > 0 && out[at - 1].step < one.step; at--) out[at] = out[at - 1];
+        out[at] = one;
+    }
+    return n;
+}
+
+static int64_t oxi_block_count(ox_dtype dtype, int64_t elements) {
+    return elements / ox_dtype_of(dtype)->block_elements;
+}
+
+/* All of it in one run, with the strides that it has. span: elements from the lowest to behind the highest. */
+static void oxi_layout_span(const ox_tensor *t, int64_t low, int64_t span, oxi_stream_layout *out) {
+    size_t block = (size_t)ox_dtype_of(t->dtype)->block_bytes;
+    out->first = oxi_byte_offset(t->dtype, low);
+    out->bytes = out->run = (size_t)oxi_block_count(t->dtype, span) * block;
+    out->loops = 0;
+    out->offset = t->offset - low;
+    memcpy(out->stride, t->stride, sizeof out->stride);
+}
+
+/* Runs of `run` elements side by side, the loops around them closed up. */
+static void oxi_layout_pack(const ox_tensor *t, int64_t low, int64_t run, const oxi_layout_dim *dims, int loops,
+                            int all, oxi_stream_layout *out) {
+    size_t block = (size_t)ox_dtype_of(t->dtype)->block_bytes;
+    out->first = oxi_byte_offset(t->dtype, low);
+    out->run = (size_t)oxi_block_count(t->dtype, run) * block;
+    out->loops = loops;
+    memset(out->stride, 0, sizeof out->stride);
+    for (int j = loops; j < all; j++) out->stride[dims[j].dim] = dims[j].step;
+    int64_t packed = run;
+    out->bytes = out->run;
+    for (int j = loops - 1; j >= 0; j--) {
+        out->count[j] = dims[j].count;
+        out->step[j] = oxi_block_count(t->dtype, dims[j].step) * (int64_t)block;
+        out->stride[dims[j].dim] = packed;
+        packed *= dims[j].count;
+        out->bytes *= (size_t)dims[j].count;
+    }
+    out->offset = 0;
+    for (int d = 0; d < t->ndim; d++) {
+        if (t->stride[d] >= 0) continue;
+        out->stride[d] = -out->stride[d];
+        out->offset += -(t->shape[d] - 1) * out->stride[d];
+    }
+}
+
+/* Runs are packed where reading the gaps between them as well would be far more, and where they are long
+ * enough to be read one by one. The parts of an operand all go the way of the largest. */
+typedef enum oxi_layout_way { OXI_LAYOUT_CHOOSE, OXI_LAYOUT_SPAN, OXI_LAYOUT_PACK } oxi_layout_way;
+
+/* Where the elements of t lie in its region, and how they are put into a cell. Gives the way it went. */
+static oxi_layout_way oxi_layout_of(const ox_tensor *t, oxi_layout_way way, oxi_stream_layout *out) {
+    enum { RUN_LEAST = 512 };
+    oxi_layout_dim dims[OX_MAX_DIMS];
+    memset(out, 0, sizeof *out);
+    if (ox_numel(t) == 0) return way;
+    int all = oxi_layout_dims(t, dims), loops = all;
+    int64_t block = ox_dtype_of(t->dtype)->block_elements, low = t->offset, high = t->offset, run = 1;
+    for (int d = 0; d < t->ndim; d++)
+        *(t->stride[d] < 0 ? &low : &high) += (t->shape[d] - 1) * t->stride[d];
+    int64_t span = (high / block - low / block + 1) * block, packed = 1;
+    while (loops > 0 && dims[loops - 1].step == run) run *= dims[--loops].count;
+    if (run < block) run = block; /* one block, of a dim that is cut away */
+    packed = run;
+    for (int j = 0; j < loops; j++) packed *= dims[j].count;
+    size_t run_bytes = (size_t)oxi_block_count(t->dtype, run) * (size_t)ox_dtype_of(t->dtype)->block_bytes;
+    bool overlaps = packed > span; /* windows of unfold share elements */
+    bool spans = loops == 0 || overlaps || span <= 2 * packed || run_bytes < RUN_LEAST;
+    if (way == OXI_LAYOUT_CHOOSE) way = spans ? OXI_LAYOUT_SPAN : OXI_LAYOUT_PACK;
+    if (way == OXI_LAYOUT_SPAN)
+        oxi_layout_span(t, low, span, out);
+    else
+        oxi_layout_pack(t, low, run, dims, loops, all, out);
+    out->gaps = way == OXI_LAYOUT_SPAN && span != packed;
+    return way;
+}
+
+/* ---- the space that is cut ---------------------------------------------------------------------------- */
+
+/* Dims along which a call falls into independent parts. */
+typedef struct oxi_stream_space {
+    int ndim;
+    int64_t size[OX_MAX_DIMS];
+    int64_t least[OX_MAX_DIMS];     /* smallest part that computes as the whole does; 0 = 1 */
+    int64_t unit[OX_MAX_DIMS];      /* parts are multiples; 0 = 1 */
+    int64_t least_all;              /* smallest product of a part's sizes; 0 = 1 */
+    int dim[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* of each operand; -1 = the whole operand is in each part */
+} oxi_stream_space;
+
+typedef struct oxi_stream_plan {
+    oxi_stream_flow flow;           /* first: the flow's functions get the plan */
+    ox_device *compute;
+    const oxi_call *call;
+    oxi_attrs attr;
+    ox_tensor operand[OXI_STREAM_OPERANDS]; /* headers; may be reshaped */
+    bool there[OXI_STREAM_OPERANDS], streamed[OXI_STREAM_OPERANDS];
+    oxi_layout_way way[OXI_STREAM_OPERANDS];
+    oxi_stream_space space;
+    int64_t part[OX_MAX_DIMS];      /* the largest part's size */
+    int64_t parts[OX_MAX_DIMS];
+    const int64_t *rows;            /* NULL, or which row of operand 0 is at each place along dim 0 */
+} oxi_stream_plan;
+
+/* Adds a dim of `size` that no operand has yet; gives its number. */
+static int oxi_space_add(oxi_stream_space *space, int64_t size) {
+    int d = space->ndim++;
+    space->size[d] = size;
+    space->least[d] = space->unit[d] = 1;
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) space->dim[i][d] = -1;
+    return d;
+}
+
+/* A part of an operand: from start[d], count[d] along each dim of the space. */
+static ox_tensor oxi_plan_part(const oxi_stream_plan *plan, int operand, const int64_t *start,
+                               const int64_t *count) {
+    ox_tensor t = plan->operand[operand];
+    for (int d = 0; d < plan->space.ndim; d++) {
+        int at = plan->space.dim[operand][d];
+        if (at < 0) continue;
+        int64_t first = operand == 0 && d == 0 && plan->rows ? plan->rows[start[0]] : start[d];
+        t.offset += first * t.stride[at];
+        t.shape[at] = count[d];
+    }
+    return t;
+}
+
+/* Bytes of the largest streamed operand of a part; ways (or NULL) receives how each is put into its cell. */
+static size_t oxi_plan_measure(const oxi_stream_plan *plan, const int64_t *count, oxi_layout_way *ways) {
+    static const int64_t origin[OX_MAX_DIMS] = {0};
+    size_t most = 0;
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        if (!plan->streamed[i]) continue;
+        oxi_stream_layout layout;
+        ox_tensor t = oxi_plan_part(plan, i, origin, count);
+        oxi_layout_way way = oxi_layout_of(&t, OXI_LAYOUT_CHOOSE, &layout);
+        if (ways) ways[i] = way;
+        if (layout.bytes > most) most = layout.bytes;
+    }
+    return most;
+}
+
+static size_t oxi_plan_cost(const oxi_stream_plan *plan, const int64_t *count) {
+    return oxi_plan_measure(plan, count, NULL);
+}
+
+static int64_t oxi_divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* The sizes that parts of at most `most` along dim d really have: as even as units allow. */
+static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t most, int64_t *largest,
+                               int64_t *smallest) {
+    int64_t unit = space->unit[d], units = oxi_divide_up(space->size[d], unit), per = most / unit;
+    int64_t parts = oxi_divide_up(units, per > 0 ? per : 1);
+    *largest = oxi_divide_up(units, parts) * unit;
+    *smallest = units / parts * unit;
+    if (*largest > space->size[d]) *largest = space->size[d];
+    return parts;
+}
+
+static bool oxi_space_allows(const oxi_stream_space *space, const int64_t *part) {
+    int64_t all = 1, largest, smallest;
+    for (int d = 0; d < space->ndim; d++) {
+        int64_t parts = oxi_space_parts(space, d, part[d], &largest, &smallest);
+        if (parts > 1 && smallest < space->least[d]) return false;
+        if (all < INT64_MAX / (smallest + 1)) all *= smallest;
+    }
+    return all >= space->least_all;
+}
+
+/* Halves dim d if the space allows that. */
+static bool oxi_space_halve(const oxi_stream_space *space, int d, int64_t *part) {
+    int64_t half = oxi_divide_up(part[d], 2 * space->unit[d]) * space->unit[d], old = part[d];
+    if (half >= old) return false;
+    part[d] = half;
+    if (oxi_space_allows(space, part)) return true;
+    part[d] = old;
+    return false;
+}
+
+/* The outermost dim that, halved, takes a quarter off the cost, else the one that takes off most; -1. */
+static int oxi_plan_choose_dim(const oxi_stream_plan *plan, int64_t *part, size_t cost) {
+    int best = -1;
+    size_t least = cost;
+    for (int d = 0; d < plan->space.ndim; d++) {
+        int64_t old = part[d];
+        if (!oxi_space_halve(&plan->space, d, part)) continue;
+        size_t now = oxi_plan_cost(plan, part);
+        part[d] = old;
+        if (now <= cost - cost / 4) return d;
+        if (now < least) {
+            least = now;
+            best = d;
+        }
+    }
+    return best;
+}
+
+/* Dim d was halved last: as large as the room allows. */
+static void oxi_plan_grow(const oxi_stream_plan *plan, int d, int64_t *part, size_t room) {
+    int64_t unit = plan->space.unit[d], low = part[d] / unit, high = 2 * low, fits = part[d];
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2;
+        part[d] = middle * unit < plan->space.size[d] ? middle * unit : plan->space.size[d];
+        if (oxi_plan_cost(plan, part) <= room) {
+            low = middle;
+            if (oxi_space_allows(&plan->space, part)) fits = part[d];
+        } else {
+            high = middle - 1;
+        }
+    }
+    part[d] = fits;
+}
+
+/* Counts the parts, evens them out, and fixes how each operand is put into its cells. */
+static void oxi_plan_settle(oxi_stream_plan *plan) {
+    int64_t smallest;
+    plan->flow.count = 1;
+    for (int d = 0; d < plan->space.ndim; d++) {
+        plan->parts[d] = oxi_space_parts(&plan->space, d, plan->part[d], &plan->part[d], &smallest);
+        plan->flow.count *= plan->parts[d];
+    }
+    plan->flow.cell_bytes = oxi_plan_measure(plan, plan->part, plan->way);
+}
+
+/* Sizes of the parts: as large as `room` bytes an operand allow, in as few pieces of the files as possible. */
+static void oxi_plan_cut(oxi_stream_plan *plan, size_t room) {
+    const oxi_stream_space *space = &plan->space;
+    int last = -1;
+    memcpy(plan->part, space->size, sizeof plan->part);
+    if (plan->rows) plan->part[0] = 1; /* rows lie anywhere */
+    size_t cost = oxi_plan_cost(plan, plan->part);
+    while (cost > room) {
+        int d = oxi_plan_choose_dim(plan, plan->part, cost);
+        if (d < 0) break;
+        (void)oxi_space_halve(space, d, plan->part);
+        cost = oxi_plan_cost(plan, plan->part);
+        last = d;
+    }
+    if (last >= 0 && cost <= room) oxi_plan_grow(plan, last, plan->part, room);
+    oxi_plan_settle(plan);
+}
+
+/* Part number `index`: the last dim goes fastest. */
+static void oxi_plan_place(const oxi_stream_plan *plan, int64_t index, int64_t *start, int64_t *count) {
+    for (int d = plan->space.ndim - 1; d >= 0; d--) {
+        int64_t at = index % plan->parts[d], unit = plan->space.unit[d];
+        int64_t units = oxi_divide_up(plan->space.size[d], unit);
+        index /= plan->parts[d];
+        int64_t whole = units / plan->parts[d], longer = units % plan->parts[d];
+        int64_t end = (whole * (at + 1) + (at + 1 < longer ? at + 1 : longer)) * unit;
+        start[d] = (whole * at + (at < longer ? at : longer)) * unit;
+        count[d] = (end < plan->space.size[d] ? end : plan->space.size[d]) - start[d];
+    }
+}
+
+/* ---- the flow of a plan ------------------------------------------------------------------------------- */
+
+static bool oxi_plan_is_result(int operand) { return operand >= OXI_MAX_IN; }
+
+static const oxi_stream_region *oxi_region_of(const ox_tensor *t) {
+    return (const oxi_stream_region *)t->storage->data;
+}
+
+static ox_status oxi_plan_prepare(oxi_stream_flow *flow, int64_t index, oxi_stream_step *step) {
+    const oxi_stream_plan *plan = (const oxi_stream_plan *)(const void *)flow;
+    int64_t start[OX_MAX_DIMS], count[OX_MAX_DIMS];
+    oxi_plan_place(plan, index, start, count);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        oxi_stream_source *source = &step->source[i];
+        if (!plan->streamed[i]) continue;
+        ox_tensor t = oxi_plan_part(plan, i, start, count);
+        source->region = oxi_region_of(&t);
+        (void)oxi_layout_of(&t, plan->way[i], &source->layout);
+        source->use = oxi_plan_is_result(i) ? OXI_STREAM_STORE : OXI_STREAM_LOAD;
+        if (oxi_plan_is_result(i) && source->layout.gaps) { /* what lies between the elements stays */
+            source->use |= OXI_STREAM_LOAD;
+            flow->window = 1;
+        }
+    }
+    return OX_OK;
+}
+
+/* A header over bytes in host memory; it holds no reference. */
+static void oxi_plan_borrow(const oxi_stream_plan *plan, const oxi_stream_source *source, ox_tensor *t,
+                            ox_storage *storage) {
+    static char nothing[64];
+    memset(storage, 0, sizeof *storage);
+    storage->references = 1;
+    storage->device = plan->compute;
+    storage->data = source->data ? source->data : nothing;
+    storage->bytes = source->layout.bytes;
+    storage->borrowed = true;
+    t->storage = storage;
+    t->offset = source->layout.offset;
+    memcpy(t->stride, source->layout.stride, sizeof t->stride);
+}
+
+static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step) {
+    oxi_stream_plan *plan = (oxi_stream_plan *)(void *)flow;
+    ox_tensor part[OXI_STREAM_OPERANDS], *in[OXI_MAX_IN];
+    ox_storage storage[OXI_STREAM_OPERANDS];
+    int64_t start[OX_MAX_DIMS], count[OX_MAX_DIMS];
+    oxi_call call = *plan->call;
+    oxi_plan_place(plan, index, start, count);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        if (!plan->there[i]) continue;
+        part[i] = oxi_plan_part(plan, i, start, count);
+        part[i].references = 1;
+        if (plan->streamed[i]) oxi_plan_borrow(plan, &step->source[i], &part[i], &storage[i]);
+    }
+    for (int i = 0; i < call.in_count; i++) in[i] = plan->there[i] ? &part[i] : NULL;
+    for (int i = 0; i < call.out_count; i++) call.out[i] = &part[OXI_MAX_IN + i];
+    call.in = in;
+    call.attr = plan->attr;
+    if (call.op == OXI_OP_fill) call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
+    return oxi_run(plan->compute, &call);
+}
