@@ -12,7 +12,7 @@ static size_t oxi_stream_room(const ox_stream *stream) {
     return stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
 }
 
-/* to = from, both headers. */
+/* The call to = from, both headers. */
 static oxi_call oxi_copy_of(ox_tensor *const *from, ox_tensor *to) {
     oxi_call call;
     memset(&call, 0, sizeof call);
@@ -23,19 +23,22 @@ static oxi_call oxi_copy_of(ox_tensor *const *from, ox_tensor *to) {
     return call;
 }
 
+static ox_status oxi_stream_copy_plan(ox_stream *stream, ox_tensor *from, ox_tensor *to) {
+    oxi_stream_plan plan;
+    oxi_call copy = oxi_copy_of(&from, to);
+    oxi_plan_open(&plan, stream->desc.compute, &copy);
+    return oxi_stream_run_plan(stream, &plan, oxi_stream_room(stream));
+}
+
 static ox_status oxi_stream_cat(ox_stream *stream, const oxi_call *call) {
     ox_tensor part = oxi_borrowed(call->out[0]);
     int dim = call->attr.dim;
     ox_status status = OX_OK;
     for (int i = 0; i < call->in_count && status == OX_OK; i++) {
-        ox_tensor *in = call->in[i];
-        if (ox_numel(in) == 0) continue;
-        part.shape[dim] = in->shape[dim];
-        oxi_stream_plan plan;
-        oxi_call copy = oxi_copy_of(&in, &part);
-        oxi_plan_open(&plan, stream->desc.compute, &copy);
-        status = oxi_stream_run_plan(stream, &plan, oxi_stream_room(stream));
-        part.offset += in->shape[dim] * part.stride[dim];
+        if (ox_numel(call->in[i]) == 0) continue;
+        part.shape[dim] = call->in[i]->shape[dim];
+        status = oxi_stream_copy_plan(stream, call->in[i], &part);
+        part.offset += part.shape[dim] * part.stride[dim];
     }
     return status;
 }
@@ -82,17 +85,13 @@ static ox_status oxi_stream_pick_by(ox_stream *stream, const oxi_call *call, con
     return status;
 }
 
-/* An index in a file comes to the host as a whole: it is read straight from its region. */
+/* An index in a file comes to the host as a whole. */
 static ox_status oxi_stream_rows(ox_stream *stream, const oxi_call *call) {
     const ox_tensor *index = call->in[1];
     if (ox_device_of(index)->host) return oxi_stream_pick_by(stream, call, index);
     ox_tensor *near = oxi_tensor_new(stream->desc.compute, index->dtype, index->ndim, index->shape);
     if (!near) return OX_ERR_NOMEM;
-    oxi_stream_plan plan;
-    ox_tensor *from = call->in[1];
-    oxi_call copy = oxi_copy_of(&from, near);
-    oxi_plan_open(&plan, stream->desc.compute, &copy);
-    ox_status status = oxi_stream_run_plan(stream, &plan, oxi_stream_room(stream));
+    ox_status status = oxi_stream_copy_plan(stream, call->in[1], near);
     if (status == OX_OK) status = oxi_stream_pick_by(stream, call, near);
     ox_release(near);
     return status;

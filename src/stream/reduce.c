@@ -139,15 +139,14 @@ static void oxi_reduction_cut(oxi_stream_reduction *job, size_t room) {
     }
 }
 
-/* Reductions of one streamed operand with elements, to results in RAM. */
+/* Reductions of a streamed operand that has elements. */
 static bool oxi_stream_reduces(const oxi_call *call) {
-    if (oxi_op_row_of(call->op)->family != OXI_FAMILY_REDUCE || ox_numel(call->in[0]) == 0) return false;
-    for (int i = 0; i < call->out_count; i++)
-        if (!ox_device_of(call->out[i])->host) return false;
-    return !ox_device_of(call->in[0])->host;
+    bool reduces = oxi_op_row_of(call->op)->family == OXI_FAMILY_REDUCE && ox_numel(call->in[0]) > 0;
+    return reduces && !ox_device_of(call->in[0])->host;
 }
 
-static ox_status oxi_stream_reduce(ox_stream *stream, const oxi_call *call) {
+/* The results lie in RAM. */
+static ox_status oxi_stream_reduce_near(ox_stream *stream, const oxi_call *call) {
     static char nowhere[64];
     oxi_stream_reduction job;
     ox_storage storage;
@@ -176,5 +175,24 @@ static ox_status oxi_stream_reduce(ox_stream *stream, const oxi_call *call) {
     if (status == OX_OK) status = oxi_flow_run_all(stream, &job.flow);
     if (status == OX_OK) oxi_reduce_join(&job.r);
     oxi_reduce_end(&job.r);
+    return status;
+}
+
+/* Large results are made in RAM, too, before they are moved. */
+static ox_status oxi_stream_reduce(ox_stream *stream, const oxi_call *call) {
+    oxi_call near = *call;
+    ox_status status = OX_OK;
+    for (int i = 0; i < call->out_count; i++) {
+        const ox_tensor *out = call->out[i];
+        if (ox_device_of(out)->host) continue;
+        near.out[i] = oxi_tensor_new(stream->desc.compute, out->dtype, out->ndim, out->shape);
+        if (!near.out[i]) status = OX_ERR_NOMEM;
+    }
+    if (status == OX_OK) status = oxi_stream_reduce_near(stream, &near);
+    for (int i = 0; i < call->out_count; i++) {
+        if (near.out[i] == call->out[i]) continue;
+        if (status == OX_OK) status = oxi_stream_copy_plan(stream, near.out[i], call->out[i]);
+        ox_release(near.out[i]);
+    }
     return status;
 }

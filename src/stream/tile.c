@@ -66,35 +66,41 @@ static void oxi_layout_pack(const ox_tensor *t, int64_t low, int64_t run, const 
     }
 }
 
-/* Runs are packed where reading the gaps between them as well would be far more, and where they are long
- * enough to be read one by one. The parts of an operand all go the way of the largest. */
-typedef enum oxi_layout_way { OXI_LAYOUT_CHOOSE, OXI_LAYOUT_SPAN, OXI_LAYOUT_PACK } oxi_layout_way;
-
-/* Where the elements of t lie in its region, and how they are put into a cell. Gives the way it went. */
-static oxi_layout_way oxi_layout_of(const ox_tensor *t, oxi_layout_way way, oxi_stream_layout *out) {
-    enum { RUN_LEAST = 512 };
+/* Where the elements of t lie in its region, and how they are put into a cell: in one run with the gaps between
+ * them, or the runs packed. */
+static void oxi_layout_of(const ox_tensor *t, bool pack, oxi_stream_layout *out) {
     oxi_layout_dim dims[OX_MAX_DIMS];
     memset(out, 0, sizeof *out);
-    if (ox_numel(t) == 0) return way;
+    if (ox_numel(t) == 0) return;
     int all = oxi_layout_dims(t, dims), loops = all;
     int64_t block = ox_dtype_of(t->dtype)->block_elements, low = t->offset, high = t->offset, run = 1;
     for (int d = 0; d < t->ndim; d++)
         *(t->stride[d] < 0 ? &low : &high) += (t->shape[d] - 1) * t->stride[d];
-    int64_t span = (high / block - low / block + 1) * block, packed = 1;
     while (loops > 0 && dims[loops - 1].step == run) run *= dims[--loops].count;
-    if (run < block) run = block; /* one block, of a dim that is cut away */
-    packed = run;
+    int64_t span = (high / block - low / block + 1) * block, packed = run;
     for (int j = 0; j < loops; j++) packed *= dims[j].count;
-    size_t run_bytes = (size_t)oxi_block_count(t->dtype, run) * (size_t)ox_dtype_of(t->dtype)->block_bytes;
-    bool overlaps = packed > span; /* windows of unfold share elements */
-    bool spans = loops == 0 || overlaps || span <= 2 * packed || run_bytes < RUN_LEAST;
-    if (way == OXI_LAYOUT_CHOOSE) way = spans ? OXI_LAYOUT_SPAN : OXI_LAYOUT_PACK;
-    if (way == OXI_LAYOUT_SPAN)
-        oxi_layout_span(t, low, span, out);
-    else
+    if (pack && packed <= span) { /* windows of unfold share elements, and span less */
         oxi_layout_pack(t, low, run, dims, loops, all, out);
-    out->gaps = way == OXI_LAYOUT_SPAN && span != packed;
-    return way;
+    } else {
+        oxi_layout_span(t, low, span, out);
+        out->gaps = span != packed;
+    }
+}
+
+/* What a layout costs to read, in bytes: a request takes the time of some more. */
+enum { OXI_REQUEST_COST = 4096 };
+static double oxi_layout_cost(const oxi_stream_layout *layout) {
+    double runs = 1;
+    for (int j = 0; j < layout->loops; j++) runs *= (double)layout->count[j];
+    return (double)layout->bytes + runs * OXI_REQUEST_COST;
+}
+
+/* The better of the two ways, of those that fit the room. */
+static bool oxi_layout_packs(const ox_tensor *t, size_t room) {
+    oxi_stream_layout span, packed;
+    oxi_layout_of(t, false, &span);
+    oxi_layout_of(t, true, &packed);
+    return span.bytes > room || oxi_layout_cost(&span) > oxi_layout_cost(&packed);
 }
 
 /* ---- the space that is cut ---------------------------------------------------------------------------- */
@@ -116,7 +122,7 @@ typedef struct oxi_stream_plan {
     oxi_attrs attr;
     ox_tensor operand[OXI_STREAM_OPERANDS]; /* headers; may be reshaped */
     bool there[OXI_STREAM_OPERANDS], streamed[OXI_STREAM_OPERANDS];
-    oxi_layout_way way[OXI_STREAM_OPERANDS];
+    bool packs[OXI_STREAM_OPERANDS]; /* how the parts of an operand are put into cells */
     oxi_stream_space space;
     int64_t part[OX_MAX_DIMS];      /* the largest part's size */
     int64_t parts[OX_MAX_DIMS];
@@ -146,23 +152,30 @@ static ox_tensor oxi_plan_part(const oxi_stream_plan *plan, int operand, const i
     return t;
 }
 
-/* Bytes of the largest streamed operand of a part; ways (or NULL) receives how each is put into its cell. */
-static size_t oxi_plan_measure(const oxi_stream_plan *plan, const int64_t *count, oxi_layout_way *ways) {
+static bool oxi_plan_is_result(int operand) { return operand >= OXI_MAX_IN; }
+
+/* What parts of a size take. */
+typedef struct oxi_plan_cost {
+    size_t most;                    /* bytes of the largest streamed operand */
+    double excess;                  /* bytes beyond the room, of all operands */
+    double traffic;                 /* cost of reading and writing all parts */
+} oxi_plan_cost;
+
+static oxi_plan_cost oxi_plan_measure(const oxi_stream_plan *plan, const int64_t *count, size_t room) {
     static const int64_t origin[OX_MAX_DIMS] = {0};
-    size_t most = 0;
+    oxi_plan_cost cost = {0, 0, 0};
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
         if (!plan->streamed[i]) continue;
         oxi_stream_layout layout;
         ox_tensor t = oxi_plan_part(plan, i, origin, count);
-        oxi_layout_way way = oxi_layout_of(&t, OXI_LAYOUT_CHOOSE, &layout);
-        if (ways) ways[i] = way;
-        if (layout.bytes > most) most = layout.bytes;
+        oxi_layout_of(&t, oxi_layout_packs(&t, room), &layout);
+        if (layout.bytes > cost.most) cost.most = layout.bytes;
+        if (layout.bytes > room) cost.excess += (double)(layout.bytes - room);
+        cost.traffic += oxi_layout_cost(&layout);
     }
-    return most;
-}
-
-static size_t oxi_plan_cost(const oxi_stream_plan *plan, const int64_t *count) {
-    return oxi_plan_measure(plan, count, NULL);
+    for (int d = 0; d < plan->space.ndim; d++)
+        cost.traffic *= (double)plan->space.size[d] / (double)count[d];
+    return cost;
 }
 
 static int64_t oxi_divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -198,20 +211,20 @@ static bool oxi_space_halve(const oxi_stream_space *space, int d, int64_t *part)
     return false;
 }
 
-/* The outermost dim that, halved, takes a quarter off the cost, else the one that takes off most; -1. */
-static int oxi_plan_choose_dim(const oxi_stream_plan *plan, int64_t *part, size_t cost) {
+/* The dim to halve next: of those that bring the parts closer to the room, the one that costs least traffic,
+ * the outermost of equals; -1. */
+static int oxi_plan_choose_dim(const oxi_stream_plan *plan, int64_t *part, size_t room) {
+    oxi_plan_cost cost = oxi_plan_measure(plan, part, room);
     int best = -1;
-    size_t least = cost;
+    double least = 0;
     for (int d = 0; d < plan->space.ndim; d++) {
         int64_t old = part[d];
         if (!oxi_space_halve(&plan->space, d, part)) continue;
-        size_t now = oxi_plan_cost(plan, part);
+        oxi_plan_cost now = oxi_plan_measure(plan, part, room);
         part[d] = old;
-        if (now <= cost - cost / 4) return d;
-        if (now < least) {
-            least = now;
-            best = d;
-        }
+        if (now.excess >= cost.excess || (best >= 0 && now.traffic > 0.999 * least)) continue;
+        best = d;
+        least = now.traffic;
     }
     return best;
 }
@@ -222,7 +235,7 @@ static void oxi_plan_grow(const oxi_stream_plan *plan, int d, int64_t *part, siz
     while (low < high) {
         int64_t middle = low + (high - low + 1) / 2;
         part[d] = middle * unit < plan->space.size[d] ? middle * unit : plan->space.size[d];
-        if (oxi_plan_cost(plan, part) <= room) {
+        if (oxi_plan_measure(plan, part, room).most <= room) {
             low = middle;
             if (oxi_space_allows(&plan->space, part)) fits = part[d];
         } else {
@@ -232,15 +245,25 @@ static void oxi_plan_grow(const oxi_stream_plan *plan, int d, int64_t *part, siz
     part[d] = fits;
 }
 
-/* Counts the parts, evens them out, and fixes how each operand is put into its cells. */
-static void oxi_plan_settle(oxi_stream_plan *plan) {
+/* Counts the parts, evens them out, and fixes how each operand is put into its cells: as its largest part is.
+ * Results with gaps are read, changed and written one after the other, for their gaps hold each other. */
+static void oxi_plan_settle(oxi_stream_plan *plan, size_t room) {
+    static const int64_t origin[OX_MAX_DIMS] = {0};
     int64_t smallest;
     plan->flow.count = 1;
     for (int d = 0; d < plan->space.ndim; d++) {
         plan->parts[d] = oxi_space_parts(&plan->space, d, plan->part[d], &plan->part[d], &smallest);
         plan->flow.count *= plan->parts[d];
     }
-    plan->flow.cell_bytes = oxi_plan_measure(plan, plan->part, plan->way);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        oxi_stream_layout layout;
+        if (!plan->streamed[i]) continue;
+        ox_tensor t = oxi_plan_part(plan, i, origin, plan->part);
+        plan->packs[i] = oxi_layout_packs(&t, room);
+        oxi_layout_of(&t, plan->packs[i], &layout);
+        if (layout.bytes > plan->flow.cell_bytes) plan->flow.cell_bytes = layout.bytes;
+        if (oxi_plan_is_result(i) && layout.gaps) plan->flow.window = 1;
+    }
 }
 
 /* Sizes of the parts: as large as `room` bytes an operand allow, in as few pieces of the files as possible. */
@@ -249,16 +272,16 @@ static void oxi_plan_cut(oxi_stream_plan *plan, size_t room) {
     int last = -1;
     memcpy(plan->part, space->size, sizeof plan->part);
     if (plan->rows) plan->part[0] = 1; /* rows lie anywhere */
-    size_t cost = oxi_plan_cost(plan, plan->part);
-    while (cost > room) {
-        int d = oxi_plan_choose_dim(plan, plan->part, cost);
+    size_t most = oxi_plan_measure(plan, plan->part, room).most;
+    while (most > room) {
+        int d = oxi_plan_choose_dim(plan, plan->part, room);
         if (d < 0) break;
         (void)oxi_space_halve(space, d, plan->part);
-        cost = oxi_plan_cost(plan, plan->part);
+        most = oxi_plan_measure(plan, plan->part, room).most;
         last = d;
     }
-    if (last >= 0 && cost <= room) oxi_plan_grow(plan, last, plan->part, room);
-    oxi_plan_settle(plan);
+    if (last >= 0 && most <= room) oxi_plan_grow(plan, last, plan->part, room);
+    oxi_plan_settle(plan, room);
 }
 
 /* Part number `index`: the last dim goes fastest. */
@@ -276,8 +299,6 @@ static void oxi_plan_place(const oxi_stream_plan *plan, int64_t index, int64_t *
 
 /* ---- the flow of a plan ------------------------------------------------------------------------------- */
 
-static bool oxi_plan_is_result(int operand) { return operand >= OXI_MAX_IN; }
-
 static const oxi_stream_region *oxi_region_of(const ox_tensor *t) {
     return (const oxi_stream_region *)t->storage->data;
 }
@@ -291,12 +312,10 @@ static ox_status oxi_plan_prepare(oxi_stream_flow *flow, int64_t index, oxi_stre
         if (!plan->streamed[i]) continue;
         ox_tensor t = oxi_plan_part(plan, i, start, count);
         source->region = oxi_region_of(&t);
-        (void)oxi_layout_of(&t, plan->way[i], &source->layout);
+        oxi_layout_of(&t, plan->packs[i], &source->layout);
         source->use = oxi_plan_is_result(i) ? OXI_STREAM_STORE : OXI_STREAM_LOAD;
-        if (oxi_plan_is_result(i) && source->layout.gaps) { /* what lies between the elements stays */
-            source->use |= OXI_STREAM_LOAD;
-            flow->window = 1;
-        }
+        if (oxi_plan_is_result(i) && source->layout.gaps)
+            source->use |= OXI_STREAM_LOAD; /* what lies between the elements stays */
     }
     return OX_OK;
 }
