@@ -216,7 +216,7 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
     desc->depth = oxi_stream_between(desc->depth, 4, 3, OXI_STREAM_WINDOW);
     desc->queue = oxi_stream_between(desc->queue, 16, 1, 256);
     size_t most = desc->ram_bytes / (4 * (size_t)desc->depth) / page * page; /* half of the budget */
-    if (desc->tile_bytes == 0) desc->tile_bytes = most < (size_t)8 << 20 ? most : (size_t)8 << 20;
+    if (desc->tile_bytes == 0) desc->tile_bytes = most / 2 < (size_t)8 << 20 ? most / 2 : (size_t)8 << 20;
     if (desc->tile_bytes < least) desc->tile_bytes = least;
     if (desc->tile_bytes > SIZE_MAX / 64) return oxi_fail(OX_ERR_ARG, "stream_open: tiles too large");
     desc->tile_bytes = (desc->tile_bytes + page - 1) / page * page;

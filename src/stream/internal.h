@@ -133,6 +133,7 @@ typedef struct oxi_stream_layout {
     int loops;
     int64_t count[OX_MAX_DIMS], step[OX_MAX_DIMS]; /* step: bytes of the file */
     bool gaps;                      /* the run holds bytes between the elements */
+    int align;                      /* of the region in its file, for its elements to be used as they lie */
     int64_t offset, stride[OX_MAX_DIMS];           /* of the elements in the cell */
 } oxi_stream_layout;
 

@@ -48,6 +48,7 @@ static void oxi_reduction_span(const oxi_stream_reduction *job, const oxi_reduct
     end = (part->chunk + part->chunks) * r->chunk;
     oxi_walk_reach(&r->line, first, oxi_min_i64(end, r->line.numel), &low, &high);
     memset(out, 0, sizeof *out);
+    out->align = oxi_layout_align(job->x.dtype);
     out->first = (uint64_t)((job->x.offset + low) * bytes);
     out->bytes = out->run = (size_t)((high - low + 1) * bytes);
     out->offset = -low;             /* of x's first element, seen from the cell's */

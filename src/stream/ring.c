@@ -331,12 +331,11 @@ static void oxi_source_transfer(ox_stream *stream, oxi_stream_source *source, ox
     oxi_layout_runs(&source->layout, oxi_run_request, &job);
 }
 
-/* One run of a file that nobody writes to, where its bytes are aligned for the elements. */
+/* One run of a file that nobody writes to, whose elements can be used where they lie. */
 static bool oxi_source_is_range(const oxi_stream_source *source) {
-    const oxi_stream_region *region = source->region;
-    uint64_t offset = region->offset + source->layout.first;
-    return source->use == OXI_STREAM_LOAD && !region->file->writable && source->layout.loops == 0 &&
-           offset % 8 == 0;
+    const oxi_stream_layout *layout = &source->layout;
+    return source->use == OXI_STREAM_LOAD && !source->region->file->writable && layout->loops == 0 &&
+           source->region->offset % (uint64_t)layout->align == 0;
 }
 
 /* Finds memory for a source and begins to read. False when the ring has no room for it yet. */

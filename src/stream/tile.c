@@ -66,11 +66,17 @@ static void oxi_layout_pack(const ox_tensor *t, int64_t low, int64_t run, const 
     }
 }
 
+/* As for tensors in mapped files: blocks are read a few bytes at a time. */
+static int oxi_layout_align(ox_dtype dtype) {
+    return oxi_is_block(dtype) ? 4 : ox_dtype_of(dtype)->block_bytes;
+}
+
 /* Where the elements of t lie in its region, and how they are put into a cell: in one run with the gaps between
  * them, or the runs packed. */
 static void oxi_layout_of(const ox_tensor *t, bool pack, oxi_stream_layout *out) {
     oxi_layout_dim dims[OX_MAX_DIMS];
     memset(out, 0, sizeof *out);
+    out->align = oxi_layout_align(t->dtype);
     if (ox_numel(t) == 0) return;
     int all = oxi_layout_dims(t, dims), loops = all;
     int64_t block = ox_dtype_of(t->dtype)->block_elements, low = t->offset, high = t->offset, run = 1;
