@@ -230,6 +230,7 @@ static void oxi_reader_open(oxi_stream_reader *reader, const ox_stream_desc *des
 
 /* Nothing may be flying. */
 static void oxi_reader_close(oxi_stream_reader *reader) {
+    (void)reader;
 #ifdef OX_USE_LIBURING
     if (reader->uses_uring) io_uring_queue_exit(&reader->uring);
 #endif

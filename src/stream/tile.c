@@ -207,12 +207,16 @@ static bool oxi_space_allows(const oxi_stream_space *space, const int64_t *part)
     return all >= space->least_all;
 }
 
-/* Halves dim d if the space allows that. */
+/* Halves dim d, or makes it as small as the space allows. */
 static bool oxi_space_halve(const oxi_stream_space *space, int d, int64_t *part) {
-    int64_t half = oxi_divide_up(part[d], 2 * space->unit[d]) * space->unit[d], old = part[d];
-    if (half >= old) return false;
-    part[d] = half;
-    if (oxi_space_allows(space, part)) return true;
+    enum { TRIES = 64 };
+    int64_t unit = space->unit[d], old = part[d], half = oxi_divide_up(old, 2 * unit) * unit;
+    int64_t least = oxi_divide_up(space->least[d], unit) * unit;
+    if (half < least) half = least;
+    for (int i = 0; i < TRIES && half < old; i++, half += unit) {
+        part[d] = half;
+        if (oxi_space_allows(space, part)) return true;
+    }
     part[d] = old;
     return false;
 }
