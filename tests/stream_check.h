@@ -36,7 +36,7 @@ static void check_cases(void) {
     }
 }
 
-static int case_count(void) { return 6; }
+static inline int case_count(void) { return 6; }
 static stream_case case_at(int index) {
     stream_case c;
     memset(&c, 0, sizeof c);
@@ -70,7 +70,7 @@ static ox_stream *case_open(const stream_case *c) {
 }
 
 /* Normal numbers of a dtype, the same for the same seed; a NaN and infinities among f32. */
-static ox_tensor *numbers(ox_shape shape, ox_dtype dtype, uint64_t seed) {
+static inline ox_tensor *numbers(ox_shape shape, ox_dtype dtype, uint64_t seed) {
     ox_manual_seed(seed);
     ox_tensor *t = ox_randn(shape, OX_F32);
     if (dtype == OX_F64 || dtype == OX_F32 || dtype == OX_F16) return ox_cast(t, dtype);
@@ -86,7 +86,7 @@ static char *bytes_of(ox_tensor *t, size_t *bytes) {
     return data;
 }
 
-static bool same_bits(ox_tensor *a, ox_tensor *b) {
+static inline bool same_bits(ox_tensor *a, ox_tensor *b) {
     size_t a_bytes, b_bytes;
     char *x = bytes_of(a, &a_bytes), *y = bytes_of(b, &b_bytes);
     bool same = a_bytes != SIZE_MAX && a_bytes == b_bytes && a->dtype == b->dtype && memcmp(x, y, a_bytes) == 0;
@@ -96,7 +96,7 @@ static bool same_bits(ox_tensor *a, ox_tensor *b) {
 }
 
 /* Writes t to a raw file behind `lead` bytes. */
-static void put_raw(const char *path, ox_tensor *t, int lead) {
+static inline void put_raw(const char *path, ox_tensor *t, int lead) {
     size_t bytes;
     char *data = bytes_of(t, &bytes);
     FILE *file = fopen(path, "wb");
@@ -140,12 +140,12 @@ static void compare_mask(const stream_case *c, const char *name, stream_run run,
 }
 
 /* All operands in files. */
-OXI_UNUSED static void compare(const stream_case *c, const char *name, stream_run run, ox_tensor *const *in, int count) {
+static inline void compare(const stream_case *c, const char *name, stream_run run, ox_tensor *const *in, int count) {
     compare_mask(c, name, run, in, count, (1u << count) - 1);
 }
 
 /* Every choice of operands in files. */
-OXI_UNUSED static void compare_masks(const stream_case *c, const char *name, stream_run run, ox_tensor *const *in, int count) {
+static inline void compare_masks(const stream_case *c, const char *name, stream_run run, ox_tensor *const *in, int count) {
     for (unsigned mask = 1; mask < 1u << count; mask++) compare_mask(c, name, run, in, count, mask);
 }
 

@@ -51,10 +51,11 @@ static void oxi_range_touch(ox_stream *stream, oxi_stream_range *range) {
 
 /* ---- slabs ------------------------------------------------------------------------------------------- */
 
-/* Bytes that the budget still allows beyond what the library holds. */
+/* Bytes that the budget still allows to be kept: a sixteenth is left for what operations need for a while. */
 static size_t oxi_budget_left(ox_stream *stream) {
     ox_statistics now = ox_stats();
-    size_t held = now.bytes_in_use + now.bytes_cached, limit = stream->base_bytes + stream->desc.ram_bytes;
+    size_t held = now.bytes_in_use + now.bytes_cached, budget = stream->desc.ram_bytes;
+    size_t limit = stream->base_bytes + budget - budget / 16;
     if (held >= limit && now.bytes_cached > 0) {
         ox_trim();
         held = ox_stats().bytes_in_use;
