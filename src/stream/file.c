@@ -81,6 +81,18 @@ static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     if ((uint64_t)(off_t)bytes == bytes && ftruncate((int)handle, (off_t)bytes) != 0) return;
 }
 
+/* The fractions of a second in which a file was changed last. */
+static uint64_t oxi_stream_change_nanoseconds(const struct stat *info) {
+#if defined(__linux__) && defined(st_mtime)
+    return (uint64_t)info->st_mtim.tv_nsec << 32 | (uint64_t)info->st_ctim.tv_nsec;
+#elif defined(__GLIBC__)
+    return (uint64_t)info->st_mtimensec << 32 | (uint64_t)info->st_ctimensec;
+#else
+    (void)info;
+    return 0;
+#endif
+}
+
 /* What tells two files apart, and the size. */
 static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
     struct stat info;
@@ -91,7 +103,7 @@ static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t
     id[0] = (uint64_t)info.st_dev;
     id[1] = (uint64_t)info.st_ino;
     id[2] = (uint64_t)info.st_mtime;
-    id[3] = (uint64_t)info.st_ctime;
+    id[3] = oxi_stream_change_nanoseconds(&info);
     *bytes = (uint64_t)info.st_size;
     return OX_OK;
 }

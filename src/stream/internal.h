@@ -17,7 +17,7 @@ enum {
 typedef struct oxi_stream_file {
     struct oxi_stream_file *next;
     int64_t references;
-    uint64_t id[4];                 /* device, inode, time of the last change: two files never meet */
+    uint64_t id[4];                 /* device, inode, times of the last change: two files never meet */
     intptr_t plain, direct;         /* handles; direct is -1 where the file system refuses it */
     bool writable;
     char *path;
