@@ -55,6 +55,32 @@ static void test_formats(const stream_case *c) {
     ox_error_clear();
 }
 
+/* Results on the disk become files of a name, a piece at a time. */
+static void test_save(const stream_case *small) {
+    char path[320];
+    stream_case c = *small;
+    c.result_bytes = 1;
+    ox_stream *stream = case_open(&c);
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(900, 700), OX_F32, 1), *far = ox_to(x, ox_stream_device(stream));
+        ox_tensor *t[2] = {ox_relu(far), ox_t(ox_neg(far))}, *right[2] = {ox_relu(x), ox_t(ox_neg(x))};
+        const char *names[2] = {"relu", "neg"};
+        snprintf(path, sizeof path, "%s/oxtorch-saved.safetensors", c.folder);
+        CHECK(ox_save_safetensors(path, names, t, 2, NULL, 0, 0) == OX_OK);
+        ox_file *file = ox_open(path, NULL);
+        for (int i = 0; i < 2; i++) CHECK(same_bits(ox_load(file, names[i]), ox_contiguous(right[i])));
+        ox_close(file);
+        CHECK(ox_save_npz(path, names, t, 2) == OX_OK);
+        file = ox_open(path, NULL);
+        for (int i = 0; i < 2; i++) CHECK(same_bits(ox_load(file, names[i]), ox_contiguous(right[i])));
+        ox_close(file);
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    ox_error_clear();
+    ox_stream_close(stream);
+    remove(path);
+}
+
 /* ---- a language model --------------------------------------------------------------------------------- */
 
 static void add_weight(gguf_make *g, const char *name, int64_t rows, int64_t columns, ox_dtype dtype) {
@@ -188,6 +214,7 @@ int main(void) {
         if (!c.folder || i == 2 || i == 3) continue;
         c.result_bytes = 0;
         test_formats(&c);
+        test_save(&c);
         test_model(&c, OX_F32);
         test_model(&c, OX_F16);
         test_model(&c, OX_Q8_0);

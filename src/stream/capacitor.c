@@ -142,9 +142,9 @@ static bool oxi_capacitor_accept(ox_stream *stream, oxi_stream_range *range) {
     at = (at + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
     range->memory = (char *)at + range->offset % OXI_STREAM_PAGE;
     range->slab = slab;
-    /* up to the end of its last page, which a direct read fills */
-    size_t end = (size_t)((uintptr_t)range->memory - (uintptr_t)slab->block) + range->bytes;
-    slab->used = end + OXI_STREAM_PAGE;
+    at = (uintptr_t)range->memory + range->bytes; /* a direct read fills its last page */
+    at = (at + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
+    slab->used = (size_t)(at - (uintptr_t)slab->block);
     return true;
 }
 
