@@ -1009,7 +1009,8 @@ OX_API ox_meta ox_meta_at(const ox_file *file, const ox_meta *array, int64_t ind
 OX_API int64_t ox_meta_int(const ox_file *file, const char *key, int64_t otherwise);
 OX_API double ox_meta_float(const ox_file *file, const char *key, double otherwise);
 
-/* ---- writing: to a temporary file beside `path`, renamed when it is whole ---------------------------- */
+/* ---- writing: to a temporary file beside `path`, renamed when it is whole; tensors of other devices in
+ * pieces ----------------------------------------------------------------------------------------------- */
 
 OX_API ox_status ox_save_npy(const char *path, ox_tensor *t);
 OX_API ox_status ox_save_npz(const char *path, const char *const *names, ox_tensor *const *tensors,
@@ -44348,7 +44349,10 @@ typedef struct oxi_output {
 static ox_status oxi_output_open(oxi_output *output, const char *name, const char *path); /* for ox_<name> */
 static void oxi_output_write(oxi_output *output, const void *data, size_t bytes);
 static void oxi_output_fill(oxi_output *output, int byte, size_t bytes);
-/* Numbers of a contiguous host tensor in the file's byte order: little-endian. */
+/* Visits the numbers of a contiguous tensor of any device in the file's byte order, little-endian, in pieces. */
+typedef void (*oxi_bytes_fn)(void *user, const char *data, size_t bytes);
+static ox_status oxi_visit_numbers(const ox_tensor *t, oxi_bytes_fn visit, void *user);
+/* Writes them. */
 static void oxi_output_tensor(oxi_output *output, const ox_tensor *t);
 /* Everything is on the disk, still under the temporary name. */
 static ox_status oxi_output_finish(oxi_output *output);
@@ -44358,7 +44362,7 @@ static ox_status oxi_output_rename(oxi_output *output);
 static void oxi_output_drop(oxi_output *output);
 /* Names for a file: there, not empty, no two alike. */
 static ox_status oxi_check_names(const char *op, const char *const *names, int64_t count);
-/* t on the host and contiguous; a reference the caller releases. NULL in gives OX_ERR_ARG. */
+/* t, contiguous; a reference the caller releases. NULL in gives OX_ERR_ARG. */
 static ox_tensor *oxi_writable(const char *op, ox_tensor *t);
 
 /* ---- JSON (files/json.c) ----------------------------------------------------------------------------- */
@@ -45038,19 +45042,34 @@ static void oxi_output_fill(oxi_output *output, int byte, size_t bytes) {
     oxi_output_write(output, block, bytes);
 }
 
+static ox_status oxi_visit_numbers(const ox_tensor *t, oxi_bytes_fn visit, void *user) {
+    enum { PIECE = 1 << 20 };
+    ox_device *device = ox_device_of(t);
+    size_t bytes = ox_nbytes(t), unit = oxi_swap_unit(t->dtype), start = oxi_byte_offset(t->dtype, t->offset);
+    bool turned = unit > 1 && oxi_big_endian_host();
+    if (device->host && !turned) {
+        visit(user, oxi_ptr(t), bytes);
+        return OX_OK;
+    }
+    char *piece = (char *)oxi_alloc(PIECE);
+    ox_status status = piece ? OX_OK : OX_ERR_NOMEM;
+    for (size_t at = 0; at < bytes && status == OX_OK; at += PIECE) {
+        size_t count = bytes - at < PIECE ? bytes - at : PIECE;
+        status = device->read(device, t->storage->data, start + at, piece, count);
+        if (turned) oxi_copy_swapped(piece, piece, count, unit);
+        if (status == OX_OK) visit(user, piece, count);
+    }
+    oxi_free(piece, PIECE);
+    return status;
+}
+
+static void oxi_output_piece(void *user, const char *data, size_t bytes) {
+    oxi_output_write((oxi_output *)user, data, bytes);
+}
+
 static void oxi_output_tensor(oxi_output *output, const ox_tensor *t) {
-    const char *data = oxi_ptr(t);
-    size_t bytes = ox_nbytes(t), unit = oxi_swap_unit(t->dtype);
-    if (unit == 1 || !oxi_big_endian_host()) {
-        oxi_output_write(output, data, bytes);
-        return;
-    }
-    char block[4096];
-    for (size_t at = 0; at < bytes; at += sizeof block) {
-        size_t count = bytes - at < sizeof block ? bytes - at : sizeof block;
-        oxi_copy_swapped(block, data + at, count, unit);
-        oxi_output_write(output, block, count);
-    }
+    ox_status status = oxi_visit_numbers(t, oxi_output_piece, output);
+    if (output->status == OX_OK) output->status = status;
 }
 
 static ox_status oxi_output_finish(oxi_output *output) {
@@ -45104,11 +45123,7 @@ static ox_status oxi_check_names(const char *op, const char *const *names, int64
 
 static ox_tensor *oxi_writable(const char *op, ox_tensor *t) {
     if (!t) return OXI_FAIL_NULL(OX_ERR_ARG, "%s: no tensor", op);
-    ox_tensor *host = ox_device_of(t)->host ? ox_retain(t) : ox_to(t, ox_cpu());
-    if (!host) return NULL;
-    ox_tensor *whole = oxi_contiguous(host);
-    ox_release(host);
-    return whole;
+    return oxi_contiguous(t);
 }
 /* >>files/json.c */
 /* JSON, strictly after RFC 8259: a token reader without memory or recursion, and a node array built on it.
@@ -47755,17 +47770,8 @@ static void oxi_zip_common_fields(oxi_fields *fields, const oxi_npz_entry *entry
     oxi_field(fields, strlen(name) + 4, 2);
 }
 
-static uint32_t oxi_tensor_crc(uint32_t crc, const ox_tensor *t) {
-    const char *data = oxi_ptr(t);
-    size_t bytes = ox_nbytes(t), unit = oxi_swap_unit(t->dtype);
-    if (unit == 1 || !oxi_big_endian_host()) return oxi_crc32(crc, data, bytes);
-    char block[4096];
-    for (size_t at = 0; at < bytes; at += sizeof block) {
-        size_t count = bytes - at < sizeof block ? bytes - at : sizeof block;
-        oxi_copy_swapped(block, data + at, count, unit);
-        crc = oxi_crc32(crc, block, count);
-    }
-    return crc;
+static void oxi_crc_piece(void *user, const char *data, size_t bytes) {
+    *(uint32_t *)user = oxi_crc32(*(uint32_t *)user, data, bytes);
 }
 
 static ox_status oxi_npz_write_member(oxi_output *output, const char *name, ox_tensor *t,
@@ -47774,10 +47780,14 @@ static ox_status oxi_npz_write_member(oxi_output *output, const char *name, ox_t
     ox_tensor *whole = oxi_writable("save_npz", t);
     if (!whole) return t ? ox_error() : OX_ERR_ARG;
     size_t bytes = oxi_npy_write_header("save_npz", whole, header);
+    entry->crc = oxi_crc32(0, header, bytes);
+    if (bytes && oxi_visit_numbers(whole, oxi_crc_piece, &entry->crc) != OX_OK) {
+        ox_release(whole);
+        return ox_error();
+    }
     if (bytes) {
         entry->at = output->written;
         entry->bytes = bytes + (uint64_t)ox_nbytes(whole);
-        entry->crc = oxi_tensor_crc(oxi_crc32(0, header, bytes), whole);
         bool wide = entry->bytes >= OXI_ZIP_WIDE_FROM;
         oxi_fields fields;
         fields.used = 0;

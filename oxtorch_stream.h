@@ -150,7 +150,7 @@ enum {
 typedef struct oxi_stream_file {
     struct oxi_stream_file *next;
     int64_t references;
-    uint64_t id[4];                 /* device, inode, time of the last change: two files never meet */
+    uint64_t id[4];                 /* device, inode, times of the last change: two files never meet */
     intptr_t plain, direct;         /* handles; direct is -1 where the file system refuses it */
     bool writable;
     char *path;
@@ -422,6 +422,18 @@ static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     if ((uint64_t)(off_t)bytes == bytes && ftruncate((int)handle, (off_t)bytes) != 0) return;
 }
 
+/* The fractions of a second in which a file was changed last. */
+static uint64_t oxi_stream_change_nanoseconds(const struct stat *info) {
+#if defined(__linux__) && defined(st_mtime)
+    return (uint64_t)info->st_mtim.tv_nsec << 32 | (uint64_t)info->st_ctim.tv_nsec;
+#elif defined(__GLIBC__)
+    return (uint64_t)info->st_mtimensec << 32 | (uint64_t)info->st_ctimensec;
+#else
+    (void)info;
+    return 0;
+#endif
+}
+
 /* What tells two files apart, and the size. */
 static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
     struct stat info;
@@ -432,7 +444,7 @@ static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t
     id[0] = (uint64_t)info.st_dev;
     id[1] = (uint64_t)info.st_ino;
     id[2] = (uint64_t)info.st_mtime;
-    id[3] = (uint64_t)info.st_ctime;
+    id[3] = oxi_stream_change_nanoseconds(&info);
     *bytes = (uint64_t)info.st_size;
     return OX_OK;
 }
@@ -1162,9 +1174,9 @@ static bool oxi_capacitor_accept(ox_stream *stream, oxi_stream_range *range) {
     at = (at + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
     range->memory = (char *)at + range->offset % OXI_STREAM_PAGE;
     range->slab = slab;
-    /* up to the end of its last page, which a direct read fills */
-    size_t end = (size_t)((uintptr_t)range->memory - (uintptr_t)slab->block) + range->bytes;
-    slab->used = end + OXI_STREAM_PAGE;
+    at = (uintptr_t)range->memory + range->bytes; /* a direct read fills its last page */
+    at = (at + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
+    slab->used = (size_t)(at - (uintptr_t)slab->block);
     return true;
 }
 
