@@ -173,7 +173,8 @@ int main(int count, char **words) {
     ox_generate_result result;
     memset(&result, 0, sizeof result);
     ox_stream *stream = o.streams ? ox_stream_open(&o.stream) : NULL;
-    ox_llm *model = o.streams && !stream ? NULL : ox_llm_open(o.model, stream ? ox_stream_device(stream) : NULL);
+    ox_device *device = stream ? ox_stream_device(stream) : NULL;
+    ox_llm *model = o.streams && !stream ? NULL : ox_llm_open(o.model, device);
     if (model) print_facts(model);
     ox_llm_context *context = model ? ox_llm_context_open(model, &o.context) : NULL;
     ox_status status = OX_ERR_ARG;

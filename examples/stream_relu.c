@@ -1,7 +1,7 @@
 /* stream_relu.c - an operation over a file of any size, with a fixed amount of memory.
  *
- * Shows   ox_stream_open with a budget, a raw file as a tensor, a result that is made on the disk, what the stream
- *         has counted, the most memory that the program ever had.
+ * Shows   ox_stream_open with a budget, a raw file as a tensor, a result that is made on the disk, what the
+ *         stream has counted, the most memory that the library ever had.
  * build   cc -O2 examples/stream_relu.c -I. -o stream_relu -lm -lpthread   (or -DOX_USE_LIBURING ... -luring)
  * run     ./stream_relu [MiB] [MiB of memory] [folder]
  * prints
@@ -31,7 +31,7 @@ static bool write_numbers(const char *path, int64_t count) {
 static void run(ox_stream *stream, const char *path, int64_t count) {
     OX_SCOPE {
         ox_tensor *x = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(count)); /* nothing is read yet */
-        ox_tensor *y = ox_relu(x);                                             /* in the spill file */
+        ox_tensor *y = ox_relu(x);                                              /* in the spill file */
         ox_tensor *zeros = ox_sum(ox_eq(y, ox_number(0)), OX_ALL_DIMS, false);
         ox_tensor *sum = ox_sum(y, OX_ALL_DIMS, false);
         printf("relu: %lld numbers, %lld of them 0, sum %.0f\n", (long long)ox_numel(y),

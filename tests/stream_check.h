@@ -1,5 +1,5 @@
-/* stream_check.h - what the tests of oxtorch_stream.h share: the ways a stream can be opened, tensors put into
- * files, and an operation run over files and over RAM with its results compared bit for bit. */
+/* stream_check.h - what the tests of oxtorch_stream.h share: the ways a stream can be opened, tensors put
+ * into files, and an operation run over files and over RAM with its results compared bit for bit. */
 #ifndef STREAM_CHECK_H
 #define STREAM_CHECK_H
 
@@ -13,7 +13,7 @@
 enum { TILE = 16384, BUDGET = 512 << 10 };
 
 typedef struct stream_case {
-    const char *folder;   /* NULL: this machine has none of the kind */
+    const char *folder; /* NULL: this machine has none of the kind */
     ox_stream_reading reading;
     bool buffered;
     size_t result_bytes, tile_bytes, ram_bytes;
@@ -36,14 +36,16 @@ static void check_cases(void) {
     }
 }
 
-static inline int case_count(void) { return 6; }
+static inline int case_count(void) {
+    return 6;
+}
 static stream_case case_at(int index) {
     stream_case c;
     memset(&c, 0, sizeof c);
     c.folder = case_folders[index == 4 || index == 5];
     c.reading = index & 1 ? OX_STREAM_THREADS : OX_STREAM_BEST;
     c.buffered = index == 2;
-    c.result_bytes = index == 1 || index == 2 ? 1 : 0;  /* 1: nearly all results go to the spill file */
+    c.result_bytes = index == 1 || index == 2 ? 1 : 0; /* 1: nearly all results go to the spill file */
     c.tile_bytes = TILE;
     c.ram_bytes = BUDGET;
     if (index == 3) c.result_bytes = (size_t)1 << 30;
@@ -89,7 +91,8 @@ static char *bytes_of(ox_tensor *t, size_t *bytes) {
 static inline bool same_bits(ox_tensor *a, ox_tensor *b) {
     size_t a_bytes, b_bytes;
     char *x = bytes_of(a, &a_bytes), *y = bytes_of(b, &b_bytes);
-    bool same = a_bytes != SIZE_MAX && a_bytes == b_bytes && a->dtype == b->dtype && memcmp(x, y, a_bytes) == 0;
+    bool same =
+        a_bytes != SIZE_MAX && a_bytes == b_bytes && a->dtype == b->dtype && memcmp(x, y, a_bytes) == 0;
     free(x);
     free(y);
     return same;
@@ -111,8 +114,8 @@ static inline void put_raw(const char *path, ox_tensor *t, int lead) {
 typedef ox_tensor *(*stream_run)(ox_tensor *const *in);
 
 /* Runs over RAM and over a stream where the operands in `mask` lie in files. */
-static void compare_mask(const stream_case *c, const char *name, stream_run run, ox_tensor *const *in, int count,
-                         unsigned mask) {
+static void compare_mask(const stream_case *c, const char *name, stream_run run, ox_tensor *const *in,
+                         int count, unsigned mask) {
     static const int leads[] = {0, 8, 32, 4096, 4, 3}; /* the last two: no aligned elements for wide dtypes */
     static int turn;
     char path[4][320];
@@ -131,8 +134,8 @@ static void compare_mask(const stream_case *c, const char *name, stream_run run,
     }
     ox_tensor *wanted = run(in), *got = run(far);
     bool same = wanted && got && same_bits(got, wanted);
-    CHECK_MSG(same, "%s of %lld elements, operands %u in files, folder %s, reading %d, results %llu: %s", name,
-              (long long)ox_numel(in[0]), mask, c->folder, (int)c->reading,
+    CHECK_MSG(same, "%s of %lld elements, operands %u in files, folder %s, reading %d, results %llu: %s",
+              name, (long long)ox_numel(in[0]), mask, c->folder, (int)c->reading,
               (unsigned long long)c->result_bytes, ox_error() ? ox_error_text() : "other bits");
     ox_error_clear();
     ox_scope_end(&scope);
@@ -140,12 +143,14 @@ static void compare_mask(const stream_case *c, const char *name, stream_run run,
 }
 
 /* All operands in files. */
-static inline void compare(const stream_case *c, const char *name, stream_run run, ox_tensor *const *in, int count) {
+static inline void compare(const stream_case *c, const char *name, stream_run run, ox_tensor *const *in,
+                           int count) {
     compare_mask(c, name, run, in, count, (1u << count) - 1);
 }
 
 /* Every choice of operands in files. */
-static inline void compare_masks(const stream_case *c, const char *name, stream_run run, ox_tensor *const *in, int count) {
+static inline void compare_masks(const stream_case *c, const char *name, stream_run run, ox_tensor *const *in,
+                                 int count) {
     for (unsigned mask = 1; mask < 1u << count; mask++) compare_mask(c, name, run, in, count, mask);
 }
 

@@ -5,23 +5,49 @@
 
 /* ---- elementwise -------------------------------------------------------------------------------------- */
 
-static ox_tensor *run_relu(ox_tensor *const *in) { return ox_relu(in[0]); }
-static ox_tensor *run_exp(ox_tensor *const *in) { return ox_exp(in[0]); }
-static ox_tensor *run_half(ox_tensor *const *in) { return ox_cast(in[0], OX_F16); }
-static ox_tensor *run_wide(ox_tensor *const *in) { return ox_cast(in[0], OX_F64); }
-static ox_tensor *run_clone(ox_tensor *const *in) { return ox_clone(in[0]); }
-static ox_tensor *run_double(ox_tensor *const *in) { return ox_mul_number(in[0], 2.5); }
-static ox_tensor *run_isnan(ox_tensor *const *in) { return ox_isnan(in[0]); }
-static ox_tensor *run_add(ox_tensor *const *in) { return ox_add(in[0], in[1]); }
-static ox_tensor *run_square(ox_tensor *const *in) { return ox_mul(in[0], in[0]); }
-static ox_tensor *run_less(ox_tensor *const *in) { return ox_lt(in[0], in[1]); }
-static ox_tensor *run_where(ox_tensor *const *in) { return ox_where(ox_gt(in[0], in[1]), in[0], in[1]); }
-static ox_tensor *run_flip(ox_tensor *const *in) { return ox_neg(ox_flip(in[0], OX_DIMS(0))); }
-static ox_tensor *run_even(ox_tensor *const *in) { return ox_sqrt(ox_abs(ox_slice(in[0], 0, 0, INT64_MAX, 2))); }
+static ox_tensor *run_relu(ox_tensor *const *in) {
+    return ox_relu(in[0]);
+}
+static ox_tensor *run_exp(ox_tensor *const *in) {
+    return ox_exp(in[0]);
+}
+static ox_tensor *run_half(ox_tensor *const *in) {
+    return ox_cast(in[0], OX_F16);
+}
+static ox_tensor *run_wide(ox_tensor *const *in) {
+    return ox_cast(in[0], OX_F64);
+}
+static ox_tensor *run_clone(ox_tensor *const *in) {
+    return ox_clone(in[0]);
+}
+static ox_tensor *run_double(ox_tensor *const *in) {
+    return ox_mul_number(in[0], 2.5);
+}
+static ox_tensor *run_isnan(ox_tensor *const *in) {
+    return ox_isnan(in[0]);
+}
+static ox_tensor *run_add(ox_tensor *const *in) {
+    return ox_add(in[0], in[1]);
+}
+static ox_tensor *run_square(ox_tensor *const *in) {
+    return ox_mul(in[0], in[0]);
+}
+static ox_tensor *run_less(ox_tensor *const *in) {
+    return ox_lt(in[0], in[1]);
+}
+static ox_tensor *run_where(ox_tensor *const *in) {
+    return ox_where(ox_gt(in[0], in[1]), in[0], in[1]);
+}
+static ox_tensor *run_flip(ox_tensor *const *in) {
+    return ox_neg(ox_flip(in[0], OX_DIMS(0)));
+}
+static ox_tensor *run_even(ox_tensor *const *in) {
+    return ox_sqrt(ox_abs(ox_slice(in[0], 0, 0, INT64_MAX, 2)));
+}
 
 static void test_elementwise(const stream_case *c) {
-    const int64_t page = 4096, tile = TILE / 4, sizes[] = {1, 511, 512, page - 1, page, page + 1, tile - 1, tile,
-                                                          tile + 1, 5 * BUDGET / 4};
+    const int64_t page = 4096, tile = TILE / 4,
+                  sizes[] = {1, 511, 512, page - 1, page, page + 1, tile - 1, tile, tile + 1, 5 * BUDGET / 4};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         ox_shape shape = OX_SHAPE(sizes[i]);
         OX_SCOPE {
@@ -45,12 +71,24 @@ static void test_elementwise(const stream_case *c) {
 
 /* ---- strided and broadcast ---------------------------------------------------------------------------- */
 
-static ox_tensor *run_outer(ox_tensor *const *in) { return ox_add(in[0], in[1]); }
-static ox_tensor *run_turned(ox_tensor *const *in) { return ox_add(ox_t(in[0]), ox_exp(ox_t(in[0]))); }
-static ox_tensor *run_turned_copy(ox_tensor *const *in) { return ox_contiguous(ox_t(in[0])); }
-static ox_tensor *run_columns(ox_tensor *const *in) { return ox_relu(ox_narrow(in[0], 1, 3, 40)); }
-static ox_tensor *run_middle(ox_tensor *const *in) { return ox_relu(ox_narrow(in[0], 1, 7, in[0]->shape[1] - 9)); }
-static ox_tensor *run_permuted(ox_tensor *const *in) { return ox_neg(ox_permute(in[0], OX_DIMS(2, 0, 1))); }
+static ox_tensor *run_outer(ox_tensor *const *in) {
+    return ox_add(in[0], in[1]);
+}
+static ox_tensor *run_turned(ox_tensor *const *in) {
+    return ox_add(ox_t(in[0]), ox_exp(ox_t(in[0])));
+}
+static ox_tensor *run_turned_copy(ox_tensor *const *in) {
+    return ox_contiguous(ox_t(in[0]));
+}
+static ox_tensor *run_columns(ox_tensor *const *in) {
+    return ox_relu(ox_narrow(in[0], 1, 3, 40));
+}
+static ox_tensor *run_middle(ox_tensor *const *in) {
+    return ox_relu(ox_narrow(in[0], 1, 7, in[0]->shape[1] - 9));
+}
+static ox_tensor *run_permuted(ox_tensor *const *in) {
+    return ox_neg(ox_permute(in[0], OX_DIMS(2, 0, 1)));
+}
 
 static void test_strided(const stream_case *c) {
     OX_SCOPE {
@@ -72,10 +110,18 @@ static void test_strided(const stream_case *c) {
 
 /* ---- products ----------------------------------------------------------------------------------------- */
 
-static ox_tensor *run_linear(ox_tensor *const *in) { return ox_linear(in[0], in[1], in[2]); }
-static ox_tensor *run_matmul(ox_tensor *const *in) { return ox_matmul(in[0], in[1]); }
-static ox_tensor *run_matmul_t(ox_tensor *const *in) { return ox_matmul(in[0], ox_t(in[1])); }
-static ox_tensor *run_addmm(ox_tensor *const *in) { return ox_addmm(in[0], in[1], in[2], 0.5, 2); }
+static ox_tensor *run_linear(ox_tensor *const *in) {
+    return ox_linear(in[0], in[1], in[2]);
+}
+static ox_tensor *run_matmul(ox_tensor *const *in) {
+    return ox_matmul(in[0], in[1]);
+}
+static ox_tensor *run_matmul_t(ox_tensor *const *in) {
+    return ox_matmul(in[0], ox_t(in[1]));
+}
+static ox_tensor *run_addmm(ox_tensor *const *in) {
+    return ox_addmm(in[0], in[1], in[2], 0.5, 2);
+}
 
 static void test_linear(const stream_case *c, ox_dtype weight, int64_t m, int64_t n, int64_t k) {
     OX_SCOPE {
@@ -89,8 +135,7 @@ static void test_products(const stream_case *c) {
     static const ox_dtype weights[] = {OX_F32, OX_F16, OX_BF16, OX_Q4_0, OX_Q8_0, OX_Q4_K, OX_Q6_K};
     static const int64_t rows[] = {1, 3, 4, 5, 8, 9, 33};
     for (size_t w = 0; w < sizeof weights / sizeof *weights; w++)
-        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-            test_linear(c, weights[w], rows[i], 333, 512);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) test_linear(c, weights[w], rows[i], 333, 512);
     test_linear(c, OX_F32, 200, 700, 256);
     test_linear(c, OX_F32, 2, 3, 4097);
     test_linear(c, OX_F16, 1, 1, 1);
@@ -115,8 +160,10 @@ static void test_products(const stream_case *c) {
 
 /* ---- reductions and rows ------------------------------------------------------------------------------ */
 
-#define REDUCE(name, call)                                            \
-    static ox_tensor *run_##name(ox_tensor *const *in) { return call; }
+#define REDUCE(name, call)                               \
+    static ox_tensor *run_##name(ox_tensor *const *in) { \
+        return call;                                     \
+    }
 REDUCE(sum_all, ox_sum(in[0], OX_ALL_DIMS, false))
 REDUCE(sum_0, ox_sum(in[0], OX_DIMS(0), false))
 REDUCE(sum_1, ox_sum(in[0], OX_DIMS(-1), true))
@@ -151,16 +198,17 @@ static void test_rows(const stream_case *small) {
             ox_tensor *x[2] = {numbers(OX_SHAPE(shapes[i][0], shapes[i][1]), OX_F32, 1),
                                numbers(OX_SHAPE(shapes[i][1]), OX_F32, 2)};
 #define ROWS(name, n) compare(c, #name, run_##name, x, n);
-            ROWS(sum_all, 1) ROWS(sum_0, 1) ROWS(sum_1, 1) ROWS(mean, 1) ROWS(var, 1) ROWS(norm, 1)
-            ROWS(amax, 1) ROWS(argmax, 1) ROWS(argmax_all, 1) ROWS(logsumexp, 1) ROWS(any, 1)
-            ROWS(max_values, 1) ROWS(flipped_sum, 1) ROWS(softmax, 1) ROWS(softmax_0, 1)
-            ROWS(log_softmax, 1) ROWS(cumsum, 1) ROWS(cumsum_0, 1) ROWS(sort, 1)
-            ROWS(rms_norm, 2) ROWS(layer_norm, 2)
+            ROWS(sum_all, 1)
+            ROWS(sum_0, 1) ROWS(sum_1, 1) ROWS(mean, 1) ROWS(var, 1) ROWS(norm, 1) ROWS(amax, 1)
+                ROWS(argmax, 1) ROWS(argmax_all, 1) ROWS(logsumexp, 1) ROWS(any, 1) ROWS(max_values, 1)
+                    ROWS(flipped_sum, 1) ROWS(softmax, 1) ROWS(softmax_0, 1) ROWS(log_softmax, 1)
+                        ROWS(cumsum, 1) ROWS(cumsum_0, 1) ROWS(sort, 1) ROWS(rms_norm, 2) ROWS(layer_norm, 2)
         }
     OX_SCOPE {
         ox_tensor *x[1] = {numbers(OX_SHAPE(5 * BUDGET / 2), OX_F16, 1)};
-        ROWS(sum_all, 1) ROWS(var, 1) ROWS(argmax_all, 1) ROWS(any, 1)
-        ox_tensor *y[1] = {numbers(OX_SHAPE(5 * BUDGET), OX_I8, 1)};
+        ROWS(sum_all, 1)
+        ROWS(var, 1) ROWS(argmax_all, 1) ROWS(any, 1)
+            ox_tensor *y[1] = {numbers(OX_SHAPE(5 * BUDGET), OX_I8, 1)};
         compare(c, "sum of i8", run_sum_all, y, 1);
         ox_tensor *z[1] = {numbers(OX_SHAPE(8, 100, 64), OX_F32, 1)};
         compare(c, "rope", run_rope, z, 1);
@@ -171,13 +219,27 @@ static void test_rows(const stream_case *small) {
 
 /* ---- by index ----------------------------------------------------------------------------------------- */
 
-static ox_tensor *run_embedding(ox_tensor *const *in) { return ox_embedding(in[0], in[1]); }
-static ox_tensor *run_select(ox_tensor *const *in) { return ox_index_select(in[0], 0, in[1]); }
-static ox_tensor *run_cat_0(ox_tensor *const *in) { return ox_cat(in, 2, 0); }
-static ox_tensor *run_cat_1(ox_tensor *const *in) { return ox_cat(in, 2, 1); }
-static ox_tensor *run_gather(ox_tensor *const *in) { return ox_gather(in[0], 0, in[1]); }
-static ox_tensor *run_expand(ox_tensor *const *in) { return ox_cast(in[0], OX_F32); }
-static ox_tensor *run_quantise(ox_tensor *const *in) { return ox_cast(in[0], OX_Q8_0); }
+static ox_tensor *run_embedding(ox_tensor *const *in) {
+    return ox_embedding(in[0], in[1]);
+}
+static ox_tensor *run_select(ox_tensor *const *in) {
+    return ox_index_select(in[0], 0, in[1]);
+}
+static ox_tensor *run_cat_0(ox_tensor *const *in) {
+    return ox_cat(in, 2, 0);
+}
+static ox_tensor *run_cat_1(ox_tensor *const *in) {
+    return ox_cat(in, 2, 1);
+}
+static ox_tensor *run_gather(ox_tensor *const *in) {
+    return ox_gather(in[0], 0, in[1]);
+}
+static ox_tensor *run_expand(ox_tensor *const *in) {
+    return ox_cast(in[0], OX_F32);
+}
+static ox_tensor *run_quantise(ox_tensor *const *in) {
+    return ox_cast(in[0], OX_Q8_0);
+}
 
 static void test_index(const stream_case *c) {
     static const ox_dtype tables[] = {OX_F32, OX_F16, OX_Q4_0, OX_Q6_K};
@@ -188,12 +250,14 @@ static void test_index(const stream_case *c) {
             compare_masks(c, "embedding", run_embedding, in, 2);
             compare(c, "expand", run_expand, in, 1);
         }
-        ox_tensor *in[2] = {numbers(OX_SHAPE(300, 51, 11), OX_F32, 1), ox_randint(0, 300, OX_SHAPE(77), OX_I32)};
+        ox_tensor *in[2] = {numbers(OX_SHAPE(300, 51, 11), OX_F32, 1),
+                            ox_randint(0, 300, OX_SHAPE(77), OX_I32)};
         compare_masks(c, "index_select", run_select, in, 2);
         ox_tensor *two[2] = {numbers(OX_SHAPE(300, 51), OX_F32, 1), numbers(OX_SHAPE(300, 51), OX_F32, 2)};
         compare_masks(c, "cat of dim 0", run_cat_0, two, 2);
         compare_masks(c, "cat of dim 1", run_cat_1, two, 2);
-        ox_tensor *whole[2] = {numbers(OX_SHAPE(100, 30), OX_F32, 1), ox_randint(0, 100, OX_SHAPE(9, 30), OX_I64)};
+        ox_tensor *whole[2] = {numbers(OX_SHAPE(100, 30), OX_F32, 1),
+                               ox_randint(0, 100, OX_SHAPE(9, 30), OX_I64)};
         compare_masks(c, "gather", run_gather, whole, 2);
         ox_tensor *wide[1] = {numbers(OX_SHAPE(70, 2048), OX_F32, 1)};
         compare(c, "quantise", run_quantise, wide, 1);
@@ -212,12 +276,15 @@ static void test_moves(const stream_case *c) {
         ox_tensor *t = ox_clone(x);
         CHECK(ox_add_(s, y) == s && ox_add_(t, y) && same_bits(s, t));
         CHECK(ox_relu_(s) == s && ox_relu_(t) && same_bits(s, t));
-        CHECK(ox_copy_(ox_narrow(s, 1, 3, 5), ox_narrow(y, 1, 3, 5)) && ox_copy_(ox_narrow(t, 1, 3, 5), ox_narrow(y, 1, 3, 5)));
+        CHECK(ox_copy_(ox_narrow(s, 1, 3, 5), ox_narrow(y, 1, 3, 5)) &&
+              ox_copy_(ox_narrow(t, 1, 3, 5), ox_narrow(y, 1, 3, 5)));
         CHECK(same_bits(s, t));
         CHECK(ox_neg_(ox_t(s)) && ox_neg_(t) && same_bits(s, t));
-        CHECK(ox_copy_(ox_narrow(s, 1, 100, 500), ox_narrow(y, 1, 3, 500)) && ox_copy_(ox_narrow(t, 1, 100, 500), ox_narrow(y, 1, 3, 500)));
+        CHECK(ox_copy_(ox_narrow(s, 1, 100, 500), ox_narrow(y, 1, 3, 500)) &&
+              ox_copy_(ox_narrow(t, 1, 100, 500), ox_narrow(y, 1, 3, 500)));
         CHECK(same_bits(s, t));
-        CHECK(ox_fill_(ox_narrow(s, 0, 3, 200), 7) && ox_fill_(ox_narrow(t, 0, 3, 200), 7) && same_bits(s, t));
+        CHECK(ox_fill_(ox_narrow(s, 0, 3, 200), 7) && ox_fill_(ox_narrow(t, 0, 3, 200), 7) &&
+              same_bits(s, t));
         CHECK(ox_cumsum_(s, 1) && ox_cumsum_(t, 1) && same_bits(s, t));
         CHECK(ox_softmax(s, 1) && same_bits(ox_softmax(s, 1), ox_softmax(t, 1)));
         CHECK(ox_add_(t, s) && same_bits(t, ox_mul_number(s, 2)));

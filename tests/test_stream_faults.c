@@ -1,13 +1,20 @@
-/* test_stream_faults.c - reads and writes that fail, end early or are interrupted at every n-th transfer, files
- * that become shorter, disks without room: the right answer or an error, never anything else, never a hang.
- * The stream works afterwards. OX_TSAN */
+/* test_stream_faults.c - reads and writes that fail, end early or are interrupted at every n-th transfer,
+ * files that become shorter, disks without room: the right answer or an error, never anything else, never a
+ * hang. The stream works afterwards. OX_TSAN */
 #include "stream_check.h"
 
 #include <errno.h>
 
-typedef enum fault_kind { FAULT_ERROR, FAULT_END, FAULT_SHORT, FAULT_INTERRUPT, FAULT_NO_ROOM, FAULT_KINDS } fault_kind;
+typedef enum fault_kind {
+    FAULT_ERROR,
+    FAULT_END,
+    FAULT_SHORT,
+    FAULT_INTERRUPT,
+    FAULT_NO_ROOM,
+    FAULT_KINDS
+} fault_kind;
 
-/* One word, for reads ahead still fly while a test goes on: kind + FAULT_KINDS * every; every 0 = no faults. */
+/* One word, for reads ahead still fly while a test goes on: kind + FAULT_KINDS * every; every 0 = none. */
 typedef int64_t fault;
 
 static void set_fault(fault *f, int kind, int64_t every) {
@@ -68,8 +75,10 @@ static void test_every(const stream_case *c) {
                     bool harmless = kind == FAULT_SHORT || (kind == FAULT_INTERRUPT && every > 1);
                     CHECK_MSG(got ? same_bits(got, right) : ox_error() != OX_OK && !harmless,
                               "kind %d every %lld: %s", kind, (long long)every, ox_error_text());
-                    if (got) right_answers++;
-                    else errors++;
+                    if (got)
+                        right_answers++;
+                    else
+                        errors++;
                     ox_error_clear();
                 }
         CHECK(right_answers > 0 && errors > 0);
@@ -119,7 +128,8 @@ static void test_open_and_close(const stream_case *c) {
             ox_stream *stream = case_open(c);
             ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(100000));
             ox_tensor *part = ox_narrow(far, 0, 0, 100 + 4000 * i);
-            if (i % 2) (void)ox_relu(part), (void)ox_relu(part); /* the second one's end is followed by a guess */
+            if (i % 2)
+                (void)ox_relu(part), (void)ox_relu(part); /* the second one's end is followed by a guess */
             ox_stream_close(stream);
             CHECK(same_bits(ox_relu(part), ox_relu(ox_narrow(x, 0, 0, 100 + 4000 * i))));
         }

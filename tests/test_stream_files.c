@@ -1,10 +1,10 @@
-/* test_stream_files.c - tensors of GGUF, safetensors and npy files on a stream, a language model over one, and
- * what is kept of a file between passes. OX_TSAN */
+/* test_stream_files.c - tensors of GGUF, safetensors and npy files on a stream, a language model over one,
+ * and what is kept of a file between passes. OX_TSAN */
 #include "gguf_make.h"
 #include "oxtorch_llm.h"
 #include "stream_check.h"
 
-#include <math.h>
+#include <pthread.h>
 
 /* ---- formats ------------------------------------------------------------------------------------------ */
 
@@ -99,10 +99,12 @@ static void add_weight(gguf_make *g, const char *name, int64_t rows, int64_t col
 enum { LAYERS = 3, WIDTH = 256, HIDDEN = 512, WORDS = 301 };
 
 static void write_model(const char *path, ox_dtype dtype) {
-    static const struct { const char *name; int64_t rows, columns; } weights[] = {
-        {"attn_norm", 0, WIDTH}, {"attn_q", WIDTH, WIDTH}, {"attn_k", WIDTH / 2, WIDTH}, {"attn_v", WIDTH / 2, WIDTH},
-        {"attn_output", WIDTH, WIDTH}, {"ffn_norm", 0, WIDTH}, {"ffn_gate", HIDDEN, WIDTH}, {"ffn_up", HIDDEN, WIDTH},
-        {"ffn_down", WIDTH, HIDDEN}};
+    static const struct {
+        const char *name;
+        int64_t rows, columns;
+    } weights[] = {{"attn_norm", 0, WIDTH},      {"attn_q", WIDTH, WIDTH},      {"attn_k", WIDTH / 2, WIDTH},
+                   {"attn_v", WIDTH / 2, WIDTH}, {"attn_output", WIDTH, WIDTH}, {"ffn_norm", 0, WIDTH},
+                   {"ffn_gate", HIDDEN, WIDTH},  {"ffn_up", HIDDEN, WIDTH},     {"ffn_down", WIDTH, HIDDEN}};
     gguf_make g;
     char name[64];
     memset(&g, 0, sizeof g);
@@ -160,8 +162,9 @@ static void test_model(const stream_case *small, ox_dtype dtype) {
     CHECK_MSG(memcmp(expected, got, bytes) == 0, "%s weights: other logits", ox_dtype_name(dtype));
     ox_stream_statistics s = ox_stream_stats(stream);
     CHECK_MSG(s.disk_bytes > 0 && s.ram_bytes > 0 && s.written_bytes == 0 && s.whole_loads == 0,
-              "%s: %lld read, %lld from RAM, %lld written, %lld whole", ox_dtype_name(dtype), (long long)s.disk_bytes,
-              (long long)s.ram_bytes, (long long)s.written_bytes, (long long)s.whole_loads);
+              "%s: %lld read, %lld from RAM, %lld written, %lld whole", ox_dtype_name(dtype),
+              (long long)s.disk_bytes, (long long)s.ram_bytes, (long long)s.written_bytes,
+              (long long)s.whole_loads);
     ox_stream_close(stream);
     remove(path);
     ox_error_clear();
@@ -178,7 +181,8 @@ static void test_kept(const stream_case *small, size_t ram, int64_t layers) {
     c.tile_bytes = (64 << 10) + 8192;
     snprintf(path, sizeof path, "%s/oxtorch-kept.raw", c.folder);
     OX_SCOPE {
-        ox_tensor *weights = numbers(OX_SHAPE(layers, N, K), OX_F32, 1), *x = numbers(OX_SHAPE(2, K), OX_F32, 2);
+        ox_tensor *weights = numbers(OX_SHAPE(layers, N, K), OX_F32, 1),
+                  *x = numbers(OX_SHAPE(2, K), OX_F32, 2);
         put_raw(path, weights, 0);
         ox_stream *stream = case_open(&c);
         ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(layers, N, K));
@@ -186,7 +190,8 @@ static void test_kept(const stream_case *small, size_t ram, int64_t layers) {
         ox_tensor *first = NULL;
         for (int pass = 0; pass < 4; pass++) {
             ox_tensor *y = x;
-            for (int64_t i = 0; y && i < layers; i++) y = ox_mul_number(ox_linear(y, ox_select(far, 0, i), NULL), 0.06);
+            for (int64_t i = 0; y && i < layers; i++)
+                y = ox_mul_number(ox_linear(y, ox_select(far, 0, i), NULL), 0.06);
             ox_stream_statistics s = ox_stream_stats(stream);
             int64_t now = s.disk_bytes - read, kept = (int64_t)s.kept_bytes;
             read = s.disk_bytes;
@@ -207,6 +212,54 @@ static void test_kept(const stream_case *small, size_t ram, int64_t layers) {
     remove(path);
 }
 
+/* ---- threads ------------------------------------------------------------------------------------------ */
+
+typedef struct thread_work {
+    ox_stream *stream;
+    ox_tensor *far, *near;
+    int64_t rows;
+    int right;
+} thread_work;
+
+/* Operations on one stream and on tensors of the thread's own. */
+static void *thread_run(void *arg) {
+    thread_work *work = (thread_work *)arg;
+    for (int i = 0; i < 20; i++)
+        OX_SCOPE {
+            ox_tensor *a = ox_narrow(work->far, 0, i, work->rows),
+                      *b = ox_narrow(work->near, 0, i, work->rows);
+            ox_tensor *moved = ox_to(b, ox_stream_device(work->stream));
+            work->right += same_bits(ox_exp(a), ox_exp(b)) && same_bits(ox_add(moved, a), ox_add(b, b)) &&
+                           same_bits(ox_sum(a, OX_DIMS(1), false), ox_sum(b, OX_DIMS(1), false));
+        }
+    return NULL;
+}
+
+static void test_threads(const stream_case *c) {
+    char path[320];
+    snprintf(path, sizeof path, "%s/oxtorch-threads.raw", c->folder);
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(200, 300), OX_F32, 1);
+        put_raw(path, x, 0);
+        ox_stream *stream = case_open(c);
+        ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(200, 300));
+        thread_work work[3];
+        pthread_t threads[3];
+        for (int i = 0; i < 3; i++) {
+            thread_work one = {stream, far, x, 50 + 60 * i, 0};
+            work[i] = one;
+            CHECK(pthread_create(&threads[i], NULL, thread_run, &work[i]) == 0);
+        }
+        for (int i = 0; i < 3; i++) {
+            pthread_join(threads[i], NULL);
+            CHECK(work[i].right == 20);
+        }
+        ox_stream_close(stream); /* far keeps it */
+        CHECK(same_bits(far, x));
+    }
+    remove(path);
+}
+
 int main(void) {
     check_cases();
     for (int i = 0; i < case_count(); i++) {
@@ -215,6 +268,7 @@ int main(void) {
         c.result_bytes = 0;
         test_formats(&c);
         test_save(&c);
+        test_threads(&c);
         test_model(&c, OX_F32);
         test_model(&c, OX_F16);
         test_model(&c, OX_Q8_0);

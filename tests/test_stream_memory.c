@@ -1,5 +1,5 @@
-/* test_stream_memory.c - memory stays under the budget while tensors of five times the budget are computed: the
- * most that the process ever had, as the system counts it. */
+/* test_stream_memory.c - memory stays under the budget while tensors of five times the budget are computed:
+ * the most that the process ever had, as the system counts it. */
 #include "stream_check.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -41,7 +41,8 @@ static void run(ox_stream *stream, const char *path, int64_t count) {
         ox_tensor *z = ox_linear(ones, w, NULL);
         CHECK(z && ox_item(ox_amin(z, OX_ALL_DIMS, false)) == 1536);
         z = ox_cast(w, OX_F16);
-        CHECK(z && ox_item(ox_sum(ox_cast(ox_narrow(z, 0, rows - 1, 1), OX_F32), OX_ALL_DIMS, false)) == 1536);
+        CHECK(z &&
+              ox_item(ox_sum(ox_cast(ox_narrow(z, 0, rows - 1, 1), OX_F32), OX_ALL_DIMS, false)) == 1536);
         z = ox_softmax(w, -1);
         CHECK(z && ox_stream_stats(stream).whole_loads == 0);
     }
@@ -71,8 +72,11 @@ int main(void) {
         (void)before, (void)most;
         check_skip("most memory", "a sanitizer needs more");
 #else
-        if (most == 0) check_skip("most memory", "the system does not tell");
-        else CHECK_MSG(most <= before + RAM + SLACK, "%lld MiB at most, %lld before", (long long)most / MIB, (long long)before / MIB);
+        if (most == 0)
+            check_skip("most memory", "the system does not tell");
+        else
+            CHECK_MSG(most <= before + RAM + SLACK, "%lld MiB at most, %lld before", (long long)most / MIB,
+                      (long long)before / MIB);
         printf("most memory: %lld MiB, %lld before\n", (long long)most / MIB, (long long)before / MIB);
 #endif
     }

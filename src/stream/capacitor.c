@@ -4,7 +4,7 @@
 
 enum {
     OXI_SLAB_BYTES = 64 << 20,
-    OXI_KEPT_PATIENCE = 8           /* kept bytes go when this many times the budget was asked for since */
+    OXI_KEPT_PATIENCE = 8 /* kept bytes go when this many times the budget was asked for since */
 };
 
 /* ---- ranges ------------------------------------------------------------------------------------------ */

@@ -3,14 +3,24 @@
  * The lock is held by whoever runs, moves or frees. */
 
 #ifdef OX_NO_THREADS
-static void oxi_stream_lock(ox_stream *stream) { (void)stream; }
-static void oxi_stream_unlock(ox_stream *stream) { (void)stream; }
+static void oxi_stream_lock(ox_stream *stream) {
+    (void)stream;
+}
+static void oxi_stream_unlock(ox_stream *stream) {
+    (void)stream;
+}
 #else
-static void oxi_stream_lock(ox_stream *stream) { oxi_mutex_take(&stream->lock); }
-static void oxi_stream_unlock(ox_stream *stream) { oxi_mutex_give(&stream->lock); }
+static void oxi_stream_lock(ox_stream *stream) {
+    oxi_mutex_take(&stream->lock);
+}
+static void oxi_stream_unlock(ox_stream *stream) {
+    oxi_mutex_give(&stream->lock);
+}
 #endif
 
-static ox_stream *oxi_stream_of(ox_device *device) { return (ox_stream *)device->state; }
+static ox_stream *oxi_stream_of(ox_device *device) {
+    return (ox_stream *)device->state;
+}
 
 static void oxi_stream_free(ox_stream *stream) {
     oxi_ring_free_cells(stream);
@@ -48,8 +58,10 @@ static ox_status oxi_stream_alloc(ox_device *self, size_t bytes, void **out) {
 static void oxi_stream_region_free(oxi_stream_region *region) {
     ox_stream *stream = region->stream;
     oxi_stream_lock(stream);
-    if (region->file->writable) oxi_spill_free(stream, region);
-    else oxi_stream_file_release(stream, region->file);
+    if (region->file->writable)
+        oxi_spill_free(stream, region);
+    else
+        oxi_stream_file_release(stream, region->file);
     oxi_free(region, sizeof *region);
     oxi_stream_release(stream);
 }
@@ -66,7 +78,7 @@ static void oxi_stream_region_released(void *user, void *data) {
 
 /* Bytes [at, at + bytes) of a region, straight to or from host memory. */
 static ox_status oxi_stream_move(const oxi_stream_region *region, size_t at, void *memory, size_t bytes,
-                                     bool write) {
+                                 bool write) {
     ox_stream *stream = region->stream;
     oxi_stream_load load;
     memset(&load, 0, sizeof load);
@@ -75,7 +87,8 @@ static ox_status oxi_stream_move(const oxi_stream_region *region, size_t at, voi
     return load.cause == 0 ? OX_OK : oxi_ring_fail(&load, region->file);
 }
 
-static ox_status oxi_stream_read(ox_device *self, const void *memory, size_t offset, void *out, size_t bytes) {
+static ox_status oxi_stream_read(ox_device *self, const void *memory, size_t offset, void *out,
+                                 size_t bytes) {
     ox_stream *stream = oxi_stream_of(self);
     oxi_stream_lock(stream);
     ox_status status = oxi_stream_move((const oxi_stream_region *)memory, offset, out, bytes, false);
@@ -87,8 +100,8 @@ static ox_status oxi_stream_write(ox_device *self, void *memory, size_t offset, 
                                   size_t bytes) {
     ox_stream *stream = oxi_stream_of(self);
     oxi_stream_lock(stream);
-    ox_status status = oxi_stream_move((const oxi_stream_region *)memory, offset, (void *)(uintptr_t)data,
-                                           bytes, true);
+    ox_status status =
+        oxi_stream_move((const oxi_stream_region *)memory, offset, (void *)(uintptr_t)data, bytes, true);
     oxi_stream_unlock(stream);
     return status;
 }
@@ -221,10 +234,10 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
     if (desc->tile_bytes > SIZE_MAX / 64) return oxi_fail(OX_ERR_ARG, "stream_open: tiles too large");
     desc->tile_bytes = (desc->tile_bytes + page - 1) / page * page;
     if (desc->tile_bytes > most)
-        return oxi_fail(OX_ERR_ARG,
-                        "stream_open: a ring of %d tiles of %llu bytes is more than half of the budget of %llu",
-                        2 * desc->depth, (unsigned long long)desc->tile_bytes,
-                        (unsigned long long)desc->ram_bytes);
+        return oxi_fail(
+            OX_ERR_ARG,
+            "stream_open: a ring of %d tiles of %llu bytes is more than half of the budget of %llu",
+            2 * desc->depth, (unsigned long long)desc->tile_bytes, (unsigned long long)desc->ram_bytes);
     if (desc->result_bytes == 0) desc->result_bytes = desc->ram_bytes / 8;
     if (!desc->spill || !*desc->spill) desc->spill = getenv("TMPDIR");
     if (!desc->spill || !*desc->spill) desc->spill = "/tmp";

@@ -98,8 +98,7 @@ static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t
     struct stat info;
     if (fstat((int)handle, &info) != 0)
         return oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno));
-    if (!S_ISREG(info.st_mode))
-        return oxi_fail(OX_ERR_IO, "%s: is not a regular file", oxi_path_text(path));
+    if (!S_ISREG(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is not a regular file", oxi_path_text(path));
     id[0] = (uint64_t)info.st_dev;
     id[1] = (uint64_t)info.st_ino;
     id[2] = (uint64_t)info.st_mtime;
@@ -113,8 +112,8 @@ static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t
 static intptr_t oxi_stream_handle_open(const char *path, bool direct) {
     wchar_t wide[OXI_WIDE_ROOM];
     if (direct || !oxi_wide_path(path, wide)) return -1;
-    HANDLE file = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0,
-                              NULL);
+    HANDLE file =
+        CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0, NULL);
     errno = ENOENT;
     return file == INVALID_HANDLE_VALUE ? -1 : (intptr_t)file;
 }
@@ -175,7 +174,9 @@ static intptr_t oxi_stream_handle_open(const char *path, bool direct) {
     errno = EINVAL;
     return -1;
 }
-static void oxi_stream_handle_close(intptr_t handle) { (void)handle; }
+static void oxi_stream_handle_close(intptr_t handle) {
+    (void)handle;
+}
 static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t room) {
     (void)folder, (void)path, (void)room;
     return -1;
@@ -185,7 +186,9 @@ static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory,
     (void)handle, (void)write, (void)memory, (void)bytes, (void)offset;
     return -EINVAL;
 }
-static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) { (void)handle, (void)bytes; }
+static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
+    (void)handle, (void)bytes;
+}
 static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
     (void)handle, (void)id, (void)bytes;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s: this system has no reads at an offset", oxi_path_text(path));
@@ -238,9 +241,8 @@ static ox_status oxi_stream_file_open(ox_stream *stream, const char *path, oxi_s
     oxi_stream_file *file = oxi_stream_file_new(path), *there = stream->files;
     if (!file) return OX_ERR_NOMEM;
     file->plain = oxi_stream_handle_open(path, false);
-    ox_status status = file->plain == -1
-                           ? oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno))
-                           : oxi_stream_identify(file->plain, path, file->id, bytes);
+    ox_status status = file->plain == -1 ? oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno))
+                                         : oxi_stream_identify(file->plain, path, file->id, bytes);
     while (status == OX_OK && there && memcmp(there->id, file->id, sizeof file->id) != 0) there = there->next;
     if (status != OX_OK || there) {
         oxi_stream_file_free(file);

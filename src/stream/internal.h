@@ -124,8 +124,8 @@ typedef struct oxi_stream_cell {
     bool storing;                   /* its load writes a result to the spill file */
 } oxi_stream_cell;
 
-/* How a strided part of a region lies in the file and in a cell: `run` bytes, and loops around them, outermost
- * first. What lies end to end, or nearly so, is one run and keeps its strides. */
+/* How a strided part of a region lies in the file and in a cell: `run` bytes, and loops around them,
+ * outermost first. What lies end to end, or nearly so, is one run and keeps its strides. */
 typedef struct oxi_stream_layout {
     size_t bytes;                   /* in the cell; 0 = no elements */
     uint64_t first;                 /* byte of the region where the first run begins */
@@ -137,7 +137,11 @@ typedef struct oxi_stream_layout {
     int64_t offset, stride[OX_MAX_DIMS];           /* of the elements in the cell */
 } oxi_stream_layout;
 
-typedef enum oxi_stream_use { OXI_STREAM_UNUSED = 0, OXI_STREAM_LOAD = 1, OXI_STREAM_STORE = 2 } oxi_stream_use;
+typedef enum oxi_stream_use {
+    OXI_STREAM_UNUSED = 0,
+    OXI_STREAM_LOAD = 1,
+    OXI_STREAM_STORE = 2
+} oxi_stream_use;
 
 /* An operand or result of one step. */
 typedef struct oxi_stream_source {

@@ -2,9 +2,13 @@
  * the table is a function that describes the space; a family without one is loaded as a whole.
  * Called by the device. */
 
-static bool oxi_plan_streams(const oxi_stream_plan *plan, int operand) { return plan->streamed[operand]; }
+static bool oxi_plan_streams(const oxi_stream_plan *plan, int operand) {
+    return plan->streamed[operand];
+}
 
-static int64_t oxi_least_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t oxi_least_i64(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
 
 enum { OXI_PLAN_OUT = OXI_MAX_IN };
 
@@ -89,9 +93,9 @@ static void oxi_space_rows(oxi_stream_plan *plan) {
     int64_t length = 1;
     bool norm = call->op == OXI_OP_layer_norm || call->op == OXI_OP_rms_norm;
     for (int d = 0; d < x->ndim; d++) {
-        bool inside = norm                           ? d >= x->ndim - (int)call->attr.i[0]
+        bool inside = norm                            ? d >= x->ndim - (int)call->attr.i[0]
                       : call->op == OXI_OP_group_norm ? d > 0
-                                                     : d == call->attr.dim;
+                                                      : d == call->attr.dim;
         if (!inside) continue;
         whole |= 1u << d;
         length *= x->shape[d];
@@ -110,7 +114,7 @@ static void oxi_space_rope(oxi_stream_plan *plan) {
 
 /* ---- products ---------------------------------------------------------------------------------------- */
 
-/* From so many rows or columns on the product of a part takes the same way as the whole (cpu/gemm.c, blocks.c):
+/* From so many rows or columns on the product of a part goes the way of the whole (cpu/gemm.c, blocks.c):
  * thin products have at most OXI_THIN_LINES of one, products with few rows by blocks OXI_BLOCK_ROWS. */
 static int oxi_space_add_lines(oxi_stream_plan *plan, int64_t size) {
     const int thin = OXI_THIN_LINES, blocks = OXI_BLOCK_ROWS;
@@ -200,9 +204,12 @@ static void oxi_space_addmm(oxi_stream_plan *plan) {
 }
 
 static void oxi_space_product(oxi_stream_plan *plan) {
-    if (plan->call->op == OXI_OP_linear) oxi_space_linear(plan);
-    else if (plan->call->op == OXI_OP_matmul) oxi_space_matmul(plan);
-    else oxi_space_addmm(plan);
+    if (plan->call->op == OXI_OP_linear)
+        oxi_space_linear(plan);
+    else if (plan->call->op == OXI_OP_matmul)
+        oxi_space_matmul(plan);
+    else
+        oxi_space_addmm(plan);
 }
 
 /* ---- the table --------------------------------------------------------------------------------------- */
@@ -211,9 +218,19 @@ typedef void (*oxi_space_fn)(oxi_stream_plan *plan);
 
 /* By family, in the order of oxi_family. NULL: nothing is cut. */
 static const oxi_space_fn oxi_spaces[OXI_FAMILY_COUNT] = {
-    oxi_space_elementwise, oxi_space_elementwise, oxi_space_fill, NULL,              NULL,
-    oxi_space_one_dim,     oxi_space_one_dim,     oxi_space_rows, NULL,              oxi_space_product,
-    oxi_space_rope,        NULL,                  NULL,
+    oxi_space_elementwise,
+    oxi_space_elementwise,
+    oxi_space_fill,
+    NULL,
+    NULL,
+    oxi_space_one_dim,
+    oxi_space_one_dim,
+    oxi_space_rows,
+    NULL,
+    oxi_space_product,
+    oxi_space_rope,
+    NULL,
+    NULL,
 };
 
 static void oxi_plan_operand(oxi_stream_plan *plan, int at, const ox_tensor *t) {

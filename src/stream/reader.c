@@ -1,6 +1,6 @@
 /* Carries out requests: through io_uring, through threads, or at once where there are neither.
- * What a request needs next, and what a result means for it, is the same for all three: short transfers go on,
- * interrupted ones are repeated, refused direct reads go through the page cache. Called by the ring. */
+ * What a request needs next, and what a result means for it, is the same for all three: short transfers go
+ * on, interrupted ones are repeated, refused direct reads go through the page cache. Called by the ring. */
 
 /* ---- one request ------------------------------------------------------------------------------------- */
 
@@ -38,7 +38,8 @@ static bool oxi_request_next(oxi_stream_reader *reader, oxi_stream_request *r, o
     out->bytes = end - r->done;
     out->memory = r->memory - (size_t)(r->offset - begin) + r->done;
     if (!reader->fault) return true;
-    *result = reader->fault(reader->fault_user, oxi_atomic_add(&reader->fault_number, 1), (int64_t)out->bytes);
+    *result =
+        reader->fault(reader->fault_user, oxi_atomic_add(&reader->fault_number, 1), (int64_t)out->bytes);
     if (*result <= 0) return false;
     if ((size_t)*result < out->bytes) out->bytes = (size_t)*result;
     if (r->direct && out->bytes % OXI_STREAM_PAGE != 0) { /* as a file system might end a direct read early */
@@ -86,8 +87,10 @@ OXI_UNUSED static void oxi_request_carry_out(oxi_stream_reader *reader, oxi_stre
 
 static void oxi_queue_put(oxi_stream_queue *queue, oxi_stream_request *r) {
     r->next = NULL;
-    if (queue->last) queue->last->next = r;
-    else queue->first = r;
+    if (queue->last)
+        queue->last->next = r;
+    else
+        queue->first = r;
     queue->last = r;
 }
 
@@ -114,8 +117,10 @@ static void oxi_uring_feed(oxi_stream_reader *reader) {
             continue;
         }
         struct io_uring_sqe *entry = io_uring_get_sqe(&reader->uring); /* there are as many as `most` */
-        if (r->write) io_uring_prep_write(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
-        else io_uring_prep_read(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
+        if (r->write)
+            io_uring_prep_write(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
+        else
+            io_uring_prep_read(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
         io_uring_sqe_set_data(entry, r);
         reader->in_system++;
         fed = true;

@@ -3,12 +3,12 @@
  * results are joined at the end. So the bits are those of the call in RAM. Called by the device. */
 
 typedef struct oxi_stream_reduction {
-    oxi_stream_flow flow;           /* first */
+    oxi_stream_flow flow; /* first */
     oxi_reduce r;
     const oxi_stream_region *region;
-    ox_tensor x;                    /* the operand, over no memory */
-    int64_t origin;                 /* element of x, from its first, at kept position 0 of line position 0 */
-    int64_t groups, chunks;         /* of a step, at most */
+    ox_tensor x;            /* the operand, over no memory */
+    int64_t origin;         /* element of x, from its first, at kept position 0 of line position 0 */
+    int64_t groups, chunks; /* of a step, at most */
     int64_t group_steps, chunk_steps;
 } oxi_stream_reduction;
 
@@ -51,7 +51,7 @@ static void oxi_reduction_span(const oxi_stream_reduction *job, const oxi_reduct
     out->align = oxi_layout_align(job->x.dtype);
     out->first = (uint64_t)((job->x.offset + low) * bytes);
     out->bytes = out->run = (size_t)((high - low + 1) * bytes);
-    out->offset = -low;             /* of x's first element, seen from the cell's */
+    out->offset = -low; /* of x's first element, seen from the cell's */
 }
 
 static oxi_reduction_part oxi_reduction_at(const oxi_stream_reduction *job, int64_t index) {
@@ -109,8 +109,10 @@ static void oxi_reduction_widen(const oxi_stream_reduction *job, oxi_reduction_p
     int64_t low = 1, high = most;
     while (low < high) {
         *side = low + (high - low + 1) / 2;
-        if (oxi_reduction_fits(job, part, room)) low = *side;
-        else high = *side - 1;
+        if (oxi_reduction_fits(job, part, room))
+            low = *side;
+        else
+            high = *side - 1;
     }
     *side = low;
 }
@@ -165,7 +167,8 @@ static ox_status oxi_stream_reduce_near(ox_stream *stream, const oxi_call *call)
     planned.in = &in;
     oxi_reduce_plan(&job.r, &planned);
     int64_t bytes = ox_dtype_of(job.x.dtype)->block_bytes;
-    job.origin = (int64_t)((uintptr_t)job.r.kept.base[0] - (uintptr_t)nowhere) / bytes + job.r.line_shift / bytes;
+    job.origin =
+        (int64_t)((uintptr_t)job.r.kept.base[0] - (uintptr_t)nowhere) / bytes + job.r.line_shift / bytes;
     job.x.offset = call->in[0]->offset;
     job.flow.prepare = oxi_reduction_prepare;
     job.flow.compute = oxi_reduction_compute;

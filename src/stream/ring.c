@@ -40,8 +40,10 @@ static bool oxi_ring_deliver(ox_stream *stream, bool sleep) {
     oxi_stream_request *r = oxi_reader_take(&stream->reader, sleep);
     if (sleep) stream->stats.stall_seconds += oxi_now() - start;
     if (!r) return false;
-    if (r->cause != 0) oxi_load_fail(r->load, r->cause, oxi_request_begin(r) + r->done);
-    else *(r->write ? &stream->stats.written_bytes : &stream->stats.disk_bytes) += (int64_t)r->bytes;
+    if (r->cause != 0)
+        oxi_load_fail(r->load, r->cause, oxi_request_begin(r) + r->done);
+    else
+        *(r->write ? &stream->stats.written_bytes : &stream->stats.disk_bytes) += (int64_t)r->bytes;
     r->load->pending--;
     r->next = stream->free_requests;
     stream->free_requests = r;
@@ -350,9 +352,9 @@ static bool oxi_source_begin(ox_stream *stream, const oxi_stream_flow *flow, oxi
         return true;
     }
     if (oxi_source_is_range(source) && !flow->unlearned) {
-        oxi_stream_range *range = oxi_range_of(stream, source->region->file,
-                                               source->region->offset + source->layout.first,
-                                               source->layout.bytes);
+        oxi_stream_range *range =
+            oxi_range_of(stream, source->region->file, source->region->offset + source->layout.first,
+                         source->layout.bytes);
         if (range) return oxi_ring_get(stream, range, source, must);
     }
     source->cell = oxi_ring_take_cell(stream, must);
@@ -418,8 +420,8 @@ static ox_status oxi_ring_finish_stores(ox_stream *stream, const oxi_stream_file
 typedef struct oxi_flow_run {
     ox_stream *stream;
     oxi_stream_flow *flow;
-    int64_t head, tail;             /* the next step to begin, and to compute */
-    const oxi_stream_file *stores;  /* where results go, or NULL */
+    int64_t head, tail;            /* the next step to begin, and to compute */
+    const oxi_stream_file *stores; /* where results go, or NULL */
 } oxi_flow_run;
 
 static oxi_stream_step *oxi_flow_step(const oxi_flow_run *run, int64_t index) {

@@ -71,8 +71,10 @@ static void oxi_spill_give(ox_stream *stream, uint64_t offset, uint64_t bytes) {
         gap->offset = offset;
         gap->bytes = bytes;
         gap->next = after;
-        if (before) before->next = gap;
-        else stream->gaps = gap;
+        if (before)
+            before->next = gap;
+        else
+            stream->gaps = gap;
         before = gap;
     }
     if (after && before->offset + before->bytes == after->offset) {

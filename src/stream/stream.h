@@ -53,7 +53,7 @@ OX_API void ox_stream_close(ox_stream *stream);
  * errors    of operations: OX_ERR_IO with path and offset; the result is dropped, files stay as they are */
 OX_API ox_device *ox_stream_device(ox_stream *stream);
 
-/* ox_stream_raw - a tensor over bytes of any file, from byte `offset` on: row-major, in the host's byte order.
+/* ox_stream_raw - a tensor over bytes of any file, from byte `offset` on: row-major, the host's byte order.
  * memory    one reference; read-only (ox_clone it to write)
  * errors    NULL: OX_ERR_IO, also when the file is too short; OX_ERR_SHAPE; OX_ERR_DTYPE; OX_ERR_ARG */
 OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t offset, ox_dtype dtype,

@@ -1,6 +1,6 @@
-/* Cutting a call into tiles: which dims may be cut, how large the pieces are, where a piece of a strided
- * operand lies in its file. A tile computes its elements of the result as the whole call would, so pieces have
- * the bits of the whole. Called by stream/ops.c. */
+/* Cutting a call into tiles: how large the pieces are, where a piece of a strided operand lies in its file.
+ * A tile computes its elements of the result as the whole call would, so pieces have the bits of the whole.
+ * stream/ops.c says which dims may be cut. Called by the device. */
 
 /* ---- where a part of an operand lies ------------------------------------------------------------------ */
 
@@ -30,7 +30,7 @@ static int64_t oxi_block_count(ox_dtype dtype, int64_t elements) {
     return elements / ox_dtype_of(dtype)->block_elements;
 }
 
-/* All of it in one run, with the strides that it has. span: elements from the lowest to behind the highest. */
+/* All of it in one run, with the strides that it has. span: elements from the lowest up to the highest. */
 static void oxi_layout_span(const ox_tensor *t, int64_t low, int64_t span, oxi_stream_layout *out) {
     size_t block = (size_t)ox_dtype_of(t->dtype)->block_bytes;
     out->first = oxi_byte_offset(t->dtype, low);
@@ -41,8 +41,8 @@ static void oxi_layout_span(const ox_tensor *t, int64_t low, int64_t span, oxi_s
 }
 
 /* Runs of `run` elements side by side, the loops around them closed up. */
-static void oxi_layout_pack(const ox_tensor *t, int64_t low, int64_t run, const oxi_layout_dim *dims, int loops,
-                            int all, oxi_stream_layout *out) {
+static void oxi_layout_pack(const ox_tensor *t, int64_t low, int64_t run, const oxi_layout_dim *dims,
+                            int loops, int all, oxi_stream_layout *out) {
     size_t block = (size_t)ox_dtype_of(t->dtype)->block_bytes;
     out->first = oxi_byte_offset(t->dtype, low);
     out->run = (size_t)oxi_block_count(t->dtype, run) * block;
@@ -71,8 +71,8 @@ static int oxi_layout_align(ox_dtype dtype) {
     return oxi_is_block(dtype) ? 4 : ox_dtype_of(dtype)->block_bytes;
 }
 
-/* Where the elements of t lie in its region, and how they are put into a cell: in one run with the gaps between
- * them, or the runs packed. */
+/* Where the elements of t lie in its region, and how they are put into a cell: in one run with the gaps
+ * between them, or the runs packed. */
 static void oxi_layout_of(const ox_tensor *t, bool pack, oxi_stream_layout *out) {
     oxi_layout_dim dims[OX_MAX_DIMS];
     memset(out, 0, sizeof *out);
@@ -80,8 +80,7 @@ static void oxi_layout_of(const ox_tensor *t, bool pack, oxi_stream_layout *out)
     if (ox_numel(t) == 0) return;
     int all = oxi_layout_dims(t, dims), loops = all;
     int64_t block = ox_dtype_of(t->dtype)->block_elements, low = t->offset, high = t->offset, run = 1;
-    for (int d = 0; d < t->ndim; d++)
-        *(t->stride[d] < 0 ? &low : &high) += (t->shape[d] - 1) * t->stride[d];
+    for (int d = 0; d < t->ndim; d++) *(t->stride[d] < 0 ? &low : &high) += (t->shape[d] - 1) * t->stride[d];
     while (loops > 0 && dims[loops - 1].step == run) run *= dims[--loops].count;
     int64_t span = (high / block - low / block + 1) * block, packed = run;
     for (int j = 0; j < loops; j++) packed *= dims[j].count;
@@ -115,14 +114,14 @@ static bool oxi_layout_packs(const ox_tensor *t, size_t room) {
 typedef struct oxi_stream_space {
     int ndim;
     int64_t size[OX_MAX_DIMS];
-    int64_t least[OX_MAX_DIMS];     /* smallest part that computes as the whole does; 0 = 1 */
-    int64_t unit[OX_MAX_DIMS];      /* parts are multiples; 0 = 1 */
-    int64_t least_all;              /* smallest product of a part's sizes; 0 = 1 */
+    int64_t least[OX_MAX_DIMS];                /* smallest part that computes as the whole does; 0 = 1 */
+    int64_t unit[OX_MAX_DIMS];                 /* parts are multiples; 0 = 1 */
+    int64_t least_all;                         /* smallest product of a part's sizes; 0 = 1 */
     int dim[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* of each operand; -1 = the whole operand is in each part */
 } oxi_stream_space;
 
 typedef struct oxi_stream_plan {
-    oxi_stream_flow flow;           /* first: the flow's functions get the plan */
+    oxi_stream_flow flow; /* first: the flow's functions get the plan */
     ox_device *compute;
     const oxi_call *call;
     oxi_attrs attr;
@@ -130,9 +129,9 @@ typedef struct oxi_stream_plan {
     bool there[OXI_STREAM_OPERANDS], streamed[OXI_STREAM_OPERANDS];
     bool packs[OXI_STREAM_OPERANDS]; /* how the parts of an operand are put into cells */
     oxi_stream_space space;
-    int64_t part[OX_MAX_DIMS];      /* the largest part's size */
+    int64_t part[OX_MAX_DIMS]; /* the largest part's size */
     int64_t parts[OX_MAX_DIMS];
-    const int64_t *rows;            /* NULL, or which row of operand 0 is at each place along dim 0 */
+    const int64_t *rows; /* NULL, or which row of operand 0 is at each place along dim 0 */
 } oxi_stream_plan;
 
 /* Adds a dim of `size` that no operand has yet; gives its number. */
@@ -158,13 +157,15 @@ static ox_tensor oxi_plan_part(const oxi_stream_plan *plan, int operand, const i
     return t;
 }
 
-static bool oxi_plan_is_result(int operand) { return operand >= OXI_MAX_IN; }
+static bool oxi_plan_is_result(int operand) {
+    return operand >= OXI_MAX_IN;
+}
 
 /* What parts of a size take. */
 typedef struct oxi_plan_cost {
-    size_t most;                    /* bytes of the largest streamed operand */
-    double excess;                  /* bytes beyond the room, of all operands */
-    double traffic;                 /* cost of reading and writing all parts */
+    size_t most;    /* bytes of the largest streamed operand */
+    double excess;  /* bytes beyond the room, of all operands */
+    double traffic; /* cost of reading and writing all parts */
 } oxi_plan_cost;
 
 static oxi_plan_cost oxi_plan_measure(const oxi_stream_plan *plan, const int64_t *count, size_t room) {
@@ -179,12 +180,13 @@ static oxi_plan_cost oxi_plan_measure(const oxi_stream_plan *plan, const int64_t
         if (layout.bytes > room) cost.excess += (double)(layout.bytes - room);
         cost.traffic += oxi_layout_cost(&layout);
     }
-    for (int d = 0; d < plan->space.ndim; d++)
-        cost.traffic *= (double)plan->space.size[d] / (double)count[d];
+    for (int d = 0; d < plan->space.ndim; d++) cost.traffic *= (double)plan->space.size[d] / (double)count[d];
     return cost;
 }
 
-static int64_t oxi_divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t oxi_divide_up(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
 
 /* The sizes that parts of at most `most` along dim d really have: as even as units allow. */
 static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t most, int64_t *largest,
@@ -276,7 +278,7 @@ static void oxi_plan_settle(oxi_stream_plan *plan, size_t room) {
     }
 }
 
-/* Sizes of the parts: as large as `room` bytes an operand allow, in as few pieces of the files as possible. */
+/* Sizes of the parts: as large as `room` bytes an operand allow, in few pieces of the files. */
 static void oxi_plan_cut(oxi_stream_plan *plan, size_t room) {
     const oxi_stream_space *space = &plan->space;
     int last = -1;
@@ -362,6 +364,7 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     for (int i = 0; i < call.out_count; i++) call.out[i] = &part[OXI_MAX_IN + i];
     call.in = in;
     call.attr = plan->attr;
-    if (call.op == OXI_OP_fill) call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
+    if (call.op == OXI_OP_fill)
+        call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
     return oxi_run(plan->compute, &call);
 }
