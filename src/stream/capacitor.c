@@ -120,14 +120,17 @@ static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
     return slab;
 }
 
+/* One that was not read for long goes when there is no room for a new one. */
 static oxi_stream_slab *oxi_slab_with_room(ox_stream *stream, size_t need) {
+    uint64_t patience = (uint64_t)OXI_KEPT_PATIENCE * stream->desc.ram_bytes;
     for (oxi_stream_slab *slab = stream->slabs; slab; slab = slab->next)
         if (slab->bytes - slab->used >= need) return slab;
     oxi_stream_slab *fresh = oxi_slab_new(stream, need);
-    uint64_t patience = (uint64_t)OXI_KEPT_PATIENCE * stream->desc.ram_bytes;
-    for (oxi_stream_slab *slab = stream->slabs; slab && !fresh; slab = slab->next)
+    for (oxi_stream_slab *slab = stream->slabs, *next; slab && !fresh; slab = next) {
+        next = slab->next;
         if (stream->clock - slab->used_at > patience && oxi_slab_free(stream, slab))
             fresh = oxi_slab_new(stream, need);
+    }
     return fresh;
 }
 
