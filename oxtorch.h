@@ -2727,7 +2727,7 @@ struct ox_device {
     size_t partner_bytes;
 };
 
-/* Where a call over tensors of these two devices runs: one of the two, or NULL when they do not go together. */
+/* Where a call over tensors of these two devices runs: one of them, or NULL when they do not go together. */
 static ox_device *oxi_common_device(ox_device *a, ox_device *b);
 /* Where what is computed from tensors of a device is kept, whatever its size: itself or its partner. */
 static ox_device *oxi_working_device(ox_device *device);

@@ -1516,8 +1516,8 @@ static ox_status oxi_llm_error(void) {
     return status ? status : OX_ERR_NOMEM;
 }
 
-/* One reference in *out; NULL where it is optional and missing. Vectors are small: they
- * become f32, and are kept where the numbers of the forward pass are. */
+/* One reference in *out; NULL where it is optional and missing. Vectors are small: they become f32, and are
+ * kept where the numbers of the forward pass are. */
 static ox_status oxi_llm_load_weight(ox_llm *model, ox_file *file, const char *name,
                                      const oxi_llm_weight_row *row, bool required, ox_tensor **out) {
     *out = NULL;

@@ -93,7 +93,7 @@ OX_API void ox_stream_close(ox_stream *stream);
  * errors    of operations: OX_ERR_IO with path and offset; the result is dropped, files stay as they are */
 OX_API ox_device *ox_stream_device(ox_stream *stream);
 
-/* ox_stream_raw - a tensor over bytes of any file, from byte `offset` on: row-major, in the host's byte order.
+/* ox_stream_raw - a tensor over bytes of any file, from byte `offset` on: row-major, the host's byte order.
  * memory    one reference; read-only (ox_clone it to write)
  * errors    NULL: OX_ERR_IO, also when the file is too short; OX_ERR_SHAPE; OX_ERR_DTYPE; OX_ERR_ARG */
 OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t offset, ox_dtype dtype,
@@ -257,8 +257,8 @@ typedef struct oxi_stream_cell {
     bool storing;                   /* its load writes a result to the spill file */
 } oxi_stream_cell;
 
-/* How a strided part of a region lies in the file and in a cell: `run` bytes, and loops around them, outermost
- * first. What lies end to end, or nearly so, is one run and keeps its strides. */
+/* How a strided part of a region lies in the file and in a cell: `run` bytes, and loops around them,
+ * outermost first. What lies end to end, or nearly so, is one run and keeps its strides. */
 typedef struct oxi_stream_layout {
     size_t bytes;                   /* in the cell; 0 = no elements */
     uint64_t first;                 /* byte of the region where the first run begins */
@@ -270,7 +270,11 @@ typedef struct oxi_stream_layout {
     int64_t offset, stride[OX_MAX_DIMS];           /* of the elements in the cell */
 } oxi_stream_layout;
 
-typedef enum oxi_stream_use { OXI_STREAM_UNUSED = 0, OXI_STREAM_LOAD = 1, OXI_STREAM_STORE = 2 } oxi_stream_use;
+typedef enum oxi_stream_use {
+    OXI_STREAM_UNUSED = 0,
+    OXI_STREAM_LOAD = 1,
+    OXI_STREAM_STORE = 2
+} oxi_stream_use;
 
 /* An operand or result of one step. */
 typedef struct oxi_stream_source {
@@ -439,8 +443,7 @@ static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t
     struct stat info;
     if (fstat((int)handle, &info) != 0)
         return oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno));
-    if (!S_ISREG(info.st_mode))
-        return oxi_fail(OX_ERR_IO, "%s: is not a regular file", oxi_path_text(path));
+    if (!S_ISREG(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is not a regular file", oxi_path_text(path));
     id[0] = (uint64_t)info.st_dev;
     id[1] = (uint64_t)info.st_ino;
     id[2] = (uint64_t)info.st_mtime;
@@ -454,8 +457,8 @@ static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t
 static intptr_t oxi_stream_handle_open(const char *path, bool direct) {
     wchar_t wide[OXI_WIDE_ROOM];
     if (direct || !oxi_wide_path(path, wide)) return -1;
-    HANDLE file = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0,
-                              NULL);
+    HANDLE file =
+        CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0, NULL);
     errno = ENOENT;
     return file == INVALID_HANDLE_VALUE ? -1 : (intptr_t)file;
 }
@@ -516,7 +519,9 @@ static intptr_t oxi_stream_handle_open(const char *path, bool direct) {
     errno = EINVAL;
     return -1;
 }
-static void oxi_stream_handle_close(intptr_t handle) { (void)handle; }
+static void oxi_stream_handle_close(intptr_t handle) {
+    (void)handle;
+}
 static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t room) {
     (void)folder, (void)path, (void)room;
     return -1;
@@ -526,7 +531,9 @@ static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory,
     (void)handle, (void)write, (void)memory, (void)bytes, (void)offset;
     return -EINVAL;
 }
-static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) { (void)handle, (void)bytes; }
+static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
+    (void)handle, (void)bytes;
+}
 static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
     (void)handle, (void)id, (void)bytes;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s: this system has no reads at an offset", oxi_path_text(path));
@@ -579,9 +586,8 @@ static ox_status oxi_stream_file_open(ox_stream *stream, const char *path, oxi_s
     oxi_stream_file *file = oxi_stream_file_new(path), *there = stream->files;
     if (!file) return OX_ERR_NOMEM;
     file->plain = oxi_stream_handle_open(path, false);
-    ox_status status = file->plain == -1
-                           ? oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno))
-                           : oxi_stream_identify(file->plain, path, file->id, bytes);
+    ox_status status = file->plain == -1 ? oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno))
+                                         : oxi_stream_identify(file->plain, path, file->id, bytes);
     while (status == OX_OK && there && memcmp(there->id, file->id, sizeof file->id) != 0) there = there->next;
     if (status != OX_OK || there) {
         oxi_stream_file_free(file);
@@ -702,8 +708,10 @@ static void oxi_spill_give(ox_stream *stream, uint64_t offset, uint64_t bytes) {
         gap->offset = offset;
         gap->bytes = bytes;
         gap->next = after;
-        if (before) before->next = gap;
-        else stream->gaps = gap;
+        if (before)
+            before->next = gap;
+        else
+            stream->gaps = gap;
         before = gap;
     }
     if (after && before->offset + before->bytes == after->offset) {
@@ -744,8 +752,8 @@ static void oxi_spill_close(ox_stream *stream) {
 }
 /* >>stream/reader.c */
 /* Carries out requests: through io_uring, through threads, or at once where there are neither.
- * What a request needs next, and what a result means for it, is the same for all three: short transfers go on,
- * interrupted ones are repeated, refused direct reads go through the page cache. Called by the ring. */
+ * What a request needs next, and what a result means for it, is the same for all three: short transfers go
+ * on, interrupted ones are repeated, refused direct reads go through the page cache. Called by the ring. */
 
 /* ---- one request ------------------------------------------------------------------------------------- */
 
@@ -783,7 +791,8 @@ static bool oxi_request_next(oxi_stream_reader *reader, oxi_stream_request *r, o
     out->bytes = end - r->done;
     out->memory = r->memory - (size_t)(r->offset - begin) + r->done;
     if (!reader->fault) return true;
-    *result = reader->fault(reader->fault_user, oxi_atomic_add(&reader->fault_number, 1), (int64_t)out->bytes);
+    *result =
+        reader->fault(reader->fault_user, oxi_atomic_add(&reader->fault_number, 1), (int64_t)out->bytes);
     if (*result <= 0) return false;
     if ((size_t)*result < out->bytes) out->bytes = (size_t)*result;
     if (r->direct && out->bytes % OXI_STREAM_PAGE != 0) { /* as a file system might end a direct read early */
@@ -831,8 +840,10 @@ OXI_UNUSED static void oxi_request_carry_out(oxi_stream_reader *reader, oxi_stre
 
 static void oxi_queue_put(oxi_stream_queue *queue, oxi_stream_request *r) {
     r->next = NULL;
-    if (queue->last) queue->last->next = r;
-    else queue->first = r;
+    if (queue->last)
+        queue->last->next = r;
+    else
+        queue->first = r;
     queue->last = r;
 }
 
@@ -859,8 +870,10 @@ static void oxi_uring_feed(oxi_stream_reader *reader) {
             continue;
         }
         struct io_uring_sqe *entry = io_uring_get_sqe(&reader->uring); /* there are as many as `most` */
-        if (r->write) io_uring_prep_write(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
-        else io_uring_prep_read(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
+        if (r->write)
+            io_uring_prep_write(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
+        else
+            io_uring_prep_read(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
         io_uring_sqe_set_data(entry, r);
         reader->in_system++;
         fed = true;
@@ -1036,7 +1049,7 @@ static oxi_stream_request *oxi_reader_take(oxi_stream_reader *reader, bool sleep
 
 enum {
     OXI_SLAB_BYTES = 64 << 20,
-    OXI_KEPT_PATIENCE = 8           /* kept bytes go when this many times the budget was asked for since */
+    OXI_KEPT_PATIENCE = 8 /* kept bytes go when this many times the budget was asked for since */
 };
 
 /* ---- ranges ------------------------------------------------------------------------------------------ */
@@ -1152,14 +1165,17 @@ static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
     return slab;
 }
 
+/* One that was not read for long goes when there is no room for a new one. */
 static oxi_stream_slab *oxi_slab_with_room(ox_stream *stream, size_t need) {
+    uint64_t patience = (uint64_t)OXI_KEPT_PATIENCE * stream->desc.ram_bytes;
     for (oxi_stream_slab *slab = stream->slabs; slab; slab = slab->next)
         if (slab->bytes - slab->used >= need) return slab;
     oxi_stream_slab *fresh = oxi_slab_new(stream, need);
-    uint64_t patience = (uint64_t)OXI_KEPT_PATIENCE * stream->desc.ram_bytes;
-    for (oxi_stream_slab *slab = stream->slabs; slab && !fresh; slab = slab->next)
+    for (oxi_stream_slab *slab = stream->slabs, *next; slab && !fresh; slab = next) {
+        next = slab->next;
         if (stream->clock - slab->used_at > patience && oxi_slab_free(stream, slab))
             fresh = oxi_slab_new(stream, need);
+    }
     return fresh;
 }
 
@@ -1256,8 +1272,10 @@ static bool oxi_ring_deliver(ox_stream *stream, bool sleep) {
     oxi_stream_request *r = oxi_reader_take(&stream->reader, sleep);
     if (sleep) stream->stats.stall_seconds += oxi_now() - start;
     if (!r) return false;
-    if (r->cause != 0) oxi_load_fail(r->load, r->cause, oxi_request_begin(r) + r->done);
-    else *(r->write ? &stream->stats.written_bytes : &stream->stats.disk_bytes) += (int64_t)r->bytes;
+    if (r->cause != 0)
+        oxi_load_fail(r->load, r->cause, oxi_request_begin(r) + r->done);
+    else
+        *(r->write ? &stream->stats.written_bytes : &stream->stats.disk_bytes) += (int64_t)r->bytes;
     r->load->pending--;
     r->next = stream->free_requests;
     stream->free_requests = r;
@@ -1566,9 +1584,9 @@ static bool oxi_source_begin(ox_stream *stream, const oxi_stream_flow *flow, oxi
         return true;
     }
     if (oxi_source_is_range(source) && !flow->unlearned) {
-        oxi_stream_range *range = oxi_range_of(stream, source->region->file,
-                                               source->region->offset + source->layout.first,
-                                               source->layout.bytes);
+        oxi_stream_range *range =
+            oxi_range_of(stream, source->region->file, source->region->offset + source->layout.first,
+                         source->layout.bytes);
         if (range) return oxi_ring_get(stream, range, source, must);
     }
     source->cell = oxi_ring_take_cell(stream, must);
@@ -1634,8 +1652,8 @@ static ox_status oxi_ring_finish_stores(ox_stream *stream, const oxi_stream_file
 typedef struct oxi_flow_run {
     ox_stream *stream;
     oxi_stream_flow *flow;
-    int64_t head, tail;             /* the next step to begin, and to compute */
-    const oxi_stream_file *stores;  /* where results go, or NULL */
+    int64_t head, tail;            /* the next step to begin, and to compute */
+    const oxi_stream_file *stores; /* where results go, or NULL */
 } oxi_flow_run;
 
 static oxi_stream_step *oxi_flow_step(const oxi_flow_run *run, int64_t index) {
@@ -1700,9 +1718,9 @@ static ox_status oxi_flow_run_all(ox_stream *stream, oxi_stream_flow *flow) {
     return status;
 }
 /* >>stream/tile.c */
-/* Cutting a call into tiles: which dims may be cut, how large the pieces are, where a piece of a strided
- * operand lies in its file. A tile computes its elements of the result as the whole call would, so pieces have
- * the bits of the whole. Called by stream/ops.c. */
+/* Cutting a call into tiles: how large the pieces are, where a piece of a strided operand lies in its file.
+ * A tile computes its elements of the result as the whole call would, so pieces have the bits of the whole.
+ * stream/ops.c says which dims may be cut. Called by the device. */
 
 /* ---- where a part of an operand lies ------------------------------------------------------------------ */
 
@@ -1732,7 +1750,7 @@ static int64_t oxi_block_count(ox_dtype dtype, int64_t elements) {
     return elements / ox_dtype_of(dtype)->block_elements;
 }
 
-/* All of it in one run, with the strides that it has. span: elements from the lowest to behind the highest. */
+/* All of it in one run, with the strides that it has. span: elements from the lowest up to the highest. */
 static void oxi_layout_span(const ox_tensor *t, int64_t low, int64_t span, oxi_stream_layout *out) {
     size_t block = (size_t)ox_dtype_of(t->dtype)->block_bytes;
     out->first = oxi_byte_offset(t->dtype, low);
@@ -1743,8 +1761,8 @@ static void oxi_layout_span(const ox_tensor *t, int64_t low, int64_t span, oxi_s
 }
 
 /* Runs of `run` elements side by side, the loops around them closed up. */
-static void oxi_layout_pack(const ox_tensor *t, int64_t low, int64_t run, const oxi_layout_dim *dims, int loops,
-                            int all, oxi_stream_layout *out) {
+static void oxi_layout_pack(const ox_tensor *t, int64_t low, int64_t run, const oxi_layout_dim *dims,
+                            int loops, int all, oxi_stream_layout *out) {
     size_t block = (size_t)ox_dtype_of(t->dtype)->block_bytes;
     out->first = oxi_byte_offset(t->dtype, low);
     out->run = (size_t)oxi_block_count(t->dtype, run) * block;
@@ -1773,8 +1791,8 @@ static int oxi_layout_align(ox_dtype dtype) {
     return oxi_is_block(dtype) ? 4 : ox_dtype_of(dtype)->block_bytes;
 }
 
-/* Where the elements of t lie in its region, and how they are put into a cell: in one run with the gaps between
- * them, or the runs packed. */
+/* Where the elements of t lie in its region, and how they are put into a cell: in one run with the gaps
+ * between them, or the runs packed. */
 static void oxi_layout_of(const ox_tensor *t, bool pack, oxi_stream_layout *out) {
     oxi_layout_dim dims[OX_MAX_DIMS];
     memset(out, 0, sizeof *out);
@@ -1782,8 +1800,7 @@ static void oxi_layout_of(const ox_tensor *t, bool pack, oxi_stream_layout *out)
     if (ox_numel(t) == 0) return;
     int all = oxi_layout_dims(t, dims), loops = all;
     int64_t block = ox_dtype_of(t->dtype)->block_elements, low = t->offset, high = t->offset, run = 1;
-    for (int d = 0; d < t->ndim; d++)
-        *(t->stride[d] < 0 ? &low : &high) += (t->shape[d] - 1) * t->stride[d];
+    for (int d = 0; d < t->ndim; d++) *(t->stride[d] < 0 ? &low : &high) += (t->shape[d] - 1) * t->stride[d];
     while (loops > 0 && dims[loops - 1].step == run) run *= dims[--loops].count;
     int64_t span = (high / block - low / block + 1) * block, packed = run;
     for (int j = 0; j < loops; j++) packed *= dims[j].count;
@@ -1817,14 +1834,14 @@ static bool oxi_layout_packs(const ox_tensor *t, size_t room) {
 typedef struct oxi_stream_space {
     int ndim;
     int64_t size[OX_MAX_DIMS];
-    int64_t least[OX_MAX_DIMS];     /* smallest part that computes as the whole does; 0 = 1 */
-    int64_t unit[OX_MAX_DIMS];      /* parts are multiples; 0 = 1 */
-    int64_t least_all;              /* smallest product of a part's sizes; 0 = 1 */
+    int64_t least[OX_MAX_DIMS];                /* smallest part that computes as the whole does; 0 = 1 */
+    int64_t unit[OX_MAX_DIMS];                 /* parts are multiples; 0 = 1 */
+    int64_t least_all;                         /* smallest product of a part's sizes; 0 = 1 */
     int dim[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* of each operand; -1 = the whole operand is in each part */
 } oxi_stream_space;
 
 typedef struct oxi_stream_plan {
-    oxi_stream_flow flow;           /* first: the flow's functions get the plan */
+    oxi_stream_flow flow; /* first: the flow's functions get the plan */
     ox_device *compute;
     const oxi_call *call;
     oxi_attrs attr;
@@ -1832,9 +1849,9 @@ typedef struct oxi_stream_plan {
     bool there[OXI_STREAM_OPERANDS], streamed[OXI_STREAM_OPERANDS];
     bool packs[OXI_STREAM_OPERANDS]; /* how the parts of an operand are put into cells */
     oxi_stream_space space;
-    int64_t part[OX_MAX_DIMS];      /* the largest part's size */
+    int64_t part[OX_MAX_DIMS]; /* the largest part's size */
     int64_t parts[OX_MAX_DIMS];
-    const int64_t *rows;            /* NULL, or which row of operand 0 is at each place along dim 0 */
+    const int64_t *rows; /* NULL, or which row of operand 0 is at each place along dim 0 */
 } oxi_stream_plan;
 
 /* Adds a dim of `size` that no operand has yet; gives its number. */
@@ -1860,13 +1877,15 @@ static ox_tensor oxi_plan_part(const oxi_stream_plan *plan, int operand, const i
     return t;
 }
 
-static bool oxi_plan_is_result(int operand) { return operand >= OXI_MAX_IN; }
+static bool oxi_plan_is_result(int operand) {
+    return operand >= OXI_MAX_IN;
+}
 
 /* What parts of a size take. */
 typedef struct oxi_plan_cost {
-    size_t most;                    /* bytes of the largest streamed operand */
-    double excess;                  /* bytes beyond the room, of all operands */
-    double traffic;                 /* cost of reading and writing all parts */
+    size_t most;    /* bytes of the largest streamed operand */
+    double excess;  /* bytes beyond the room, of all operands */
+    double traffic; /* cost of reading and writing all parts */
 } oxi_plan_cost;
 
 static oxi_plan_cost oxi_plan_measure(const oxi_stream_plan *plan, const int64_t *count, size_t room) {
@@ -1881,12 +1900,13 @@ static oxi_plan_cost oxi_plan_measure(const oxi_stream_plan *plan, const int64_t
         if (layout.bytes > room) cost.excess += (double)(layout.bytes - room);
         cost.traffic += oxi_layout_cost(&layout);
     }
-    for (int d = 0; d < plan->space.ndim; d++)
-        cost.traffic *= (double)plan->space.size[d] / (double)count[d];
+    for (int d = 0; d < plan->space.ndim; d++) cost.traffic *= (double)plan->space.size[d] / (double)count[d];
     return cost;
 }
 
-static int64_t oxi_divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t oxi_divide_up(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
 
 /* The sizes that parts of at most `most` along dim d really have: as even as units allow. */
 static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t most, int64_t *largest,
@@ -1978,7 +1998,7 @@ static void oxi_plan_settle(oxi_stream_plan *plan, size_t room) {
     }
 }
 
-/* Sizes of the parts: as large as `room` bytes an operand allow, in as few pieces of the files as possible. */
+/* Sizes of the parts: as large as `room` bytes an operand allow, in few pieces of the files. */
 static void oxi_plan_cut(oxi_stream_plan *plan, size_t room) {
     const oxi_stream_space *space = &plan->space;
     int last = -1;
@@ -2064,7 +2084,8 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     for (int i = 0; i < call.out_count; i++) call.out[i] = &part[OXI_MAX_IN + i];
     call.in = in;
     call.attr = plan->attr;
-    if (call.op == OXI_OP_fill) call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
+    if (call.op == OXI_OP_fill)
+        call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
     return oxi_run(plan->compute, &call);
 }
 /* >>stream/ops.c */
@@ -2072,9 +2093,13 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
  * the table is a function that describes the space; a family without one is loaded as a whole.
  * Called by the device. */
 
-static bool oxi_plan_streams(const oxi_stream_plan *plan, int operand) { return plan->streamed[operand]; }
+static bool oxi_plan_streams(const oxi_stream_plan *plan, int operand) {
+    return plan->streamed[operand];
+}
 
-static int64_t oxi_least_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t oxi_least_i64(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
 
 enum { OXI_PLAN_OUT = OXI_MAX_IN };
 
@@ -2159,9 +2184,9 @@ static void oxi_space_rows(oxi_stream_plan *plan) {
     int64_t length = 1;
     bool norm = call->op == OXI_OP_layer_norm || call->op == OXI_OP_rms_norm;
     for (int d = 0; d < x->ndim; d++) {
-        bool inside = norm                           ? d >= x->ndim - (int)call->attr.i[0]
+        bool inside = norm                            ? d >= x->ndim - (int)call->attr.i[0]
                       : call->op == OXI_OP_group_norm ? d > 0
-                                                     : d == call->attr.dim;
+                                                      : d == call->attr.dim;
         if (!inside) continue;
         whole |= 1u << d;
         length *= x->shape[d];
@@ -2180,7 +2205,7 @@ static void oxi_space_rope(oxi_stream_plan *plan) {
 
 /* ---- products ---------------------------------------------------------------------------------------- */
 
-/* From so many rows or columns on the product of a part takes the same way as the whole (cpu/gemm.c, blocks.c):
+/* From so many rows or columns on the product of a part goes the way of the whole (cpu/gemm.c, blocks.c):
  * thin products have at most OXI_THIN_LINES of one, products with few rows by blocks OXI_BLOCK_ROWS. */
 static int oxi_space_add_lines(oxi_stream_plan *plan, int64_t size) {
     const int thin = OXI_THIN_LINES, blocks = OXI_BLOCK_ROWS;
@@ -2270,9 +2295,12 @@ static void oxi_space_addmm(oxi_stream_plan *plan) {
 }
 
 static void oxi_space_product(oxi_stream_plan *plan) {
-    if (plan->call->op == OXI_OP_linear) oxi_space_linear(plan);
-    else if (plan->call->op == OXI_OP_matmul) oxi_space_matmul(plan);
-    else oxi_space_addmm(plan);
+    if (plan->call->op == OXI_OP_linear)
+        oxi_space_linear(plan);
+    else if (plan->call->op == OXI_OP_matmul)
+        oxi_space_matmul(plan);
+    else
+        oxi_space_addmm(plan);
 }
 
 /* ---- the table --------------------------------------------------------------------------------------- */
@@ -2281,9 +2309,19 @@ typedef void (*oxi_space_fn)(oxi_stream_plan *plan);
 
 /* By family, in the order of oxi_family. NULL: nothing is cut. */
 static const oxi_space_fn oxi_spaces[OXI_FAMILY_COUNT] = {
-    oxi_space_elementwise, oxi_space_elementwise, oxi_space_fill, NULL,              NULL,
-    oxi_space_one_dim,     oxi_space_one_dim,     oxi_space_rows, NULL,              oxi_space_product,
-    oxi_space_rope,        NULL,                  NULL,
+    oxi_space_elementwise,
+    oxi_space_elementwise,
+    oxi_space_fill,
+    NULL,
+    NULL,
+    oxi_space_one_dim,
+    oxi_space_one_dim,
+    oxi_space_rows,
+    NULL,
+    oxi_space_product,
+    oxi_space_rope,
+    NULL,
+    NULL,
 };
 
 static void oxi_plan_operand(oxi_stream_plan *plan, int at, const ox_tensor *t) {
@@ -2428,12 +2466,12 @@ static bool oxi_stream_picks(const oxi_call *call) {
  * results are joined at the end. So the bits are those of the call in RAM. Called by the device. */
 
 typedef struct oxi_stream_reduction {
-    oxi_stream_flow flow;           /* first */
+    oxi_stream_flow flow; /* first */
     oxi_reduce r;
     const oxi_stream_region *region;
-    ox_tensor x;                    /* the operand, over no memory */
-    int64_t origin;                 /* element of x, from its first, at kept position 0 of line position 0 */
-    int64_t groups, chunks;         /* of a step, at most */
+    ox_tensor x;            /* the operand, over no memory */
+    int64_t origin;         /* element of x, from its first, at kept position 0 of line position 0 */
+    int64_t groups, chunks; /* of a step, at most */
     int64_t group_steps, chunk_steps;
 } oxi_stream_reduction;
 
@@ -2476,7 +2514,7 @@ static void oxi_reduction_span(const oxi_stream_reduction *job, const oxi_reduct
     out->align = oxi_layout_align(job->x.dtype);
     out->first = (uint64_t)((job->x.offset + low) * bytes);
     out->bytes = out->run = (size_t)((high - low + 1) * bytes);
-    out->offset = -low;             /* of x's first element, seen from the cell's */
+    out->offset = -low; /* of x's first element, seen from the cell's */
 }
 
 static oxi_reduction_part oxi_reduction_at(const oxi_stream_reduction *job, int64_t index) {
@@ -2534,8 +2572,10 @@ static void oxi_reduction_widen(const oxi_stream_reduction *job, oxi_reduction_p
     int64_t low = 1, high = most;
     while (low < high) {
         *side = low + (high - low + 1) / 2;
-        if (oxi_reduction_fits(job, part, room)) low = *side;
-        else high = *side - 1;
+        if (oxi_reduction_fits(job, part, room))
+            low = *side;
+        else
+            high = *side - 1;
     }
     *side = low;
 }
@@ -2590,7 +2630,8 @@ static ox_status oxi_stream_reduce_near(ox_stream *stream, const oxi_call *call)
     planned.in = &in;
     oxi_reduce_plan(&job.r, &planned);
     int64_t bytes = ox_dtype_of(job.x.dtype)->block_bytes;
-    job.origin = (int64_t)((uintptr_t)job.r.kept.base[0] - (uintptr_t)nowhere) / bytes + job.r.line_shift / bytes;
+    job.origin =
+        (int64_t)((uintptr_t)job.r.kept.base[0] - (uintptr_t)nowhere) / bytes + job.r.line_shift / bytes;
     job.x.offset = call->in[0]->offset;
     job.flow.prepare = oxi_reduction_prepare;
     job.flow.compute = oxi_reduction_compute;
@@ -2628,14 +2669,24 @@ static ox_status oxi_stream_reduce(ox_stream *stream, const oxi_call *call) {
  * The lock is held by whoever runs, moves or frees. */
 
 #ifdef OX_NO_THREADS
-static void oxi_stream_lock(ox_stream *stream) { (void)stream; }
-static void oxi_stream_unlock(ox_stream *stream) { (void)stream; }
+static void oxi_stream_lock(ox_stream *stream) {
+    (void)stream;
+}
+static void oxi_stream_unlock(ox_stream *stream) {
+    (void)stream;
+}
 #else
-static void oxi_stream_lock(ox_stream *stream) { oxi_mutex_take(&stream->lock); }
-static void oxi_stream_unlock(ox_stream *stream) { oxi_mutex_give(&stream->lock); }
+static void oxi_stream_lock(ox_stream *stream) {
+    oxi_mutex_take(&stream->lock);
+}
+static void oxi_stream_unlock(ox_stream *stream) {
+    oxi_mutex_give(&stream->lock);
+}
 #endif
 
-static ox_stream *oxi_stream_of(ox_device *device) { return (ox_stream *)device->state; }
+static ox_stream *oxi_stream_of(ox_device *device) {
+    return (ox_stream *)device->state;
+}
 
 static void oxi_stream_free(ox_stream *stream) {
     oxi_ring_free_cells(stream);
@@ -2673,8 +2724,10 @@ static ox_status oxi_stream_alloc(ox_device *self, size_t bytes, void **out) {
 static void oxi_stream_region_free(oxi_stream_region *region) {
     ox_stream *stream = region->stream;
     oxi_stream_lock(stream);
-    if (region->file->writable) oxi_spill_free(stream, region);
-    else oxi_stream_file_release(stream, region->file);
+    if (region->file->writable)
+        oxi_spill_free(stream, region);
+    else
+        oxi_stream_file_release(stream, region->file);
     oxi_free(region, sizeof *region);
     oxi_stream_release(stream);
 }
@@ -2691,7 +2744,7 @@ static void oxi_stream_region_released(void *user, void *data) {
 
 /* Bytes [at, at + bytes) of a region, straight to or from host memory. */
 static ox_status oxi_stream_move(const oxi_stream_region *region, size_t at, void *memory, size_t bytes,
-                                     bool write) {
+                                 bool write) {
     ox_stream *stream = region->stream;
     oxi_stream_load load;
     memset(&load, 0, sizeof load);
@@ -2700,7 +2753,8 @@ static ox_status oxi_stream_move(const oxi_stream_region *region, size_t at, voi
     return load.cause == 0 ? OX_OK : oxi_ring_fail(&load, region->file);
 }
 
-static ox_status oxi_stream_read(ox_device *self, const void *memory, size_t offset, void *out, size_t bytes) {
+static ox_status oxi_stream_read(ox_device *self, const void *memory, size_t offset, void *out,
+                                 size_t bytes) {
     ox_stream *stream = oxi_stream_of(self);
     oxi_stream_lock(stream);
     ox_status status = oxi_stream_move((const oxi_stream_region *)memory, offset, out, bytes, false);
@@ -2712,8 +2766,8 @@ static ox_status oxi_stream_write(ox_device *self, void *memory, size_t offset, 
                                   size_t bytes) {
     ox_stream *stream = oxi_stream_of(self);
     oxi_stream_lock(stream);
-    ox_status status = oxi_stream_move((const oxi_stream_region *)memory, offset, (void *)(uintptr_t)data,
-                                           bytes, true);
+    ox_status status =
+        oxi_stream_move((const oxi_stream_region *)memory, offset, (void *)(uintptr_t)data, bytes, true);
     oxi_stream_unlock(stream);
     return status;
 }
@@ -2846,10 +2900,10 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
     if (desc->tile_bytes > SIZE_MAX / 64) return oxi_fail(OX_ERR_ARG, "stream_open: tiles too large");
     desc->tile_bytes = (desc->tile_bytes + page - 1) / page * page;
     if (desc->tile_bytes > most)
-        return oxi_fail(OX_ERR_ARG,
-                        "stream_open: a ring of %d tiles of %llu bytes is more than half of the budget of %llu",
-                        2 * desc->depth, (unsigned long long)desc->tile_bytes,
-                        (unsigned long long)desc->ram_bytes);
+        return oxi_fail(
+            OX_ERR_ARG,
+            "stream_open: a ring of %d tiles of %llu bytes is more than half of the budget of %llu",
+            2 * desc->depth, (unsigned long long)desc->tile_bytes, (unsigned long long)desc->ram_bytes);
     if (desc->result_bytes == 0) desc->result_bytes = desc->ram_bytes / 8;
     if (!desc->spill || !*desc->spill) desc->spill = getenv("TMPDIR");
     if (!desc->spill || !*desc->spill) desc->spill = "/tmp";
