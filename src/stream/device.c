@@ -134,7 +134,7 @@ static ox_status oxi_stream_run_locked(ox_stream *stream, const oxi_call *call) 
     if (oxi_stream_reduces(call)) return oxi_stream_reduce(stream, call);
     oxi_stream_plan plan;
     oxi_plan_open(&plan, stream->desc.compute, call);
-    return oxi_stream_run_plan(stream, &plan, oxi_stream_room(stream));
+    return oxi_stream_run_plan(stream, &plan);
 }
 
 static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {

@@ -39,14 +39,18 @@ int ftruncate(int file, off_t bytes); /* hidden by strict C */
 #define OXI_STREAM_UNNAMED (020000000 | 040000)
 #endif
 
+/* The open does not block, for a pipe's would wait for its writer; reads do, or io_uring gives them back. */
 static intptr_t oxi_stream_handle_open(const char *path, bool direct) {
-    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_LARGEFILE;
+    int flags = O_RDONLY | O_CLOEXEC | O_LARGEFILE;
 #ifdef OXI_STREAM_DIRECT
     if (direct) flags |= OXI_STREAM_DIRECT;
 #else
     if (direct) return -1;
 #endif
-    return open(path, flags);
+    int file = open(path, flags | O_NONBLOCK);
+    if (file >= 0 && fcntl(file, F_SETFL, flags) == 0) return file;
+    if (file >= 0) (void)close(file);
+    return -1;
 }
 
 static void oxi_stream_handle_close(intptr_t handle) {

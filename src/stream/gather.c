@@ -1,17 +1,6 @@
 /* Operations that are copies of parts: cat, and rows of a table by index (embedding, index_select of dim 0).
  * Called by the device. */
 
-static ox_status oxi_stream_run_plan(ox_stream *stream, oxi_stream_plan *plan, size_t room) {
-    oxi_plan_cut(plan, room);
-    if (plan->flow.cell_bytes > room) stream->stats.whole_loads++;
-    return oxi_flow_run_all(stream, &plan->flow);
-}
-
-/* Most bytes of an operand in a tile: what a cell of the usual size holds wherever a page begins. */
-static size_t oxi_stream_room(const ox_stream *stream) {
-    return stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
-}
-
 /* The call to = from, both headers. */
 static oxi_call oxi_copy_of(ox_tensor *const *from, ox_tensor *to) {
     oxi_call call;
@@ -27,7 +16,7 @@ static ox_status oxi_stream_copy_plan(ox_stream *stream, ox_tensor *from, ox_ten
     oxi_stream_plan plan;
     oxi_call copy = oxi_copy_of(&from, to);
     oxi_plan_open(&plan, stream->desc.compute, &copy);
-    return oxi_stream_run_plan(stream, &plan, oxi_stream_room(stream));
+    return oxi_stream_run_plan(stream, &plan);
 }
 
 static ox_status oxi_stream_cat(ox_stream *stream, const oxi_call *call) {
@@ -67,7 +56,7 @@ static ox_status oxi_stream_pick(ox_stream *stream, const oxi_call *call, const 
     plan.rows = rows;
     plan.flow.unlearned = true;
     oxi_space_picked_rows(&plan);
-    return oxi_stream_run_plan(stream, &plan, oxi_stream_room(stream));
+    return oxi_stream_run_plan(stream, &plan);
 }
 
 /* index [..], on the host and checked. */

@@ -2,10 +2,6 @@
  * the table is a function that describes the space; a family without one is loaded as a whole.
  * Called by the device. */
 
-static bool oxi_plan_streams(const oxi_stream_plan *plan, int operand) {
-    return plan->streamed[operand];
-}
-
 static int64_t oxi_least_i64(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
@@ -151,7 +147,7 @@ static bool oxi_space_rows_of_product(oxi_stream_plan *plan) {
 
 /* x [..,K], weight [N,K], bias [N] -> [..,N] */
 static void oxi_space_linear(oxi_stream_plan *plan) {
-    bool rows = oxi_plan_streams(plan, 0) || oxi_plan_streams(plan, OXI_PLAN_OUT);
+    bool rows = plan->streamed[0] || plan->streamed[OXI_PLAN_OUT];
     if (rows) (void)oxi_space_rows_of_product(plan);
     int d = oxi_space_add_lines(plan, plan->operand[1].shape[0]);
     plan->space.dim[1][d] = 0;
@@ -177,7 +173,7 @@ static void oxi_space_matmul(oxi_stream_plan *plan) {
     const ox_tensor *a = &plan->operand[0], *b = &plan->operand[1], *out = &plan->operand[OXI_PLAN_OUT];
     int a_dims = a->ndim, b_dims = b->ndim, out_dims = out->ndim;
     bool batches = oxi_space_batches(plan);
-    bool rows = oxi_plan_streams(plan, 0) || oxi_plan_streams(plan, OXI_PLAN_OUT);
+    bool rows = plan->streamed[0] || plan->streamed[OXI_PLAN_OUT];
     if (a_dims > 1 && b_dims == 2 && rows) {
         (void)oxi_space_rows_of_product(plan);
     } else if (a_dims == 2 && b_dims == 1 && rows) {
@@ -263,4 +259,18 @@ static void oxi_plan_open(oxi_stream_plan *plan, ox_device *compute, const oxi_c
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++)
         empty = empty || (plan->there[i] && ox_numel(&plan->operand[i]) == 0);
     if (space && !empty) space(plan);
+}
+
+/* ---- running a plan ----------------------------------------------------------------------------------- */
+
+/* Most bytes of an operand in a tile: what a cell of the usual size holds wherever a page begins. */
+static size_t oxi_stream_room(const ox_stream *stream) {
+    return stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
+}
+
+static ox_status oxi_stream_run_plan(ox_stream *stream, oxi_stream_plan *plan) {
+    size_t room = oxi_stream_room(stream);
+    oxi_plan_cut(plan, room);
+    if (plan->flow.cell_bytes > room) stream->stats.whole_loads++;
+    return oxi_flow_run_all(stream, &plan->flow);
 }

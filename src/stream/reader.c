@@ -52,7 +52,7 @@ static bool oxi_request_next(oxi_stream_reader *reader, oxi_stream_request *r, o
 
 /* Takes the result of a transfer; true when the request is over, well or not. */
 static bool oxi_request_advance(oxi_stream_request *r, int64_t result) {
-    enum { RETRIES_MOST = 1 << 12 };
+    enum { RETRIES_MOST = 256 };
     if (result > 0) {
         r->done += (size_t)result;
         if (r->done >= oxi_request_need(r)) return true;
@@ -65,11 +65,12 @@ static bool oxi_request_advance(oxi_stream_request *r, int64_t result) {
     }
     int cause = (int)-result;
     bool again = cause == EINTR || cause == EAGAIN;
-    if (r->direct && !again) {
+    if (again && r->retries++ < RETRIES_MOST) return false;
+    r->retries = 0;
+    if (r->direct) {
         oxi_request_make_plain(r);
         return false;
     }
-    if (again && r->retries++ < RETRIES_MOST) return false;
     r->cause = cause;
     return true;
 }
