@@ -183,7 +183,7 @@ static oxi_stream_cell *oxi_ring_cell_of(ox_stream *stream, const oxi_stream_ran
     return NULL;
 }
 
-/* A write that failed is remembered before its cell is used again. */
+/* Before a cell is used again: what became of a write from it is remembered. */
 static void oxi_cell_settle(ox_stream *stream, oxi_stream_cell *cell) {
     if (cell->storing && cell->load.cause != 0)
         oxi_load_fail(&stream->stores, cell->load.cause, cell->load.failed_at);
@@ -214,8 +214,8 @@ static bool oxi_ring_keep(ox_stream *stream, oxi_stream_range *range) {
 
 /* Begins to read a range into a cell. */
 static void oxi_ring_fill(ox_stream *stream, oxi_stream_range *range, oxi_stream_cell *cell) {
+    oxi_cell_settle(stream, cell);
     cell->range = range;
-    cell->load.cause = 0;
     oxi_ring_request(stream, &cell->load, range->file, range->offset, range->bytes,
                      cell->memory + range->offset % OXI_STREAM_PAGE, false, range->file->direct >= 0);
 }
