@@ -384,14 +384,18 @@ int ftruncate(int file, off_t bytes); /* hidden by strict C */
 #define OXI_STREAM_UNNAMED (020000000 | 040000)
 #endif
 
+/* The open does not block, for a pipe's would wait for its writer; reads do, or io_uring gives them back. */
 static intptr_t oxi_stream_handle_open(const char *path, bool direct) {
-    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_LARGEFILE;
+    int flags = O_RDONLY | O_CLOEXEC | O_LARGEFILE;
 #ifdef OXI_STREAM_DIRECT
     if (direct) flags |= OXI_STREAM_DIRECT;
 #else
     if (direct) return -1;
 #endif
-    return open(path, flags);
+    int file = open(path, flags | O_NONBLOCK);
+    if (file >= 0 && fcntl(file, F_SETFL, flags) == 0) return file;
+    if (file >= 0) (void)close(file);
+    return -1;
 }
 
 static void oxi_stream_handle_close(intptr_t handle) {
@@ -805,7 +809,7 @@ static bool oxi_request_next(oxi_stream_reader *reader, oxi_stream_request *r, o
 
 /* Takes the result of a transfer; true when the request is over, well or not. */
 static bool oxi_request_advance(oxi_stream_request *r, int64_t result) {
-    enum { RETRIES_MOST = 1 << 12 };
+    enum { RETRIES_MOST = 256 };
     if (result > 0) {
         r->done += (size_t)result;
         if (r->done >= oxi_request_need(r)) return true;
@@ -818,11 +822,12 @@ static bool oxi_request_advance(oxi_stream_request *r, int64_t result) {
     }
     int cause = (int)-result;
     bool again = cause == EINTR || cause == EAGAIN;
-    if (r->direct && !again) {
+    if (again && r->retries++ < RETRIES_MOST) return false;
+    r->retries = 0;
+    if (r->direct) {
         oxi_request_make_plain(r);
         return false;
     }
-    if (again && r->retries++ < RETRIES_MOST) return false;
     r->cause = cause;
     return true;
 }
@@ -1415,7 +1420,7 @@ static oxi_stream_cell *oxi_ring_cell_of(ox_stream *stream, const oxi_stream_ran
     return NULL;
 }
 
-/* A write that failed is remembered before its cell is used again. */
+/* Before a cell is used again: what became of a write from it is remembered. */
 static void oxi_cell_settle(ox_stream *stream, oxi_stream_cell *cell) {
     if (cell->storing && cell->load.cause != 0)
         oxi_load_fail(&stream->stores, cell->load.cause, cell->load.failed_at);
@@ -1446,8 +1451,8 @@ static bool oxi_ring_keep(ox_stream *stream, oxi_stream_range *range) {
 
 /* Begins to read a range into a cell. */
 static void oxi_ring_fill(ox_stream *stream, oxi_stream_range *range, oxi_stream_cell *cell) {
+    oxi_cell_settle(stream, cell);
     cell->range = range;
-    cell->load.cause = 0;
     oxi_ring_request(stream, &cell->load, range->file, range->offset, range->bytes,
                      cell->memory + range->offset % OXI_STREAM_PAGE, false, range->file->direct >= 0);
 }
@@ -2093,10 +2098,6 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
  * the table is a function that describes the space; a family without one is loaded as a whole.
  * Called by the device. */
 
-static bool oxi_plan_streams(const oxi_stream_plan *plan, int operand) {
-    return plan->streamed[operand];
-}
-
 static int64_t oxi_least_i64(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
@@ -2242,7 +2243,7 @@ static bool oxi_space_rows_of_product(oxi_stream_plan *plan) {
 
 /* x [..,K], weight [N,K], bias [N] -> [..,N] */
 static void oxi_space_linear(oxi_stream_plan *plan) {
-    bool rows = oxi_plan_streams(plan, 0) || oxi_plan_streams(plan, OXI_PLAN_OUT);
+    bool rows = plan->streamed[0] || plan->streamed[OXI_PLAN_OUT];
     if (rows) (void)oxi_space_rows_of_product(plan);
     int d = oxi_space_add_lines(plan, plan->operand[1].shape[0]);
     plan->space.dim[1][d] = 0;
@@ -2268,7 +2269,7 @@ static void oxi_space_matmul(oxi_stream_plan *plan) {
     const ox_tensor *a = &plan->operand[0], *b = &plan->operand[1], *out = &plan->operand[OXI_PLAN_OUT];
     int a_dims = a->ndim, b_dims = b->ndim, out_dims = out->ndim;
     bool batches = oxi_space_batches(plan);
-    bool rows = oxi_plan_streams(plan, 0) || oxi_plan_streams(plan, OXI_PLAN_OUT);
+    bool rows = plan->streamed[0] || plan->streamed[OXI_PLAN_OUT];
     if (a_dims > 1 && b_dims == 2 && rows) {
         (void)oxi_space_rows_of_product(plan);
     } else if (a_dims == 2 && b_dims == 1 && rows) {
@@ -2355,20 +2356,23 @@ static void oxi_plan_open(oxi_stream_plan *plan, ox_device *compute, const oxi_c
         empty = empty || (plan->there[i] && ox_numel(&plan->operand[i]) == 0);
     if (space && !empty) space(plan);
 }
-/* >>stream/gather.c */
-/* Operations that are copies of parts: cat, and rows of a table by index (embedding, index_select of dim 0).
- * Called by the device. */
 
-static ox_status oxi_stream_run_plan(ox_stream *stream, oxi_stream_plan *plan, size_t room) {
-    oxi_plan_cut(plan, room);
-    if (plan->flow.cell_bytes > room) stream->stats.whole_loads++;
-    return oxi_flow_run_all(stream, &plan->flow);
-}
+/* ---- running a plan ----------------------------------------------------------------------------------- */
 
 /* Most bytes of an operand in a tile: what a cell of the usual size holds wherever a page begins. */
 static size_t oxi_stream_room(const ox_stream *stream) {
     return stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
 }
+
+static ox_status oxi_stream_run_plan(ox_stream *stream, oxi_stream_plan *plan) {
+    size_t room = oxi_stream_room(stream);
+    oxi_plan_cut(plan, room);
+    if (plan->flow.cell_bytes > room) stream->stats.whole_loads++;
+    return oxi_flow_run_all(stream, &plan->flow);
+}
+/* >>stream/gather.c */
+/* Operations that are copies of parts: cat, and rows of a table by index (embedding, index_select of dim 0).
+ * Called by the device. */
 
 /* The call to = from, both headers. */
 static oxi_call oxi_copy_of(ox_tensor *const *from, ox_tensor *to) {
@@ -2385,7 +2389,7 @@ static ox_status oxi_stream_copy_plan(ox_stream *stream, ox_tensor *from, ox_ten
     oxi_stream_plan plan;
     oxi_call copy = oxi_copy_of(&from, to);
     oxi_plan_open(&plan, stream->desc.compute, &copy);
-    return oxi_stream_run_plan(stream, &plan, oxi_stream_room(stream));
+    return oxi_stream_run_plan(stream, &plan);
 }
 
 static ox_status oxi_stream_cat(ox_stream *stream, const oxi_call *call) {
@@ -2425,7 +2429,7 @@ static ox_status oxi_stream_pick(ox_stream *stream, const oxi_call *call, const 
     plan.rows = rows;
     plan.flow.unlearned = true;
     oxi_space_picked_rows(&plan);
-    return oxi_stream_run_plan(stream, &plan, oxi_stream_room(stream));
+    return oxi_stream_run_plan(stream, &plan);
 }
 
 /* index [..], on the host and checked. */
@@ -2800,7 +2804,7 @@ static ox_status oxi_stream_run_locked(ox_stream *stream, const oxi_call *call) 
     if (oxi_stream_reduces(call)) return oxi_stream_reduce(stream, call);
     oxi_stream_plan plan;
     oxi_plan_open(&plan, stream->desc.compute, call);
-    return oxi_stream_run_plan(stream, &plan, oxi_stream_room(stream));
+    return oxi_stream_run_plan(stream, &plan);
 }
 
 static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {
