@@ -160,6 +160,54 @@ static void test_open_and_close(const stream_case *c) {
     remove(path);
 }
 
+/* ---- memory that runs out ----------------------------------------------------------------------------- */
+
+static int64_t allocations_left, blocks_out;
+
+static void *scarce_alloc(void *user, size_t bytes) {
+    (void)user;
+    if (__atomic_sub_fetch(&allocations_left, 1, __ATOMIC_ACQ_REL) < 0) return NULL;
+    void *block = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (block) __atomic_add_fetch(&blocks_out, 1, __ATOMIC_ACQ_REL);
+    return block;
+}
+
+static void scarce_free(void *user, void *block, size_t bytes) {
+    (void)user;
+    (void)bytes;
+    __atomic_sub_fetch(&blocks_out, 1, __ATOMIC_ACQ_REL);
+    free(block);
+}
+
+/* From the n-th request on there is no memory, for every n until the work is done: an error and no leak. */
+static void test_scarce_memory(const stream_case *c) {
+    char path[320];
+    snprintf(path, sizeof path, "%s/oxtorch-scarce-%p.raw", c->folder, (void *)path);
+    OX_SCOPE {
+        put_raw(path, numbers(OX_SHAPE(120, 500), OX_F32, 1), 0);
+    }
+    ox_allocator scarce = {scarce_alloc, scarce_free, NULL};
+    bool done = false;
+    for (int64_t n = 0; n < 400 && !done; n++) {
+        __atomic_store_n(&allocations_left, INT64_MAX, __ATOMIC_RELEASE);
+        CHECK(ox_set_allocator(&scarce) == OX_OK);
+        __atomic_store_n(&allocations_left, n, __ATOMIC_RELEASE);
+        ox_stream_desc desc = case_desc(c);
+        ox_stream *stream = ox_stream_open(&desc);
+        OX_SCOPE {
+            done = stream && work(stream, path, numbers(OX_SHAPE(500), OX_F32, 2));
+            CHECK_MSG(done || ox_error() == OX_ERR_NOMEM, "request %lld: %s", (long long)n, ox_error_text());
+        }
+        ox_stream_close(stream);
+        ox_error_clear();
+        CHECK(ox_set_allocator(NULL) == OX_OK);
+        CHECK_MSG(__atomic_load_n(&blocks_out, __ATOMIC_ACQUIRE) == 0, "request %lld: %lld blocks leak",
+                  (long long)n, (long long)blocks_out);
+    }
+    CHECK(done);
+    remove(path);
+}
+
 int main(void) {
     check_cases();
     for (int i = 0; i < case_count(); i++) {
@@ -168,6 +216,7 @@ int main(void) {
         test_every(&c);
         test_short_file(&c);
         test_open_and_close(&c);
+        if (i < 2) test_scarce_memory(&c);
     }
     ox_statistics stats = ox_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
