@@ -31,6 +31,13 @@ endif
 
 WARN = -Wall -Wextra
 LIBS = -lm -lpthread
+# io_uring for oxtorch_stream.h, where liburing is installed. LIBURING= does without.
+LIBURING := $(shell echo 'int main(void) { return 0; }' | \
+    $(CC) -include liburing.h -x c - -luring -o /dev/null 2> /dev/null && echo 1)
+ifeq ($(LIBURING),1)
+OPT += -DOX_USE_LIBURING
+LIBS += -luring
+endif
 DEPEND = -MMD -MP -MF $@.d
 FUZZ_SECONDS ?= 20
 

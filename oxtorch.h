@@ -1009,7 +1009,8 @@ OX_API ox_meta ox_meta_at(const ox_file *file, const ox_meta *array, int64_t ind
 OX_API int64_t ox_meta_int(const ox_file *file, const char *key, int64_t otherwise);
 OX_API double ox_meta_float(const ox_file *file, const char *key, double otherwise);
 
-/* ---- writing: to a temporary file beside `path`, renamed when it is whole ---------------------------- */
+/* ---- writing: to a temporary file beside `path`, renamed when it is whole; tensors of other devices in
+ * pieces ----------------------------------------------------------------------------------------------- */
 
 OX_API ox_status ox_save_npy(const char *path, ox_tensor *t);
 OX_API ox_status ox_save_npz(const char *path, const char *const *names, ox_tensor *const *tensors,
@@ -2720,7 +2721,16 @@ struct ox_device {
     /* Block types to floats, both in host memory; out NULL only asks whether it can. NULL: cannot. */
     ox_status (*expand)(ox_dtype dtype, int64_t n, const void *blocks, float *out);
     void *state;
+    /* Operands and results of the partner may stand beside the device's own, and results of up to
+     * partner_bytes bytes are made there. NULL: all operands of a call are on the device itself. */
+    ox_device *partner;
+    size_t partner_bytes;
 };
+
+/* Where a call over tensors of these two devices runs: one of them, or NULL when they do not go together. */
+static ox_device *oxi_common_device(ox_device *a, ox_device *b);
+/* Where what is computed from tensors of a device is kept, whatever its size: itself or its partner. */
+static ox_device *oxi_working_device(ox_device *device);
 
 /* Reference-counted memory of a device. */
 struct ox_storage {
@@ -3051,6 +3061,15 @@ static void oxi_storage_release(ox_storage *storage) {
         storage->release(storage->release_user, storage->release_data);
     oxi_free(storage, sizeof *storage);
     oxi_atomic_add(&oxi_stat_storages, -1);
+}
+
+static ox_device *oxi_common_device(ox_device *a, ox_device *b) {
+    if (a == b || a->partner == b) return a;
+    return b->partner == a ? b : NULL;
+}
+
+static OXI_UNUSED ox_device *oxi_working_device(ox_device *device) {
+    return device->partner ? device->partner : device;
 }
 /* >>tensor/tensor.c */
 /* Tensor headers, shapes, references and scopes.
@@ -5558,16 +5577,17 @@ static ox_status oxi_check_operands(const oxi_call *call, const oxi_op_row *row)
     return OX_OK;
 }
 
-/* The device of the operands; numbers may be anywhere. */
+/* The device of the operands; numbers may be anywhere, a device's partner beside it. */
 static ox_status oxi_find_device(const oxi_call *call, const oxi_op_row *row, ox_device **out) {
     ox_device *device = call->out[0] ? ox_device_of(call->out[0]) : NULL;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         if (!t || t->is_number) continue;
-        if (device && ox_device_of(t) != device)
+        ox_device *common = device ? oxi_common_device(device, ox_device_of(t)) : ox_device_of(t);
+        if (!common)
             return oxi_fail(OX_ERR_DEVICE, "%s: operands on %s and %s", row->name, device->name,
                             ox_device_of(t)->name);
-        device = ox_device_of(t);
+        device = common;
     }
     *out = device ? device : ox_cpu();
     return OX_OK;
@@ -5694,10 +5714,20 @@ static ox_status oxi_run(ox_device *device, const oxi_call *call) {
     return OX_OK;
 }
 
+/* A fresh result of a call that runs on `device`: there, or on its partner if it is small. */
+static ox_tensor *oxi_result_new(ox_device *device, const ox_tensor *meta) {
+    size_t bytes = 0;
+    if (device->partner) {
+        if (oxi_check_shape("tensor", meta->dtype, meta->ndim, meta->shape, &bytes) != OX_OK) return NULL;
+        if (bytes <= device->partner_bytes) device = device->partner;
+    }
+    return oxi_tensor_new(device, meta->dtype, meta->ndim, meta->shape);
+}
+
 /* Runs into a fresh tensor and copies that into the given one. */
 static ox_status oxi_run_detached(ox_device *device, const oxi_call *call, const ox_tensor *meta) {
     oxi_call detached = *call;
-    detached.out[0] = oxi_tensor_new(device, meta->dtype, meta->ndim, meta->shape);
+    detached.out[0] = oxi_result_new(device, meta);
     if (!detached.out[0]) return OX_ERR_NOMEM;
     ox_status status = oxi_run(device, &detached);
     if (status == OX_OK && !ox_copy_(call->out[0], detached.out[0])) status = ox_error();
@@ -5711,7 +5741,7 @@ static ox_status oxi_make_results(oxi_call *call, const oxi_op_row *row, ox_devi
         if (call->out[i]) continue;
         call->out[i] = row->family == OXI_FAMILY_VIEW
                            ? oxi_tensor_over(call->in[0]->storage, &meta[i])
-                           : oxi_tensor_new(device, meta[i].dtype, meta[i].ndim, meta[i].shape);
+                           : oxi_result_new(device, &meta[i]);
         if (!call->out[i]) return OX_ERR_NOMEM;
         made[i] = true;
     }
@@ -7680,7 +7710,8 @@ OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source) {
     if (oxi_any_null("copy_", in, 2)) return NULL;
     oxi_attrs attr = oxi_no_attrs();
     attr.name = "copy_";
-    if (ox_device_of(x) == ox_device_of(source)) return oxi_apply_list(OXI_OP_copy, &attr, &source, 1, x);
+    if (oxi_common_device(ox_device_of(x), ox_device_of(source)))
+        return oxi_apply_list(OXI_OP_copy, &attr, &source, 1, x);
     bool speaks = oxi_speak("copy_");
     ox_scope scope = ox_scope_begin();
     ox_tensor *near = ox_to(source, ox_device_of(x));
@@ -41295,6 +41326,7 @@ typedef struct oxi_reduce {
     char *partials;        /* chunks > 1: a and b of each chunk, for all kept positions */
     char *scratch;         /* for each lane of the thread pool: a, b, buffer */
     int64_t scratch_bytes;
+    size_t partial_memory, scratch_memory; /* bytes of the two */
 } oxi_reduce;
 
 static int64_t oxi_reduce_value_bytes(const oxi_reduce *r) {
@@ -41500,9 +41532,8 @@ static void oxi_reduce_piece(const oxi_reduce *r, oxi_walk *line, const oxi_curs
 }
 
 /* One chunk of the lines of one group of kept positions. */
-static void oxi_reduce_task(void *arg, int64_t index, int lane) {
-    const oxi_reduce *r = (const oxi_reduce *)arg;
-    int64_t chunk = index % r->chunks, first = index / r->chunks * r->group;
+static void oxi_reduce_one(const oxi_reduce *r, int64_t chunk, int64_t group, int lane) {
+    int64_t first = group * r->group;
     char *scratch = r->scratch + lane * r->scratch_bytes;
     oxi_walk line = r->line;
     oxi_cursor c;
@@ -41515,6 +41546,11 @@ static void oxi_reduce_task(void *arg, int64_t index, int lane) {
         oxi_reduce_piece(r, &line, &c, &p, chunk, scratch + 16 * r->width);
         if (r->chunks == 1) oxi_reduce_store(r, &c, &p);
     }
+}
+
+static void oxi_reduce_task(void *arg, int64_t index, int lane) {
+    const oxi_reduce *r = (const oxi_reduce *)arg;
+    oxi_reduce_one(r, index % r->chunks, index / r->chunks, lane);
 }
 
 /* What is known of the whole lines of a piece: their stored chunks joined in order, in place of the first. */
@@ -41592,27 +41628,45 @@ static void oxi_reduce_shape(oxi_reduce *r) {
     if (r->group < 1) r->group = r->by_columns ? r->width : 1;
 }
 
-static ox_status oxi_reduce_run(oxi_reduce *r) {
-    int64_t groups = (r->kept.numel + r->group - 1) / r->group;
+static int64_t oxi_reduce_groups(const oxi_reduce *r) {
+    return (r->kept.numel + r->group - 1) / r->group;
+}
+
+/* Frees what oxi_reduce_begin took. */
+static void oxi_reduce_end(oxi_reduce *r) {
+    oxi_free(r->partials, r->partial_memory);
+    oxi_free(r->scratch, r->scratch_memory);
+}
+
+/* Memory for the partial results of all chunks, and for the lanes. */
+static ox_status oxi_reduce_begin(oxi_reduce *r) {
     int64_t buffer = OXI_REDUCE_BUFFER * 8 * (r->by_columns ? OXI_REDUCE_ROWS : 1);
-    size_t scratch_bytes, partial_bytes = 0;
     r->scratch_bytes = 16 * r->width + buffer;
-    scratch_bytes = (size_t)r->scratch_bytes * (size_t)oxi_lanes(groups * r->chunks);
+    r->scratch_memory = (size_t)r->scratch_bytes * (size_t)oxi_lanes(oxi_reduce_groups(r) * r->chunks);
     if (r->chunks > 1) {
-        bool fits = oxi_mul_size((size_t)r->chunks, (size_t)r->kept.numel, &partial_bytes) &&
-                    oxi_mul_size(partial_bytes, 16, &partial_bytes);
+        bool fits = oxi_mul_size((size_t)r->chunks, (size_t)r->kept.numel, &r->partial_memory) &&
+                    oxi_mul_size(r->partial_memory, 16, &r->partial_memory);
         if (!fits) return oxi_fail(OX_ERR_NOMEM, "reduction of %s", oxi_tensor_text(r->call->in[0]));
-        r->partials = (char *)oxi_alloc(partial_bytes);
+        r->partials = (char *)oxi_alloc(r->partial_memory);
         if (!r->partials) return OX_ERR_NOMEM;
     }
-    r->scratch = (char *)oxi_alloc(scratch_bytes);
-    if (r->scratch) {
-        oxi_parallel_for(groups * r->chunks, oxi_reduce_task, r);
-        if (r->chunks > 1) oxi_parallel_for(groups, oxi_reduce_join_task, r);
-    }
-    oxi_free(r->partials, partial_bytes);
-    oxi_free(r->scratch, scratch_bytes);
+    r->scratch = (char *)oxi_alloc(r->scratch_memory);
     return r->scratch ? OX_OK : OX_ERR_NOMEM;
+}
+
+/* Joins the chunks, which are all done. */
+static void oxi_reduce_join(oxi_reduce *r) {
+    if (r->chunks > 1) oxi_parallel_for(oxi_reduce_groups(r), oxi_reduce_join_task, r);
+}
+
+static ox_status oxi_reduce_run(oxi_reduce *r) {
+    ox_status status = oxi_reduce_begin(r);
+    if (status == OX_OK) {
+        oxi_parallel_for(oxi_reduce_groups(r) * r->chunks, oxi_reduce_task, r);
+        oxi_reduce_join(r);
+    }
+    oxi_reduce_end(r);
+    return status;
 }
 
 /* The lane to reduce in: integers have no exponentials, and powers want f64. */
@@ -41636,23 +41690,27 @@ static oxi_reduce_row oxi_reduce_narrow(oxi_reduce_kind kind, ox_dtype dtype) {
     return kind == OXI_REDUCE_COUNT && dtype <= OX_I8 ? oxi_count_row_u8 : NULL;
 }
 
+/* How the call is computed, by shapes, strides and dtypes alone. */
+static void oxi_reduce_plan(oxi_reduce *r, const oxi_call *call) {
+    ox_dtype dtype = call->in[0]->dtype;
+    memset(r, 0, sizeof *r);
+    r->call = call;
+    r->kernels = oxi_cpu_kernels();
+    r->kind = oxi_reduce_kind_of(call);
+    r->powers = call->op == OXI_OP_norm && r->kind != OXI_REDUCE_SQUARES && r->kind != OXI_REDUCE_COUNT;
+    r->lane = oxi_reduce_lane(call, r->powers);
+    r->load = r->kernels->load[dtype][r->lane];
+    r->direct = !r->powers && dtype == oxi_lane_dtype(r->lane);
+    r->reducer = oxi_reducers[r->kind][r->lane];
+    r->narrow = oxi_reduce_narrow(r->kind, dtype);
+    oxi_reduce_split(r);
+    if (r->kept.numel > 0) oxi_reduce_shape(r);
+}
+
 static OXI_UNUSED ox_status oxi_cpu_reduce(const oxi_call *call) {
     oxi_reduce r;
-    ox_dtype dtype = call->in[0]->dtype;
-    memset(&r, 0, sizeof r);
-    r.call = call;
-    r.kernels = oxi_cpu_kernels();
-    r.kind = oxi_reduce_kind_of(call);
-    r.powers = call->op == OXI_OP_norm && r.kind != OXI_REDUCE_SQUARES && r.kind != OXI_REDUCE_COUNT;
-    r.lane = oxi_reduce_lane(call, r.powers);
-    r.load = r.kernels->load[dtype][r.lane];
-    r.direct = !r.powers && dtype == oxi_lane_dtype(r.lane);
-    r.reducer = oxi_reducers[r.kind][r.lane];
-    r.narrow = oxi_reduce_narrow(r.kind, dtype);
-    oxi_reduce_split(&r);
-    if (r.kept.numel == 0) return OX_OK;
-    oxi_reduce_shape(&r);
-    return oxi_reduce_run(&r);
+    oxi_reduce_plan(&r, call);
+    return r.kept.numel > 0 ? oxi_reduce_run(&r) : OX_OK;
 }
 /* >>cpu/row.c */
 /* Rows: softmax, log_softmax, layer_norm, rms_norm, group_norm, for any dim and any strides.
@@ -44523,7 +44581,8 @@ static ox_status oxi_cpu_expand(ox_dtype dtype, int64_t n, const void *blocks, f
 static ox_device oxi_cpu_device = {
     "cpu",        true,          oxi_cpu_alloc, oxi_cpu_free,
     oxi_cpu_read, oxi_cpu_write, oxi_cpu_move,  oxi_cpu_supports,
-    oxi_cpu_run,  oxi_cpu_sync, oxi_cpu_expand,  NULL,
+    oxi_cpu_run,  oxi_cpu_sync,  oxi_cpu_expand, NULL,
+    NULL,         0,
 };
 
 OX_API ox_device *ox_cpu(void) {
@@ -44706,7 +44765,10 @@ typedef struct oxi_output {
 static ox_status oxi_output_open(oxi_output *output, const char *name, const char *path); /* for ox_<name> */
 static void oxi_output_write(oxi_output *output, const void *data, size_t bytes);
 static void oxi_output_fill(oxi_output *output, int byte, size_t bytes);
-/* Numbers of a contiguous host tensor in the file's byte order: little-endian. */
+/* Visits the numbers of a contiguous tensor of any device in the file's byte order, little-endian, in pieces. */
+typedef void (*oxi_bytes_fn)(void *user, const char *data, size_t bytes);
+static ox_status oxi_visit_numbers(const ox_tensor *t, oxi_bytes_fn visit, void *user);
+/* Writes them. */
 static void oxi_output_tensor(oxi_output *output, const ox_tensor *t);
 /* Everything is on the disk, still under the temporary name. */
 static ox_status oxi_output_finish(oxi_output *output);
@@ -44716,7 +44778,7 @@ static ox_status oxi_output_rename(oxi_output *output);
 static void oxi_output_drop(oxi_output *output);
 /* Names for a file: there, not empty, no two alike. */
 static ox_status oxi_check_names(const char *op, const char *const *names, int64_t count);
-/* t on the host and contiguous; a reference the caller releases. NULL in gives OX_ERR_ARG. */
+/* t, contiguous; a reference the caller releases. NULL in gives OX_ERR_ARG. */
 static ox_tensor *oxi_writable(const char *op, ox_tensor *t);
 
 /* ---- JSON (files/json.c) ----------------------------------------------------------------------------- */
@@ -45396,19 +45458,34 @@ static void oxi_output_fill(oxi_output *output, int byte, size_t bytes) {
     oxi_output_write(output, block, bytes);
 }
 
+static ox_status oxi_visit_numbers(const ox_tensor *t, oxi_bytes_fn visit, void *user) {
+    enum { PIECE = 1 << 20 };
+    ox_device *device = ox_device_of(t);
+    size_t bytes = ox_nbytes(t), unit = oxi_swap_unit(t->dtype), start = oxi_byte_offset(t->dtype, t->offset);
+    bool turned = unit > 1 && oxi_big_endian_host();
+    if (device->host && !turned) {
+        visit(user, oxi_ptr(t), bytes);
+        return OX_OK;
+    }
+    char *piece = (char *)oxi_alloc(PIECE);
+    ox_status status = piece ? OX_OK : OX_ERR_NOMEM;
+    for (size_t at = 0; at < bytes && status == OX_OK; at += PIECE) {
+        size_t count = bytes - at < PIECE ? bytes - at : PIECE;
+        status = device->read(device, t->storage->data, start + at, piece, count);
+        if (turned) oxi_copy_swapped(piece, piece, count, unit);
+        if (status == OX_OK) visit(user, piece, count);
+    }
+    oxi_free(piece, PIECE);
+    return status;
+}
+
+static void oxi_output_piece(void *user, const char *data, size_t bytes) {
+    oxi_output_write((oxi_output *)user, data, bytes);
+}
+
 static void oxi_output_tensor(oxi_output *output, const ox_tensor *t) {
-    const char *data = oxi_ptr(t);
-    size_t bytes = ox_nbytes(t), unit = oxi_swap_unit(t->dtype);
-    if (unit == 1 || !oxi_big_endian_host()) {
-        oxi_output_write(output, data, bytes);
-        return;
-    }
-    char block[4096];
-    for (size_t at = 0; at < bytes; at += sizeof block) {
-        size_t count = bytes - at < sizeof block ? bytes - at : sizeof block;
-        oxi_copy_swapped(block, data + at, count, unit);
-        oxi_output_write(output, block, count);
-    }
+    ox_status status = oxi_visit_numbers(t, oxi_output_piece, output);
+    if (output->status == OX_OK) output->status = status;
 }
 
 static ox_status oxi_output_finish(oxi_output *output) {
@@ -45462,11 +45539,7 @@ static ox_status oxi_check_names(const char *op, const char *const *names, int64
 
 static ox_tensor *oxi_writable(const char *op, ox_tensor *t) {
     if (!t) return OXI_FAIL_NULL(OX_ERR_ARG, "%s: no tensor", op);
-    ox_tensor *host = ox_device_of(t)->host ? ox_retain(t) : ox_to(t, ox_cpu());
-    if (!host) return NULL;
-    ox_tensor *whole = oxi_contiguous(host);
-    ox_release(host);
-    return whole;
+    return oxi_contiguous(t);
 }
 /* >>files/json.c */
 /* JSON, strictly after RFC 8259: a token reader without memory or recursion, and a node array built on it.
@@ -48113,17 +48186,8 @@ static void oxi_zip_common_fields(oxi_fields *fields, const oxi_npz_entry *entry
     oxi_field(fields, strlen(name) + 4, 2);
 }
 
-static uint32_t oxi_tensor_crc(uint32_t crc, const ox_tensor *t) {
-    const char *data = oxi_ptr(t);
-    size_t bytes = ox_nbytes(t), unit = oxi_swap_unit(t->dtype);
-    if (unit == 1 || !oxi_big_endian_host()) return oxi_crc32(crc, data, bytes);
-    char block[4096];
-    for (size_t at = 0; at < bytes; at += sizeof block) {
-        size_t count = bytes - at < sizeof block ? bytes - at : sizeof block;
-        oxi_copy_swapped(block, data + at, count, unit);
-        crc = oxi_crc32(crc, block, count);
-    }
-    return crc;
+static void oxi_crc_piece(void *user, const char *data, size_t bytes) {
+    *(uint32_t *)user = oxi_crc32(*(uint32_t *)user, data, bytes);
 }
 
 static ox_status oxi_npz_write_member(oxi_output *output, const char *name, ox_tensor *t,
@@ -48132,10 +48196,14 @@ static ox_status oxi_npz_write_member(oxi_output *output, const char *name, ox_t
     ox_tensor *whole = oxi_writable("save_npz", t);
     if (!whole) return t ? ox_error() : OX_ERR_ARG;
     size_t bytes = oxi_npy_write_header("save_npz", whole, header);
+    entry->crc = oxi_crc32(0, header, bytes);
+    if (bytes && oxi_visit_numbers(whole, oxi_crc_piece, &entry->crc) != OX_OK) {
+        ox_release(whole);
+        return ox_error();
+    }
     if (bytes) {
         entry->at = output->written;
         entry->bytes = bytes + (uint64_t)ox_nbytes(whole);
-        entry->crc = oxi_tensor_crc(oxi_crc32(0, header, bytes), whole);
         bool wide = entry->bytes >= OXI_ZIP_WIDE_FROM;
         oxi_fields fields;
         fields.used = 0;

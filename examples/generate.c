@@ -4,7 +4,9 @@
  *         gets each piece of text as it is made, what the model says about itself, tokens per second.
  * build   cc -O2 examples/generate.c -I. -o generate -lm -lpthread
  * run     ./generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] [--top-k K] [--top-p P] [--min-p P]
- *                    [--seed S] [--threads N] [--ctx N] [--device vulkan]
+ *                    [--seed S] [--threads N] [--ctx N] [--batch 512] [--device vulkan] [--stream] [--ram 2G]
+ *         --stream leaves the weights in the file and reads them layer by layer, with at most --ram of memory
+ *         (512M, 2G ...) for what is kept of them: for models larger than memory
  *         -n 0 makes text until the model ends it or the context is full
  * refuses --temp abc => generate: --temp wants a number (abc)
  * refuses -n 0.5 => generate: -n wants a whole number >= 0 (0.5)
@@ -20,6 +22,7 @@
  */
 #define OX_IMPLEMENTATION
 #include "oxtorch_llm.h"
+#include "oxtorch_stream.h"
 #include "oxtorch_vulkan.h"
 
 #include <errno.h>
@@ -31,8 +34,9 @@ typedef struct options {
     const char *model, *prompt;
     ox_generate_desc generate;
     ox_llm_context_desc context;
+    ox_stream_desc stream;
     int64_t threads;
-    bool vulkan;
+    bool vulkan, streams;
 } options;
 
 static bool print_piece(void *user, const char *bytes, int64_t length, int32_t token) {
@@ -56,6 +60,14 @@ static bool read_seed(const char *text, uint64_t *out) {
     return *text >= '0' && *text <= '9' && !*end && errno == 0;
 }
 
+/* Bytes: "300M", "2G". */
+static bool read_bytes(const char *text, size_t *out) {
+    char *end = NULL;
+    double number = strtod(text, &end), unit = *end == 'G' ? 1 << 30 : *end == 'M' ? 1 << 20 : 0;
+    *out = number * unit < 1e15 && number > 0 ? (size_t)(number * unit) : 0;
+    return end != text && unit > 0 && !end[1] && *out > 0;
+}
+
 static bool read_real(const char *text, double *out) {
     char *end = NULL;
     *out = strtod(text, &end);
@@ -76,6 +88,7 @@ static const char *take_option(options *o, const char *name, const char *value) 
         {"--min-p", &o->generate.sampling.min_p, NULL},
         {"--threads", NULL, &o->threads},
         {"--ctx", NULL, &o->context.capacity},
+        {"--batch", NULL, &o->context.batch},
     };
     if (strcmp(name, "--seed") == 0)
         return value && read_seed(value, &o->generate.sampling.seed) ? NULL : "wants a whole number >= 0";
@@ -87,6 +100,8 @@ static const char *take_option(options *o, const char *name, const char *value) 
         o->vulkan = value && strcmp(value, "vulkan") == 0;
         return o->vulkan || (value && strcmp(value, "cpu") == 0) ? NULL : "wants cpu or vulkan";
     }
+    if (strcmp(name, "--ram") == 0)
+        return value && read_bytes(value, &o->stream.ram_bytes) ? NULL : "wants a size such as 512M or 2G";
     if (strcmp(name, "--cache") == 0) {
         o->context.cache = value ? ox_dtype_by_name(value) : OX_DTYPE_NONE;
         return o->context.cache ? NULL : "wants f32, f16, bf16 or q8_0";
@@ -111,6 +126,10 @@ static int read_options(int count, char **words, options *o) {
     for (int i = 1; i < count; i++) {
         if (words[i][0] != '-' && !o->model) {
             o->model = words[i];
+            continue;
+        }
+        if (strcmp(words[i], "--stream") == 0) {
+            o->streams = true;
             continue;
         }
         const char *value = i + 1 < count ? words[i + 1] : NULL, *wrong = take_option(o, words[i], value);
@@ -142,20 +161,31 @@ static void print_speed(const char *what, int64_t tokens, int64_t steps, double 
             seconds > 0 ? (double)steps / seconds : 0.0);
 }
 
+static void print_stream(ox_stream *stream) {
+    const ox_stream_statistics s = ox_stream_stats(stream);
+    fprintf(stderr, "stream %.1f MB from the disk, %.1f MB kept in RAM and used again, waited %.3f s\n",
+            (double)s.disk_bytes / 1e6, (double)s.ram_bytes / 1e6, s.stall_seconds);
+}
+
 int main(int count, char **words) {
     options o;
     if (!read_options(count, words, &o)) {
         fprintf(stderr, "usage: generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] [--top-k K] [--top-p P] "
-                        "[--min-p P] [--seed S] [--threads N] [--ctx N] [--cache f32] [--device cpu]\n"
+                        "[--min-p P] [--seed S] [--threads N] [--ctx N] [--cache f32] [--batch N]\n"
+                        "       [--device cpu] [--stream] [--ram 2G]\n"
                         "       -n 0: until the model ends the text or the context is full\n");
         return 2;
     }
     if (o.threads > 0) ox_set_threads((int)o.threads);
     ox_generate_result result;
     memset(&result, 0, sizeof result);
-    ox_device *device = o.vulkan ? ox_vulkan(0) : NULL; /* NULL: the CPU */
-    ox_llm *model = o.vulkan && !device ? NULL : ox_llm_open(o.model, device);
-    if (model) print_facts(model, device);
+    ox_stream *stream = o.streams ? ox_stream_open(&o.stream) : NULL;
+    ox_device *device = stream     ? ox_stream_device(stream)
+                        : o.vulkan ? ox_vulkan(0)
+                                   : NULL; /* NULL: the CPU */
+    bool ready = device || !(o.streams || o.vulkan);
+    ox_llm *model = ready ? ox_llm_open(o.model, device) : NULL;
+    if (model) print_facts(model, o.vulkan ? device : NULL);
     ox_llm_context *context = model ? ox_llm_context_open(model, &o.context) : NULL;
     ox_status status = OX_ERR_ARG;
     if (context) {
@@ -166,10 +196,12 @@ int main(int count, char **words) {
         fprintf(stderr, "\n\n");
         print_speed("prompt", result.prompt_tokens, result.prompt_tokens, result.prompt_seconds);
         print_speed("new", result.new_tokens, result.new_tokens - 1, result.new_seconds);
+        if (stream) print_stream(stream);
     } else {
         fprintf(stderr, "generate: %s\n", ox_error_text());
     }
     ox_llm_context_close(context);
     ox_llm_close(model);
+    ox_stream_close(stream);
     return status ? 1 : 0;
 }

@@ -4,6 +4,7 @@
 # Whatever cannot be installed is named and left out; the tests then say what they skipped.
 packages='gcc g++ make libc6-dev
 clang libclang-rt-dev
+liburing-dev
 gcc-mingw-w64-x86-64
 gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 gcc-arm-linux-gnueabihf libc6-dev-armhf-cross

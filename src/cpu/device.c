@@ -64,7 +64,8 @@ static ox_status oxi_cpu_expand(ox_dtype dtype, int64_t n, const void *blocks, f
 static ox_device oxi_cpu_device = {
     "cpu",        true,          oxi_cpu_alloc, oxi_cpu_free,
     oxi_cpu_read, oxi_cpu_write, oxi_cpu_move,  oxi_cpu_supports,
-    oxi_cpu_run,  oxi_cpu_sync, oxi_cpu_expand,  NULL,
+    oxi_cpu_run,  oxi_cpu_sync,  oxi_cpu_expand, NULL,
+    NULL,         0,
 };
 
 OX_API ox_device *ox_cpu(void) {

@@ -52,6 +52,7 @@ typedef struct oxi_reduce {
     char *partials;        /* chunks > 1: a and b of each chunk, for all kept positions */
     char *scratch;         /* for each lane of the thread pool: a, b, buffer */
     int64_t scratch_bytes;
+    size_t partial_memory, scratch_memory; /* bytes of the two */
 } oxi_reduce;
 
 static int64_t oxi_reduce_value_bytes(const oxi_reduce *r) {
@@ -257,9 +258,8 @@ static void oxi_reduce_piece(const oxi_reduce *r, oxi_walk *line, const oxi_curs
 }
 
 /* One chunk of the lines of one group of kept positions. */
-static void oxi_reduce_task(void *arg, int64_t index, int lane) {
-    const oxi_reduce *r = (const oxi_reduce *)arg;
-    int64_t chunk = index % r->chunks, first = index / r->chunks * r->group;
+static void oxi_reduce_one(const oxi_reduce *r, int64_t chunk, int64_t group, int lane) {
+    int64_t first = group * r->group;
     char *scratch = r->scratch + lane * r->scratch_bytes;
     oxi_walk line = r->line;
     oxi_cursor c;
@@ -272,6 +272,11 @@ static void oxi_reduce_task(void *arg, int64_t index, int lane) {
         oxi_reduce_piece(r, &line, &c, &p, chunk, scratch + 16 * r->width);
         if (r->chunks == 1) oxi_reduce_store(r, &c, &p);
     }
+}
+
+static void oxi_reduce_task(void *arg, int64_t index, int lane) {
+    const oxi_reduce *r = (const oxi_reduce *)arg;
+    oxi_reduce_one(r, index % r->chunks, index / r->chunks, lane);
 }
 
 /* What is known of the whole lines of a piece: their stored chunks joined in order, in place of the first. */
@@ -349,27 +354,45 @@ static void oxi_reduce_shape(oxi_reduce *r) {
     if (r->group < 1) r->group = r->by_columns ? r->width : 1;
 }
 
-static ox_status oxi_reduce_run(oxi_reduce *r) {
-    int64_t groups = (r->kept.numel + r->group - 1) / r->group;
+static int64_t oxi_reduce_groups(const oxi_reduce *r) {
+    return (r->kept.numel + r->group - 1) / r->group;
+}
+
+/* Frees what oxi_reduce_begin took. */
+static void oxi_reduce_end(oxi_reduce *r) {
+    oxi_free(r->partials, r->partial_memory);
+    oxi_free(r->scratch, r->scratch_memory);
+}
+
+/* Memory for the partial results of all chunks, and for the lanes. */
+static ox_status oxi_reduce_begin(oxi_reduce *r) {
     int64_t buffer = OXI_REDUCE_BUFFER * 8 * (r->by_columns ? OXI_REDUCE_ROWS : 1);
-    size_t scratch_bytes, partial_bytes = 0;
     r->scratch_bytes = 16 * r->width + buffer;
-    scratch_bytes = (size_t)r->scratch_bytes * (size_t)oxi_lanes(groups * r->chunks);
+    r->scratch_memory = (size_t)r->scratch_bytes * (size_t)oxi_lanes(oxi_reduce_groups(r) * r->chunks);
     if (r->chunks > 1) {
-        bool fits = oxi_mul_size((size_t)r->chunks, (size_t)r->kept.numel, &partial_bytes) &&
-                    oxi_mul_size(partial_bytes, 16, &partial_bytes);
+        bool fits = oxi_mul_size((size_t)r->chunks, (size_t)r->kept.numel, &r->partial_memory) &&
+                    oxi_mul_size(r->partial_memory, 16, &r->partial_memory);
         if (!fits) return oxi_fail(OX_ERR_NOMEM, "reduction of %s", oxi_tensor_text(r->call->in[0]));
-        r->partials = (char *)oxi_alloc(partial_bytes);
+        r->partials = (char *)oxi_alloc(r->partial_memory);
         if (!r->partials) return OX_ERR_NOMEM;
     }
-    r->scratch = (char *)oxi_alloc(scratch_bytes);
-    if (r->scratch) {
-        oxi_parallel_for(groups * r->chunks, oxi_reduce_task, r);
-        if (r->chunks > 1) oxi_parallel_for(groups, oxi_reduce_join_task, r);
-    }
-    oxi_free(r->partials, partial_bytes);
-    oxi_free(r->scratch, scratch_bytes);
+    r->scratch = (char *)oxi_alloc(r->scratch_memory);
     return r->scratch ? OX_OK : OX_ERR_NOMEM;
+}
+
+/* Joins the chunks, which are all done. */
+static void oxi_reduce_join(oxi_reduce *r) {
+    if (r->chunks > 1) oxi_parallel_for(oxi_reduce_groups(r), oxi_reduce_join_task, r);
+}
+
+static ox_status oxi_reduce_run(oxi_reduce *r) {
+    ox_status status = oxi_reduce_begin(r);
+    if (status == OX_OK) {
+        oxi_parallel_for(oxi_reduce_groups(r) * r->chunks, oxi_reduce_task, r);
+        oxi_reduce_join(r);
+    }
+    oxi_reduce_end(r);
+    return status;
 }
 
 /* The lane to reduce in: integers have no exponentials, and powers want f64. */
@@ -393,21 +416,25 @@ static oxi_reduce_row oxi_reduce_narrow(oxi_reduce_kind kind, ox_dtype dtype) {
     return kind == OXI_REDUCE_COUNT && dtype <= OX_I8 ? oxi_count_row_u8 : NULL;
 }
 
+/* How the call is computed, by shapes, strides and dtypes alone. */
+static void oxi_reduce_plan(oxi_reduce *r, const oxi_call *call) {
+    ox_dtype dtype = call->in[0]->dtype;
+    memset(r, 0, sizeof *r);
+    r->call = call;
+    r->kernels = oxi_cpu_kernels();
+    r->kind = oxi_reduce_kind_of(call);
+    r->powers = call->op == OXI_OP_norm && r->kind != OXI_REDUCE_SQUARES && r->kind != OXI_REDUCE_COUNT;
+    r->lane = oxi_reduce_lane(call, r->powers);
+    r->load = r->kernels->load[dtype][r->lane];
+    r->direct = !r->powers && dtype == oxi_lane_dtype(r->lane);
+    r->reducer = oxi_reducers[r->kind][r->lane];
+    r->narrow = oxi_reduce_narrow(r->kind, dtype);
+    oxi_reduce_split(r);
+    if (r->kept.numel > 0) oxi_reduce_shape(r);
+}
+
 static OXI_UNUSED ox_status oxi_cpu_reduce(const oxi_call *call) {
     oxi_reduce r;
-    ox_dtype dtype = call->in[0]->dtype;
-    memset(&r, 0, sizeof r);
-    r.call = call;
-    r.kernels = oxi_cpu_kernels();
-    r.kind = oxi_reduce_kind_of(call);
-    r.powers = call->op == OXI_OP_norm && r.kind != OXI_REDUCE_SQUARES && r.kind != OXI_REDUCE_COUNT;
-    r.lane = oxi_reduce_lane(call, r.powers);
-    r.load = r.kernels->load[dtype][r.lane];
-    r.direct = !r.powers && dtype == oxi_lane_dtype(r.lane);
-    r.reducer = oxi_reducers[r.kind][r.lane];
-    r.narrow = oxi_reduce_narrow(r.kind, dtype);
-    oxi_reduce_split(&r);
-    if (r.kept.numel == 0) return OX_OK;
-    oxi_reduce_shape(&r);
-    return oxi_reduce_run(&r);
+    oxi_reduce_plan(&r, call);
+    return r.kept.numel > 0 ? oxi_reduce_run(&r) : OX_OK;
 }

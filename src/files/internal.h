@@ -172,7 +172,10 @@ typedef struct oxi_output {
 static ox_status oxi_output_open(oxi_output *output, const char *name, const char *path); /* for ox_<name> */
 static void oxi_output_write(oxi_output *output, const void *data, size_t bytes);
 static void oxi_output_fill(oxi_output *output, int byte, size_t bytes);
-/* Numbers of a contiguous host tensor in the file's byte order: little-endian. */
+/* Visits the numbers of a contiguous tensor of any device in the file's byte order, little-endian, in pieces. */
+typedef void (*oxi_bytes_fn)(void *user, const char *data, size_t bytes);
+static ox_status oxi_visit_numbers(const ox_tensor *t, oxi_bytes_fn visit, void *user);
+/* Writes them. */
 static void oxi_output_tensor(oxi_output *output, const ox_tensor *t);
 /* Everything is on the disk, still under the temporary name. */
 static ox_status oxi_output_finish(oxi_output *output);
@@ -182,7 +185,7 @@ static ox_status oxi_output_rename(oxi_output *output);
 static void oxi_output_drop(oxi_output *output);
 /* Names for a file: there, not empty, no two alike. */
 static ox_status oxi_check_names(const char *op, const char *const *names, int64_t count);
-/* t on the host and contiguous; a reference the caller releases. NULL in gives OX_ERR_ARG. */
+/* t, contiguous; a reference the caller releases. NULL in gives OX_ERR_ARG. */
 static ox_tensor *oxi_writable(const char *op, ox_tensor *t);
 
 /* ---- JSON (files/json.c) ----------------------------------------------------------------------------- */

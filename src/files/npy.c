@@ -421,17 +421,8 @@ static void oxi_zip_common_fields(oxi_fields *fields, const oxi_npz_entry *entry
     oxi_field(fields, strlen(name) + 4, 2);
 }
 
-static uint32_t oxi_tensor_crc(uint32_t crc, const ox_tensor *t) {
-    const char *data = oxi_ptr(t);
-    size_t bytes = ox_nbytes(t), unit = oxi_swap_unit(t->dtype);
-    if (unit == 1 || !oxi_big_endian_host()) return oxi_crc32(crc, data, bytes);
-    char block[4096];
-    for (size_t at = 0; at < bytes; at += sizeof block) {
-        size_t count = bytes - at < sizeof block ? bytes - at : sizeof block;
-        oxi_copy_swapped(block, data + at, count, unit);
-        crc = oxi_crc32(crc, block, count);
-    }
-    return crc;
+static void oxi_crc_piece(void *user, const char *data, size_t bytes) {
+    *(uint32_t *)user = oxi_crc32(*(uint32_t *)user, data, bytes);
 }
 
 static ox_status oxi_npz_write_member(oxi_output *output, const char *name, ox_tensor *t,
@@ -440,10 +431,14 @@ static ox_status oxi_npz_write_member(oxi_output *output, const char *name, ox_t
     ox_tensor *whole = oxi_writable("save_npz", t);
     if (!whole) return t ? ox_error() : OX_ERR_ARG;
     size_t bytes = oxi_npy_write_header("save_npz", whole, header);
+    entry->crc = oxi_crc32(0, header, bytes);
+    if (bytes && oxi_visit_numbers(whole, oxi_crc_piece, &entry->crc) != OX_OK) {
+        ox_release(whole);
+        return ox_error();
+    }
     if (bytes) {
         entry->at = output->written;
         entry->bytes = bytes + (uint64_t)ox_nbytes(whole);
-        entry->crc = oxi_tensor_crc(oxi_crc32(0, header, bytes), whole);
         bool wide = entry->bytes >= OXI_ZIP_WIDE_FROM;
         oxi_fields fields;
         fields.used = 0;

@@ -57,19 +57,34 @@ static void oxi_output_fill(oxi_output *output, int byte, size_t bytes) {
     oxi_output_write(output, block, bytes);
 }
 
+static ox_status oxi_visit_numbers(const ox_tensor *t, oxi_bytes_fn visit, void *user) {
+    enum { PIECE = 1 << 20 };
+    ox_device *device = ox_device_of(t);
+    size_t bytes = ox_nbytes(t), unit = oxi_swap_unit(t->dtype), start = oxi_byte_offset(t->dtype, t->offset);
+    bool turned = unit > 1 && oxi_big_endian_host();
+    if (device->host && !turned) {
+        visit(user, oxi_ptr(t), bytes);
+        return OX_OK;
+    }
+    char *piece = (char *)oxi_alloc(PIECE);
+    ox_status status = piece ? OX_OK : OX_ERR_NOMEM;
+    for (size_t at = 0; at < bytes && status == OX_OK; at += PIECE) {
+        size_t count = bytes - at < PIECE ? bytes - at : PIECE;
+        status = device->read(device, t->storage->data, start + at, piece, count);
+        if (turned) oxi_copy_swapped(piece, piece, count, unit);
+        if (status == OX_OK) visit(user, piece, count);
+    }
+    oxi_free(piece, PIECE);
+    return status;
+}
+
+static void oxi_output_piece(void *user, const char *data, size_t bytes) {
+    oxi_output_write((oxi_output *)user, data, bytes);
+}
+
 static void oxi_output_tensor(oxi_output *output, const ox_tensor *t) {
-    const char *data = oxi_ptr(t);
-    size_t bytes = ox_nbytes(t), unit = oxi_swap_unit(t->dtype);
-    if (unit == 1 || !oxi_big_endian_host()) {
-        oxi_output_write(output, data, bytes);
-        return;
-    }
-    char block[4096];
-    for (size_t at = 0; at < bytes; at += sizeof block) {
-        size_t count = bytes - at < sizeof block ? bytes - at : sizeof block;
-        oxi_copy_swapped(block, data + at, count, unit);
-        oxi_output_write(output, block, count);
-    }
+    ox_status status = oxi_visit_numbers(t, oxi_output_piece, output);
+    if (output->status == OX_OK) output->status = status;
 }
 
 static ox_status oxi_output_finish(oxi_output *output) {
@@ -123,9 +138,5 @@ static ox_status oxi_check_names(const char *op, const char *const *names, int64
 
 static ox_tensor *oxi_writable(const char *op, ox_tensor *t) {
     if (!t) return OXI_FAIL_NULL(OX_ERR_ARG, "%s: no tensor", op);
-    ox_tensor *host = ox_device_of(t)->host ? ox_retain(t) : ox_to(t, ox_cpu());
-    if (!host) return NULL;
-    ox_tensor *whole = oxi_contiguous(host);
-    ox_release(host);
-    return whole;
+    return oxi_contiguous(t);
 }

@@ -191,7 +191,8 @@ static ox_status oxi_llm_error(void) {
     return status ? status : OX_ERR_NOMEM;
 }
 
-/* One reference in *out; NULL where it is optional and missing. Vectors are small and become f32. */
+/* One reference in *out; NULL where it is optional and missing. Vectors are small: they become f32, and are
+ * kept where the numbers of the forward pass are. */
 static ox_status oxi_llm_load_weight(ox_llm *model, ox_file *file, const char *name,
                                      const oxi_llm_weight_row *row, bool required, ox_tensor **out) {
     *out = NULL;
@@ -204,7 +205,8 @@ static ox_status oxi_llm_load_weight(ox_llm *model, ox_file *file, const char *n
     if (!status) {
         model->config.parameters += ox_numel(t);
         model->config.bytes += (int64_t)ox_nbytes(t);
-        *out = ox_retain(t->ndim == 1 ? ox_cast(t, OX_F32) : t);
+        ox_device *near = oxi_working_device(ox_device_of(t));
+        *out = ox_retain(t->ndim == 1 ? ox_to(ox_cast(t, OX_F32), near) : t);
         if (!*out) status = oxi_llm_error();
     }
     ox_scope_end(&scope);
@@ -238,7 +240,7 @@ static ox_status oxi_llm_load_weights(ox_llm *model, ox_file *file) {
     }
     model->config.tied = !model->weight[OXI_LLM_OUTPUT];
     if (model->config.tied) model->weight[OXI_LLM_OUTPUT] = ox_retain(model->weight[OXI_LLM_EMBEDDING]);
-    model->device = ox_device_of(model->weight[OXI_LLM_EMBEDDING]);
+    model->device = oxi_working_device(ox_device_of(model->weight[OXI_LLM_EMBEDDING]));
     model->layers = (oxi_llm_layer *)oxi_calloc((size_t)model->config.layers, sizeof *model->layers);
     if (!model->layers) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < model->config.layers; i++) {

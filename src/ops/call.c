@@ -49,16 +49,17 @@ static ox_status oxi_check_operands(const oxi_call *call, const oxi_op_row *row)
     return OX_OK;
 }
 
-/* The device of the operands; numbers may be anywhere. */
+/* The device of the operands; numbers may be anywhere, a device's partner beside it. */
 static ox_status oxi_find_device(const oxi_call *call, const oxi_op_row *row, ox_device **out) {
     ox_device *device = call->out[0] ? ox_device_of(call->out[0]) : NULL;
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         if (!t || t->is_number) continue;
-        if (device && ox_device_of(t) != device)
+        ox_device *common = device ? oxi_common_device(device, ox_device_of(t)) : ox_device_of(t);
+        if (!common)
             return oxi_fail(OX_ERR_DEVICE, "%s: operands on %s and %s", row->name, device->name,
                             ox_device_of(t)->name);
-        device = ox_device_of(t);
+        device = common;
     }
     *out = device ? device : ox_cpu();
     return OX_OK;
@@ -185,10 +186,20 @@ static ox_status oxi_run(ox_device *device, const oxi_call *call) {
     return OX_OK;
 }
 
+/* A fresh result of a call that runs on `device`: there, or on its partner if it is small. */
+static ox_tensor *oxi_result_new(ox_device *device, const ox_tensor *meta) {
+    size_t bytes = 0;
+    if (device->partner) {
+        if (oxi_check_shape("tensor", meta->dtype, meta->ndim, meta->shape, &bytes) != OX_OK) return NULL;
+        if (bytes <= device->partner_bytes) device = device->partner;
+    }
+    return oxi_tensor_new(device, meta->dtype, meta->ndim, meta->shape);
+}
+
 /* Runs into a fresh tensor and copies that into the given one. */
 static ox_status oxi_run_detached(ox_device *device, const oxi_call *call, const ox_tensor *meta) {
     oxi_call detached = *call;
-    detached.out[0] = oxi_tensor_new(device, meta->dtype, meta->ndim, meta->shape);
+    detached.out[0] = oxi_result_new(device, meta);
     if (!detached.out[0]) return OX_ERR_NOMEM;
     ox_status status = oxi_run(device, &detached);
     if (status == OX_OK && !ox_copy_(call->out[0], detached.out[0])) status = ox_error();
@@ -202,7 +213,7 @@ static ox_status oxi_make_results(oxi_call *call, const oxi_op_row *row, ox_devi
         if (call->out[i]) continue;
         call->out[i] = row->family == OXI_FAMILY_VIEW
                            ? oxi_tensor_over(call->in[0]->storage, &meta[i])
-                           : oxi_tensor_new(device, meta[i].dtype, meta[i].ndim, meta[i].shape);
+                           : oxi_result_new(device, &meta[i]);
         if (!call->out[i]) return OX_ERR_NOMEM;
         made[i] = true;
     }

@@ -21,7 +21,16 @@ struct ox_device {
     /* Block types to floats, both in host memory; out NULL only asks whether it can. NULL: cannot. */
     ox_status (*expand)(ox_dtype dtype, int64_t n, const void *blocks, float *out);
     void *state;
+    /* Operands and results of the partner may stand beside the device's own, and results of up to
+     * partner_bytes bytes are made there. NULL: all operands of a call are on the device itself. */
+    ox_device *partner;
+    size_t partner_bytes;
 };
+
+/* Where a call over tensors of these two devices runs: one of them, or NULL when they do not go together. */
+static ox_device *oxi_common_device(ox_device *a, ox_device *b);
+/* Where what is computed from tensors of a device is kept, whatever its size: itself or its partner. */
+static ox_device *oxi_working_device(ox_device *device);
 
 /* Reference-counted memory of a device. */
 struct ox_storage {

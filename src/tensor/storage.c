@@ -45,3 +45,12 @@ static void oxi_storage_release(ox_storage *storage) {
     oxi_free(storage, sizeof *storage);
     oxi_atomic_add(&oxi_stat_storages, -1);
 }
+
+static ox_device *oxi_common_device(ox_device *a, ox_device *b) {
+    if (a == b || a->partner == b) return a;
+    return b->partner == a ? b : NULL;
+}
+
+static OXI_UNUSED ox_device *oxi_working_device(ox_device *device) {
+    return device->partner ? device->partner : device;
+}

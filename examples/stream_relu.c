@@ -1,0 +1,67 @@
+/* stream_relu.c - an operation over a file of any size, with a fixed amount of memory.
+ *
+ * Shows   ox_stream_open with a budget, a raw file as a tensor, a result that is made on the disk, what the
+ *         stream has counted, the most memory that the library ever had.
+ * build   cc -O2 examples/stream_relu.c -I. -o stream_relu -lm -lpthread   (or -DOX_USE_LIBURING ... -luring)
+ * run     ./stream_relu [MiB] [MiB of memory] [folder]
+ * prints
+ *     64 MiB of f32, 16 MiB of memory
+ *     relu: 16777216 numbers, 8388608 of them 0, sum 4194304
+ *     within the budget: yes
+ */
+#define OX_IMPLEMENTATION
+#include "oxtorch_stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A file of f32, half of them above 0. */
+static bool write_numbers(const char *path, int64_t count) {
+    static float block[1 << 16];
+    const float four[4] = {0.5f, -1, 0.5f, -0.25f};
+    for (size_t i = 0; i < sizeof block / sizeof *block; i++) block[i] = four[i % 4];
+    FILE *file = fopen(path, "wb");
+    bool done = file != NULL;
+    for (int64_t at = 0; done && at < count; at += 1 << 16) done = fwrite(block, sizeof block, 1, file) == 1;
+    if (file && fclose(file) != 0) done = false;
+    return done;
+}
+
+static void run(ox_stream *stream, const char *path, int64_t count) {
+    OX_SCOPE {
+        ox_tensor *x = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(count)); /* nothing is read yet */
+        ox_tensor *y = ox_relu(x);                                              /* in the spill file */
+        ox_tensor *zeros = ox_sum(ox_eq(y, ox_number(0)), OX_ALL_DIMS, false);
+        ox_tensor *sum = ox_sum(y, OX_ALL_DIMS, false);
+        printf("relu: %lld numbers, %lld of them 0, sum %.0f\n", (long long)ox_numel(y),
+               (long long)ox_item_int(zeros), ox_item(sum));
+    }
+}
+
+int main(int count, char **words) {
+    const long mib = count > 1 ? atol(words[1]) : 64, ram = count > 2 ? atol(words[2]) : 16;
+    const char *folder = count > 3 ? words[3] : getenv("TMPDIR");
+    char path[1024];
+    snprintf(path, sizeof path, "%s/stream_relu.raw", folder ? folder : "/tmp");
+    if (mib < 1 || ram < 1 || !write_numbers(path, (int64_t)mib << 18)) {
+        fprintf(stderr, "stream_relu: cannot write %ld MiB to %s\n", mib, path);
+        return 1;
+    }
+    printf("%ld MiB of f32, %ld MiB of memory\n", mib, ram);
+    ox_stream_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.ram_bytes = (size_t)ram << 20;
+    desc.spill = folder;
+    ox_stream *stream = ox_stream_open(&desc);
+    if (stream) run(stream, path, (int64_t)mib << 18);
+    const ox_stream_statistics s = ox_stream_stats(stream);
+    fprintf(stderr, "%.1f MB read, %.1f MB from RAM, %.1f MB written, %lld tiles, waited %.3f s, %s\n",
+            (double)s.disk_bytes / 1e6, (double)s.ram_bytes / 1e6, (double)s.written_bytes / 1e6,
+            (long long)s.tiles, s.stall_seconds, s.uring ? "io_uring" : "threads");
+    printf("within the budget: %s\n", ox_stats().bytes_peak <= desc.ram_bytes ? "yes" : "no");
+    ox_stream_close(stream);
+    remove(path);
+    if (ox_error()) fprintf(stderr, "stream_relu: %s\n", ox_error_text());
+    return ox_error() != OX_OK;
+}

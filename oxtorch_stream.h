@@ -1,0 +1,2991 @@
+/* oxtorch_stream.h - 0.1.0 - tensors larger than memory, over oxtorch.h - SPDX-License-Identifier: MIT
+ * Generated from src/ by tools/amalgamate.c. Do not edit: edit src/ and run make headers.
+ *
+ * DO THIS
+ *     #define OX_IMPLEMENTATION        in exactly one source file, before the include
+ *     #include "oxtorch_stream.h"      oxtorch.h lies beside it
+ *     cc app.c -lm -lpthread           or, with io_uring: -DOX_USE_LIBURING and -luring
+ *
+ *     ox_stream_desc desc;
+ *     memset(&desc, 0, sizeof desc);
+ *     desc.ram_bytes = (size_t)1 << 30;                                  never more than 1 GiB of RAM
+ *     ox_stream *stream = ox_stream_open(&desc);
+ *     ox_file *file = ox_open("model.safetensors", ox_stream_device(stream));
+ *     ox_tensor *w = ox_load(file, "weight");                            stays in the file
+ *     ox_tensor *y = ox_linear(x, w, NULL);                              x and y in RAM
+ *     ...
+ *     ox_close(file);
+ *     ox_stream_close(stream);
+ *
+ * HOW IT WORKS
+ *     The stream is a device: its memory is files, its compute another device (the CPU). An operation on its
+ *     tensors is cut into tiles. While one tile is computed the next ones are read, and results are written,
+ *     through a ring of buffers. Results have the bits that the operation has in RAM.
+ *     Small results are made in RAM, large ones in a spill file that has no name and goes with the stream.
+ *     What fits of the budget keeps tiles of read-only files, so that a second pass over a model reads only
+ *     the rest; the order of the first pass tells what to read ahead, also between operations.
+ *
+ * MACROS
+ *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it
+ *
+ * LIMITS
+ *     One operation at a time for each stream. Attention, group norms within a sample, sorting along the only
+ *     dim and other operations that cannot be cut load their operands as a whole, within the budget.
+ *     A file must not be written to while tensors lie in it; one that becomes shorter is an error.
+ */
+#ifndef OX_TORCH_STREAM_H
+#define OX_TORCH_STREAM_H
+
+#include "oxtorch.h"
+/* >>stream/stream.h */
+/* Tensors larger than memory: a device whose memory is files and whose compute is another device.
+ * A tensor on it is a region of a file. Operations are cut into tiles that flow through a ring of buffers, so
+ * that reading, computing and writing overlap and memory stays under a budget. */
+#ifndef OX_STREAM_STREAM_H
+#define OX_STREAM_STREAM_H
+#ifndef OX_NO_STDIO
+
+OX_EXTERN_C_BEGIN
+
+typedef struct ox_stream ox_stream;
+
+typedef enum ox_stream_reading {
+    OX_STREAM_BEST = 0, /* io_uring where it was built in and the system allows it, else threads */
+    OX_STREAM_THREADS   /* a pool of threads that read and write at offsets */
+} ox_stream_reading;
+
+/* All zeros is a good description. */
+typedef struct ox_stream_desc {
+    size_t ram_bytes;    /* the budget: what the library may hold in RAM beyond what it holds when the stream
+                          * is opened; 0 = half of what the system says is free, at least 256 MiB */
+    size_t tile_bytes;   /* most bytes of an operand that are in one tile; 0 = 8 MiB, less if the budget is
+                          * small. Rounded to 4 KiB, at least 16 KiB */
+    int depth;           /* tiles on their way at once; 0 = 4, at least 3, at most 16 */
+    int queue;           /* requests to the system in flight; 0 = 16, at most 256 */
+    size_t result_bytes; /* results up to this size are made in RAM, larger ones in the spill folder;
+                          * 0 = an eighth of the budget */
+    const char *spill;   /* folder for results and tensors that are moved here; NULL = $TMPDIR, else /tmp */
+    ox_device *compute;  /* what computes on the tiles; NULL = ox_cpu() */
+    ox_stream_reading reading;
+    bool buffered;       /* always go through the system's page cache; otherwise only where a file system
+                          * refuses direct reads (tmpfs), and for the spill file */
+    bool forgetful;      /* keep no tiles in RAM for the next pass */
+    /* For tests: asked before each transfer, possibly from several threads at once. number counts transfers
+     * from 1. Gives how many of its bytes it may move (0 = the file ends here), or an errno made negative. */
+    int64_t (*fault)(void *user, int64_t number, int64_t bytes);
+    void *fault_user;
+} ox_stream_desc;
+
+/* ox_stream_open - makes a stream device. desc NULL = zeroed; it is copied.
+ * memory    ring of tiles at once (2 x depth x tile_bytes); the rest of the budget as tiles are kept
+ * errors    NULL: OX_ERR_ARG a budget too small for its tiles, or a compute device that cannot read host
+ *           memory; OX_ERR_NOMEM; OX_ERR_UNSUPPORTED a system without positioned reads
+ * threads   one operation runs on a stream at a time; others wait for it */
+OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc);
+/* Tensors that are alive keep the stream; the last of them closes it. NULL is nothing. */
+OX_API void ox_stream_close(ox_stream *stream);
+
+/* ox_stream_device - the device: ox_open("model.gguf", ox_stream_device(s)) gives tensors that stay in the
+ * file, ox_to(t, ox_stream_device(s)) moves one to the spill folder, ox_to(t, ox_cpu()) brings one into RAM.
+ * Operands in RAM may stand beside streamed ones; results lie in RAM up to result_bytes. Every operation has
+ * the same bits as in RAM. What cannot be cut (sort along the only dim, say) is loaded as a whole, which is
+ * counted, or is OX_ERR_NOMEM when the budget has no room for it.
+ * errors    of operations: OX_ERR_IO with path and offset; the result is dropped, files stay as they are */
+OX_API ox_device *ox_stream_device(ox_stream *stream);
+
+/* ox_stream_raw - a tensor over bytes of any file, from byte `offset` on: row-major, the host's byte order.
+ * memory    one reference; read-only (ox_clone it to write)
+ * errors    NULL: OX_ERR_IO, also when the file is too short; OX_ERR_SHAPE; OX_ERR_DTYPE; OX_ERR_ARG */
+OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t offset, ox_dtype dtype,
+                                ox_shape shape);
+
+typedef struct ox_stream_statistics {
+    int64_t disk_bytes;     /* read from files */
+    int64_t ram_bytes;      /* taken from tiles that were kept, instead of being read again */
+    int64_t written_bytes;  /* to the spill file */
+    int64_t calls, tiles;   /* operations, and tiles they were cut into */
+    int64_t whole_loads;    /* operations with an operand that could not be cut into tiles */
+    int64_t guesses;        /* reads begun before an operation asked for them */
+    double stall_seconds;   /* computing waited for reads or writes */
+    double compute_seconds; /* tiles were computed */
+    double overlap;         /* the part of the time in operations that was not waiting: 0 to 1 */
+    size_t ring_bytes;      /* held by the ring now */
+    size_t kept_bytes;      /* held by tiles that are kept now */
+    size_t spilled_bytes;   /* live in the spill file now */
+    bool uring;             /* requests go through io_uring */
+} ox_stream_statistics;
+/* Counts since the stream was opened. Zeros for NULL. */
+OX_API ox_stream_statistics ox_stream_stats(ox_stream *stream);
+
+OX_EXTERN_C_END
+#endif
+#endif
+
+#endif /* OX_TORCH_STREAM_H */
+
+#if defined(OX_IMPLEMENTATION) && !defined(OX_TORCH_STREAM_IMPLEMENTED) && !defined(OX_NO_STDIO)
+#define OX_TORCH_STREAM_IMPLEMENTED
+
+#ifdef OX_USE_LIBURING
+#include <liburing.h>
+#endif
+
+/* >>stream/internal.h */
+/* Inside the stream room: files and regions, requests and who carries them out, the ring of cells, kept
+ * ranges, and the flow of steps that an operation becomes. Everything but the reader's queues belongs to the
+ * thread that holds the stream's lock. */
+#ifndef OX_STREAM_INTERNAL_H
+#define OX_STREAM_INTERNAL_H
+
+enum {
+    OXI_STREAM_PAGE = 4096,         /* direct reads begin and end on multiples of it, in file and memory */
+    OXI_STREAM_PIECE = 1 << 20,     /* most bytes of one request */
+    OXI_STREAM_OPERANDS = 6,        /* of a call that is cut: OXI_MAX_IN operands, then results */
+    OXI_STREAM_WINDOW = 16,         /* most steps in flight */
+    OXI_STREAM_ENDED = -1           /* a cause: the file ends before what was asked for */
+};
+
+/* ---- files and regions (stream/file.c, stream/spill.c) ------------------------------------------------ */
+
+typedef struct oxi_stream_file {
+    struct oxi_stream_file *next;
+    int64_t references;
+    uint64_t id[4];                 /* device, inode, times of the last change: two files never meet */
+    intptr_t plain, direct;         /* handles; direct is -1 where the file system refuses it */
+    bool writable;
+    char *path;
+    size_t path_bytes;
+} oxi_stream_file;
+
+/* What a storage on the device points at. */
+typedef struct oxi_stream_region {
+    struct ox_stream *stream;
+    oxi_stream_file *file;
+    uint64_t offset;
+    size_t bytes;
+} oxi_stream_region;
+
+/* Free bytes of the spill file, by offset. */
+typedef struct oxi_stream_gap {
+    struct oxi_stream_gap *next;
+    uint64_t offset, bytes;
+} oxi_stream_gap;
+
+/* ---- requests (stream/reader.c) ----------------------------------------------------------------------- */
+
+/* Bytes on their way to or from one piece of memory. */
+typedef struct oxi_stream_load {
+    int64_t pending;                /* requests that are not done */
+    int cause;                      /* 0, an errno, or OXI_STREAM_ENDED: of the first that failed */
+    uint64_t failed_at;             /* byte of the file where that was */
+} oxi_stream_load;
+
+typedef struct oxi_stream_request {
+    struct oxi_stream_request *next;
+    oxi_stream_load *load;
+    oxi_stream_file *file;
+    uint64_t offset;                /* what is wanted: bytes of the file to or from memory */
+    size_t bytes, done;             /* done counts from the aligned start when direct */
+    char *memory;
+    bool write, direct;
+    int retries, cause;
+} oxi_stream_request;
+
+/* A queue of requests. */
+typedef struct oxi_stream_queue { oxi_stream_request *first, *last; } oxi_stream_queue;
+
+#ifdef OX_NO_THREADS
+typedef struct oxi_stream_mutex { int unused; } oxi_stream_mutex;
+#else
+typedef oxi_mutex oxi_stream_mutex;
+enum { OXI_STREAM_THREADS_MOST = 8 };
+#endif
+
+typedef struct oxi_stream_reader {
+    int64_t flying;                 /* submitted and not yet taken back */
+    int most;                       /* in flight in the system at once */
+    int64_t (*fault)(void *user, int64_t number, int64_t bytes);
+    void *fault_user;
+    int64_t fault_number;           /* atomic */
+    oxi_stream_queue waiting, finished;
+    bool uses_uring;
+#ifdef OX_USE_LIBURING
+    struct io_uring uring;
+    int in_system;
+#endif
+#ifndef OX_NO_THREADS
+    oxi_mutex mutex;                /* guards the two queues and stopping, when threads read */
+    oxi_condition work, ready;
+    oxi_thread threads[OXI_STREAM_THREADS_MOST];
+    int thread_count;
+    bool stopping;
+#endif
+} oxi_stream_reader;
+
+/* ---- kept ranges (stream/capacitor.c) ------------------------------------------------------------------ */
+
+/* A run of a read-only file that was read once: what followed it, and its bytes if they are kept. */
+typedef struct oxi_stream_range {
+    struct oxi_stream_range *chain; /* of its hash */
+    struct oxi_stream_range *successor;
+    oxi_stream_file *file;
+    uint64_t offset;
+    size_t bytes;
+    char *memory;                   /* kept: the address of its first byte, aligned as in the file; or NULL */
+    struct oxi_stream_slab *slab;   /* which that is in */
+    oxi_stream_load load;
+    int users;                      /* steps that read it */
+    uint64_t used_at;               /* the stream's clock, in bytes */
+} oxi_stream_range;
+
+/* Memory of kept ranges, filled from its start on and given back as a whole. */
+typedef struct oxi_stream_slab {
+    struct oxi_stream_slab *next;
+    char *block;
+    size_t bytes, used;
+    uint64_t used_at;               /* when one of its ranges was read last */
+} oxi_stream_slab;
+
+/* ---- the ring (stream/ring.c) -------------------------------------------------------------------------- */
+
+/* A buffer of the ring: one operand's part of one tile. */
+typedef struct oxi_stream_cell {
+    char *memory;                   /* aligned to a page */
+    oxi_stream_load load;
+    oxi_stream_range *range;        /* what it holds, or is to hold, when read ahead; else NULL */
+    int users;                      /* steps that hold it */
+    bool storing;                   /* its load writes a result to the spill file */
+} oxi_stream_cell;
+
+/* How a strided part of a region lies in the file and in a cell: `run` bytes, and loops around them,
+ * outermost first. What lies end to end, or nearly so, is one run and keeps its strides. */
+typedef struct oxi_stream_layout {
+    size_t bytes;                   /* in the cell; 0 = no elements */
+    uint64_t first;                 /* byte of the region where the first run begins */
+    size_t run;
+    int loops;
+    int64_t count[OX_MAX_DIMS], step[OX_MAX_DIMS]; /* step: bytes of the file */
+    bool gaps;                      /* the run holds bytes between the elements */
+    int align;                      /* of the region in its file, for its elements to be used as they lie */
+    int64_t offset, stride[OX_MAX_DIMS];           /* of the elements in the cell */
+} oxi_stream_layout;
+
+typedef enum oxi_stream_use {
+    OXI_STREAM_UNUSED = 0,
+    OXI_STREAM_LOAD = 1,
+    OXI_STREAM_STORE = 2
+} oxi_stream_use;
+
+/* An operand or result of one step. */
+typedef struct oxi_stream_source {
+    unsigned use;                   /* oxi_stream_use, both bits for what is changed in part */
+    const oxi_stream_region *region;
+    oxi_stream_layout layout;
+    oxi_stream_cell *cell;          /* where its bytes are: a cell, a kept range, or nowhere yet */
+    oxi_stream_range *range;
+    char *data;
+} oxi_stream_source;
+
+/* One tile. Source i sets bit i of `ready` when its bytes are in; it is computed when ready == wanted. */
+typedef struct oxi_stream_step {
+    oxi_stream_source source[OXI_STREAM_OPERANDS];
+    unsigned wanted, ready;
+} oxi_stream_step;
+
+/* A call as a sequence of steps. prepare fills use, region and layout of the sources; compute finds their
+ * bytes at `data`. */
+typedef struct oxi_stream_flow {
+    int64_t count;
+    int cells;                      /* of one step, at most */
+    size_t cell_bytes;              /* largest layout */
+    int window;                     /* steps in flight, 0 = as many as the stream allows; 1 = each is written
+                                     * before the next is read */
+    bool unlearned;                 /* its reads follow no order worth learning */
+    ox_status (*prepare)(struct oxi_stream_flow *flow, int64_t index, oxi_stream_step *step);
+    ox_status (*compute)(struct oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step);
+} oxi_stream_flow;
+
+enum { OXI_STREAM_BUCKETS = 4096, OXI_STREAM_RANGES_MOST = 1 << 18 };
+
+struct ox_stream {
+    ox_device device;               /* its state is the stream */
+    int64_t references;             /* the user's one, and one for each region */
+    oxi_stream_mutex lock;
+    ox_stream_desc desc;            /* with its defaults filled in */
+    size_t base_bytes;              /* what the library held when the stream was opened */
+    oxi_stream_file *files;
+    oxi_stream_reader reader;
+    void *request_blocks;
+    oxi_stream_request *free_requests;
+
+    char *ring_block;               /* as allocated */
+    size_t ring_block_bytes, cell_room;
+    oxi_stream_cell *cells;
+    int cell_count, cell_record_room;
+    oxi_stream_step steps[OXI_STREAM_WINDOW];
+    oxi_stream_load stores;         /* the first write that failed, of the call that runs */
+
+    oxi_stream_range *buckets[OXI_STREAM_BUCKETS];
+    oxi_stream_range *last;         /* the range that was read last */
+    int64_t range_count;
+    uint64_t clock;                 /* bytes that operations asked for so far */
+    oxi_stream_slab *slabs;
+    size_t slab_bytes;
+
+    oxi_stream_file *spill;
+    char *spill_folder;
+    size_t spill_folder_bytes;
+    oxi_stream_gap *gaps;
+    uint64_t spill_end;             /* bytes from here on were never used, or are free again */
+    ox_stream_statistics stats;
+    double busy_seconds;
+};
+
+#endif
+/* >>stream/file.c */
+/* Files as a stream reads them: handles for reads at an offset, with and without the page cache, and regions.
+ * A file is opened once however many tensors lie in it. Nothing here writes to a file that is not the
+ * stream's own. */
+
+/* ---- the system: handles are numbers, results are bytes or an errno made negative --------------------- */
+
+#if defined(OXI_POSIX)
+
+#if defined(__linux__) && !defined(__LP64__)
+#if !defined(__USE_LARGEFILE64)
+OX_EXTERN_C_BEGIN
+ssize_t pread64(int file, void *data, size_t bytes, long long offset);
+ssize_t pwrite64(int file, const void *data, size_t bytes, long long offset);
+OX_EXTERN_C_END
+#endif
+#define OXI_STREAM_PREAD pread64
+#define OXI_STREAM_PWRITE pwrite64
+#else
+#if defined(__linux__) && !defined(__cplusplus) && !defined(__USE_UNIX98) && !defined(__USE_XOPEN2K8)
+ssize_t pread(int file, void *data, size_t bytes, off_t offset);
+ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset);
+#endif
+#define OXI_STREAM_PREAD pread
+#define OXI_STREAM_PWRITE pwrite
+#endif
+#if !defined(__cplusplus)
+int ftruncate(int file, off_t bytes); /* hidden by strict C */
+#endif
+#ifndef O_LARGEFILE
+#define O_LARGEFILE 0
+#endif
+
+/* Flags that strict C hides, where their values are known: <asm-generic/fcntl.h> and its exceptions. */
+#if defined(__linux__) && (defined(__x86_64__) || defined(__i386__) || defined(__riscv))
+#define OXI_STREAM_DIRECT 040000
+#define OXI_STREAM_UNNAMED (020000000 | 0200000)
+#elif defined(__linux__) && (defined(__aarch64__) || defined(__arm__))
+#define OXI_STREAM_DIRECT 0200000
+#define OXI_STREAM_UNNAMED (020000000 | 040000)
+#endif
+
+/* The open does not block, for a pipe's would wait for its writer; reads do, or io_uring gives them back. */
+static intptr_t oxi_stream_handle_open(const char *path, bool direct) {
+    int flags = O_RDONLY | O_CLOEXEC | O_LARGEFILE;
+#ifdef OXI_STREAM_DIRECT
+    if (direct) flags |= OXI_STREAM_DIRECT;
+#else
+    if (direct) return -1;
+#endif
+    int file = open(path, flags | O_NONBLOCK);
+    if (file >= 0 && fcntl(file, F_SETFL, flags) == 0) return file;
+    if (file >= 0) (void)close(file);
+    return -1;
+}
+
+static void oxi_stream_handle_close(intptr_t handle) {
+    if (handle >= 0) (void)close((int)handle);
+}
+
+/* A file that has no name, or loses it before anything is written. */
+static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t room) {
+    static int64_t counter;
+    int flags = O_RDWR | O_CLOEXEC | O_LARGEFILE;
+#ifdef OXI_STREAM_UNNAMED
+    int file = open(folder, flags | OXI_STREAM_UNNAMED, 0600);
+    if (file >= 0 || (errno != EISDIR && errno != EOPNOTSUPP && errno != ENOENT)) return file;
+#endif
+    (void)snprintf(path, room, "%s/oxtorch-%llx-%llx.spill", folder, oxi_process_id(),
+                   (long long)oxi_atomic_add(&counter, 1));
+    int named = open(path, flags | O_CREAT | O_EXCL, 0600);
+    if (named >= 0) (void)unlink(path);
+    return named;
+}
+
+static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
+                                      uint64_t offset) {
+    if (offset > INT64_MAX) return -EINVAL;
+    ssize_t moved = write ? OXI_STREAM_PWRITE((int)handle, memory, bytes, (int64_t)offset)
+                          : OXI_STREAM_PREAD((int)handle, memory, bytes, (int64_t)offset);
+    return moved < 0 ? -(int64_t)errno : (int64_t)moved;
+}
+
+/* Bytes that were never written read as zeros. Failing is harmless: writes make room as well. */
+static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
+    if ((uint64_t)(off_t)bytes == bytes && ftruncate((int)handle, (off_t)bytes) != 0) return;
+}
+
+/* The fractions of a second in which a file was changed last. */
+static uint64_t oxi_stream_change_nanoseconds(const struct stat *info) {
+#if defined(__linux__) && defined(st_mtime)
+    return (uint64_t)info->st_mtim.tv_nsec << 32 | (uint64_t)info->st_ctim.tv_nsec;
+#elif defined(__GLIBC__)
+    return (uint64_t)info->st_mtimensec << 32 | (uint64_t)info->st_ctimensec;
+#else
+    (void)info;
+    return 0;
+#endif
+}
+
+/* What tells two files apart, and the size. */
+static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
+    struct stat info;
+    if (fstat((int)handle, &info) != 0)
+        return oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno));
+    if (!S_ISREG(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is not a regular file", oxi_path_text(path));
+    id[0] = (uint64_t)info.st_dev;
+    id[1] = (uint64_t)info.st_ino;
+    id[2] = (uint64_t)info.st_mtime;
+    id[3] = oxi_stream_change_nanoseconds(&info);
+    *bytes = (uint64_t)info.st_size;
+    return OX_OK;
+}
+
+#elif defined(_WIN32)
+
+static intptr_t oxi_stream_handle_open(const char *path, bool direct) {
+    wchar_t wide[OXI_WIDE_ROOM];
+    if (direct || !oxi_wide_path(path, wide)) return -1;
+    HANDLE file =
+        CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL, OPEN_EXISTING, 0, NULL);
+    errno = ENOENT;
+    return file == INVALID_HANDLE_VALUE ? -1 : (intptr_t)file;
+}
+
+static void oxi_stream_handle_close(intptr_t handle) {
+    if (handle != -1) CloseHandle((HANDLE)handle);
+}
+
+static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t room) {
+    static int64_t counter;
+    wchar_t wide[OXI_WIDE_ROOM];
+    (void)snprintf(path, room, "%s/oxtorch-%llx-%llx.spill", folder, oxi_process_id(),
+                   (long long)oxi_atomic_add(&counter, 1));
+    if (!oxi_wide_path(path, wide)) return -1;
+    HANDLE file = CreateFileW(wide, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_DELETE, NULL, CREATE_NEW,
+                              FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL);
+    errno = EACCES;
+    return file == INVALID_HANDLE_VALUE ? -1 : (intptr_t)file;
+}
+
+static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
+                                      uint64_t offset) {
+    OVERLAPPED at;
+    DWORD moved = 0, part = bytes > (1u << 30) ? 1u << 30 : (DWORD)bytes;
+    memset(&at, 0, sizeof at);
+    at.Offset = (DWORD)(offset & 0xffffffffu);
+    at.OffsetHigh = (DWORD)(offset >> 32);
+    BOOL done = write ? WriteFile((HANDLE)handle, memory, part, &moved, &at)
+                      : ReadFile((HANDLE)handle, memory, part, &moved, &at);
+    if (done) return (int64_t)moved;
+    DWORD code = GetLastError();
+    if (!write && code == ERROR_HANDLE_EOF) return 0;
+    return code == ERROR_DISK_FULL ? -ENOSPC : -EIO;
+}
+
+static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
+    LARGE_INTEGER end;
+    end.QuadPart = (LONGLONG)bytes;
+    if (SetFilePointerEx((HANDLE)handle, end, NULL, FILE_BEGIN)) (void)SetEndOfFile((HANDLE)handle);
+}
+
+static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
+    BY_HANDLE_FILE_INFORMATION info;
+    if (!GetFileInformationByHandle((HANDLE)handle, &info))
+        return oxi_fail(OX_ERR_IO, "%s: is not a regular file", oxi_path_text(path));
+    id[0] = info.dwVolumeSerialNumber;
+    id[1] = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
+    id[2] = (uint64_t)info.ftLastWriteTime.dwHighDateTime << 32 | info.ftLastWriteTime.dwLowDateTime;
+    id[3] = 0;
+    *bytes = (uint64_t)info.nFileSizeHigh << 32 | info.nFileSizeLow;
+    return OX_OK;
+}
+
+#else
+
+static intptr_t oxi_stream_handle_open(const char *path, bool direct) {
+    (void)path, (void)direct;
+    errno = EINVAL;
+    return -1;
+}
+static void oxi_stream_handle_close(intptr_t handle) {
+    (void)handle;
+}
+static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t room) {
+    (void)folder, (void)path, (void)room;
+    return -1;
+}
+static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
+                                      uint64_t offset) {
+    (void)handle, (void)write, (void)memory, (void)bytes, (void)offset;
+    return -EINVAL;
+}
+static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
+    (void)handle, (void)bytes;
+}
+static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
+    (void)handle, (void)id, (void)bytes;
+    return oxi_fail(OX_ERR_UNSUPPORTED, "%s: this system has no reads at an offset", oxi_path_text(path));
+}
+
+#endif
+
+/* ---- files ------------------------------------------------------------------------------------------- */
+
+static void oxi_ring_forget(ox_stream *stream);
+static void oxi_capacitor_forget_file(ox_stream *stream, const oxi_stream_file *file);
+
+static void oxi_stream_file_free(oxi_stream_file *file) {
+    oxi_stream_handle_close(file->plain);
+    oxi_stream_handle_close(file->direct);
+    oxi_free(file->path, file->path_bytes);
+    oxi_free(file, sizeof *file);
+}
+
+static void oxi_stream_file_release(ox_stream *stream, oxi_stream_file *file) {
+    if (--file->references > 0) return;
+    oxi_ring_forget(stream);
+    oxi_capacitor_forget_file(stream, file);
+    for (oxi_stream_file **link = &stream->files; *link; link = &(*link)->next)
+        if (*link == file) {
+            *link = file->next;
+            break;
+        }
+    oxi_stream_file_free(file);
+}
+
+static oxi_stream_file *oxi_stream_file_new(const char *path) {
+    oxi_stream_file *file = (oxi_stream_file *)oxi_calloc(1, sizeof *file);
+    if (!file) return NULL;
+    file->references = 1;
+    file->plain = file->direct = -1;
+    file->path_bytes = strlen(path) + 1;
+    file->path = (char *)oxi_alloc(file->path_bytes);
+    if (file->path) {
+        memcpy(file->path, path, file->path_bytes);
+        return file;
+    }
+    oxi_stream_file_free(file);
+    return NULL;
+}
+
+/* The file at path, opened for reading or found among those that are; *bytes receives its size. */
+static ox_status oxi_stream_file_open(ox_stream *stream, const char *path, oxi_stream_file **out,
+                                      uint64_t *bytes) {
+    oxi_stream_file *file = oxi_stream_file_new(path), *there = stream->files;
+    if (!file) return OX_ERR_NOMEM;
+    file->plain = oxi_stream_handle_open(path, false);
+    ox_status status = file->plain == -1 ? oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno))
+                                         : oxi_stream_identify(file->plain, path, file->id, bytes);
+    while (status == OX_OK && there && memcmp(there->id, file->id, sizeof file->id) != 0) there = there->next;
+    if (status != OX_OK || there) {
+        oxi_stream_file_free(file);
+        if (status == OX_OK) there->references++;
+        *out = there;
+        return status;
+    }
+    if (!stream->desc.buffered) file->direct = oxi_stream_handle_open(path, true);
+    file->next = stream->files;
+    stream->files = file;
+    *out = file;
+    return OX_OK;
+}
+
+/* ---- regions ----------------------------------------------------------------------------------------- */
+
+/* Takes over one reference to the file. */
+static oxi_stream_region *oxi_stream_region_new(ox_stream *stream, oxi_stream_file *file, uint64_t offset,
+                                                size_t bytes) {
+    oxi_stream_region *region = (oxi_stream_region *)oxi_alloc(sizeof *region);
+    if (!region) return NULL;
+    region->stream = stream;
+    region->file = file;
+    region->offset = offset;
+    region->bytes = bytes;
+    stream->references++;
+    return region;
+}
+
+static ox_status oxi_stream_region_open(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,
+                                        oxi_stream_region **out) {
+    oxi_stream_file *file = NULL;
+    uint64_t size = 0;
+    *out = NULL;
+    ox_status status = oxi_stream_file_open(stream, path, &file, &size);
+    if (status != OX_OK) return status;
+    if (offset > size || bytes > size - offset)
+        status = oxi_fail(OX_ERR_IO, "%s: offset %llu: %llu bytes are asked for, the file ends at %llu",
+                          oxi_path_text(path), (unsigned long long)offset, (unsigned long long)bytes,
+                          (unsigned long long)size);
+    else
+        *out = oxi_stream_region_new(stream, file, offset, bytes);
+    if (*out) return OX_OK;
+    oxi_stream_file_release(stream, file);
+    return status == OX_OK ? OX_ERR_NOMEM : status;
+}
+/* >>stream/spill.c */
+/* The spill file: memory on the disk for tensors that are moved to the stream and for large results.
+ * One file without a name, so that nothing stays behind whatever happens; its free parts are a list of gaps,
+ * first fit. Called by the device's alloc and free. */
+
+static ox_status oxi_spill_open(ox_stream *stream) {
+    if (stream->spill) return OX_OK;
+    oxi_stream_file *file = oxi_stream_file_new(stream->spill_folder);
+    if (!file) return OX_ERR_NOMEM;
+    char path[1024];
+    file->writable = true;
+    file->plain = oxi_stream_handle_unnamed(stream->spill_folder, path, sizeof path);
+    if (file->plain == -1) {
+        int cause = errno;
+        oxi_stream_file_free(file);
+        return oxi_fail(OX_ERR_IO, "%s: no spill file can be made there: %s",
+                        oxi_path_text(stream->spill_folder), strerror(cause));
+    }
+    stream->spill = file;
+    return OX_OK;
+}
+
+static uint64_t oxi_spill_round(size_t bytes) {
+    return ((uint64_t)bytes + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
+}
+
+/* Whole pages, from the first gap that has them or from the end. */
+static uint64_t oxi_spill_take(ox_stream *stream, uint64_t bytes) {
+    for (oxi_stream_gap **link = &stream->gaps; *link; link = &(*link)->next) {
+        oxi_stream_gap *gap = *link;
+        if (gap->bytes < bytes) continue;
+        uint64_t offset = gap->offset;
+        gap->offset += bytes;
+        gap->bytes -= bytes;
+        if (gap->bytes == 0) {
+            *link = gap->next;
+            oxi_free(gap, sizeof *gap);
+        }
+        return offset;
+    }
+    stream->spill_end += bytes;
+    oxi_stream_handle_resize(stream->spill->plain, stream->spill_end);
+    return stream->spill_end - bytes;
+}
+
+/* Joins the last gap to the unused end, and gives the disk back what lies behind it. */
+static void oxi_spill_shrink(ox_stream *stream) {
+    oxi_stream_gap **link = &stream->gaps;
+    while (*link && (*link)->next) link = &(*link)->next;
+    oxi_stream_gap *gap = *link;
+    if (gap && gap->offset + gap->bytes == stream->spill_end) {
+        stream->spill_end = gap->offset;
+        *link = NULL;
+        oxi_free(gap, sizeof *gap);
+    }
+    oxi_stream_handle_resize(stream->spill->plain, stream->spill_end);
+}
+
+/* Without memory for another gap the bytes are lost until the stream is closed. */
+static void oxi_spill_give(ox_stream *stream, uint64_t offset, uint64_t bytes) {
+    oxi_stream_gap *before = NULL, *after = stream->gaps;
+    if (bytes == 0) return;
+    while (after && after->offset < offset) {
+        before = after;
+        after = after->next;
+    }
+    if (before && before->offset + before->bytes == offset) {
+        before->bytes += bytes;
+    } else {
+        oxi_stream_gap *gap = (oxi_stream_gap *)oxi_try_alloc(sizeof *gap);
+        if (!gap) return;
+        gap->offset = offset;
+        gap->bytes = bytes;
+        gap->next = after;
+        if (before)
+            before->next = gap;
+        else
+            stream->gaps = gap;
+        before = gap;
+    }
+    if (after && before->offset + before->bytes == after->offset) {
+        before->bytes += after->bytes;
+        before->next = after->next;
+        oxi_free(after, sizeof *after);
+    }
+    oxi_spill_shrink(stream);
+}
+
+static ox_status oxi_spill_alloc(ox_stream *stream, size_t bytes, oxi_stream_region **out) {
+    ox_status status = oxi_spill_open(stream);
+    if (status != OX_OK) return status;
+    uint64_t room = oxi_spill_round(bytes), offset = oxi_spill_take(stream, room);
+    *out = oxi_stream_region_new(stream, stream->spill, offset, bytes);
+    if (!*out) {
+        oxi_spill_give(stream, offset, room);
+        return OX_ERR_NOMEM;
+    }
+    stream->stats.spilled_bytes += (size_t)room;
+    return OX_OK;
+}
+
+static void oxi_spill_free(ox_stream *stream, const oxi_stream_region *region) {
+    uint64_t room = oxi_spill_round(region->bytes);
+    stream->stats.spilled_bytes -= (size_t)room;
+    oxi_spill_give(stream, region->offset, room);
+}
+
+static void oxi_spill_close(ox_stream *stream) {
+    while (stream->gaps) {
+        oxi_stream_gap *gap = stream->gaps;
+        stream->gaps = gap->next;
+        oxi_free(gap, sizeof *gap);
+    }
+    if (stream->spill) oxi_stream_file_free(stream->spill);
+    stream->spill = NULL;
+}
+/* >>stream/reader.c */
+/* Carries out requests: through io_uring, through threads, or at once where there are neither.
+ * What a request needs next, and what a result means for it, is the same for all three: short transfers go
+ * on, interrupted ones are repeated, refused direct reads go through the page cache. Called by the ring. */
+
+/* ---- one request ------------------------------------------------------------------------------------- */
+
+static uint64_t oxi_request_begin(const oxi_stream_request *r) {
+    return r->direct ? r->offset / OXI_STREAM_PAGE * OXI_STREAM_PAGE : r->offset;
+}
+
+/* Bytes from its begin that it needs. */
+static size_t oxi_request_need(const oxi_stream_request *r) {
+    return (size_t)(r->offset - oxi_request_begin(r)) + r->bytes;
+}
+
+/* What is there stays; the rest goes through the page cache. */
+static void oxi_request_make_plain(oxi_stream_request *r) {
+    size_t lead = (size_t)(r->offset - oxi_request_begin(r));
+    r->done = r->done > lead ? r->done - lead : 0;
+    r->direct = false;
+}
+
+typedef struct oxi_stream_transfer {
+    intptr_t handle;
+    uint64_t offset;
+    size_t bytes;
+    char *memory;
+} oxi_stream_transfer;
+
+/* The next transfer of a request; false and *result when the test's hook decides otherwise. */
+static bool oxi_request_next(oxi_stream_reader *reader, oxi_stream_request *r, oxi_stream_transfer *out,
+                             int64_t *result) {
+    uint64_t begin = oxi_request_begin(r);
+    size_t end = oxi_request_need(r);
+    if (r->direct) end = (end + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
+    out->handle = r->direct ? r->file->direct : r->file->plain;
+    out->offset = begin + r->done;
+    out->bytes = end - r->done;
+    out->memory = r->memory - (size_t)(r->offset - begin) + r->done;
+    if (!reader->fault) return true;
+    *result =
+        reader->fault(reader->fault_user, oxi_atomic_add(&reader->fault_number, 1), (int64_t)out->bytes);
+    if (*result <= 0) return false;
+    if ((size_t)*result < out->bytes) out->bytes = (size_t)*result;
+    if (r->direct && out->bytes % OXI_STREAM_PAGE != 0) { /* as a file system might end a direct read early */
+        oxi_request_make_plain(r);
+        *result = -EINTR;
+        return false;
+    }
+    return true;
+}
+
+/* Takes the result of a transfer; true when the request is over, well or not. */
+static bool oxi_request_advance(oxi_stream_request *r, int64_t result) {
+    enum { RETRIES_MOST = 256 };
+    if (result > 0) {
+        r->done += (size_t)result;
+        if (r->done >= oxi_request_need(r)) return true;
+        if (r->direct && r->done % OXI_STREAM_PAGE != 0) oxi_request_make_plain(r);
+        return false;
+    }
+    if (result == 0) {
+        r->cause = r->write ? ENOSPC : OXI_STREAM_ENDED;
+        return true;
+    }
+    int cause = (int)-result;
+    bool again = cause == EINTR || cause == EAGAIN;
+    if (again && r->retries++ < RETRIES_MOST) return false;
+    r->retries = 0;
+    if (r->direct) {
+        oxi_request_make_plain(r);
+        return false;
+    }
+    r->cause = cause;
+    return true;
+}
+
+OXI_UNUSED static void oxi_request_carry_out(oxi_stream_reader *reader, oxi_stream_request *r) {
+    oxi_stream_transfer t;
+    int64_t result = 0;
+    do {
+        if (oxi_request_next(reader, r, &t, &result))
+            result = oxi_stream_handle_move(t.handle, r->write, t.memory, t.bytes, t.offset);
+    } while (!oxi_request_advance(r, result));
+}
+
+/* ---- queues ------------------------------------------------------------------------------------------ */
+
+static void oxi_queue_put(oxi_stream_queue *queue, oxi_stream_request *r) {
+    r->next = NULL;
+    if (queue->last)
+        queue->last->next = r;
+    else
+        queue->first = r;
+    queue->last = r;
+}
+
+static oxi_stream_request *oxi_queue_take(oxi_stream_queue *queue) {
+    oxi_stream_request *r = queue->first;
+    if (!r) return NULL;
+    queue->first = r->next;
+    if (!queue->first) queue->last = NULL;
+    return r;
+}
+
+/* ---- io_uring: the caller submits and waits itself --------------------------------------------------- */
+
+#ifdef OX_USE_LIBURING
+
+static void oxi_uring_feed(oxi_stream_reader *reader) {
+    bool fed = false;
+    while (reader->waiting.first && reader->in_system < reader->most) {
+        oxi_stream_request *r = oxi_queue_take(&reader->waiting);
+        oxi_stream_transfer t;
+        int64_t result = 0;
+        if (!oxi_request_next(reader, r, &t, &result)) {
+            oxi_queue_put(oxi_request_advance(r, result) ? &reader->finished : &reader->waiting, r);
+            continue;
+        }
+        struct io_uring_sqe *entry = io_uring_get_sqe(&reader->uring); /* there are as many as `most` */
+        if (r->write)
+            io_uring_prep_write(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
+        else
+            io_uring_prep_read(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
+        io_uring_sqe_set_data(entry, r);
+        reader->in_system++;
+        fed = true;
+    }
+    while (fed && io_uring_sq_ready(&reader->uring) > 0) {
+        int submitted = io_uring_submit(&reader->uring);
+        if (submitted < 0 && submitted != -EINTR) break; /* tried again at the next wait */
+    }
+}
+
+/* Takes completions; with `sleep`, at least one if any is to come. */
+static void oxi_uring_reap(oxi_stream_reader *reader, bool sleep) {
+    struct io_uring_cqe *completion = NULL;
+    oxi_uring_feed(reader);
+    while (reader->in_system > 0) {
+        bool wait = sleep && !reader->finished.first;
+        if (wait) (void)io_uring_submit_and_wait(&reader->uring, 1); /* interrupted: once more */
+        if (io_uring_peek_cqe(&reader->uring, &completion) != 0) {
+            if (!wait) return;
+            continue;
+        }
+        oxi_stream_request *r = (oxi_stream_request *)io_uring_cqe_get_data(completion);
+        int64_t result = completion->res;
+        io_uring_cqe_seen(&reader->uring, completion);
+        reader->in_system--;
+        oxi_queue_put(oxi_request_advance(r, result) ? &reader->finished : &reader->waiting, r);
+        oxi_uring_feed(reader);
+    }
+}
+
+#endif
+
+/* ---- threads ----------------------------------------------------------------------------------------- */
+
+#ifndef OX_NO_THREADS
+
+static void oxi_stream_worker(oxi_stream_reader *reader) {
+    oxi_mutex_take(&reader->mutex);
+    for (;;) {
+        oxi_stream_request *r = oxi_queue_take(&reader->waiting);
+        if (r) {
+            oxi_mutex_give(&reader->mutex);
+            oxi_request_carry_out(reader, r);
+            oxi_mutex_take(&reader->mutex);
+            oxi_queue_put(&reader->finished, r);
+            oxi_condition_wake(&reader->ready);
+        } else if (reader->stopping) {
+            break;
+        } else {
+            oxi_condition_wait(&reader->work, &reader->mutex);
+        }
+    }
+    oxi_mutex_give(&reader->mutex);
+}
+
+#if defined(_WIN32)
+static DWORD WINAPI oxi_stream_worker_main(LPVOID reader) {
+    oxi_stream_worker((oxi_stream_reader *)reader);
+    return 0;
+}
+static bool oxi_stream_thread_start(oxi_thread *out, oxi_stream_reader *reader) {
+    *out = CreateThread(NULL, (SIZE_T)256 << 10, oxi_stream_worker_main, reader, 0, NULL);
+    return *out != NULL;
+}
+#else
+static void *oxi_stream_worker_main(void *reader) {
+    oxi_stream_worker((oxi_stream_reader *)reader);
+    return NULL;
+}
+static bool oxi_stream_thread_start(oxi_thread *out, oxi_stream_reader *reader) {
+    return pthread_create(out, NULL, oxi_stream_worker_main, reader) == 0;
+}
+#endif
+
+/* A system that gives no thread at all gets requests carried out by the caller. */
+static void oxi_stream_start_threads(oxi_stream_reader *reader) {
+    static const oxi_mutex open_mutex = OXI_MUTEX_OPEN;
+    static const oxi_condition new_condition = OXI_CONDITION_NEW;
+    reader->mutex = open_mutex;
+    reader->work = reader->ready = new_condition;
+    int want = reader->most < OXI_STREAM_THREADS_MOST ? reader->most : OXI_STREAM_THREADS_MOST;
+    while (reader->thread_count < want &&
+           oxi_stream_thread_start(&reader->threads[reader->thread_count], reader))
+        reader->thread_count++;
+}
+
+static void oxi_stream_stop_threads(oxi_stream_reader *reader) {
+    oxi_mutex_take(&reader->mutex);
+    reader->stopping = true;
+    oxi_condition_wake_all(&reader->work);
+    oxi_mutex_give(&reader->mutex);
+    for (int i = 0; i < reader->thread_count; i++) oxi_thread_join(reader->threads[i]);
+    reader->thread_count = 0;
+}
+
+#endif
+
+/* ---- what the ring calls ----------------------------------------------------------------------------- */
+
+static void oxi_reader_open(oxi_stream_reader *reader, const ox_stream_desc *desc) {
+    reader->most = desc->queue;
+    reader->fault = desc->fault;
+    reader->fault_user = desc->fault_user;
+#ifdef OX_USE_LIBURING
+    if (desc->reading == OX_STREAM_BEST)
+        reader->uses_uring = io_uring_queue_init((unsigned)reader->most, &reader->uring, 0) == 0;
+#endif
+#ifndef OX_NO_THREADS
+    if (!reader->uses_uring) oxi_stream_start_threads(reader);
+#endif
+}
+
+/* Nothing may be flying. */
+static void oxi_reader_close(oxi_stream_reader *reader) {
+    (void)reader;
+#ifdef OX_USE_LIBURING
+    if (reader->uses_uring) io_uring_queue_exit(&reader->uring);
+#endif
+#ifndef OX_NO_THREADS
+    if (!reader->uses_uring) oxi_stream_stop_threads(reader);
+#endif
+}
+
+/* Begins a request, which belongs to the reader until oxi_reader_take gives it back. */
+static void oxi_reader_submit(oxi_stream_reader *reader, oxi_stream_request *r) {
+    reader->flying++;
+#ifdef OX_USE_LIBURING
+    if (reader->uses_uring) {
+        oxi_queue_put(&reader->waiting, r);
+        oxi_uring_feed(reader);
+        return;
+    }
+#endif
+#ifndef OX_NO_THREADS
+    if (reader->thread_count > 0) {
+        oxi_mutex_take(&reader->mutex);
+        oxi_queue_put(&reader->waiting, r);
+        oxi_condition_wake(&reader->work);
+        oxi_mutex_give(&reader->mutex);
+        return;
+    }
+#endif
+    oxi_request_carry_out(reader, r);
+    oxi_queue_put(&reader->finished, r);
+}
+
+/* A request that is over; sleeps for it if asked to and any is flying. NULL: none. */
+static oxi_stream_request *oxi_reader_take(oxi_stream_reader *reader, bool sleep) {
+    oxi_stream_request *r;
+    if (reader->flying == 0) return NULL;
+#ifdef OX_USE_LIBURING
+    if (reader->uses_uring && !reader->finished.first) oxi_uring_reap(reader, sleep);
+#endif
+#ifndef OX_NO_THREADS
+    if (reader->thread_count > 0) {
+        oxi_mutex_take(&reader->mutex);
+        while (!reader->finished.first && sleep) oxi_condition_wait(&reader->ready, &reader->mutex);
+        r = oxi_queue_take(&reader->finished);
+        oxi_mutex_give(&reader->mutex);
+        reader->flying -= r != NULL;
+        return r;
+    }
+#endif
+    (void)sleep;
+    r = oxi_queue_take(&reader->finished);
+    reader->flying -= r != NULL;
+    return r;
+}
+/* >>stream/capacitor.c */
+/* The capacitor: what was read from read-only files, in which order, and as many of its bytes as fit.
+ * Passes over a model repeat, so the least recently used bytes are the next ones: what is kept stays, what
+ * does not fit streams by. Known ranges tell what comes next, for reads ahead of the operations. */
+
+enum {
+    OXI_SLAB_BYTES = 64 << 20,
+    OXI_KEPT_PATIENCE = 8 /* kept bytes go when this many times the budget was asked for since */
+};
+
+/* ---- ranges ------------------------------------------------------------------------------------------ */
+
+static oxi_stream_range **oxi_range_bucket(ox_stream *stream, const oxi_stream_file *file, uint64_t offset) {
+    uint64_t hash = (offset ^ (uint64_t)(uintptr_t)file) * 0x9E3779B97F4A7C15u;
+    return &stream->buckets[hash >> 52];
+}
+
+static oxi_stream_range *oxi_range_find(ox_stream *stream, oxi_stream_file *file, uint64_t offset,
+                                        size_t bytes) {
+    oxi_stream_range *range = *oxi_range_bucket(stream, file, offset);
+    while (range && (range->file != file || range->offset != offset || range->bytes != bytes))
+        range = range->chain;
+    return range;
+}
+
+/* The range, new if need be; NULL when so many are known that no more are learned, or without memory. */
+static oxi_stream_range *oxi_range_of(ox_stream *stream, oxi_stream_file *file, uint64_t offset,
+                                      size_t bytes) {
+    oxi_stream_range *range = oxi_range_find(stream, file, offset, bytes);
+    if (range || stream->range_count >= OXI_STREAM_RANGES_MOST) return range;
+    range = (oxi_stream_range *)oxi_try_alloc(sizeof *range);
+    if (!range) return NULL;
+    oxi_stream_range **bucket = oxi_range_bucket(stream, file, offset);
+    memset(range, 0, sizeof *range);
+    range->file = file;
+    range->offset = offset;
+    range->bytes = bytes;
+    range->chain = *bucket;
+    *bucket = range;
+    stream->range_count++;
+    return range;
+}
+
+/* An operation asked for it: it is what follows the one before. */
+static void oxi_range_touch(ox_stream *stream, oxi_stream_range *range) {
+    if (stream->last) stream->last->successor = range;
+    stream->last = range;
+    stream->clock += range->bytes;
+    range->used_at = stream->clock;
+    if (range->slab) range->slab->used_at = stream->clock;
+}
+
+/* ---- slabs ------------------------------------------------------------------------------------------- */
+
+/* Bytes that the budget still allows to be kept: a sixteenth is left for what operations need for a while. */
+static size_t oxi_budget_left(ox_stream *stream) {
+    ox_statistics now = ox_stats();
+    size_t held = now.bytes_in_use + now.bytes_cached, budget = stream->desc.ram_bytes;
+    size_t limit = stream->base_bytes + budget - budget / 16;
+    if (held >= limit && now.bytes_cached > 0) {
+        ox_trim();
+        held = ox_stats().bytes_in_use;
+    }
+    return held < limit ? limit - held : 0;
+}
+
+static bool oxi_range_is_idle(const oxi_stream_range *range) {
+    return range->users == 0 && range->load.pending == 0;
+}
+
+static void oxi_range_drop(oxi_stream_range *range) {
+    range->memory = NULL;
+    range->slab = NULL;
+}
+
+/* Gives a slab back unless some of it is being read or used. */
+static bool oxi_slab_free(ox_stream *stream, oxi_stream_slab *slab) {
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < OXI_STREAM_BUCKETS; i++)
+            for (oxi_stream_range *range = stream->buckets[i]; range; range = range->chain) {
+                if (range->slab != slab) continue;
+                if (pass == 0 && !oxi_range_is_idle(range)) return false;
+                if (pass == 1) oxi_range_drop(range);
+            }
+    for (oxi_stream_slab **link = &stream->slabs; *link; link = &(*link)->next)
+        if (*link == slab) {
+            *link = slab->next;
+            break;
+        }
+    stream->slab_bytes -= slab->bytes;
+    oxi_free(slab->block, slab->bytes);
+    oxi_free(slab, sizeof *slab);
+    ox_trim(); /* the budget counts what the cache holds */
+    return true;
+}
+
+/* What was held before this operation's results may leave no room for kept tiles: the newest slabs go. */
+static void oxi_capacitor_yield(ox_stream *stream, size_t wanted) {
+    while (stream->slabs && oxi_budget_left(stream) < wanted)
+        if (!oxi_slab_free(stream, stream->slabs)) return;
+}
+
+static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
+    size_t left = oxi_budget_left(stream), bytes = OXI_SLAB_BYTES;
+    if (bytes > left / 2) bytes = left / 2 / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
+    if (bytes < need) bytes = need;
+    if (bytes > left) return NULL;
+    oxi_stream_slab *slab = (oxi_stream_slab *)oxi_try_alloc(sizeof *slab);
+    if (!slab) return NULL;
+    slab->block = (char *)oxi_try_alloc(bytes);
+    if (!slab->block) {
+        oxi_free(slab, sizeof *slab);
+        return NULL;
+    }
+    slab->bytes = bytes;
+    slab->used = 0;
+    slab->used_at = stream->clock;
+    slab->next = stream->slabs;
+    stream->slabs = slab;
+    stream->slab_bytes += bytes;
+    return slab;
+}
+
+/* One that was not read for long goes when there is no room for a new one. */
+static oxi_stream_slab *oxi_slab_with_room(ox_stream *stream, size_t need) {
+    uint64_t patience = (uint64_t)OXI_KEPT_PATIENCE * stream->desc.ram_bytes;
+    for (oxi_stream_slab *slab = stream->slabs; slab; slab = slab->next)
+        if (slab->bytes - slab->used >= need) return slab;
+    oxi_stream_slab *fresh = oxi_slab_new(stream, need);
+    for (oxi_stream_slab *slab = stream->slabs, *next; slab && !fresh; slab = next) {
+        next = slab->next;
+        if (stream->clock - slab->used_at > patience && oxi_slab_free(stream, slab))
+            fresh = oxi_slab_new(stream, need);
+    }
+    return fresh;
+}
+
+/* ---- what the ring calls ----------------------------------------------------------------------------- */
+
+/* Memory in which the range will be kept, aligned as in the file; false when there is no room. */
+static bool oxi_capacitor_accept(ox_stream *stream, oxi_stream_range *range) {
+    if (stream->desc.forgetful) return false;
+    oxi_stream_slab *slab = oxi_slab_with_room(stream, range->bytes + 3 * OXI_STREAM_PAGE);
+    if (!slab) return false;
+    uintptr_t at = (uintptr_t)slab->block + slab->used;
+    at = (at + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
+    range->memory = (char *)at + range->offset % OXI_STREAM_PAGE;
+    range->slab = slab;
+    at = (uintptr_t)range->memory + range->bytes; /* a direct read fills its last page */
+    at = (at + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
+    slab->used = (size_t)(at - (uintptr_t)slab->block);
+    return true;
+}
+
+static bool oxi_slab_is_empty(ox_stream *stream, const oxi_stream_slab *slab) {
+    for (int i = 0; i < OXI_STREAM_BUCKETS; i++)
+        for (oxi_stream_range *range = stream->buckets[i]; range; range = range->chain)
+            if (range->slab == slab) return false;
+    return true;
+}
+
+/* What is kept of a file (NULL: of all) and what was learned about it. None of it may be in flight. */
+static void oxi_capacitor_forget_file(ox_stream *stream, const oxi_stream_file *file) {
+    for (int i = 0; i < OXI_STREAM_BUCKETS; i++)
+        for (oxi_stream_range *range = stream->buckets[i]; range; range = range->chain)
+            if (range->successor && (!file || range->successor->file == file)) range->successor = NULL;
+    if (stream->last && (!file || stream->last->file == file)) stream->last = NULL;
+    for (int i = 0; i < OXI_STREAM_BUCKETS; i++)
+        for (oxi_stream_range **link = &stream->buckets[i]; *link;) {
+            oxi_stream_range *range = *link;
+            if (file && range->file != file) {
+                link = &range->chain;
+                continue;
+            }
+            *link = range->chain;
+            stream->range_count--;
+            oxi_free(range, sizeof *range);
+        }
+    for (oxi_stream_slab *slab = stream->slabs, *next; slab; slab = next) {
+        next = slab->next;
+        if (oxi_slab_is_empty(stream, slab)) (void)oxi_slab_free(stream, slab);
+    }
+}
+
+static void oxi_capacitor_close(ox_stream *stream) {
+    oxi_capacitor_forget_file(stream, NULL);
+}
+/* >>stream/ring.c */
+/* The ring (CrookScheduler): cells that tiles are read into, and the steps of an operation that flow through
+ * them. A step's sources set their bits as their bytes come in; when all are there it is computed, and its
+ * cells go round. Called by the device; one flow runs at a time. */
+
+/* ---- requests ---------------------------------------------------------------------------------------- */
+
+enum { OXI_REQUEST_BLOCK = 64 };
+typedef struct oxi_request_block {
+    struct oxi_request_block *next;
+    oxi_stream_request request[OXI_REQUEST_BLOCK];
+} oxi_request_block;
+
+static oxi_stream_request *oxi_request_new(ox_stream *stream) {
+    if (!stream->free_requests) {
+        oxi_request_block *block = (oxi_request_block *)oxi_try_alloc(sizeof *block);
+        if (!block) return NULL;
+        block->next = (oxi_request_block *)stream->request_blocks;
+        stream->request_blocks = block;
+        for (int i = 0; i < OXI_REQUEST_BLOCK; i++) {
+            block->request[i].next = stream->free_requests;
+            stream->free_requests = &block->request[i];
+        }
+    }
+    oxi_stream_request *r = stream->free_requests;
+    stream->free_requests = r->next;
+    memset(r, 0, sizeof *r);
+    return r;
+}
+
+/* A failure of `load` that no request tells. */
+static void oxi_load_fail(oxi_stream_load *load, int cause, uint64_t at) {
+    if (load->cause != 0) return;
+    load->cause = cause;
+    load->failed_at = at;
+}
+
+/* Takes back one request that is over. False when there is none (to wait for). */
+static bool oxi_ring_deliver(ox_stream *stream, bool sleep) {
+    double start = sleep ? oxi_now() : 0;
+    oxi_stream_request *r = oxi_reader_take(&stream->reader, sleep);
+    if (sleep) stream->stats.stall_seconds += oxi_now() - start;
+    if (!r) return false;
+    if (r->cause != 0)
+        oxi_load_fail(r->load, r->cause, oxi_request_begin(r) + r->done);
+    else
+        *(r->write ? &stream->stats.written_bytes : &stream->stats.disk_bytes) += (int64_t)r->bytes;
+    r->load->pending--;
+    r->next = stream->free_requests;
+    stream->free_requests = r;
+    return true;
+}
+
+static void oxi_ring_wait_for(ox_stream *stream, const oxi_stream_load *load) {
+    while (load->pending > 0 && oxi_ring_deliver(stream, true)) {}
+}
+
+static void oxi_ring_quiet(ox_stream *stream) {
+    while (stream->reader.flying > 0 && oxi_ring_deliver(stream, true)) {}
+}
+
+/* Bytes of the file to or from memory, in pieces. Direct: memory lies in its page as the file's bytes do, and
+ * may be written to from the first page's start to the last one's end. */
+static void oxi_ring_request(ox_stream *stream, oxi_stream_load *load, oxi_stream_file *file, uint64_t offset,
+                             size_t bytes, char *memory, bool write, bool direct) {
+    while (bytes > 0) {
+        size_t part = OXI_STREAM_PIECE - (direct ? (size_t)(offset % OXI_STREAM_PAGE) : 0);
+        oxi_stream_request *r = oxi_request_new(stream);
+        if (!r) {
+            oxi_load_fail(load, ENOMEM, offset);
+            return;
+        }
+        if (part > bytes) part = bytes;
+        r->load = load;
+        r->file = file;
+        r->offset = offset;
+        r->bytes = part;
+        r->memory = memory;
+        r->write = write;
+        r->direct = direct;
+        load->pending++;
+        oxi_reader_submit(&stream->reader, r);
+        offset += part;
+        memory += part;
+        bytes -= part;
+    }
+}
+
+static ox_status oxi_ring_fail(const oxi_stream_load *load, const oxi_stream_file *file) {
+    const char *path = oxi_path_text(file->path);
+    unsigned long long at = (unsigned long long)load->failed_at;
+    if (load->cause == OXI_STREAM_ENDED)
+        return oxi_fail(OX_ERR_IO, "%s: offset %llu: the file ends here; it became shorter", path, at);
+    if (load->cause == ENOMEM) return oxi_fail(OX_ERR_NOMEM, "%s: offset %llu: no memory", path, at);
+    return oxi_fail(OX_ERR_IO, "%s: offset %llu: %s", path, at, strerror(load->cause));
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------- */
+
+static void oxi_ring_free_cells(ox_stream *stream) {
+    oxi_ring_quiet(stream);
+    oxi_free(stream->cells, (size_t)stream->cell_record_room * sizeof *stream->cells);
+    oxi_free(stream->ring_block, stream->ring_block_bytes);
+    stream->cells = NULL;
+    stream->ring_block = NULL;
+    stream->ring_block_bytes = 0;
+    stream->cell_count = stream->cell_record_room = 0;
+}
+
+/* `count` cells for `bytes` bytes each, wherever in its pages those lie. */
+static ox_status oxi_ring_make_cells(ox_stream *stream, int count, size_t bytes) {
+    size_t room = (bytes + 3 * OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE, all = 0;
+    oxi_ring_free_cells(stream);
+    if (!oxi_mul_size(room, (size_t)count, &all) || all > SIZE_MAX / 4) return OX_ERR_NOMEM;
+    stream->cell_record_room = count;
+    stream->ring_block_bytes = all + OXI_STREAM_PAGE;
+    stream->cells = (oxi_stream_cell *)oxi_calloc((size_t)count, sizeof *stream->cells);
+    stream->ring_block = stream->cells ? (char *)oxi_alloc(stream->ring_block_bytes) : NULL;
+    if (!stream->ring_block) {
+        stream->ring_block_bytes = 0;
+        oxi_ring_free_cells(stream);
+        return OX_ERR_NOMEM;
+    }
+    uintptr_t start = ((uintptr_t)stream->ring_block + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE;
+    for (int i = 0; i < count; i++)
+        stream->cells[i].memory = (char *)(start * OXI_STREAM_PAGE) + (size_t)i * room;
+    stream->cell_room = room;
+    stream->cell_count = count;
+    return OX_OK;
+}
+
+/* The ring as it is between calls that need larger cells. */
+static ox_status oxi_ring_open(ox_stream *stream) {
+    size_t bytes = stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
+    return oxi_ring_make_cells(stream, 2 * stream->desc.depth, bytes);
+}
+
+/* Makes the cells fit a flow. Larger ones are fewer; the kept tiles make room if need be. */
+static ox_status oxi_ring_fit(ox_stream *stream, const oxi_stream_flow *flow) {
+    size_t usual = stream->desc.tile_bytes, room = flow->cell_bytes + 2 * OXI_STREAM_PAGE, all = 0;
+    bool fits = stream->cell_room >= room && stream->cell_count >= flow->cells;
+    if (fits && (stream->cell_room <= usual || room > usual)) return OX_OK;
+    int count = flow->cells;
+    if (room <= usual) {
+        if (count < 2 * stream->desc.depth) count = 2 * stream->desc.depth;
+        room = usual;
+    }
+    if (!oxi_mul_size(room, (size_t)count, &all) || all > stream->desc.ram_bytes)
+        return oxi_fail(OX_ERR_NOMEM,
+                        "%llu bytes cannot be cut into tiles, and the stream's RAM budget is %llu",
+                        (unsigned long long)all, (unsigned long long)stream->desc.ram_bytes);
+    oxi_ring_free_cells(stream);
+    oxi_capacitor_yield(stream, all);
+    return oxi_ring_make_cells(stream, count, room - 2 * OXI_STREAM_PAGE);
+}
+
+/* Nothing is in flight afterwards, and nothing read ahead is remembered. */
+static void oxi_ring_forget(ox_stream *stream) {
+    oxi_ring_quiet(stream);
+    for (int i = 0; i < stream->cell_count; i++) stream->cells[i].range = NULL;
+}
+
+static bool oxi_cell_is_idle(const oxi_stream_cell *cell) {
+    return cell->users == 0 && cell->load.pending == 0;
+}
+
+/* A cell that nothing uses: an empty one, else one that was read ahead in vain. */
+static oxi_stream_cell *oxi_ring_idle_cell(ox_stream *stream, bool empty) {
+    oxi_stream_cell *found = NULL;
+    for (int i = 0; i < stream->cell_count; i++) {
+        oxi_stream_cell *cell = &stream->cells[i];
+        if (!oxi_cell_is_idle(cell)) continue;
+        if (!cell->range) return cell;
+        if (!empty) found = cell;
+    }
+    return found;
+}
+
+static oxi_stream_cell *oxi_ring_cell_of(ox_stream *stream, const oxi_stream_range *range) {
+    for (int i = 0; i < stream->cell_count; i++) {
+        oxi_stream_cell *cell = &stream->cells[i];
+        if (cell->range == range && cell->load.cause == 0) return cell;
+    }
+    return NULL;
+}
+
+/* Before a cell is used again: what became of a write from it is remembered. */
+static void oxi_cell_settle(ox_stream *stream, oxi_stream_cell *cell) {
+    if (cell->storing && cell->load.cause != 0)
+        oxi_load_fail(&stream->stores, cell->load.cause, cell->load.failed_at);
+    cell->storing = false;
+    cell->load.cause = 0;
+}
+
+/* Waits for a cell if that can help. NULL: none, and the step at hand has to wait for its turn. */
+static oxi_stream_cell *oxi_ring_take_cell(ox_stream *stream, bool must) {
+    oxi_stream_cell *cell;
+    while (!(cell = oxi_ring_idle_cell(stream, false)))
+        if (!must || !oxi_ring_deliver(stream, true)) return NULL;
+    oxi_cell_settle(stream, cell);
+    cell->range = NULL;
+    return cell;
+}
+
+/* ---- ranges: kept, read ahead, or read now ------------------------------------------------------------ */
+
+/* Begins to read a range to where it will be kept; false when there is no room for it. */
+static bool oxi_ring_keep(ox_stream *stream, oxi_stream_range *range) {
+    if (!oxi_range_is_idle(range) || !oxi_capacitor_accept(stream, range)) return false;
+    range->load.cause = 0;
+    oxi_ring_request(stream, &range->load, range->file, range->offset, range->bytes, range->memory, false,
+                     range->file->direct >= 0);
+    return true;
+}
+
+/* Begins to read a range into a cell. */
+static void oxi_ring_fill(ox_stream *stream, oxi_stream_range *range, oxi_stream_cell *cell) {
+    oxi_cell_settle(stream, cell);
+    cell->range = range;
+    oxi_ring_request(stream, &cell->load, range->file, range->offset, range->bytes,
+                     cell->memory + range->offset % OXI_STREAM_PAGE, false, range->file->direct >= 0);
+}
+
+/* Where the bytes of a range are or will be. False when there is no cell for them yet. */
+static bool oxi_ring_get(ox_stream *stream, oxi_stream_range *range, oxi_stream_source *source, bool must) {
+    if (range->memory && range->load.cause != 0 && oxi_range_is_idle(range)) oxi_range_drop(range);
+    oxi_stream_cell *cell = range->memory ? NULL : oxi_ring_cell_of(stream, range);
+    if (range->memory) {
+        stream->stats.ram_bytes += (int64_t)range->bytes;
+    } else if (!cell && !oxi_ring_keep(stream, range)) {
+        cell = oxi_ring_take_cell(stream, must);
+        if (!cell) return false;
+        oxi_ring_fill(stream, range, cell);
+    }
+    oxi_range_touch(stream, range);
+    if (range->memory) {
+        source->range = range;
+        source->data = range->memory;
+        range->users++;
+    } else {
+        source->cell = cell;
+        source->data = cell->memory + range->offset % OXI_STREAM_PAGE;
+        cell->users++;
+    }
+    return true;
+}
+
+/* Reads ahead of the operations, in the order of the last pass, while cells are empty. */
+static void oxi_ring_guess(ox_stream *stream) {
+    enum { HOPS_MOST = 1 << 14 };
+    oxi_stream_range *range = stream->last;
+    for (int hop = 0; range && hop < HOPS_MOST; hop++) {
+        range = range->successor;
+        if (!range || range == stream->last) return;
+        if (range->memory || oxi_ring_cell_of(stream, range)) continue;
+        if (!oxi_ring_keep(stream, range)) {
+            oxi_stream_cell *cell = oxi_ring_idle_cell(stream, true);
+            if (!cell || cell->range || range->bytes + 2 * OXI_STREAM_PAGE > stream->cell_room) return;
+            oxi_ring_fill(stream, range, cell);
+        }
+        stream->stats.guesses++;
+    }
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------- */
+
+static const oxi_stream_load *oxi_source_load(const oxi_stream_source *source) {
+    return source->range ? &source->range->load : source->cell ? &source->cell->load : NULL;
+}
+
+static void oxi_source_release(oxi_stream_source *source) {
+    if (source->range) source->range->users--;
+    if (source->cell) {
+        source->cell->users--;
+        if (source->cell->users == 0 && source->cell->load.pending == 0) source->cell->range = NULL;
+    }
+    source->range = NULL;
+    source->cell = NULL;
+}
+
+static void oxi_step_release(oxi_stream_step *step) {
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) oxi_source_release(&step->source[i]);
+}
+
+static bool oxi_same_source(const oxi_stream_source *a, const oxi_stream_source *b) {
+    const oxi_stream_layout *x = &a->layout, *y = &b->layout;
+    return a->use == OXI_STREAM_LOAD && b->use == OXI_STREAM_LOAD && a->region == b->region && b->data &&
+           x->first == y->first && x->bytes == y->bytes && x->run == y->run && x->loops == y->loops &&
+           memcmp(x->count, y->count, sizeof x->count) == 0 && memcmp(x->step, y->step, sizeof x->step) == 0;
+}
+
+/* Visits the runs of a layout: the byte of the region and the place in the cell of each. */
+typedef void (*oxi_run_fn)(void *user, uint64_t from, size_t at, size_t bytes);
+static void oxi_layout_runs(const oxi_stream_layout *layout, oxi_run_fn visit, void *user) {
+    int64_t index[OX_MAX_DIMS] = {0};
+    uint64_t from = layout->first;
+    size_t at = 0;
+    for (;;) {
+        visit(user, from, at, layout->run);
+        at += layout->run;
+        int d = layout->loops - 1;
+        for (; d >= 0; d--) {
+            from += (uint64_t)layout->step[d];
+            if (++index[d] < layout->count[d]) break;
+            from -= (uint64_t)(layout->step[d] * layout->count[d]);
+            index[d] = 0;
+        }
+        if (d < 0) return;
+    }
+}
+
+typedef struct oxi_run_job {
+    ox_stream *stream;
+    const oxi_stream_region *region;
+    oxi_stream_load *load;
+    char *data;
+    bool write;
+} oxi_run_job;
+
+static void oxi_run_request(void *user, uint64_t from, size_t at, size_t bytes) {
+    const oxi_run_job *job = (const oxi_run_job *)user;
+    oxi_ring_request(job->stream, job->load, job->region->file, job->region->offset + from, bytes,
+                     job->data + at, job->write, false);
+}
+
+static void oxi_source_transfer(ox_stream *stream, oxi_stream_source *source, oxi_stream_load *load,
+                                bool write) {
+    oxi_run_job job;
+    job.stream = stream;
+    job.region = source->region;
+    job.load = load;
+    job.data = source->data;
+    job.write = write;
+    oxi_layout_runs(&source->layout, oxi_run_request, &job);
+}
+
+/* One run of a file that nobody writes to, whose elements can be used where they lie. */
+static bool oxi_source_is_range(const oxi_stream_source *source) {
+    const oxi_stream_layout *layout = &source->layout;
+    return source->use == OXI_STREAM_LOAD && !source->region->file->writable && layout->loops == 0 &&
+           source->region->offset % (uint64_t)layout->align == 0;
+}
+
+/* Finds memory for a source and begins to read. False when the ring has no room for it yet. */
+static bool oxi_source_begin(ox_stream *stream, const oxi_stream_flow *flow, oxi_stream_source *source,
+                             const oxi_stream_source *before, bool must) {
+    if (before && oxi_same_source(source, before)) {
+        source->cell = before->cell;
+        source->range = before->range;
+        source->data = before->data;
+        if (source->cell) source->cell->users++;
+        if (source->range) source->range->users++;
+        return true;
+    }
+    if (oxi_source_is_range(source) && !flow->unlearned) {
+        oxi_stream_range *range =
+            oxi_range_of(stream, source->region->file, source->region->offset + source->layout.first,
+                         source->layout.bytes);
+        if (range) return oxi_ring_get(stream, range, source, must);
+    }
+    source->cell = oxi_ring_take_cell(stream, must);
+    if (!source->cell) return false;
+    source->cell->users++;
+    source->data = source->cell->memory;
+    if (source->use & OXI_STREAM_LOAD) oxi_source_transfer(stream, source, &source->cell->load, false);
+    return true;
+}
+
+static bool oxi_step_begin(ox_stream *stream, const oxi_stream_flow *flow, oxi_stream_step *step,
+                           const oxi_stream_step *before, bool must) {
+    step->wanted = step->ready = 0;
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        oxi_stream_source *source = &step->source[i];
+        if (source->use == OXI_STREAM_UNUSED || source->layout.bytes == 0) continue;
+        if (!oxi_source_begin(stream, flow, source, before ? &before->source[i] : NULL, must)) {
+            oxi_step_release(step);
+            return false;
+        }
+        if (source->use & OXI_STREAM_LOAD) step->wanted |= 1u << i;
+    }
+    return true;
+}
+
+/* The barrier: sleeps until every source has set its bit. */
+static ox_status oxi_step_wait(ox_stream *stream, oxi_stream_step *step) {
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        if (!(step->wanted >> i & 1)) continue;
+        const oxi_stream_load *load = oxi_source_load(&step->source[i]);
+        oxi_ring_wait_for(stream, load);
+        if (load->cause != 0) return oxi_ring_fail(load, step->source[i].region->file);
+        step->ready |= 1u << i;
+    }
+    return OX_OK;
+}
+
+/* The cells stay taken until their bytes are written. */
+static void oxi_step_store(ox_stream *stream, oxi_stream_step *step) {
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        oxi_stream_source *source = &step->source[i];
+        if (!(source->use & OXI_STREAM_STORE) || !source->cell) continue;
+        source->cell->storing = true;
+        oxi_source_transfer(stream, source, &source->cell->load, true);
+    }
+}
+
+/* Waits for all writes to the file; the first that failed is the error. */
+static ox_status oxi_ring_finish_stores(ox_stream *stream, const oxi_stream_file *file) {
+    for (int i = 0; i < stream->cell_count; i++) {
+        oxi_stream_cell *cell = &stream->cells[i];
+        if (!cell->storing) continue;
+        oxi_ring_wait_for(stream, &cell->load);
+        oxi_cell_settle(stream, cell);
+    }
+    ox_status status = stream->stores.cause != 0 ? oxi_ring_fail(&stream->stores, file) : OX_OK;
+    stream->stores.cause = 0;
+    return status;
+}
+
+/* ---- the flow ---------------------------------------------------------------------------------------- */
+
+typedef struct oxi_flow_run {
+    ox_stream *stream;
+    oxi_stream_flow *flow;
+    int64_t head, tail;            /* the next step to begin, and to compute */
+    const oxi_stream_file *stores; /* where results go, or NULL */
+} oxi_flow_run;
+
+static oxi_stream_step *oxi_flow_step(const oxi_flow_run *run, int64_t index) {
+    return &run->stream->steps[index % OXI_STREAM_WINDOW];
+}
+
+/* Begins as many steps as the window and the ring have room for; at least the next one. */
+static ox_status oxi_flow_advance(oxi_flow_run *run) {
+    int window = run->flow->window > 0 ? run->flow->window : run->stream->desc.depth;
+    while (run->head < run->flow->count && run->head - run->tail < window) {
+        oxi_stream_step *step = oxi_flow_step(run, run->head);
+        bool must = run->head == run->tail;
+        memset(step, 0, sizeof *step);
+        ox_status status = run->flow->prepare(run->flow, run->head, step);
+        if (status != OX_OK) return status;
+        const oxi_stream_step *before = must ? NULL : oxi_flow_step(run, run->head - 1);
+        if (!oxi_step_begin(run->stream, run->flow, step, before, must)) {
+            return must ? oxi_fail(OX_ERR_NOMEM, "the stream's ring has too few cells") : OX_OK;
+        }
+        run->head++;
+    }
+    if (run->head < run->flow->count) return OX_OK;
+    if (!run->flow->unlearned) oxi_ring_guess(run->stream);
+    return OX_OK;
+}
+
+static ox_status oxi_flow_compute(oxi_flow_run *run) {
+    ox_stream *stream = run->stream;
+    oxi_stream_step *step = oxi_flow_step(run, run->tail);
+    ox_status status = oxi_step_wait(stream, step);
+    double start = oxi_now();
+    if (status == OX_OK) status = run->flow->compute(run->flow, run->tail, step);
+    stream->stats.compute_seconds += oxi_now() - start;
+    if (status == OX_OK) oxi_step_store(stream, step);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++)
+        if (step->source[i].use & OXI_STREAM_STORE) run->stores = step->source[i].region->file;
+    if (run->flow->window == 1 && run->stores && status == OX_OK)
+        status = oxi_ring_finish_stores(stream, run->stores);
+    oxi_step_release(step);
+    run->tail++;
+    stream->stats.tiles++;
+    return status;
+}
+
+static ox_status oxi_flow_run_all(ox_stream *stream, oxi_stream_flow *flow) {
+    double start = oxi_now();
+    oxi_flow_run run;
+    memset(&run, 0, sizeof run);
+    run.stream = stream;
+    run.flow = flow;
+    ox_status status = oxi_ring_fit(stream, flow);
+    while (status == OX_OK && run.tail < flow->count) {
+        status = oxi_flow_advance(&run);
+        if (status == OX_OK) status = oxi_flow_compute(&run);
+    }
+    for (; run.tail < run.head; run.tail++) oxi_step_release(oxi_flow_step(&run, run.tail));
+    if (run.stores) {
+        ox_status stored = oxi_ring_finish_stores(stream, run.stores);
+        if (status == OX_OK) status = stored;
+    }
+    stream->busy_seconds += oxi_now() - start;
+    return status;
+}
+/* >>stream/tile.c */
+/* Cutting a call into tiles: how large the pieces are, where a piece of a strided operand lies in its file.
+ * A tile computes its elements of the result as the whole call would, so pieces have the bits of the whole.
+ * stream/ops.c says which dims may be cut. Called by the device. */
+
+/* ---- where a part of an operand lies ------------------------------------------------------------------ */
+
+/* A dim as a step through memory, in elements; the sign of its stride is in the header alone. */
+typedef struct oxi_layout_dim {
+    int dim;
+    int64_t count, step;
+} oxi_layout_dim;
+
+/* Dims that take part, longest steps first. */
+static int oxi_layout_dims(const ox_tensor *t, oxi_layout_dim *out) {
+    int n = 0;
+    for (int d = 0; d < t->ndim; d++) {
+        oxi_layout_dim one;
+        one.dim = d;
+        one.count = t->shape[d];
+        one.step = llabs(t->stride[d]);
+        if (one.count == 1 || one.step == 0) continue;
+        int at = n++;
+        for (; at > 0 && out[at - 1].step < one.step; at--) out[at] = out[at - 1];
+        out[at] = one;
+    }
+    return n;
+}
+
+static int64_t oxi_block_count(ox_dtype dtype, int64_t elements) {
+    return elements / ox_dtype_of(dtype)->block_elements;
+}
+
+/* All of it in one run, with the strides that it has. span: elements from the lowest up to the highest. */
+static void oxi_layout_span(const ox_tensor *t, int64_t low, int64_t span, oxi_stream_layout *out) {
+    size_t block = (size_t)ox_dtype_of(t->dtype)->block_bytes;
+    out->first = oxi_byte_offset(t->dtype, low);
+    out->bytes = out->run = (size_t)oxi_block_count(t->dtype, span) * block;
+    out->loops = 0;
+    out->offset = t->offset - low;
+    memcpy(out->stride, t->stride, sizeof out->stride);
+}
+
+/* Runs of `run` elements side by side, the loops around them closed up. */
+static void oxi_layout_pack(const ox_tensor *t, int64_t low, int64_t run, const oxi_layout_dim *dims,
+                            int loops, int all, oxi_stream_layout *out) {
+    size_t block = (size_t)ox_dtype_of(t->dtype)->block_bytes;
+    out->first = oxi_byte_offset(t->dtype, low);
+    out->run = (size_t)oxi_block_count(t->dtype, run) * block;
+    out->loops = loops;
+    memset(out->stride, 0, sizeof out->stride);
+    for (int j = loops; j < all; j++) out->stride[dims[j].dim] = dims[j].step;
+    int64_t packed = run;
+    out->bytes = out->run;
+    for (int j = loops - 1; j >= 0; j--) {
+        out->count[j] = dims[j].count;
+        out->step[j] = oxi_block_count(t->dtype, dims[j].step) * (int64_t)block;
+        out->stride[dims[j].dim] = packed;
+        packed *= dims[j].count;
+        out->bytes *= (size_t)dims[j].count;
+    }
+    out->offset = 0;
+    for (int d = 0; d < t->ndim; d++) {
+        if (t->stride[d] >= 0) continue;
+        out->stride[d] = -out->stride[d];
+        out->offset += -(t->shape[d] - 1) * out->stride[d];
+    }
+}
+
+/* As for tensors in mapped files: blocks are read a few bytes at a time. */
+static int oxi_layout_align(ox_dtype dtype) {
+    return oxi_is_block(dtype) ? 4 : ox_dtype_of(dtype)->block_bytes;
+}
+
+/* Where the elements of t lie in its region, and how they are put into a cell: in one run with the gaps
+ * between them, or the runs packed. */
+static void oxi_layout_of(const ox_tensor *t, bool pack, oxi_stream_layout *out) {
+    oxi_layout_dim dims[OX_MAX_DIMS];
+    memset(out, 0, sizeof *out);
+    out->align = oxi_layout_align(t->dtype);
+    if (ox_numel(t) == 0) return;
+    int all = oxi_layout_dims(t, dims), loops = all;
+    int64_t block = ox_dtype_of(t->dtype)->block_elements, low = t->offset, high = t->offset, run = 1;
+    for (int d = 0; d < t->ndim; d++) *(t->stride[d] < 0 ? &low : &high) += (t->shape[d] - 1) * t->stride[d];
+    while (loops > 0 && dims[loops - 1].step == run) run *= dims[--loops].count;
+    int64_t span = (high / block - low / block + 1) * block, packed = run;
+    for (int j = 0; j < loops; j++) packed *= dims[j].count;
+    if (pack && packed <= span) { /* windows of unfold share elements, and span less */
+        oxi_layout_pack(t, low, run, dims, loops, all, out);
+    } else {
+        oxi_layout_span(t, low, span, out);
+        out->gaps = span != packed;
+    }
+}
+
+/* What a layout costs to read, in bytes: a request takes the time of some more. */
+enum { OXI_REQUEST_COST = 4096 };
+static double oxi_layout_cost(const oxi_stream_layout *layout) {
+    double runs = 1;
+    for (int j = 0; j < layout->loops; j++) runs *= (double)layout->count[j];
+    return (double)layout->bytes + runs * OXI_REQUEST_COST;
+}
+
+/* The better of the two ways, of those that fit the room. */
+static bool oxi_layout_packs(const ox_tensor *t, size_t room) {
+    oxi_stream_layout span, packed;
+    oxi_layout_of(t, false, &span);
+    oxi_layout_of(t, true, &packed);
+    return span.bytes > room || oxi_layout_cost(&span) > oxi_layout_cost(&packed);
+}
+
+/* ---- the space that is cut ---------------------------------------------------------------------------- */
+
+/* Dims along which a call falls into independent parts. */
+typedef struct oxi_stream_space {
+    int ndim;
+    int64_t size[OX_MAX_DIMS];
+    int64_t least[OX_MAX_DIMS];                /* smallest part that computes as the whole does; 0 = 1 */
+    int64_t unit[OX_MAX_DIMS];                 /* parts are multiples; 0 = 1 */
+    int64_t least_all;                         /* smallest product of a part's sizes; 0 = 1 */
+    int dim[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* of each operand; -1 = the whole operand is in each part */
+} oxi_stream_space;
+
+typedef struct oxi_stream_plan {
+    oxi_stream_flow flow; /* first: the flow's functions get the plan */
+    ox_device *compute;
+    const oxi_call *call;
+    oxi_attrs attr;
+    ox_tensor operand[OXI_STREAM_OPERANDS]; /* headers; may be reshaped */
+    bool there[OXI_STREAM_OPERANDS], streamed[OXI_STREAM_OPERANDS];
+    bool packs[OXI_STREAM_OPERANDS]; /* how the parts of an operand are put into cells */
+    oxi_stream_space space;
+    int64_t part[OX_MAX_DIMS]; /* the largest part's size */
+    int64_t parts[OX_MAX_DIMS];
+    const int64_t *rows; /* NULL, or which row of operand 0 is at each place along dim 0 */
+} oxi_stream_plan;
+
+/* Adds a dim of `size` that no operand has yet; gives its number. */
+static int oxi_space_add(oxi_stream_space *space, int64_t size) {
+    int d = space->ndim++;
+    space->size[d] = size;
+    space->least[d] = space->unit[d] = 1;
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) space->dim[i][d] = -1;
+    return d;
+}
+
+/* A part of an operand: from start[d], count[d] along each dim of the space. */
+static ox_tensor oxi_plan_part(const oxi_stream_plan *plan, int operand, const int64_t *start,
+                               const int64_t *count) {
+    ox_tensor t = plan->operand[operand];
+    for (int d = 0; d < plan->space.ndim; d++) {
+        int at = plan->space.dim[operand][d];
+        if (at < 0) continue;
+        int64_t first = operand == 0 && d == 0 && plan->rows ? plan->rows[start[0]] : start[d];
+        t.offset += first * t.stride[at];
+        t.shape[at] = count[d];
+    }
+    return t;
+}
+
+static bool oxi_plan_is_result(int operand) {
+    return operand >= OXI_MAX_IN;
+}
+
+/* What parts of a size take. */
+typedef struct oxi_plan_cost {
+    size_t most;    /* bytes of the largest streamed operand */
+    double excess;  /* bytes beyond the room, of all operands */
+    double traffic; /* cost of reading and writing all parts */
+} oxi_plan_cost;
+
+static oxi_plan_cost oxi_plan_measure(const oxi_stream_plan *plan, const int64_t *count, size_t room) {
+    static const int64_t origin[OX_MAX_DIMS] = {0};
+    oxi_plan_cost cost = {0, 0, 0};
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        if (!plan->streamed[i]) continue;
+        oxi_stream_layout layout;
+        ox_tensor t = oxi_plan_part(plan, i, origin, count);
+        oxi_layout_of(&t, oxi_layout_packs(&t, room), &layout);
+        if (layout.bytes > cost.most) cost.most = layout.bytes;
+        if (layout.bytes > room) cost.excess += (double)(layout.bytes - room);
+        cost.traffic += oxi_layout_cost(&layout);
+    }
+    for (int d = 0; d < plan->space.ndim; d++) cost.traffic *= (double)plan->space.size[d] / (double)count[d];
+    return cost;
+}
+
+static int64_t oxi_divide_up(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
+
+/* The sizes that parts of at most `most` along dim d really have: as even as units allow. */
+static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t most, int64_t *largest,
+                               int64_t *smallest) {
+    int64_t unit = space->unit[d], units = oxi_divide_up(space->size[d], unit), per = most / unit;
+    int64_t parts = oxi_divide_up(units, per > 0 ? per : 1);
+    *largest = oxi_divide_up(units, parts) * unit;
+    *smallest = units / parts * unit;
+    if (*largest > space->size[d]) *largest = space->size[d];
+    return parts;
+}
+
+static bool oxi_space_allows(const oxi_stream_space *space, const int64_t *part) {
+    int64_t all = 1, largest, smallest;
+    for (int d = 0; d < space->ndim; d++) {
+        int64_t parts = oxi_space_parts(space, d, part[d], &largest, &smallest);
+        if (parts > 1 && smallest < space->least[d]) return false;
+        if (all < INT64_MAX / (smallest + 1)) all *= smallest;
+    }
+    return all >= space->least_all;
+}
+
+/* Halves dim d, or makes it as small as the space allows. */
+static bool oxi_space_halve(const oxi_stream_space *space, int d, int64_t *part) {
+    enum { TRIES = 64 };
+    int64_t unit = space->unit[d], old = part[d], half = oxi_divide_up(old, 2 * unit) * unit;
+    int64_t least = oxi_divide_up(space->least[d], unit) * unit;
+    if (half < least) half = least;
+    for (int i = 0; i < TRIES && half < old; i++, half += unit) {
+        part[d] = half;
+        if (oxi_space_allows(space, part)) return true;
+    }
+    part[d] = old;
+    return false;
+}
+
+/* The dim to halve next: of those that bring the parts closer to the room, the one that costs least traffic,
+ * the outermost of equals; -1. */
+static int oxi_plan_choose_dim(const oxi_stream_plan *plan, int64_t *part, size_t room) {
+    oxi_plan_cost cost = oxi_plan_measure(plan, part, room);
+    int best = -1;
+    double least = 0;
+    for (int d = 0; d < plan->space.ndim; d++) {
+        int64_t old = part[d];
+        if (!oxi_space_halve(&plan->space, d, part)) continue;
+        oxi_plan_cost now = oxi_plan_measure(plan, part, room);
+        part[d] = old;
+        if (now.excess >= cost.excess || (best >= 0 && now.traffic > 0.999 * least)) continue;
+        best = d;
+        least = now.traffic;
+    }
+    return best;
+}
+
+/* Dim d was halved last: as large as the room allows. */
+static void oxi_plan_grow(const oxi_stream_plan *plan, int d, int64_t *part, size_t room) {
+    int64_t unit = plan->space.unit[d], low = part[d] / unit, high = 2 * low, fits = part[d];
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2;
+        part[d] = middle * unit < plan->space.size[d] ? middle * unit : plan->space.size[d];
+        if (oxi_plan_measure(plan, part, room).most <= room) {
+            low = middle;
+            if (oxi_space_allows(&plan->space, part)) fits = part[d];
+        } else {
+            high = middle - 1;
+        }
+    }
+    part[d] = fits;
+}
+
+/* Counts the parts, evens them out, and fixes how each operand is put into its cells: as its largest part is.
+ * Results with gaps are read, changed and written one after the other, for their gaps hold each other. */
+static void oxi_plan_settle(oxi_stream_plan *plan, size_t room) {
+    static const int64_t origin[OX_MAX_DIMS] = {0};
+    int64_t smallest;
+    plan->flow.count = 1;
+    for (int d = 0; d < plan->space.ndim; d++) {
+        plan->parts[d] = oxi_space_parts(&plan->space, d, plan->part[d], &plan->part[d], &smallest);
+        plan->flow.count *= plan->parts[d];
+    }
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        oxi_stream_layout layout;
+        if (!plan->streamed[i]) continue;
+        ox_tensor t = oxi_plan_part(plan, i, origin, plan->part);
+        plan->packs[i] = oxi_layout_packs(&t, room);
+        oxi_layout_of(&t, plan->packs[i], &layout);
+        if (layout.bytes > plan->flow.cell_bytes) plan->flow.cell_bytes = layout.bytes;
+        if (oxi_plan_is_result(i) && layout.gaps) plan->flow.window = 1;
+    }
+}
+
+/* Sizes of the parts: as large as `room` bytes an operand allow, in few pieces of the files. */
+static void oxi_plan_cut(oxi_stream_plan *plan, size_t room) {
+    const oxi_stream_space *space = &plan->space;
+    int last = -1;
+    memcpy(plan->part, space->size, sizeof plan->part);
+    if (plan->rows) plan->part[0] = 1; /* rows lie anywhere */
+    size_t most = oxi_plan_measure(plan, plan->part, room).most;
+    while (most > room) {
+        int d = oxi_plan_choose_dim(plan, plan->part, room);
+        if (d < 0) break;
+        (void)oxi_space_halve(space, d, plan->part);
+        most = oxi_plan_measure(plan, plan->part, room).most;
+        last = d;
+    }
+    if (last >= 0 && most <= room) oxi_plan_grow(plan, last, plan->part, room);
+    oxi_plan_settle(plan, room);
+}
+
+/* Part number `index`: the last dim goes fastest. */
+static void oxi_plan_place(const oxi_stream_plan *plan, int64_t index, int64_t *start, int64_t *count) {
+    for (int d = plan->space.ndim - 1; d >= 0; d--) {
+        int64_t at = index % plan->parts[d], unit = plan->space.unit[d];
+        int64_t units = oxi_divide_up(plan->space.size[d], unit);
+        index /= plan->parts[d];
+        int64_t whole = units / plan->parts[d], longer = units % plan->parts[d];
+        int64_t end = (whole * (at + 1) + (at + 1 < longer ? at + 1 : longer)) * unit;
+        start[d] = (whole * at + (at < longer ? at : longer)) * unit;
+        count[d] = (end < plan->space.size[d] ? end : plan->space.size[d]) - start[d];
+    }
+}
+
+/* ---- the flow of a plan ------------------------------------------------------------------------------- */
+
+static const oxi_stream_region *oxi_region_of(const ox_tensor *t) {
+    return (const oxi_stream_region *)t->storage->data;
+}
+
+static ox_status oxi_plan_prepare(oxi_stream_flow *flow, int64_t index, oxi_stream_step *step) {
+    const oxi_stream_plan *plan = (const oxi_stream_plan *)(const void *)flow;
+    int64_t start[OX_MAX_DIMS], count[OX_MAX_DIMS];
+    oxi_plan_place(plan, index, start, count);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        oxi_stream_source *source = &step->source[i];
+        if (!plan->streamed[i]) continue;
+        ox_tensor t = oxi_plan_part(plan, i, start, count);
+        source->region = oxi_region_of(&t);
+        oxi_layout_of(&t, plan->packs[i], &source->layout);
+        source->use = oxi_plan_is_result(i) ? OXI_STREAM_STORE : OXI_STREAM_LOAD;
+        if (oxi_plan_is_result(i) && source->layout.gaps)
+            source->use |= OXI_STREAM_LOAD; /* what lies between the elements stays */
+    }
+    return OX_OK;
+}
+
+/* A header over bytes in host memory; it holds no reference. */
+static void oxi_plan_borrow(const oxi_stream_plan *plan, const oxi_stream_source *source, ox_tensor *t,
+                            ox_storage *storage) {
+    static char nothing[64];
+    memset(storage, 0, sizeof *storage);
+    storage->references = 1;
+    storage->device = plan->compute;
+    storage->data = source->data ? source->data : nothing;
+    storage->bytes = source->layout.bytes;
+    storage->borrowed = true;
+    t->storage = storage;
+    t->offset = source->layout.offset;
+    memcpy(t->stride, source->layout.stride, sizeof t->stride);
+}
+
+static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step) {
+    oxi_stream_plan *plan = (oxi_stream_plan *)(void *)flow;
+    ox_tensor part[OXI_STREAM_OPERANDS], *in[OXI_MAX_IN];
+    ox_storage storage[OXI_STREAM_OPERANDS];
+    int64_t start[OX_MAX_DIMS], count[OX_MAX_DIMS];
+    oxi_call call = *plan->call;
+    oxi_plan_place(plan, index, start, count);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        if (!plan->there[i]) continue;
+        part[i] = oxi_plan_part(plan, i, start, count);
+        part[i].references = 1;
+        if (plan->streamed[i]) oxi_plan_borrow(plan, &step->source[i], &part[i], &storage[i]);
+    }
+    for (int i = 0; i < call.in_count; i++) in[i] = plan->there[i] ? &part[i] : NULL;
+    for (int i = 0; i < call.out_count; i++) call.out[i] = &part[OXI_MAX_IN + i];
+    call.in = in;
+    call.attr = plan->attr;
+    if (call.op == OXI_OP_fill)
+        call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
+    return oxi_run(plan->compute, &call);
+}
+/* >>stream/ops.c */
+/* Which dims of each family of operations may be cut, so that every part has the bits of the whole. A row of
+ * the table is a function that describes the space; a family without one is loaded as a whole.
+ * Called by the device. */
+
+static int64_t oxi_least_i64(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+enum { OXI_PLAN_OUT = OXI_MAX_IN };
+
+/* Puts dim `dim` of an operand along dim d of the space, unless it is broadcast. */
+static void oxi_space_map(oxi_stream_plan *plan, int operand, int d, int dim) {
+    if (!plan->there[operand] || dim < 0) return;
+    if (plan->operand[operand].shape[dim] == plan->space.size[d]) plan->space.dim[operand][d] = dim;
+}
+
+/* ---- elementwise ops and copies: every dim of the result --------------------------------------------- */
+
+/* Blocks stay whole: the dim along which an operand's blocks lie is cut between them. */
+static void oxi_space_keep_blocks(oxi_stream_plan *plan, int operand) {
+    const ox_tensor *t = &plan->operand[operand];
+    if (!plan->there[operand] || !oxi_is_block(t->dtype)) return;
+    int along = oxi_block_dim(t), block = ox_dtype_of(t->dtype)->block_elements;
+    for (int d = 0; d < plan->space.ndim; d++)
+        if (plan->space.dim[operand][d] == along && plan->space.unit[d] < block) plan->space.unit[d] = block;
+}
+
+static void oxi_space_elementwise(oxi_stream_plan *plan) {
+    const ox_tensor *out = &plan->operand[OXI_PLAN_OUT];
+    for (int d = 0; d < out->ndim; d++) {
+        (void)oxi_space_add(&plan->space, out->shape[d]);
+        oxi_space_map(plan, OXI_PLAN_OUT, d, d);
+        for (int i = 0; i < OXI_MAX_IN; i++)
+            oxi_space_map(plan, i, d, d - (out->ndim - plan->operand[i].ndim));
+    }
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) oxi_space_keep_blocks(plan, i);
+}
+
+static void oxi_space_fill(oxi_stream_plan *plan) {
+    if (plan->call->op == OXI_OP_fill) oxi_space_elementwise(plan);
+}
+
+/* ---- along one dim ----------------------------------------------------------------------------------- */
+
+/* The dims of x that `whole` does not name, in results of the same dims as well. */
+static void oxi_space_other_dims(oxi_stream_plan *plan, uint32_t whole) {
+    const ox_tensor *x = &plan->operand[0];
+    for (int d = 0; d < x->ndim; d++) {
+        if (whole >> d & 1) continue;
+        int at = oxi_space_add(&plan->space, x->shape[d]);
+        plan->space.dim[0][at] = d;
+        for (int o = OXI_PLAN_OUT; o < OXI_STREAM_OPERANDS; o++)
+            if (plan->there[o]) plan->space.dim[o][at] = d;
+    }
+}
+
+static void oxi_space_one_dim(oxi_stream_plan *plan) {
+    if (plan->operand[0].ndim > 0) oxi_space_other_dims(plan, 1u << plan->call->attr.dim);
+}
+
+/* Short rows, and rows whose neighbours lie closer together than their elements, are computed many at a time:
+ * parts keep as many together as cpu/row.c asks for. */
+static void oxi_space_keep_rows(oxi_stream_plan *plan, int64_t length) {
+    oxi_stream_space *space = &plan->space;
+    const ox_tensor *x = &plan->operand[0];
+    int64_t rows = 1, step = INT64_MAX, inside = INT64_MAX;
+    int nearest = -1;
+    uint32_t cut = 0;
+    for (int d = 0; d < space->ndim; d++) {
+        int64_t stride = llabs(x->stride[space->dim[0][d]]);
+        cut |= 1u << space->dim[0][d];
+        rows *= space->size[d];
+        if (space->size[d] == 1 || stride >= step) continue;
+        step = stride;
+        nearest = d;
+    }
+    for (int d = 0; d < x->ndim; d++)
+        if (!(cut >> d & 1) && x->shape[d] > 1) inside = oxi_least_i64(inside, llabs(x->stride[d]));
+    if (nearest < 0 || (length >= 16 && step > inside)) return;
+    space->least[nearest] = oxi_least_i64(space->size[nearest], 16);
+    space->least_all = oxi_least_i64(rows, 16);
+    if (length > 1024 && rows >= 32 * OXI_ROW_BLOCK) space->least_all = 32 * OXI_ROW_BLOCK;
+}
+
+static void oxi_space_rows(oxi_stream_plan *plan) {
+    const oxi_call *call = plan->call;
+    const ox_tensor *x = &plan->operand[0];
+    uint32_t whole = 0;
+    int64_t length = 1;
+    bool norm = call->op == OXI_OP_layer_norm || call->op == OXI_OP_rms_norm;
+    for (int d = 0; d < x->ndim; d++) {
+        bool inside = norm                            ? d >= x->ndim - (int)call->attr.i[0]
+                      : call->op == OXI_OP_group_norm ? d > 0
+                                                      : d == call->attr.dim;
+        if (!inside) continue;
+        whole |= 1u << d;
+        length *= x->shape[d];
+    }
+    oxi_space_other_dims(plan, whole);
+    if (call->op == OXI_OP_group_norm) length = x->ndim > 1 ? length / call->attr.i[0] : length;
+    oxi_space_keep_rows(plan, length);
+}
+
+/* x [..,S,D]: without positions those of a part would begin at 0 again, so S stays whole. */
+static void oxi_space_rope(oxi_stream_plan *plan) {
+    int last = plan->operand[0].ndim - 1;
+    oxi_space_other_dims(plan, 1u << last | (plan->there[1] ? 0 : 1u << (last - 1)));
+    if (plan->there[1]) plan->space.dim[1][plan->space.ndim - 1] = 0;
+}
+
+/* ---- products ---------------------------------------------------------------------------------------- */
+
+/* From so many rows or columns on the product of a part goes the way of the whole (cpu/gemm.c, blocks.c):
+ * thin products have at most OXI_THIN_LINES of one, products with few rows by blocks OXI_BLOCK_ROWS. */
+static int oxi_space_add_lines(oxi_stream_plan *plan, int64_t size) {
+    const int thin = OXI_THIN_LINES, blocks = OXI_BLOCK_ROWS;
+    int d = oxi_space_add(&plan->space, size);
+    plan->space.least[d] = oxi_least_i64(size, (thin > blocks ? thin : blocks) + 1);
+    return d;
+}
+
+/* Joins all dims but the last `keep` of an operand, which must lie end to end. */
+static bool oxi_plan_join(ox_tensor *t, int keep) {
+    int64_t shape[OX_MAX_DIMS], stride[OX_MAX_DIMS];
+    if (t->ndim <= keep + 1) return true;
+    int lead = t->ndim - keep;
+    shape[0] = 1;
+    for (int d = 0; d < lead; d++) shape[0] *= t->shape[d];
+    for (int d = 0; d < keep; d++) shape[1 + d] = t->shape[lead + d];
+    if (!oxi_view_strides(t, keep + 1, shape, stride)) return false;
+    t->ndim = keep + 1;
+    memcpy(t->shape, shape, (size_t)t->ndim * sizeof *shape);
+    memcpy(t->stride, stride, (size_t)t->ndim * sizeof *stride);
+    return true;
+}
+
+/* Rows of x, all leading dims joined, as one dim of the space; false if they cannot be. */
+static bool oxi_space_rows_of_product(oxi_stream_plan *plan) {
+    ox_tensor x = plan->operand[0], out = plan->operand[OXI_PLAN_OUT];
+    if (x.ndim < 2 || !oxi_plan_join(&x, 1) || !oxi_plan_join(&out, 1)) return false;
+    plan->operand[0] = x;
+    plan->operand[OXI_PLAN_OUT] = out;
+    int d = oxi_space_add_lines(plan, x.shape[0]);
+    plan->space.dim[0][d] = plan->space.dim[OXI_PLAN_OUT][d] = 0;
+    return true;
+}
+
+/* x [..,K], weight [N,K], bias [N] -> [..,N] */
+static void oxi_space_linear(oxi_stream_plan *plan) {
+    bool rows = plan->streamed[0] || plan->streamed[OXI_PLAN_OUT];
+    if (rows) (void)oxi_space_rows_of_product(plan);
+    int d = oxi_space_add_lines(plan, plan->operand[1].shape[0]);
+    plan->space.dim[1][d] = 0;
+    if (plan->there[2]) plan->space.dim[2][d] = 0;
+    plan->space.dim[OXI_PLAN_OUT][d] = plan->operand[OXI_PLAN_OUT].ndim - 1;
+}
+
+/* Leading dims that a and b both have, of the same sizes: products of their own. */
+static bool oxi_space_batches(oxi_stream_plan *plan) {
+    const ox_tensor *a = &plan->operand[0], *b = &plan->operand[1];
+    if (a->ndim != b->ndim || a->ndim < 3) return false;
+    for (int d = 0; d < a->ndim - 2; d++)
+        if (a->shape[d] != b->shape[d] || a->shape[d] == 1) return false;
+    for (int d = 0; d < a->ndim - 2; d++) {
+        int at = oxi_space_add(&plan->space, a->shape[d]);
+        plan->space.dim[0][at] = plan->space.dim[1][at] = plan->space.dim[OXI_PLAN_OUT][at] = d;
+    }
+    return true;
+}
+
+/* a [..,M,K], b [..,K,N] -> [..,M,N], or vectors in place of either */
+static void oxi_space_matmul(oxi_stream_plan *plan) {
+    const ox_tensor *a = &plan->operand[0], *b = &plan->operand[1], *out = &plan->operand[OXI_PLAN_OUT];
+    int a_dims = a->ndim, b_dims = b->ndim, out_dims = out->ndim;
+    bool batches = oxi_space_batches(plan);
+    bool rows = plan->streamed[0] || plan->streamed[OXI_PLAN_OUT];
+    if (a_dims > 1 && b_dims == 2 && rows) {
+        (void)oxi_space_rows_of_product(plan);
+    } else if (a_dims == 2 && b_dims == 1 && rows) {
+        int d = oxi_space_add_lines(plan, a->shape[0]);
+        plan->space.dim[0][d] = plan->space.dim[OXI_PLAN_OUT][d] = 0;
+    } else if (batches && rows) {
+        int d = oxi_space_add_lines(plan, a->shape[a_dims - 2]);
+        plan->space.dim[0][d] = a_dims - 2;
+        plan->space.dim[OXI_PLAN_OUT][d] = out_dims - 2;
+    }
+    if (b_dims == 1 || !(b_dims == 2 || batches)) return;
+    int d = oxi_space_add_lines(plan, b->shape[b_dims - 1]);
+    plan->space.dim[1][d] = b_dims - 1;
+    plan->space.dim[OXI_PLAN_OUT][d] = plan->operand[OXI_PLAN_OUT].ndim - 1;
+}
+
+/* c (broadcast), a [M,K], b [K,N] -> [M,N] */
+static void oxi_space_addmm(oxi_stream_plan *plan) {
+    for (int side = 0; side < 2; side++) {
+        int d = oxi_space_add_lines(plan, plan->operand[1 + side].shape[side]);
+        plan->space.dim[1 + side][d] = plan->space.dim[OXI_PLAN_OUT][d] = side;
+        oxi_space_map(plan, 0, d, side - (2 - plan->operand[0].ndim));
+    }
+}
+
+static void oxi_space_product(oxi_stream_plan *plan) {
+    if (plan->call->op == OXI_OP_linear)
+        oxi_space_linear(plan);
+    else if (plan->call->op == OXI_OP_matmul)
+        oxi_space_matmul(plan);
+    else
+        oxi_space_addmm(plan);
+}
+
+/* ---- the table --------------------------------------------------------------------------------------- */
+
+typedef void (*oxi_space_fn)(oxi_stream_plan *plan);
+
+/* By family, in the order of oxi_family. NULL: nothing is cut. */
+static const oxi_space_fn oxi_spaces[OXI_FAMILY_COUNT] = {
+    oxi_space_elementwise,
+    oxi_space_elementwise,
+    oxi_space_fill,
+    NULL,
+    NULL,
+    oxi_space_one_dim,
+    oxi_space_one_dim,
+    oxi_space_rows,
+    NULL,
+    oxi_space_product,
+    oxi_space_rope,
+    NULL,
+    NULL,
+};
+
+static void oxi_plan_operand(oxi_stream_plan *plan, int at, const ox_tensor *t) {
+    if (!t) return;
+    plan->operand[at] = oxi_borrowed(t);
+    plan->operand[at].is_number = t->is_number;
+    plan->there[at] = true;
+    plan->streamed[at] = !ox_device_of(t)->host;
+}
+
+/* The operands of a call, with nothing cut yet. */
+static void oxi_plan_operands(oxi_stream_plan *plan, ox_device *compute, const oxi_call *call) {
+    memset(plan, 0, sizeof *plan);
+    plan->compute = compute;
+    plan->call = call;
+    plan->attr = call->attr;
+    plan->space.least_all = 1;
+    plan->flow.prepare = oxi_plan_prepare;
+    plan->flow.compute = oxi_plan_compute;
+    for (int i = 0; i < call->in_count; i++) oxi_plan_operand(plan, i, call->in[i]);
+    for (int i = 0; i < call->out_count; i++) oxi_plan_operand(plan, OXI_PLAN_OUT + i, call->out[i]);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) plan->flow.cells += plan->streamed[i];
+}
+
+/* A call and the dims along which it may be cut. */
+static void oxi_plan_open(oxi_stream_plan *plan, ox_device *compute, const oxi_call *call) {
+    oxi_space_fn space = oxi_spaces[oxi_op_row_of(call->op)->family];
+    bool empty = false;
+    oxi_plan_operands(plan, compute, call);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++)
+        empty = empty || (plan->there[i] && ox_numel(&plan->operand[i]) == 0);
+    if (space && !empty) space(plan);
+}
+
+/* ---- running a plan ----------------------------------------------------------------------------------- */
+
+/* Most bytes of an operand in a tile: what a cell of the usual size holds wherever a page begins. */
+static size_t oxi_stream_room(const ox_stream *stream) {
+    return stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
+}
+
+static ox_status oxi_stream_run_plan(ox_stream *stream, oxi_stream_plan *plan) {
+    size_t room = oxi_stream_room(stream);
+    oxi_plan_cut(plan, room);
+    if (plan->flow.cell_bytes > room) stream->stats.whole_loads++;
+    return oxi_flow_run_all(stream, &plan->flow);
+}
+/* >>stream/gather.c */
+/* Operations that are copies of parts: cat, and rows of a table by index (embedding, index_select of dim 0).
+ * Called by the device. */
+
+/* The call to = from, both headers. */
+static oxi_call oxi_copy_of(ox_tensor *const *from, ox_tensor *to) {
+    oxi_call call;
+    memset(&call, 0, sizeof call);
+    call.op = OXI_OP_copy;
+    call.in = from;
+    call.in_count = call.out_count = 1;
+    call.out[0] = to;
+    return call;
+}
+
+static ox_status oxi_stream_copy_plan(ox_stream *stream, ox_tensor *from, ox_tensor *to) {
+    oxi_stream_plan plan;
+    oxi_call copy = oxi_copy_of(&from, to);
+    oxi_plan_open(&plan, stream->desc.compute, &copy);
+    return oxi_stream_run_plan(stream, &plan);
+}
+
+static ox_status oxi_stream_cat(ox_stream *stream, const oxi_call *call) {
+    ox_tensor part = oxi_borrowed(call->out[0]);
+    int dim = call->attr.dim;
+    ox_status status = OX_OK;
+    for (int i = 0; i < call->in_count && status == OX_OK; i++) {
+        if (ox_numel(call->in[i]) == 0) continue;
+        part.shape[dim] = call->in[i]->shape[dim];
+        status = oxi_stream_copy_plan(stream, call->in[i], &part);
+        part.offset += part.shape[dim] * part.stride[dim];
+    }
+    return status;
+}
+
+/* ---- rows by index ------------------------------------------------------------------------------------ */
+
+/* table [V,..] and out [n,..], n rows: dim 0 of the space picks, the others are cut if a row is long. */
+static void oxi_space_picked_rows(oxi_stream_plan *plan) {
+    ox_tensor *out = &plan->operand[OXI_PLAN_OUT];
+    for (int d = 0; d < out->ndim; d++) {
+        int at = oxi_space_add(&plan->space, out->shape[d]);
+        plan->space.dim[0][at] = plan->space.dim[OXI_PLAN_OUT][at] = d;
+    }
+    oxi_space_keep_blocks(plan, 0);
+    oxi_space_keep_blocks(plan, OXI_PLAN_OUT);
+}
+
+static ox_status oxi_stream_pick(ox_stream *stream, const oxi_call *call, const int64_t *rows) {
+    oxi_stream_plan plan;
+    ox_tensor out = oxi_borrowed(call->out[0]), *table = call->in[0];
+    if (!oxi_plan_join(&out, table->ndim - 1))
+        return oxi_fail(OX_ERR_UNSUPPORTED, "%s: rows of a streamed table go to dense results only",
+                        oxi_op_row_of(call->op)->name);
+    oxi_call copy = oxi_copy_of(&table, &out);
+    oxi_plan_operands(&plan, stream->desc.compute, &copy);
+    plan.rows = rows;
+    plan.flow.unlearned = true;
+    oxi_space_picked_rows(&plan);
+    return oxi_stream_run_plan(stream, &plan);
+}
+
+/* index [..], on the host and checked. */
+static ox_status oxi_stream_pick_by(ox_stream *stream, const oxi_call *call, const ox_tensor *index) {
+    const char *name = oxi_op_row_of(call->op)->name;
+    bool embedding = call->op == OXI_OP_embedding;
+    ox_status status = oxi_check_indices(name, index, call->in[0]->shape[0], embedding ? "a table" : "dim 0");
+    if (status != OX_OK) return status;
+    size_t bytes = (size_t)ox_numel(index) * sizeof(int64_t);
+    int64_t *rows = (int64_t *)oxi_alloc(bytes);
+    if (!rows) return OX_ERR_NOMEM;
+    oxi_load_range(index, 0, ox_numel(index), OXI_LANE_I64, rows);
+    status = oxi_stream_pick(stream, call, rows);
+    oxi_free(rows, bytes);
+    return status;
+}
+
+/* An index in a file comes to the host as a whole. */
+static ox_status oxi_stream_rows(ox_stream *stream, const oxi_call *call) {
+    const ox_tensor *index = call->in[1];
+    if (ox_device_of(index)->host) return oxi_stream_pick_by(stream, call, index);
+    ox_tensor *near = oxi_tensor_new(stream->desc.compute, index->dtype, index->ndim, index->shape);
+    if (!near) return OX_ERR_NOMEM;
+    ox_status status = oxi_stream_copy_plan(stream, call->in[1], near);
+    if (status == OX_OK) status = oxi_stream_pick_by(stream, call, near);
+    ox_release(near);
+    return status;
+}
+
+static bool oxi_stream_picks(const oxi_call *call) {
+    bool rows = call->op == OXI_OP_embedding ||
+                (call->op == OXI_OP_index_select && call->attr.dim == 0 && call->in[0]->ndim > 0);
+    return rows && call->in[0]->shape[0] > 0 && ox_numel(call->out[0]) > 0;
+}
+/* >>stream/reduce.c */
+/* Reductions of streamed tensors, in the CPU's own chunks: cpu/reduce.c plans the whole call by its shape and
+ * strides, tiles bring the bytes of some groups of results and some chunks of their lines, and the partial
+ * results are joined at the end. So the bits are those of the call in RAM. Called by the device. */
+
+typedef struct oxi_stream_reduction {
+    oxi_stream_flow flow; /* first */
+    oxi_reduce r;
+    const oxi_stream_region *region;
+    ox_tensor x;            /* the operand, over no memory */
+    int64_t origin;         /* element of x, from its first, at kept position 0 of line position 0 */
+    int64_t groups, chunks; /* of a step, at most */
+    int64_t group_steps, chunk_steps;
+} oxi_stream_reduction;
+
+/* Some groups of kept positions, some chunks of their lines. */
+typedef struct oxi_reduction_part {
+    int64_t group, groups, chunk, chunks;
+} oxi_reduction_part;
+
+/* Lowest and highest element that positions [first, end) of a walk reach, from its position 0. */
+static void oxi_walk_reach(const oxi_walk *w, int64_t first, int64_t end, int64_t *low, int64_t *high) {
+    int64_t inside = w->numel, last = end - 1;
+    bool split = false; /* first and last differ in an outer dim: inner ones are taken whole */
+    for (int d = 0; d < w->ndim; d++) {
+        inside /= w->shape[d];
+        int64_t a = first / inside, b = last / inside;
+        first %= inside;
+        last %= inside;
+        if (split) {
+            a = 0;
+            b = w->shape[d] - 1;
+        }
+        split = split || a != b;
+        int64_t from = a * w->stride[0][d], to = b * w->stride[0][d];
+        *low += from < to ? from : to;
+        *high += from < to ? to : from;
+    }
+}
+
+/* Bytes of the region that a part needs. */
+static void oxi_reduction_span(const oxi_stream_reduction *job, const oxi_reduction_part *part,
+                               oxi_stream_layout *out) {
+    const oxi_reduce *r = &job->r;
+    int64_t low = job->origin, high = job->origin, bytes = ox_dtype_of(job->x.dtype)->block_bytes;
+    int64_t first = part->group * r->group, end = (part->group + part->groups) * r->group;
+    oxi_walk_reach(&r->kept, first, oxi_min_i64(end, r->kept.numel), &low, &high);
+    first = part->chunk * r->chunk;
+    end = (part->chunk + part->chunks) * r->chunk;
+    oxi_walk_reach(&r->line, first, oxi_min_i64(end, r->line.numel), &low, &high);
+    memset(out, 0, sizeof *out);
+    out->align = oxi_layout_align(job->x.dtype);
+    out->first = (uint64_t)((job->x.offset + low) * bytes);
+    out->bytes = out->run = (size_t)((high - low + 1) * bytes);
+    out->offset = -low; /* of x's first element, seen from the cell's */
+}
+
+static oxi_reduction_part oxi_reduction_at(const oxi_stream_reduction *job, int64_t index) {
+    oxi_reduction_part part;
+    part.group = index / job->chunk_steps * job->groups;
+    part.chunk = index % job->chunk_steps * job->chunks;
+    part.groups = oxi_min_i64(oxi_reduce_groups(&job->r) - part.group, job->groups);
+    part.chunks = oxi_min_i64(job->r.chunks - part.chunk, job->chunks);
+    return part;
+}
+
+static ox_status oxi_reduction_prepare(oxi_stream_flow *flow, int64_t index, oxi_stream_step *step) {
+    const oxi_stream_reduction *job = (const oxi_stream_reduction *)(const void *)flow;
+    oxi_reduction_part part = oxi_reduction_at(job, index);
+    step->source[0].use = OXI_STREAM_LOAD;
+    step->source[0].region = job->region;
+    oxi_reduction_span(job, &part, &step->source[0].layout);
+    return OX_OK;
+}
+
+typedef struct oxi_reduction_tasks {
+    const oxi_reduce *r;
+    oxi_reduction_part part;
+} oxi_reduction_tasks;
+
+static void oxi_reduction_task(void *arg, int64_t index, int lane) {
+    const oxi_reduction_tasks *tasks = (const oxi_reduction_tasks *)arg;
+    const oxi_reduction_part *part = &tasks->part;
+    oxi_reduce_one(tasks->r, part->chunk + index % part->chunks, part->group + index / part->chunks, lane);
+}
+
+static ox_status oxi_reduction_compute(oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step) {
+    oxi_stream_reduction *job = (oxi_stream_reduction *)(void *)flow;
+    const oxi_stream_source *source = &step->source[0];
+    oxi_reduction_tasks tasks;
+    tasks.r = &job->r;
+    tasks.part = oxi_reduction_at(job, index);
+    /* Kept position 0 may lie outside the cell; only its distance to the part matters. */
+    int64_t bytes = ox_dtype_of(job->x.dtype)->block_bytes;
+    int64_t kept = (job->origin + source->layout.offset) * bytes - job->r.line_shift;
+    job->r.kept.base[0] = (char *)((uintptr_t)source->data + (uintptr_t)kept);
+    oxi_parallel_for(tasks.part.groups * tasks.part.chunks, oxi_reduction_task, &tasks);
+    return OX_OK;
+}
+
+static bool oxi_reduction_fits(const oxi_stream_reduction *job, const oxi_reduction_part *part, size_t room) {
+    oxi_stream_layout layout;
+    oxi_reduction_span(job, part, &layout);
+    return layout.bytes <= room;
+}
+
+/* Widens `side`, one of the part's two counts, up to `most` as far as the part fits the room; at least 1. */
+static void oxi_reduction_widen(const oxi_stream_reduction *job, oxi_reduction_part *part, int64_t *side,
+                                int64_t most, size_t room) {
+    int64_t low = 1, high = most;
+    while (low < high) {
+        *side = low + (high - low + 1) / 2;
+        if (oxi_reduction_fits(job, part, room))
+            low = *side;
+        else
+            high = *side - 1;
+    }
+    *side = low;
+}
+
+/* Whole lines of some groups where one fits; else some chunks of all groups; else of one group. */
+static void oxi_reduction_cut(oxi_stream_reduction *job, size_t room) {
+    int64_t groups = oxi_reduce_groups(&job->r), chunks = job->r.chunks;
+    oxi_stream_layout layout;
+    oxi_reduction_part part = {0, 1, 0, chunks};
+    if (oxi_reduction_fits(job, &part, room)) {
+        oxi_reduction_widen(job, &part, &part.groups, groups, room);
+    } else {
+        part.groups = groups;
+        part.chunks = 1;
+        if (!oxi_reduction_fits(job, &part, room)) part.groups = 1;
+        oxi_reduction_widen(job, &part, &part.chunks, chunks, room);
+    }
+    job->groups = part.groups;
+    job->chunks = part.chunks;
+    job->group_steps = oxi_divide_up(groups, job->groups);
+    job->chunk_steps = oxi_divide_up(chunks, job->chunks);
+    job->flow.count = job->group_steps * job->chunk_steps;
+    for (int64_t i = 0; i < job->flow.count; i++) {
+        part = oxi_reduction_at(job, i);
+        oxi_reduction_span(job, &part, &layout);
+        if (layout.bytes > job->flow.cell_bytes) job->flow.cell_bytes = layout.bytes;
+    }
+}
+
+/* Reductions of a streamed operand that has elements. */
+static bool oxi_stream_reduces(const oxi_call *call) {
+    bool reduces = oxi_op_row_of(call->op)->family == OXI_FAMILY_REDUCE && ox_numel(call->in[0]) > 0;
+    return reduces && !ox_device_of(call->in[0])->host;
+}
+
+/* The results lie in RAM. */
+static ox_status oxi_stream_reduce_near(ox_stream *stream, const oxi_call *call) {
+    static char nowhere[64];
+    oxi_stream_reduction job;
+    ox_storage storage;
+    ox_tensor *in = &job.x;
+    oxi_call planned = *call;
+    size_t room = oxi_stream_room(stream);
+    memset(&job, 0, sizeof job);
+    memset(&storage, 0, sizeof storage);
+    job.region = oxi_region_of(call->in[0]);
+    job.x = oxi_borrowed(call->in[0]);
+    job.x.offset = 0;
+    job.x.storage = &storage;
+    storage.device = stream->desc.compute;
+    storage.data = nowhere;
+    planned.in = &in;
+    oxi_reduce_plan(&job.r, &planned);
+    int64_t bytes = ox_dtype_of(job.x.dtype)->block_bytes;
+    job.origin =
+        (int64_t)((uintptr_t)job.r.kept.base[0] - (uintptr_t)nowhere) / bytes + job.r.line_shift / bytes;
+    job.x.offset = call->in[0]->offset;
+    job.flow.prepare = oxi_reduction_prepare;
+    job.flow.compute = oxi_reduction_compute;
+    job.flow.cells = 1;
+    oxi_reduction_cut(&job, room);
+    if (job.flow.cell_bytes > room) stream->stats.whole_loads++;
+    ox_status status = oxi_reduce_begin(&job.r);
+    if (status == OX_OK) status = oxi_flow_run_all(stream, &job.flow);
+    if (status == OX_OK) oxi_reduce_join(&job.r);
+    oxi_reduce_end(&job.r);
+    return status;
+}
+
+/* Large results are made in RAM, too, before they are moved. */
+static ox_status oxi_stream_reduce(ox_stream *stream, const oxi_call *call) {
+    oxi_call near = *call;
+    ox_status status = OX_OK;
+    for (int i = 0; i < call->out_count; i++) {
+        const ox_tensor *out = call->out[i];
+        if (ox_device_of(out)->host) continue;
+        near.out[i] = oxi_tensor_new(stream->desc.compute, out->dtype, out->ndim, out->shape);
+        if (!near.out[i]) status = OX_ERR_NOMEM;
+    }
+    if (status == OX_OK) status = oxi_stream_reduce_near(stream, &near);
+    for (int i = 0; i < call->out_count; i++) {
+        if (near.out[i] == call->out[i]) continue;
+        if (status == OX_OK) status = oxi_stream_copy_plan(stream, near.out[i], call->out[i]);
+        ox_release(near.out[i]);
+    }
+    return status;
+}
+/* >>stream/device.c */
+/* The stream device and the public functions: opening, regions for open files, moving bytes, running calls.
+ * A call becomes a plan of tiles (tile.c, ops.c), or the few things that are no plan (gather.c, reduce.c).
+ * The lock is held by whoever runs, moves or frees. */
+
+#ifdef OX_NO_THREADS
+static void oxi_stream_lock(ox_stream *stream) {
+    (void)stream;
+}
+static void oxi_stream_unlock(ox_stream *stream) {
+    (void)stream;
+}
+#else
+static void oxi_stream_lock(ox_stream *stream) {
+    oxi_mutex_take(&stream->lock);
+}
+static void oxi_stream_unlock(ox_stream *stream) {
+    oxi_mutex_give(&stream->lock);
+}
+#endif
+
+static ox_stream *oxi_stream_of(ox_device *device) {
+    return (ox_stream *)device->state;
+}
+
+static void oxi_stream_free(ox_stream *stream) {
+    oxi_ring_free_cells(stream);
+    oxi_capacitor_close(stream);
+    oxi_spill_close(stream);
+    oxi_reader_close(&stream->reader);
+    while (stream->request_blocks) {
+        oxi_request_block *block = (oxi_request_block *)stream->request_blocks;
+        stream->request_blocks = block->next;
+        oxi_free(block, sizeof *block);
+    }
+    oxi_free(stream->spill_folder, stream->spill_folder_bytes);
+    oxi_free(stream, sizeof *stream);
+}
+
+/* Gives one reference back and the lock, or the whole stream. */
+static void oxi_stream_release(ox_stream *stream) {
+    bool last = --stream->references == 0;
+    oxi_stream_unlock(stream);
+    if (last) oxi_stream_free(stream);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------- */
+
+static ox_status oxi_stream_alloc(ox_device *self, size_t bytes, void **out) {
+    ox_stream *stream = oxi_stream_of(self);
+    oxi_stream_region *region = NULL;
+    oxi_stream_lock(stream);
+    ox_status status = oxi_spill_alloc(stream, bytes, &region);
+    oxi_stream_unlock(stream);
+    *out = region;
+    return status;
+}
+
+static void oxi_stream_region_free(oxi_stream_region *region) {
+    ox_stream *stream = region->stream;
+    oxi_stream_lock(stream);
+    if (region->file->writable)
+        oxi_spill_free(stream, region);
+    else
+        oxi_stream_file_release(stream, region->file);
+    oxi_free(region, sizeof *region);
+    oxi_stream_release(stream);
+}
+
+static void oxi_stream_give_back(ox_device *self, void *memory, size_t bytes) {
+    (void)self, (void)bytes;
+    oxi_stream_region_free((oxi_stream_region *)memory);
+}
+
+static void oxi_stream_region_released(void *user, void *data) {
+    (void)user;
+    oxi_stream_region_free((oxi_stream_region *)data);
+}
+
+/* Bytes [at, at + bytes) of a region, straight to or from host memory. */
+static ox_status oxi_stream_move(const oxi_stream_region *region, size_t at, void *memory, size_t bytes,
+                                 bool write) {
+    ox_stream *stream = region->stream;
+    oxi_stream_load load;
+    memset(&load, 0, sizeof load);
+    oxi_ring_request(stream, &load, region->file, region->offset + at, bytes, (char *)memory, write, false);
+    oxi_ring_wait_for(stream, &load);
+    return load.cause == 0 ? OX_OK : oxi_ring_fail(&load, region->file);
+}
+
+static ox_status oxi_stream_read(ox_device *self, const void *memory, size_t offset, void *out,
+                                 size_t bytes) {
+    ox_stream *stream = oxi_stream_of(self);
+    oxi_stream_lock(stream);
+    ox_status status = oxi_stream_move((const oxi_stream_region *)memory, offset, out, bytes, false);
+    oxi_stream_unlock(stream);
+    return status;
+}
+
+static ox_status oxi_stream_write(ox_device *self, void *memory, size_t offset, const void *data,
+                                  size_t bytes) {
+    ox_stream *stream = oxi_stream_of(self);
+    oxi_stream_lock(stream);
+    ox_status status =
+        oxi_stream_move((const oxi_stream_region *)memory, offset, (void *)(uintptr_t)data, bytes, true);
+    oxi_stream_unlock(stream);
+    return status;
+}
+
+static ox_status oxi_stream_copy(ox_device *self, void *to, size_t to_offset, const void *from,
+                                 size_t from_offset, size_t bytes) {
+    size_t room = oxi_stream_of(self)->desc.tile_bytes, done = 0;
+    char *buffer = (char *)oxi_alloc(room);
+    ox_status status = buffer ? OX_OK : OX_ERR_NOMEM;
+    while (status == OX_OK && done < bytes) {
+        size_t part = bytes - done < room ? bytes - done : room;
+        status = oxi_stream_read(self, from, from_offset + done, buffer, part);
+        if (status == OX_OK) status = oxi_stream_write(self, to, to_offset + done, buffer, part);
+        done += part;
+    }
+    oxi_free(buffer, room);
+    return status;
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------- */
+
+static bool oxi_stream_supports(ox_device *self, const oxi_call *call) {
+    (void)self, (void)call;
+    return true;
+}
+
+static ox_status oxi_stream_run_locked(ox_stream *stream, const oxi_call *call) {
+    if (call->op == OXI_OP_cat) return oxi_stream_cat(stream, call);
+    if (oxi_stream_picks(call)) return oxi_stream_rows(stream, call);
+    if (oxi_stream_reduces(call)) return oxi_stream_reduce(stream, call);
+    oxi_stream_plan plan;
+    oxi_plan_open(&plan, stream->desc.compute, call);
+    return oxi_stream_run_plan(stream, &plan);
+}
+
+static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {
+    ox_stream *stream = oxi_stream_of(self);
+    bool empty = true;
+    for (int i = 0; i < call->out_count; i++) empty = empty && ox_numel(call->out[i]) == 0;
+    if (empty) return OX_OK;
+    oxi_stream_lock(stream);
+    stream->stats.calls++;
+    ox_status status = oxi_stream_run_locked(stream, call);
+    oxi_stream_unlock(stream);
+    return status;
+}
+
+static ox_status oxi_stream_sync(ox_device *self) {
+    (void)self; /* a call returns when its results are written */
+    return OX_OK;
+}
+
+/* ---- tensors over files ------------------------------------------------------------------------------- */
+
+static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,
+                                           ox_storage **out) {
+    oxi_stream_region *region = NULL;
+    oxi_stream_lock(stream);
+    ox_status status = oxi_stream_region_open(stream, path, offset, bytes, &region);
+    oxi_stream_unlock(stream);
+    if (status != OX_OK) return status;
+    *out = oxi_storage_borrow(&stream->device, region, bytes, oxi_stream_region_released, NULL);
+    if (*out) {
+        (*out)->read_only = true;
+        return OX_OK;
+    }
+    oxi_stream_region_free(region);
+    return OX_ERR_NOMEM;
+}
+
+/* What ox_open asks every device room: a region of one of its files. */
+static ox_status oxi_stream_open_region(ox_device *device, const char *path, size_t offset, size_t bytes,
+                                        ox_storage **out) {
+    if (device->run != oxi_stream_run) return OX_OK;
+    return oxi_stream_region_storage(oxi_stream_of(device), path, (uint64_t)offset, bytes, out);
+}
+
+OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t offset, ox_dtype dtype,
+                                ox_shape shape) {
+    size_t bytes = 0;
+    ox_tensor meta;
+    ox_storage *storage = NULL;
+    if (!stream || !path || offset < 0)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "stream_raw: no stream, no path, or an offset of %lld",
+                             (long long)offset);
+    if (oxi_check_shape("stream_raw", dtype, shape.ndim, shape.dim, &bytes) != OX_OK) return NULL;
+    if (oxi_stream_region_storage(stream, path, (uint64_t)offset, bytes, &storage) != OX_OK) return NULL;
+    oxi_meta(&meta, dtype, shape.ndim, shape.dim);
+    ox_tensor *t = oxi_tensor_over(storage, &meta);
+    oxi_storage_release(storage);
+    return t;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------ */
+
+/* Bytes of memory that are free for the taking. */
+static size_t oxi_stream_free_memory(void) {
+    unsigned long long kilobytes = 0;
+#if defined(__linux__)
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file && fgets(line, (int)sizeof line, file))
+        if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1) break;
+    if (file) fclose(file);
+#endif
+    if (kilobytes == 0) kilobytes = 2u << 20;
+    return kilobytes > SIZE_MAX / 2048 ? SIZE_MAX / 2 : (size_t)kilobytes * 1024;
+}
+
+static int oxi_stream_between(int value, int usual, int least, int most) {
+    if (value == 0) value = usual;
+    return value < least ? least : value > most ? most : value;
+}
+
+/* Fills the defaults in. */
+static ox_status oxi_stream_describe(ox_stream_desc *desc) {
+    const size_t page = OXI_STREAM_PAGE, least = 4 * page;
+    if (!desc->compute) desc->compute = ox_cpu();
+    if (!desc->compute->host)
+        return oxi_fail(OX_ERR_ARG, "stream_open: %s cannot read host memory", desc->compute->name);
+    if (desc->ram_bytes == 0) {
+        desc->ram_bytes = oxi_stream_free_memory() / 2;
+        if (desc->ram_bytes < (size_t)256 << 20) desc->ram_bytes = (size_t)256 << 20;
+    }
+    desc->depth = oxi_stream_between(desc->depth, 4, 3, OXI_STREAM_WINDOW);
+    desc->queue = oxi_stream_between(desc->queue, 16, 1, 256);
+    size_t most = desc->ram_bytes / (4 * (size_t)desc->depth) / page * page; /* half of the budget */
+    if (desc->tile_bytes == 0) desc->tile_bytes = most / 2 < (size_t)8 << 20 ? most / 2 : (size_t)8 << 20;
+    if (desc->tile_bytes < least) desc->tile_bytes = least;
+    if (desc->tile_bytes > SIZE_MAX / 64) return oxi_fail(OX_ERR_ARG, "stream_open: tiles too large");
+    desc->tile_bytes = (desc->tile_bytes + page - 1) / page * page;
+    if (desc->tile_bytes > most)
+        return oxi_fail(
+            OX_ERR_ARG,
+            "stream_open: a ring of %d tiles of %llu bytes is more than half of the budget of %llu",
+            2 * desc->depth, (unsigned long long)desc->tile_bytes, (unsigned long long)desc->ram_bytes);
+    if (desc->result_bytes == 0) desc->result_bytes = desc->ram_bytes / 8;
+    if (!desc->spill || !*desc->spill) desc->spill = getenv("TMPDIR");
+    if (!desc->spill || !*desc->spill) desc->spill = "/tmp";
+    return OX_OK;
+}
+
+static void oxi_stream_make_device(ox_stream *stream) {
+    ox_device *device = &stream->device;
+    device->name = "stream";
+    device->alloc = oxi_stream_alloc;
+    device->free = oxi_stream_give_back;
+    device->read = oxi_stream_read;
+    device->write = oxi_stream_write;
+    device->copy = oxi_stream_copy;
+    device->supports = oxi_stream_supports;
+    device->run = oxi_stream_run;
+    device->sync = oxi_stream_sync;
+    device->state = stream;
+    device->partner = stream->desc.compute;
+    device->partner_bytes = stream->desc.result_bytes;
+}
+
+OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
+    ox_stream_desc filled;
+    memset(&filled, 0, sizeof filled);
+    if (desc) filled = *desc;
+    if (oxi_stream_describe(&filled) != OX_OK) return NULL;
+    if (!oxi_file_register_region(oxi_stream_open_region)) {
+        (void)oxi_fail(OX_ERR_UNSUPPORTED, "stream_open: too many kinds of devices read files");
+        return NULL;
+    }
+    size_t base = ox_stats().bytes_in_use;
+    ox_stream *stream = (ox_stream *)oxi_calloc(1, sizeof *stream);
+    if (!stream) return NULL;
+#ifndef OX_NO_THREADS
+    static const oxi_mutex open_mutex = OXI_MUTEX_OPEN;
+    stream->lock = open_mutex;
+#endif
+    stream->references = 1;
+    stream->desc = filled;
+    stream->base_bytes = base;
+    stream->spill_folder_bytes = strlen(filled.spill) + 1;
+    stream->spill_folder = (char *)oxi_alloc(stream->spill_folder_bytes);
+    oxi_stream_make_device(stream);
+    oxi_reader_open(&stream->reader, &stream->desc);
+    if (stream->spill_folder && oxi_ring_open(stream) == OX_OK) {
+        memcpy(stream->spill_folder, filled.spill, stream->spill_folder_bytes);
+        stream->desc.spill = stream->spill_folder;
+        return stream;
+    }
+    oxi_stream_free(stream);
+    return NULL;
+}
+
+OX_API void ox_stream_close(ox_stream *stream) {
+    if (!stream) return;
+    oxi_stream_lock(stream);
+    oxi_stream_release(stream);
+}
+
+OX_API ox_device *ox_stream_device(ox_stream *stream) {
+    if (!stream) (void)oxi_fail_missing("stream_device: the stream");
+    return stream ? &stream->device : NULL;
+}
+
+OX_API ox_stream_statistics ox_stream_stats(ox_stream *stream) {
+    ox_stream_statistics stats;
+    memset(&stats, 0, sizeof stats);
+    if (!stream) return stats;
+    oxi_stream_lock(stream);
+    stats = stream->stats;
+    stats.ring_bytes = stream->ring_block_bytes;
+    stats.kept_bytes = stream->slab_bytes;
+    stats.uring = stream->reader.uses_uring;
+    if (stream->busy_seconds > 0) stats.overlap = 1 - stats.stall_seconds / stream->busy_seconds;
+    if (stats.overlap < 0) stats.overlap = 0;
+    oxi_stream_unlock(stream);
+    return stats;
+}
+
+#endif

@@ -1,0 +1,319 @@
+/* The stream device and the public functions: opening, regions for open files, moving bytes, running calls.
+ * A call becomes a plan of tiles (tile.c, ops.c), or the few things that are no plan (gather.c, reduce.c).
+ * The lock is held by whoever runs, moves or frees. */
+
+#ifdef OX_NO_THREADS
+static void oxi_stream_lock(ox_stream *stream) {
+    (void)stream;
+}
+static void oxi_stream_unlock(ox_stream *stream) {
+    (void)stream;
+}
+#else
+static void oxi_stream_lock(ox_stream *stream) {
+    oxi_mutex_take(&stream->lock);
+}
+static void oxi_stream_unlock(ox_stream *stream) {
+    oxi_mutex_give(&stream->lock);
+}
+#endif
+
+static ox_stream *oxi_stream_of(ox_device *device) {
+    return (ox_stream *)device->state;
+}
+
+static void oxi_stream_free(ox_stream *stream) {
+    oxi_ring_free_cells(stream);
+    oxi_capacitor_close(stream);
+    oxi_spill_close(stream);
+    oxi_reader_close(&stream->reader);
+    while (stream->request_blocks) {
+        oxi_request_block *block = (oxi_request_block *)stream->request_blocks;
+        stream->request_blocks = block->next;
+        oxi_free(block, sizeof *block);
+    }
+    oxi_free(stream->spill_folder, stream->spill_folder_bytes);
+    oxi_free(stream, sizeof *stream);
+}
+
+/* Gives one reference back and the lock, or the whole stream. */
+static void oxi_stream_release(ox_stream *stream) {
+    bool last = --stream->references == 0;
+    oxi_stream_unlock(stream);
+    if (last) oxi_stream_free(stream);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------- */
+
+static ox_status oxi_stream_alloc(ox_device *self, size_t bytes, void **out) {
+    ox_stream *stream = oxi_stream_of(self);
+    oxi_stream_region *region = NULL;
+    oxi_stream_lock(stream);
+    ox_status status = oxi_spill_alloc(stream, bytes, &region);
+    oxi_stream_unlock(stream);
+    *out = region;
+    return status;
+}
+
+static void oxi_stream_region_free(oxi_stream_region *region) {
+    ox_stream *stream = region->stream;
+    oxi_stream_lock(stream);
+    if (region->file->writable)
+        oxi_spill_free(stream, region);
+    else
+        oxi_stream_file_release(stream, region->file);
+    oxi_free(region, sizeof *region);
+    oxi_stream_release(stream);
+}
+
+static void oxi_stream_give_back(ox_device *self, void *memory, size_t bytes) {
+    (void)self, (void)bytes;
+    oxi_stream_region_free((oxi_stream_region *)memory);
+}
+
+static void oxi_stream_region_released(void *user, void *data) {
+    (void)user;
+    oxi_stream_region_free((oxi_stream_region *)data);
+}
+
+/* Bytes [at, at + bytes) of a region, straight to or from host memory. */
+static ox_status oxi_stream_move(const oxi_stream_region *region, size_t at, void *memory, size_t bytes,
+                                 bool write) {
+    ox_stream *stream = region->stream;
+    oxi_stream_load load;
+    memset(&load, 0, sizeof load);
+    oxi_ring_request(stream, &load, region->file, region->offset + at, bytes, (char *)memory, write, false);
+    oxi_ring_wait_for(stream, &load);
+    return load.cause == 0 ? OX_OK : oxi_ring_fail(&load, region->file);
+}
+
+static ox_status oxi_stream_read(ox_device *self, const void *memory, size_t offset, void *out,
+                                 size_t bytes) {
+    ox_stream *stream = oxi_stream_of(self);
+    oxi_stream_lock(stream);
+    ox_status status = oxi_stream_move((const oxi_stream_region *)memory, offset, out, bytes, false);
+    oxi_stream_unlock(stream);
+    return status;
+}
+
+static ox_status oxi_stream_write(ox_device *self, void *memory, size_t offset, const void *data,
+                                  size_t bytes) {
+    ox_stream *stream = oxi_stream_of(self);
+    oxi_stream_lock(stream);
+    ox_status status =
+        oxi_stream_move((const oxi_stream_region *)memory, offset, (void *)(uintptr_t)data, bytes, true);
+    oxi_stream_unlock(stream);
+    return status;
+}
+
+static ox_status oxi_stream_copy(ox_device *self, void *to, size_t to_offset, const void *from,
+                                 size_t from_offset, size_t bytes) {
+    size_t room = oxi_stream_of(self)->desc.tile_bytes, done = 0;
+    char *buffer = (char *)oxi_alloc(room);
+    ox_status status = buffer ? OX_OK : OX_ERR_NOMEM;
+    while (status == OX_OK && done < bytes) {
+        size_t part = bytes - done < room ? bytes - done : room;
+        status = oxi_stream_read(self, from, from_offset + done, buffer, part);
+        if (status == OX_OK) status = oxi_stream_write(self, to, to_offset + done, buffer, part);
+        done += part;
+    }
+    oxi_free(buffer, room);
+    return status;
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------- */
+
+static bool oxi_stream_supports(ox_device *self, const oxi_call *call) {
+    (void)self, (void)call;
+    return true;
+}
+
+static ox_status oxi_stream_run_locked(ox_stream *stream, const oxi_call *call) {
+    if (call->op == OXI_OP_cat) return oxi_stream_cat(stream, call);
+    if (oxi_stream_picks(call)) return oxi_stream_rows(stream, call);
+    if (oxi_stream_reduces(call)) return oxi_stream_reduce(stream, call);
+    oxi_stream_plan plan;
+    oxi_plan_open(&plan, stream->desc.compute, call);
+    return oxi_stream_run_plan(stream, &plan);
+}
+
+static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {
+    ox_stream *stream = oxi_stream_of(self);
+    bool empty = true;
+    for (int i = 0; i < call->out_count; i++) empty = empty && ox_numel(call->out[i]) == 0;
+    if (empty) return OX_OK;
+    oxi_stream_lock(stream);
+    stream->stats.calls++;
+    ox_status status = oxi_stream_run_locked(stream, call);
+    oxi_stream_unlock(stream);
+    return status;
+}
+
+static ox_status oxi_stream_sync(ox_device *self) {
+    (void)self; /* a call returns when its results are written */
+    return OX_OK;
+}
+
+/* ---- tensors over files ------------------------------------------------------------------------------- */
+
+static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,
+                                           ox_storage **out) {
+    oxi_stream_region *region = NULL;
+    oxi_stream_lock(stream);
+    ox_status status = oxi_stream_region_open(stream, path, offset, bytes, &region);
+    oxi_stream_unlock(stream);
+    if (status != OX_OK) return status;
+    *out = oxi_storage_borrow(&stream->device, region, bytes, oxi_stream_region_released, NULL);
+    if (*out) {
+        (*out)->read_only = true;
+        return OX_OK;
+    }
+    oxi_stream_region_free(region);
+    return OX_ERR_NOMEM;
+}
+
+/* What ox_open asks every device room: a region of one of its files. */
+static ox_status oxi_stream_open_region(ox_device *device, const char *path, size_t offset, size_t bytes,
+                                        ox_storage **out) {
+    if (device->run != oxi_stream_run) return OX_OK;
+    return oxi_stream_region_storage(oxi_stream_of(device), path, (uint64_t)offset, bytes, out);
+}
+
+OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t offset, ox_dtype dtype,
+                                ox_shape shape) {
+    size_t bytes = 0;
+    ox_tensor meta;
+    ox_storage *storage = NULL;
+    if (!stream || !path || offset < 0)
+        return OXI_FAIL_NULL(OX_ERR_ARG, "stream_raw: no stream, no path, or an offset of %lld",
+                             (long long)offset);
+    if (oxi_check_shape("stream_raw", dtype, shape.ndim, shape.dim, &bytes) != OX_OK) return NULL;
+    if (oxi_stream_region_storage(stream, path, (uint64_t)offset, bytes, &storage) != OX_OK) return NULL;
+    oxi_meta(&meta, dtype, shape.ndim, shape.dim);
+    ox_tensor *t = oxi_tensor_over(storage, &meta);
+    oxi_storage_release(storage);
+    return t;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------ */
+
+/* Bytes of memory that are free for the taking. */
+static size_t oxi_stream_free_memory(void) {
+    unsigned long long kilobytes = 0;
+#if defined(__linux__)
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file && fgets(line, (int)sizeof line, file))
+        if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1) break;
+    if (file) fclose(file);
+#endif
+    if (kilobytes == 0) kilobytes = 2u << 20;
+    return kilobytes > SIZE_MAX / 2048 ? SIZE_MAX / 2 : (size_t)kilobytes * 1024;
+}
+
+static int oxi_stream_between(int value, int usual, int least, int most) {
+    if (value == 0) value = usual;
+    return value < least ? least : value > most ? most : value;
+}
+
+/* Fills the defaults in. */
+static ox_status oxi_stream_describe(ox_stream_desc *desc) {
+    const size_t page = OXI_STREAM_PAGE, least = 4 * page;
+    if (!desc->compute) desc->compute = ox_cpu();
+    if (!desc->compute->host)
+        return oxi_fail(OX_ERR_ARG, "stream_open: %s cannot read host memory", desc->compute->name);
+    if (desc->ram_bytes == 0) {
+        desc->ram_bytes = oxi_stream_free_memory() / 2;
+        if (desc->ram_bytes < (size_t)256 << 20) desc->ram_bytes = (size_t)256 << 20;
+    }
+    desc->depth = oxi_stream_between(desc->depth, 4, 3, OXI_STREAM_WINDOW);
+    desc->queue = oxi_stream_between(desc->queue, 16, 1, 256);
+    size_t most = desc->ram_bytes / (4 * (size_t)desc->depth) / page * page; /* half of the budget */
+    if (desc->tile_bytes == 0) desc->tile_bytes = most / 2 < (size_t)8 << 20 ? most / 2 : (size_t)8 << 20;
+    if (desc->tile_bytes < least) desc->tile_bytes = least;
+    if (desc->tile_bytes > SIZE_MAX / 64) return oxi_fail(OX_ERR_ARG, "stream_open: tiles too large");
+    desc->tile_bytes = (desc->tile_bytes + page - 1) / page * page;
+    if (desc->tile_bytes > most)
+        return oxi_fail(
+            OX_ERR_ARG,
+            "stream_open: a ring of %d tiles of %llu bytes is more than half of the budget of %llu",
+            2 * desc->depth, (unsigned long long)desc->tile_bytes, (unsigned long long)desc->ram_bytes);
+    if (desc->result_bytes == 0) desc->result_bytes = desc->ram_bytes / 8;
+    if (!desc->spill || !*desc->spill) desc->spill = getenv("TMPDIR");
+    if (!desc->spill || !*desc->spill) desc->spill = "/tmp";
+    return OX_OK;
+}
+
+static void oxi_stream_make_device(ox_stream *stream) {
+    ox_device *device = &stream->device;
+    device->name = "stream";
+    device->alloc = oxi_stream_alloc;
+    device->free = oxi_stream_give_back;
+    device->read = oxi_stream_read;
+    device->write = oxi_stream_write;
+    device->copy = oxi_stream_copy;
+    device->supports = oxi_stream_supports;
+    device->run = oxi_stream_run;
+    device->sync = oxi_stream_sync;
+    device->state = stream;
+    device->partner = stream->desc.compute;
+    device->partner_bytes = stream->desc.result_bytes;
+}
+
+OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
+    ox_stream_desc filled;
+    memset(&filled, 0, sizeof filled);
+    if (desc) filled = *desc;
+    if (oxi_stream_describe(&filled) != OX_OK) return NULL;
+    if (!oxi_file_register_region(oxi_stream_open_region)) {
+        (void)oxi_fail(OX_ERR_UNSUPPORTED, "stream_open: too many kinds of devices read files");
+        return NULL;
+    }
+    size_t base = ox_stats().bytes_in_use;
+    ox_stream *stream = (ox_stream *)oxi_calloc(1, sizeof *stream);
+    if (!stream) return NULL;
+#ifndef OX_NO_THREADS
+    static const oxi_mutex open_mutex = OXI_MUTEX_OPEN;
+    stream->lock = open_mutex;
+#endif
+    stream->references = 1;
+    stream->desc = filled;
+    stream->base_bytes = base;
+    stream->spill_folder_bytes = strlen(filled.spill) + 1;
+    stream->spill_folder = (char *)oxi_alloc(stream->spill_folder_bytes);
+    oxi_stream_make_device(stream);
+    oxi_reader_open(&stream->reader, &stream->desc);
+    if (stream->spill_folder && oxi_ring_open(stream) == OX_OK) {
+        memcpy(stream->spill_folder, filled.spill, stream->spill_folder_bytes);
+        stream->desc.spill = stream->spill_folder;
+        return stream;
+    }
+    oxi_stream_free(stream);
+    return NULL;
+}
+
+OX_API void ox_stream_close(ox_stream *stream) {
+    if (!stream) return;
+    oxi_stream_lock(stream);
+    oxi_stream_release(stream);
+}
+
+OX_API ox_device *ox_stream_device(ox_stream *stream) {
+    if (!stream) (void)oxi_fail_missing("stream_device: the stream");
+    return stream ? &stream->device : NULL;
+}
+
+OX_API ox_stream_statistics ox_stream_stats(ox_stream *stream) {
+    ox_stream_statistics stats;
+    memset(&stats, 0, sizeof stats);
+    if (!stream) return stats;
+    oxi_stream_lock(stream);
+    stats = stream->stats;
+    stats.ring_bytes = stream->ring_block_bytes;
+    stats.kept_bytes = stream->slab_bytes;
+    stats.uring = stream->reader.uses_uring;
+    if (stream->busy_seconds > 0) stats.overlap = 1 - stats.stall_seconds / stream->busy_seconds;
+    if (stats.overlap < 0) stats.overlap = 0;
+    oxi_stream_unlock(stream);
+    return stats;
+}

@@ -1,0 +1,276 @@
+/* Which dims of each family of operations may be cut, so that every part has the bits of the whole. A row of
+ * the table is a function that describes the space; a family without one is loaded as a whole.
+ * Called by the device. */
+
+static int64_t oxi_least_i64(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+enum { OXI_PLAN_OUT = OXI_MAX_IN };
+
+/* Puts dim `dim` of an operand along dim d of the space, unless it is broadcast. */
+static void oxi_space_map(oxi_stream_plan *plan, int operand, int d, int dim) {
+    if (!plan->there[operand] || dim < 0) return;
+    if (plan->operand[operand].shape[dim] == plan->space.size[d]) plan->space.dim[operand][d] = dim;
+}
+
+/* ---- elementwise ops and copies: every dim of the result --------------------------------------------- */
+
+/* Blocks stay whole: the dim along which an operand's blocks lie is cut between them. */
+static void oxi_space_keep_blocks(oxi_stream_plan *plan, int operand) {
+    const ox_tensor *t = &plan->operand[operand];
+    if (!plan->there[operand] || !oxi_is_block(t->dtype)) return;
+    int along = oxi_block_dim(t), block = ox_dtype_of(t->dtype)->block_elements;
+    for (int d = 0; d < plan->space.ndim; d++)
+        if (plan->space.dim[operand][d] == along && plan->space.unit[d] < block) plan->space.unit[d] = block;
+}
+
+static void oxi_space_elementwise(oxi_stream_plan *plan) {
+    const ox_tensor *out = &plan->operand[OXI_PLAN_OUT];
+    for (int d = 0; d < out->ndim; d++) {
+        (void)oxi_space_add(&plan->space, out->shape[d]);
+        oxi_space_map(plan, OXI_PLAN_OUT, d, d);
+        for (int i = 0; i < OXI_MAX_IN; i++)
+            oxi_space_map(plan, i, d, d - (out->ndim - plan->operand[i].ndim));
+    }
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) oxi_space_keep_blocks(plan, i);
+}
+
+static void oxi_space_fill(oxi_stream_plan *plan) {
+    if (plan->call->op == OXI_OP_fill) oxi_space_elementwise(plan);
+}
+
+/* ---- along one dim ----------------------------------------------------------------------------------- */
+
+/* The dims of x that `whole` does not name, in results of the same dims as well. */
+static void oxi_space_other_dims(oxi_stream_plan *plan, uint32_t whole) {
+    const ox_tensor *x = &plan->operand[0];
+    for (int d = 0; d < x->ndim; d++) {
+        if (whole >> d & 1) continue;
+        int at = oxi_space_add(&plan->space, x->shape[d]);
+        plan->space.dim[0][at] = d;
+        for (int o = OXI_PLAN_OUT; o < OXI_STREAM_OPERANDS; o++)
+            if (plan->there[o]) plan->space.dim[o][at] = d;
+    }
+}
+
+static void oxi_space_one_dim(oxi_stream_plan *plan) {
+    if (plan->operand[0].ndim > 0) oxi_space_other_dims(plan, 1u << plan->call->attr.dim);
+}
+
+/* Short rows, and rows whose neighbours lie closer together than their elements, are computed many at a time:
+ * parts keep as many together as cpu/row.c asks for. */
+static void oxi_space_keep_rows(oxi_stream_plan *plan, int64_t length) {
+    oxi_stream_space *space = &plan->space;
+    const ox_tensor *x = &plan->operand[0];
+    int64_t rows = 1, step = INT64_MAX, inside = INT64_MAX;
+    int nearest = -1;
+    uint32_t cut = 0;
+    for (int d = 0; d < space->ndim; d++) {
+        int64_t stride = llabs(x->stride[space->dim[0][d]]);
+        cut |= 1u << space->dim[0][d];
+        rows *= space->size[d];
+        if (space->size[d] == 1 || stride >= step) continue;
+        step = stride;
+        nearest = d;
+    }
+    for (int d = 0; d < x->ndim; d++)
+        if (!(cut >> d & 1) && x->shape[d] > 1) inside = oxi_least_i64(inside, llabs(x->stride[d]));
+    if (nearest < 0 || (length >= 16 && step > inside)) return;
+    space->least[nearest] = oxi_least_i64(space->size[nearest], 16);
+    space->least_all = oxi_least_i64(rows, 16);
+    if (length > 1024 && rows >= 32 * OXI_ROW_BLOCK) space->least_all = 32 * OXI_ROW_BLOCK;
+}
+
+static void oxi_space_rows(oxi_stream_plan *plan) {
+    const oxi_call *call = plan->call;
+    const ox_tensor *x = &plan->operand[0];
+    uint32_t whole = 0;
+    int64_t length = 1;
+    bool norm = call->op == OXI_OP_layer_norm || call->op == OXI_OP_rms_norm;
+    for (int d = 0; d < x->ndim; d++) {
+        bool inside = norm                            ? d >= x->ndim - (int)call->attr.i[0]
+                      : call->op == OXI_OP_group_norm ? d > 0
+                                                      : d == call->attr.dim;
+        if (!inside) continue;
+        whole |= 1u << d;
+        length *= x->shape[d];
+    }
+    oxi_space_other_dims(plan, whole);
+    if (call->op == OXI_OP_group_norm) length = x->ndim > 1 ? length / call->attr.i[0] : length;
+    oxi_space_keep_rows(plan, length);
+}
+
+/* x [..,S,D]: without positions those of a part would begin at 0 again, so S stays whole. */
+static void oxi_space_rope(oxi_stream_plan *plan) {
+    int last = plan->operand[0].ndim - 1;
+    oxi_space_other_dims(plan, 1u << last | (plan->there[1] ? 0 : 1u << (last - 1)));
+    if (plan->there[1]) plan->space.dim[1][plan->space.ndim - 1] = 0;
+}
+
+/* ---- products ---------------------------------------------------------------------------------------- */
+
+/* From so many rows or columns on the product of a part goes the way of the whole (cpu/gemm.c, blocks.c):
+ * thin products have at most OXI_THIN_LINES of one, products with few rows by blocks OXI_BLOCK_ROWS. */
+static int oxi_space_add_lines(oxi_stream_plan *plan, int64_t size) {
+    const int thin = OXI_THIN_LINES, blocks = OXI_BLOCK_ROWS;
+    int d = oxi_space_add(&plan->space, size);
+    plan->space.least[d] = oxi_least_i64(size, (thin > blocks ? thin : blocks) + 1);
+    return d;
+}
+
+/* Joins all dims but the last `keep` of an operand, which must lie end to end. */
+static bool oxi_plan_join(ox_tensor *t, int keep) {
+    int64_t shape[OX_MAX_DIMS], stride[OX_MAX_DIMS];
+    if (t->ndim <= keep + 1) return true;
+    int lead = t->ndim - keep;
+    shape[0] = 1;
+    for (int d = 0; d < lead; d++) shape[0] *= t->shape[d];
+    for (int d = 0; d < keep; d++) shape[1 + d] = t->shape[lead + d];
+    if (!oxi_view_strides(t, keep + 1, shape, stride)) return false;
+    t->ndim = keep + 1;
+    memcpy(t->shape, shape, (size_t)t->ndim * sizeof *shape);
+    memcpy(t->stride, stride, (size_t)t->ndim * sizeof *stride);
+    return true;
+}
+
+/* Rows of x, all leading dims joined, as one dim of the space; false if they cannot be. */
+static bool oxi_space_rows_of_product(oxi_stream_plan *plan) {
+    ox_tensor x = plan->operand[0], out = plan->operand[OXI_PLAN_OUT];
+    if (x.ndim < 2 || !oxi_plan_join(&x, 1) || !oxi_plan_join(&out, 1)) return false;
+    plan->operand[0] = x;
+    plan->operand[OXI_PLAN_OUT] = out;
+    int d = oxi_space_add_lines(plan, x.shape[0]);
+    plan->space.dim[0][d] = plan->space.dim[OXI_PLAN_OUT][d] = 0;
+    return true;
+}
+
+/* x [..,K], weight [N,K], bias [N] -> [..,N] */
+static void oxi_space_linear(oxi_stream_plan *plan) {
+    bool rows = plan->streamed[0] || plan->streamed[OXI_PLAN_OUT];
+    if (rows) (void)oxi_space_rows_of_product(plan);
+    int d = oxi_space_add_lines(plan, plan->operand[1].shape[0]);
+    plan->space.dim[1][d] = 0;
+    if (plan->there[2]) plan->space.dim[2][d] = 0;
+    plan->space.dim[OXI_PLAN_OUT][d] = plan->operand[OXI_PLAN_OUT].ndim - 1;
+}
+
+/* Leading dims that a and b both have, of the same sizes: products of their own. */
+static bool oxi_space_batches(oxi_stream_plan *plan) {
+    const ox_tensor *a = &plan->operand[0], *b = &plan->operand[1];
+    if (a->ndim != b->ndim || a->ndim < 3) return false;
+    for (int d = 0; d < a->ndim - 2; d++)
+        if (a->shape[d] != b->shape[d] || a->shape[d] == 1) return false;
+    for (int d = 0; d < a->ndim - 2; d++) {
+        int at = oxi_space_add(&plan->space, a->shape[d]);
+        plan->space.dim[0][at] = plan->space.dim[1][at] = plan->space.dim[OXI_PLAN_OUT][at] = d;
+    }
+    return true;
+}
+
+/* a [..,M,K], b [..,K,N] -> [..,M,N], or vectors in place of either */
+static void oxi_space_matmul(oxi_stream_plan *plan) {
+    const ox_tensor *a = &plan->operand[0], *b = &plan->operand[1], *out = &plan->operand[OXI_PLAN_OUT];
+    int a_dims = a->ndim, b_dims = b->ndim, out_dims = out->ndim;
+    bool batches = oxi_space_batches(plan);
+    bool rows = plan->streamed[0] || plan->streamed[OXI_PLAN_OUT];
+    if (a_dims > 1 && b_dims == 2 && rows) {
+        (void)oxi_space_rows_of_product(plan);
+    } else if (a_dims == 2 && b_dims == 1 && rows) {
+        int d = oxi_space_add_lines(plan, a->shape[0]);
+        plan->space.dim[0][d] = plan->space.dim[OXI_PLAN_OUT][d] = 0;
+    } else if (batches && rows) {
+        int d = oxi_space_add_lines(plan, a->shape[a_dims - 2]);
+        plan->space.dim[0][d] = a_dims - 2;
+        plan->space.dim[OXI_PLAN_OUT][d] = out_dims - 2;
+    }
+    if (b_dims == 1 || !(b_dims == 2 || batches)) return;
+    int d = oxi_space_add_lines(plan, b->shape[b_dims - 1]);
+    plan->space.dim[1][d] = b_dims - 1;
+    plan->space.dim[OXI_PLAN_OUT][d] = plan->operand[OXI_PLAN_OUT].ndim - 1;
+}
+
+/* c (broadcast), a [M,K], b [K,N] -> [M,N] */
+static void oxi_space_addmm(oxi_stream_plan *plan) {
+    for (int side = 0; side < 2; side++) {
+        int d = oxi_space_add_lines(plan, plan->operand[1 + side].shape[side]);
+        plan->space.dim[1 + side][d] = plan->space.dim[OXI_PLAN_OUT][d] = side;
+        oxi_space_map(plan, 0, d, side - (2 - plan->operand[0].ndim));
+    }
+}
+
+static void oxi_space_product(oxi_stream_plan *plan) {
+    if (plan->call->op == OXI_OP_linear)
+        oxi_space_linear(plan);
+    else if (plan->call->op == OXI_OP_matmul)
+        oxi_space_matmul(plan);
+    else
+        oxi_space_addmm(plan);
+}
+
+/* ---- the table --------------------------------------------------------------------------------------- */
+
+typedef void (*oxi_space_fn)(oxi_stream_plan *plan);
+
+/* By family, in the order of oxi_family. NULL: nothing is cut. */
+static const oxi_space_fn oxi_spaces[OXI_FAMILY_COUNT] = {
+    oxi_space_elementwise,
+    oxi_space_elementwise,
+    oxi_space_fill,
+    NULL,
+    NULL,
+    oxi_space_one_dim,
+    oxi_space_one_dim,
+    oxi_space_rows,
+    NULL,
+    oxi_space_product,
+    oxi_space_rope,
+    NULL,
+    NULL,
+};
+
+static void oxi_plan_operand(oxi_stream_plan *plan, int at, const ox_tensor *t) {
+    if (!t) return;
+    plan->operand[at] = oxi_borrowed(t);
+    plan->operand[at].is_number = t->is_number;
+    plan->there[at] = true;
+    plan->streamed[at] = !ox_device_of(t)->host;
+}
+
+/* The operands of a call, with nothing cut yet. */
+static void oxi_plan_operands(oxi_stream_plan *plan, ox_device *compute, const oxi_call *call) {
+    memset(plan, 0, sizeof *plan);
+    plan->compute = compute;
+    plan->call = call;
+    plan->attr = call->attr;
+    plan->space.least_all = 1;
+    plan->flow.prepare = oxi_plan_prepare;
+    plan->flow.compute = oxi_plan_compute;
+    for (int i = 0; i < call->in_count; i++) oxi_plan_operand(plan, i, call->in[i]);
+    for (int i = 0; i < call->out_count; i++) oxi_plan_operand(plan, OXI_PLAN_OUT + i, call->out[i]);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) plan->flow.cells += plan->streamed[i];
+}
+
+/* A call and the dims along which it may be cut. */
+static void oxi_plan_open(oxi_stream_plan *plan, ox_device *compute, const oxi_call *call) {
+    oxi_space_fn space = oxi_spaces[oxi_op_row_of(call->op)->family];
+    bool empty = false;
+    oxi_plan_operands(plan, compute, call);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++)
+        empty = empty || (plan->there[i] && ox_numel(&plan->operand[i]) == 0);
+    if (space && !empty) space(plan);
+}
+
+/* ---- running a plan ----------------------------------------------------------------------------------- */
+
+/* Most bytes of an operand in a tile: what a cell of the usual size holds wherever a page begins. */
+static size_t oxi_stream_room(const ox_stream *stream) {
+    return stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
+}
+
+static ox_status oxi_stream_run_plan(ox_stream *stream, oxi_stream_plan *plan) {
+    size_t room = oxi_stream_room(stream);
+    oxi_plan_cut(plan, room);
+    if (plan->flow.cell_bytes > room) stream->stats.whole_loads++;
+    return oxi_flow_run_all(stream, &plan->flow);
+}

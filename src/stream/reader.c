@@ -1,0 +1,292 @@
+/* Carries out requests: through io_uring, through threads, or at once where there are neither.
+ * What a request needs next, and what a result means for it, is the same for all three: short transfers go
+ * on, interrupted ones are repeated, refused direct reads go through the page cache. Called by the ring. */
+
+/* ---- one request ------------------------------------------------------------------------------------- */
+
+static uint64_t oxi_request_begin(const oxi_stream_request *r) {
+    return r->direct ? r->offset / OXI_STREAM_PAGE * OXI_STREAM_PAGE : r->offset;
+}
+
+/* Bytes from its begin that it needs. */
+static size_t oxi_request_need(const oxi_stream_request *r) {
+    return (size_t)(r->offset - oxi_request_begin(r)) + r->bytes;
+}
+
+/* What is there stays; the rest goes through the page cache. */
+static void oxi_request_make_plain(oxi_stream_request *r) {
+    size_t lead = (size_t)(r->offset - oxi_request_begin(r));
+    r->done = r->done > lead ? r->done - lead : 0;
+    r->direct = false;
+}
+
+typedef struct oxi_stream_transfer {
+    intptr_t handle;
+    uint64_t offset;
+    size_t bytes;
+    char *memory;
+} oxi_stream_transfer;
+
+/* The next transfer of a request; false and *result when the test's hook decides otherwise. */
+static bool oxi_request_next(oxi_stream_reader *reader, oxi_stream_request *r, oxi_stream_transfer *out,
+                             int64_t *result) {
+    uint64_t begin = oxi_request_begin(r);
+    size_t end = oxi_request_need(r);
+    if (r->direct) end = (end + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
+    out->handle = r->direct ? r->file->direct : r->file->plain;
+    out->offset = begin + r->done;
+    out->bytes = end - r->done;
+    out->memory = r->memory - (size_t)(r->offset - begin) + r->done;
+    if (!reader->fault) return true;
+    *result =
+        reader->fault(reader->fault_user, oxi_atomic_add(&reader->fault_number, 1), (int64_t)out->bytes);
+    if (*result <= 0) return false;
+    if ((size_t)*result < out->bytes) out->bytes = (size_t)*result;
+    if (r->direct && out->bytes % OXI_STREAM_PAGE != 0) { /* as a file system might end a direct read early */
+        oxi_request_make_plain(r);
+        *result = -EINTR;
+        return false;
+    }
+    return true;
+}
+
+/* Takes the result of a transfer; true when the request is over, well or not. */
+static bool oxi_request_advance(oxi_stream_request *r, int64_t result) {
+    enum { RETRIES_MOST = 256 };
+    if (result > 0) {
+        r->done += (size_t)result;
+        if (r->done >= oxi_request_need(r)) return true;
+        if (r->direct && r->done % OXI_STREAM_PAGE != 0) oxi_request_make_plain(r);
+        return false;
+    }
+    if (result == 0) {
+        r->cause = r->write ? ENOSPC : OXI_STREAM_ENDED;
+        return true;
+    }
+    int cause = (int)-result;
+    bool again = cause == EINTR || cause == EAGAIN;
+    if (again && r->retries++ < RETRIES_MOST) return false;
+    r->retries = 0;
+    if (r->direct) {
+        oxi_request_make_plain(r);
+        return false;
+    }
+    r->cause = cause;
+    return true;
+}
+
+OXI_UNUSED static void oxi_request_carry_out(oxi_stream_reader *reader, oxi_stream_request *r) {
+    oxi_stream_transfer t;
+    int64_t result = 0;
+    do {
+        if (oxi_request_next(reader, r, &t, &result))
+            result = oxi_stream_handle_move(t.handle, r->write, t.memory, t.bytes, t.offset);
+    } while (!oxi_request_advance(r, result));
+}
+
+/* ---- queues ------------------------------------------------------------------------------------------ */
+
+static void oxi_queue_put(oxi_stream_queue *queue, oxi_stream_request *r) {
+    r->next = NULL;
+    if (queue->last)
+        queue->last->next = r;
+    else
+        queue->first = r;
+    queue->last = r;
+}
+
+static oxi_stream_request *oxi_queue_take(oxi_stream_queue *queue) {
+    oxi_stream_request *r = queue->first;
+    if (!r) return NULL;
+    queue->first = r->next;
+    if (!queue->first) queue->last = NULL;
+    return r;
+}
+
+/* ---- io_uring: the caller submits and waits itself --------------------------------------------------- */
+
+#ifdef OX_USE_LIBURING
+
+static void oxi_uring_feed(oxi_stream_reader *reader) {
+    bool fed = false;
+    while (reader->waiting.first && reader->in_system < reader->most) {
+        oxi_stream_request *r = oxi_queue_take(&reader->waiting);
+        oxi_stream_transfer t;
+        int64_t result = 0;
+        if (!oxi_request_next(reader, r, &t, &result)) {
+            oxi_queue_put(oxi_request_advance(r, result) ? &reader->finished : &reader->waiting, r);
+            continue;
+        }
+        struct io_uring_sqe *entry = io_uring_get_sqe(&reader->uring); /* there are as many as `most` */
+        if (r->write)
+            io_uring_prep_write(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
+        else
+            io_uring_prep_read(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
+        io_uring_sqe_set_data(entry, r);
+        reader->in_system++;
+        fed = true;
+    }
+    while (fed && io_uring_sq_ready(&reader->uring) > 0) {
+        int submitted = io_uring_submit(&reader->uring);
+        if (submitted < 0 && submitted != -EINTR) break; /* tried again at the next wait */
+    }
+}
+
+/* Takes completions; with `sleep`, at least one if any is to come. */
+static void oxi_uring_reap(oxi_stream_reader *reader, bool sleep) {
+    struct io_uring_cqe *completion = NULL;
+    oxi_uring_feed(reader);
+    while (reader->in_system > 0) {
+        bool wait = sleep && !reader->finished.first;
+        if (wait) (void)io_uring_submit_and_wait(&reader->uring, 1); /* interrupted: once more */
+        if (io_uring_peek_cqe(&reader->uring, &completion) != 0) {
+            if (!wait) return;
+            continue;
+        }
+        oxi_stream_request *r = (oxi_stream_request *)io_uring_cqe_get_data(completion);
+        int64_t result = completion->res;
+        io_uring_cqe_seen(&reader->uring, completion);
+        reader->in_system--;
+        oxi_queue_put(oxi_request_advance(r, result) ? &reader->finished : &reader->waiting, r);
+        oxi_uring_feed(reader);
+    }
+}
+
+#endif
+
+/* ---- threads ----------------------------------------------------------------------------------------- */
+
+#ifndef OX_NO_THREADS
+
+static void oxi_stream_worker(oxi_stream_reader *reader) {
+    oxi_mutex_take(&reader->mutex);
+    for (;;) {
+        oxi_stream_request *r = oxi_queue_take(&reader->waiting);
+        if (r) {
+            oxi_mutex_give(&reader->mutex);
+            oxi_request_carry_out(reader, r);
+            oxi_mutex_take(&reader->mutex);
+            oxi_queue_put(&reader->finished, r);
+            oxi_condition_wake(&reader->ready);
+        } else if (reader->stopping) {
+            break;
+        } else {
+            oxi_condition_wait(&reader->work, &reader->mutex);
+        }
+    }
+    oxi_mutex_give(&reader->mutex);
+}
+
+#if defined(_WIN32)
+static DWORD WINAPI oxi_stream_worker_main(LPVOID reader) {
+    oxi_stream_worker((oxi_stream_reader *)reader);
+    return 0;
+}
+static bool oxi_stream_thread_start(oxi_thread *out, oxi_stream_reader *reader) {
+    *out = CreateThread(NULL, (SIZE_T)256 << 10, oxi_stream_worker_main, reader, 0, NULL);
+    return *out != NULL;
+}
+#else
+static void *oxi_stream_worker_main(void *reader) {
+    oxi_stream_worker((oxi_stream_reader *)reader);
+    return NULL;
+}
+static bool oxi_stream_thread_start(oxi_thread *out, oxi_stream_reader *reader) {
+    return pthread_create(out, NULL, oxi_stream_worker_main, reader) == 0;
+}
+#endif
+
+/* A system that gives no thread at all gets requests carried out by the caller. */
+static void oxi_stream_start_threads(oxi_stream_reader *reader) {
+    static const oxi_mutex open_mutex = OXI_MUTEX_OPEN;
+    static const oxi_condition new_condition = OXI_CONDITION_NEW;
+    reader->mutex = open_mutex;
+    reader->work = reader->ready = new_condition;
+    int want = reader->most < OXI_STREAM_THREADS_MOST ? reader->most : OXI_STREAM_THREADS_MOST;
+    while (reader->thread_count < want &&
+           oxi_stream_thread_start(&reader->threads[reader->thread_count], reader))
+        reader->thread_count++;
+}
+
+static void oxi_stream_stop_threads(oxi_stream_reader *reader) {
+    oxi_mutex_take(&reader->mutex);
+    reader->stopping = true;
+    oxi_condition_wake_all(&reader->work);
+    oxi_mutex_give(&reader->mutex);
+    for (int i = 0; i < reader->thread_count; i++) oxi_thread_join(reader->threads[i]);
+    reader->thread_count = 0;
+}
+
+#endif
+
+/* ---- what the ring calls ----------------------------------------------------------------------------- */
+
+static void oxi_reader_open(oxi_stream_reader *reader, const ox_stream_desc *desc) {
+    reader->most = desc->queue;
+    reader->fault = desc->fault;
+    reader->fault_user = desc->fault_user;
+#ifdef OX_USE_LIBURING
+    if (desc->reading == OX_STREAM_BEST)
+        reader->uses_uring = io_uring_queue_init((unsigned)reader->most, &reader->uring, 0) == 0;
+#endif
+#ifndef OX_NO_THREADS
+    if (!reader->uses_uring) oxi_stream_start_threads(reader);
+#endif
+}
+
+/* Nothing may be flying. */
+static void oxi_reader_close(oxi_stream_reader *reader) {
+    (void)reader;
+#ifdef OX_USE_LIBURING
+    if (reader->uses_uring) io_uring_queue_exit(&reader->uring);
+#endif
+#ifndef OX_NO_THREADS
+    if (!reader->uses_uring) oxi_stream_stop_threads(reader);
+#endif
+}
+
+/* Begins a request, which belongs to the reader until oxi_reader_take gives it back. */
+static void oxi_reader_submit(oxi_stream_reader *reader, oxi_stream_request *r) {
+    reader->flying++;
+#ifdef OX_USE_LIBURING
+    if (reader->uses_uring) {
+        oxi_queue_put(&reader->waiting, r);
+        oxi_uring_feed(reader);
+        return;
+    }
+#endif
+#ifndef OX_NO_THREADS
+    if (reader->thread_count > 0) {
+        oxi_mutex_take(&reader->mutex);
+        oxi_queue_put(&reader->waiting, r);
+        oxi_condition_wake(&reader->work);
+        oxi_mutex_give(&reader->mutex);
+        return;
+    }
+#endif
+    oxi_request_carry_out(reader, r);
+    oxi_queue_put(&reader->finished, r);
+}
+
+/* A request that is over; sleeps for it if asked to and any is flying. NULL: none. */
+static oxi_stream_request *oxi_reader_take(oxi_stream_reader *reader, bool sleep) {
+    oxi_stream_request *r;
+    if (reader->flying == 0) return NULL;
+#ifdef OX_USE_LIBURING
+    if (reader->uses_uring && !reader->finished.first) oxi_uring_reap(reader, sleep);
+#endif
+#ifndef OX_NO_THREADS
+    if (reader->thread_count > 0) {
+        oxi_mutex_take(&reader->mutex);
+        while (!reader->finished.first && sleep) oxi_condition_wait(&reader->ready, &reader->mutex);
+        r = oxi_queue_take(&reader->finished);
+        oxi_mutex_give(&reader->mutex);
+        reader->flying -= r != NULL;
+        return r;
+    }
+#endif
+    (void)sleep;
+    r = oxi_queue_take(&reader->finished);
+    reader->flying -= r != NULL;
+    return r;
+}

@@ -1,0 +1,82 @@
+/* Tensors larger than memory: a device whose memory is files and whose compute is another device.
+ * A tensor on it is a region of a file. Operations are cut into tiles that flow through a ring of buffers, so
+ * that reading, computing and writing overlap and memory stays under a budget. */
+#ifndef OX_STREAM_STREAM_H
+#define OX_STREAM_STREAM_H
+#ifndef OX_NO_STDIO
+
+OX_EXTERN_C_BEGIN
+
+typedef struct ox_stream ox_stream;
+
+typedef enum ox_stream_reading {
+    OX_STREAM_BEST = 0, /* io_uring where it was built in and the system allows it, else threads */
+    OX_STREAM_THREADS   /* a pool of threads that read and write at offsets */
+} ox_stream_reading;
+
+/* All zeros is a good description. */
+typedef struct ox_stream_desc {
+    size_t ram_bytes;    /* the budget: what the library may hold in RAM beyond what it holds when the stream
+                          * is opened; 0 = half of what the system says is free, at least 256 MiB */
+    size_t tile_bytes;   /* most bytes of an operand that are in one tile; 0 = 8 MiB, less if the budget is
+                          * small. Rounded to 4 KiB, at least 16 KiB */
+    int depth;           /* tiles on their way at once; 0 = 4, at least 3, at most 16 */
+    int queue;           /* requests to the system in flight; 0 = 16, at most 256 */
+    size_t result_bytes; /* results up to this size are made in RAM, larger ones in the spill folder;
+                          * 0 = an eighth of the budget */
+    const char *spill;   /* folder for results and tensors that are moved here; NULL = $TMPDIR, else /tmp */
+    ox_device *compute;  /* what computes on the tiles; NULL = ox_cpu() */
+    ox_stream_reading reading;
+    bool buffered;       /* always go through the system's page cache; otherwise only where a file system
+                          * refuses direct reads (tmpfs), and for the spill file */
+    bool forgetful;      /* keep no tiles in RAM for the next pass */
+    /* For tests: asked before each transfer, possibly from several threads at once. number counts transfers
+     * from 1. Gives how many of its bytes it may move (0 = the file ends here), or an errno made negative. */
+    int64_t (*fault)(void *user, int64_t number, int64_t bytes);
+    void *fault_user;
+} ox_stream_desc;
+
+/* ox_stream_open - makes a stream device. desc NULL = zeroed; it is copied.
+ * memory    ring of tiles at once (2 x depth x tile_bytes); the rest of the budget as tiles are kept
+ * errors    NULL: OX_ERR_ARG a budget too small for its tiles, or a compute device that cannot read host
+ *           memory; OX_ERR_NOMEM; OX_ERR_UNSUPPORTED a system without positioned reads
+ * threads   one operation runs on a stream at a time; others wait for it */
+OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc);
+/* Tensors that are alive keep the stream; the last of them closes it. NULL is nothing. */
+OX_API void ox_stream_close(ox_stream *stream);
+
+/* ox_stream_device - the device: ox_open("model.gguf", ox_stream_device(s)) gives tensors that stay in the
+ * file, ox_to(t, ox_stream_device(s)) moves one to the spill folder, ox_to(t, ox_cpu()) brings one into RAM.
+ * Operands in RAM may stand beside streamed ones; results lie in RAM up to result_bytes. Every operation has
+ * the same bits as in RAM. What cannot be cut (sort along the only dim, say) is loaded as a whole, which is
+ * counted, or is OX_ERR_NOMEM when the budget has no room for it.
+ * errors    of operations: OX_ERR_IO with path and offset; the result is dropped, files stay as they are */
+OX_API ox_device *ox_stream_device(ox_stream *stream);
+
+/* ox_stream_raw - a tensor over bytes of any file, from byte `offset` on: row-major, the host's byte order.
+ * memory    one reference; read-only (ox_clone it to write)
+ * errors    NULL: OX_ERR_IO, also when the file is too short; OX_ERR_SHAPE; OX_ERR_DTYPE; OX_ERR_ARG */
+OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t offset, ox_dtype dtype,
+                                ox_shape shape);
+
+typedef struct ox_stream_statistics {
+    int64_t disk_bytes;     /* read from files */
+    int64_t ram_bytes;      /* taken from tiles that were kept, instead of being read again */
+    int64_t written_bytes;  /* to the spill file */
+    int64_t calls, tiles;   /* operations, and tiles they were cut into */
+    int64_t whole_loads;    /* operations with an operand that could not be cut into tiles */
+    int64_t guesses;        /* reads begun before an operation asked for them */
+    double stall_seconds;   /* computing waited for reads or writes */
+    double compute_seconds; /* tiles were computed */
+    double overlap;         /* the part of the time in operations that was not waiting: 0 to 1 */
+    size_t ring_bytes;      /* held by the ring now */
+    size_t kept_bytes;      /* held by tiles that are kept now */
+    size_t spilled_bytes;   /* live in the spill file now */
+    bool uring;             /* requests go through io_uring */
+} ox_stream_statistics;
+/* Counts since the stream was opened. Zeros for NULL. */
+OX_API ox_stream_statistics ox_stream_stats(ox_stream *stream);
+
+OX_EXTERN_C_END
+#endif
+#endif

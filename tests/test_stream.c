@@ -1,0 +1,321 @@
+/* test_stream.c - operations on tensors that stay in files give the bits that they give in RAM: every family,
+ * sizes around the tile and far beyond the budget, on a disk and in memory, through io_uring and threads,
+ * with results in RAM and in the spill file. OX_TSAN */
+#include "stream_check.h"
+
+/* ---- elementwise -------------------------------------------------------------------------------------- */
+
+static ox_tensor *run_relu(ox_tensor *const *in) {
+    return ox_relu(in[0]);
+}
+static ox_tensor *run_exp(ox_tensor *const *in) {
+    return ox_exp(in[0]);
+}
+static ox_tensor *run_half(ox_tensor *const *in) {
+    return ox_cast(in[0], OX_F16);
+}
+static ox_tensor *run_wide(ox_tensor *const *in) {
+    return ox_cast(in[0], OX_F64);
+}
+static ox_tensor *run_clone(ox_tensor *const *in) {
+    return ox_clone(in[0]);
+}
+static ox_tensor *run_double(ox_tensor *const *in) {
+    return ox_mul_number(in[0], 2.5);
+}
+static ox_tensor *run_isnan(ox_tensor *const *in) {
+    return ox_isnan(in[0]);
+}
+static ox_tensor *run_add(ox_tensor *const *in) {
+    return ox_add(in[0], in[1]);
+}
+static ox_tensor *run_square(ox_tensor *const *in) {
+    return ox_mul(in[0], in[0]);
+}
+static ox_tensor *run_less(ox_tensor *const *in) {
+    return ox_lt(in[0], in[1]);
+}
+static ox_tensor *run_where(ox_tensor *const *in) {
+    return ox_where(ox_gt(in[0], in[1]), in[0], in[1]);
+}
+static ox_tensor *run_flip(ox_tensor *const *in) {
+    return ox_neg(ox_flip(in[0], OX_DIMS(0)));
+}
+static ox_tensor *run_even(ox_tensor *const *in) {
+    return ox_sqrt(ox_abs(ox_slice(in[0], 0, 0, INT64_MAX, 2)));
+}
+
+static void test_elementwise(const stream_case *c) {
+    const int64_t page = 4096, tile = TILE / 4,
+                  sizes[] = {1, 511, 512, page - 1, page, page + 1, tile - 1, tile, tile + 1, 5 * BUDGET / 4};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        ox_shape shape = OX_SHAPE(sizes[i]);
+        OX_SCOPE {
+            ox_tensor *two[2] = {numbers(shape, OX_F32, 1), numbers(shape, OX_F32, 2)};
+            compare(c, "relu", run_relu, two, 1);
+            compare(c, "exp", run_exp, two, 1);
+            compare(c, "cast to f16", run_half, two, 1);
+            compare(c, "cast to f64", run_wide, two, 1);
+            compare(c, "clone", run_clone, two, 1);
+            compare(c, "mul_number", run_double, two, 1);
+            compare(c, "isnan", run_isnan, two, 1);
+            compare(c, "add", run_add, two, 2);
+            compare(c, "square", run_square, two, 1);
+            compare(c, "lt", run_less, two, 2);
+            compare(c, "where", run_where, two, 2);
+            compare(c, "flip", run_flip, two, 1);
+            compare(c, "slice by 2", run_even, two, 1);
+        }
+    }
+}
+
+/* ---- strided and broadcast ---------------------------------------------------------------------------- */
+
+static ox_tensor *run_outer(ox_tensor *const *in) {
+    return ox_add(in[0], in[1]);
+}
+static ox_tensor *run_turned(ox_tensor *const *in) {
+    return ox_add(ox_t(in[0]), ox_exp(ox_t(in[0])));
+}
+static ox_tensor *run_turned_copy(ox_tensor *const *in) {
+    return ox_contiguous(ox_t(in[0]));
+}
+static ox_tensor *run_columns(ox_tensor *const *in) {
+    return ox_relu(ox_narrow(in[0], 1, 3, 40));
+}
+static ox_tensor *run_middle(ox_tensor *const *in) {
+    return ox_relu(ox_narrow(in[0], 1, 7, in[0]->shape[1] - 9));
+}
+static ox_tensor *run_permuted(ox_tensor *const *in) {
+    return ox_neg(ox_permute(in[0], OX_DIMS(2, 0, 1)));
+}
+
+static void test_strided(const stream_case *c) {
+    OX_SCOPE {
+        ox_tensor *a[2] = {numbers(OX_SHAPE(300, 701), OX_F32, 3), numbers(OX_SHAPE(701), OX_F32, 4)};
+        compare(c, "broadcast row", run_outer, a, 2);
+        a[1] = numbers(OX_SHAPE(300, 1), OX_F32, 5);
+        compare(c, "broadcast column", run_outer, a, 2);
+        compare(c, "transposed", run_turned, a, 1);
+        compare(c, "transposed copy", run_turned_copy, a, 1);
+        compare(c, "few columns", run_columns, a, 1);
+        compare(c, "most columns", run_middle, a, 1);
+        ox_tensor *b[1] = {numbers(OX_SHAPE(12, 90, 130), OX_F32, 6)};
+        compare(c, "permuted", run_permuted, b, 1);
+        ox_tensor *d[1] = {numbers(OX_SHAPE(64, 5000), OX_F16, 7)};
+        compare(c, "transposed f16", run_turned_copy, d, 1);
+        compare(c, "few columns f16", run_columns, d, 1);
+    }
+}
+
+/* ---- products ----------------------------------------------------------------------------------------- */
+
+static ox_tensor *run_linear(ox_tensor *const *in) {
+    return ox_linear(in[0], in[1], in[2]);
+}
+static ox_tensor *run_matmul(ox_tensor *const *in) {
+    return ox_matmul(in[0], in[1]);
+}
+static ox_tensor *run_matmul_t(ox_tensor *const *in) {
+    return ox_matmul(in[0], ox_t(in[1]));
+}
+static ox_tensor *run_addmm(ox_tensor *const *in) {
+    return ox_addmm(in[0], in[1], in[2], 0.5, 2);
+}
+
+static void test_linear(const stream_case *c, ox_dtype weight, int64_t m, int64_t n, int64_t k) {
+    OX_SCOPE {
+        ox_tensor *in[3] = {numbers(OX_SHAPE(m, k), OX_F32, 1), numbers(OX_SHAPE(n, k), weight, 2),
+                            numbers(OX_SHAPE(n), OX_F32, 3)};
+        compare_masks(c, "linear", run_linear, in, 3);
+    }
+}
+
+static void test_products(const stream_case *c) {
+    static const ox_dtype weights[] = {OX_F32, OX_F16, OX_BF16, OX_Q4_0, OX_Q8_0, OX_Q4_K, OX_Q6_K};
+    static const int64_t rows[] = {1, 3, 4, 5, 8, 9, 33};
+    for (size_t w = 0; w < sizeof weights / sizeof *weights; w++)
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) test_linear(c, weights[w], rows[i], 333, 512);
+    test_linear(c, OX_F32, 200, 700, 256);
+    test_linear(c, OX_F32, 2, 3, 4097);
+    test_linear(c, OX_F16, 1, 1, 1);
+    OX_SCOPE {
+        ox_tensor *a[2] = {numbers(OX_SHAPE(150, 257), OX_F32, 1), numbers(OX_SHAPE(257, 190), OX_F32, 2)};
+        compare_masks(c, "matmul", run_matmul, a, 2);
+        ox_tensor *b[2] = {numbers(OX_SHAPE(7, 257), OX_F32, 1), numbers(OX_SHAPE(190, 257), OX_F32, 2)};
+        compare_masks(c, "matmul, b transposed", run_matmul_t, b, 2);
+        ox_tensor *d[2] = {numbers(OX_SHAPE(6, 40, 65), OX_F32, 1), numbers(OX_SHAPE(6, 65, 50), OX_F32, 2)};
+        compare_masks(c, "matmul of batches", run_matmul, d, 2);
+        ox_tensor *e[2] = {numbers(OX_SHAPE(6, 40, 65), OX_F32, 1), numbers(OX_SHAPE(65, 150), OX_F32, 2)};
+        compare_masks(c, "matmul, b broadcast", run_matmul, e, 2);
+        ox_tensor *f[2] = {numbers(OX_SHAPE(400, 65), OX_F32, 1), numbers(OX_SHAPE(65), OX_F32, 2)};
+        compare_masks(c, "matrix times vector", run_matmul, f, 2);
+        ox_tensor *g[2] = {numbers(OX_SHAPE(120), OX_F64, 1), numbers(OX_SHAPE(120, 300), OX_F64, 2)};
+        compare_masks(c, "vector times matrix", run_matmul, g, 2);
+        ox_tensor *h[3] = {numbers(OX_SHAPE(90), OX_F32, 1), numbers(OX_SHAPE(100, 70), OX_F32, 2),
+                           numbers(OX_SHAPE(70, 90), OX_F32, 3)};
+        compare_masks(c, "addmm", run_addmm, h, 3);
+    }
+}
+
+/* ---- reductions and rows ------------------------------------------------------------------------------ */
+
+#define REDUCE(name, call)                               \
+    static ox_tensor *run_##name(ox_tensor *const *in) { \
+        return call;                                     \
+    }
+REDUCE(sum_all, ox_sum(in[0], OX_ALL_DIMS, false))
+REDUCE(sum_0, ox_sum(in[0], OX_DIMS(0), false))
+REDUCE(sum_1, ox_sum(in[0], OX_DIMS(-1), true))
+REDUCE(mean, ox_mean(in[0], OX_DIMS(-1), false))
+REDUCE(var, ox_var(in[0], OX_ALL_DIMS, 1, false))
+REDUCE(norm, ox_norm(in[0], 2, OX_DIMS(0), false))
+REDUCE(amax, ox_amax(in[0], OX_DIMS(-1), false))
+REDUCE(argmax, ox_argmax(in[0], 0, false))
+REDUCE(argmax_all, ox_argmax(in[0], OX_NO_DIM, false))
+REDUCE(logsumexp, ox_logsumexp(in[0], OX_DIMS(-1), false))
+REDUCE(any, ox_any(ox_isnan(in[0]), OX_ALL_DIMS, false))
+REDUCE(max_values, ox_max(in[0], -1, false).values)
+REDUCE(flipped_sum, ox_sum(ox_flip(ox_t(in[0]), OX_DIMS(0, 1)), OX_DIMS(0), false))
+REDUCE(softmax, ox_softmax(in[0], -1))
+REDUCE(softmax_0, ox_softmax(in[0], 0))
+REDUCE(log_softmax, ox_log_softmax(in[0], -1))
+REDUCE(cumsum, ox_cumsum(in[0], -1))
+REDUCE(cumsum_0, ox_cumsum(in[0], 0))
+REDUCE(sort, ox_sort(in[0], -1, false).values)
+REDUCE(rms_norm, ox_rms_norm(in[0], 1, in[1], 1e-5))
+REDUCE(layer_norm, ox_layer_norm(in[0], 1, in[1], NULL, 1e-5))
+REDUCE(rope, ox_rope(in[0], NULL, NULL))
+
+/* The CPU reduces in chunks of up to half a million elements: a tile holds at least one. */
+static void test_rows(const stream_case *small) {
+    static const int64_t shapes[][2] = {{1, 1}, {3, 20000}, {3000, 300}, {20000, 5}, {30000, 33}, {7, 99999}};
+    stream_case large = *small, *c = &large;
+    large.tile_bytes = 64 << 10;
+    large.ram_bytes = 6 << 20;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        OX_SCOPE {
+            ox_tensor *x[2] = {numbers(OX_SHAPE(shapes[i][0], shapes[i][1]), OX_F32, 1),
+                               numbers(OX_SHAPE(shapes[i][1]), OX_F32, 2)};
+#define ROWS(name, n) compare(c, #name, run_##name, x, n);
+            ROWS(sum_all, 1)
+            ROWS(sum_0, 1) ROWS(sum_1, 1) ROWS(mean, 1) ROWS(var, 1) ROWS(norm, 1) ROWS(amax, 1)
+                ROWS(argmax, 1) ROWS(argmax_all, 1) ROWS(logsumexp, 1) ROWS(any, 1) ROWS(max_values, 1)
+                    ROWS(flipped_sum, 1) ROWS(softmax, 1) ROWS(softmax_0, 1) ROWS(log_softmax, 1)
+                        ROWS(cumsum, 1) ROWS(cumsum_0, 1) ROWS(sort, 1) ROWS(rms_norm, 2) ROWS(layer_norm, 2)
+        }
+    OX_SCOPE {
+        ox_tensor *x[1] = {numbers(OX_SHAPE(5 * BUDGET / 2), OX_F16, 1)};
+        ROWS(sum_all, 1)
+        ROWS(var, 1) ROWS(argmax_all, 1) ROWS(any, 1)
+            ox_tensor *y[1] = {numbers(OX_SHAPE(5 * BUDGET), OX_I8, 1)};
+        compare(c, "sum of i8", run_sum_all, y, 1);
+        ox_tensor *z[1] = {numbers(OX_SHAPE(8, 100, 64), OX_F32, 1)};
+        compare(c, "rope", run_rope, z, 1);
+        compare(c, "softmax of 3 dims", run_softmax, z, 1);
+        compare(c, "sum over dim 0 of 3", run_sum_0, z, 1);
+    }
+}
+
+/* ---- by index ----------------------------------------------------------------------------------------- */
+
+static ox_tensor *run_embedding(ox_tensor *const *in) {
+    return ox_embedding(in[0], in[1]);
+}
+static ox_tensor *run_select(ox_tensor *const *in) {
+    return ox_index_select(in[0], 0, in[1]);
+}
+static ox_tensor *run_cat_0(ox_tensor *const *in) {
+    return ox_cat(in, 2, 0);
+}
+static ox_tensor *run_cat_1(ox_tensor *const *in) {
+    return ox_cat(in, 2, 1);
+}
+static ox_tensor *run_gather(ox_tensor *const *in) {
+    return ox_gather(in[0], 0, in[1]);
+}
+static ox_tensor *run_expand(ox_tensor *const *in) {
+    return ox_cast(in[0], OX_F32);
+}
+static ox_tensor *run_quantise(ox_tensor *const *in) {
+    return ox_cast(in[0], OX_Q8_0);
+}
+
+static void test_index(const stream_case *c) {
+    static const ox_dtype tables[] = {OX_F32, OX_F16, OX_Q4_0, OX_Q6_K};
+    OX_SCOPE {
+        ox_tensor *ids = ox_randint(0, 300, OX_SHAPE(5, 20), OX_I64);
+        for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+            ox_tensor *in[2] = {numbers(OX_SHAPE(300, 512), tables[i], 1), ids};
+            compare_masks(c, "embedding", run_embedding, in, 2);
+            compare(c, "expand", run_expand, in, 1);
+        }
+        ox_tensor *in[2] = {numbers(OX_SHAPE(300, 51, 11), OX_F32, 1),
+                            ox_randint(0, 300, OX_SHAPE(77), OX_I32)};
+        compare_masks(c, "index_select", run_select, in, 2);
+        ox_tensor *two[2] = {numbers(OX_SHAPE(300, 51), OX_F32, 1), numbers(OX_SHAPE(300, 51), OX_F32, 2)};
+        compare_masks(c, "cat of dim 0", run_cat_0, two, 2);
+        compare_masks(c, "cat of dim 1", run_cat_1, two, 2);
+        ox_tensor *whole[2] = {numbers(OX_SHAPE(100, 30), OX_F32, 1),
+                               ox_randint(0, 100, OX_SHAPE(9, 30), OX_I64)};
+        compare_masks(c, "gather", run_gather, whole, 2);
+        ox_tensor *wide[1] = {numbers(OX_SHAPE(70, 2048), OX_F32, 1)};
+        compare(c, "quantise", run_quantise, wide, 1);
+    }
+}
+
+/* ---- on the device itself ----------------------------------------------------------------------------- */
+
+static void test_moves(const stream_case *c) {
+    ox_stream *stream = case_open(c);
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(300, 701), OX_F32, 1), *y = numbers(OX_SHAPE(300, 701), OX_F32, 2);
+        ox_tensor *s = ox_to(x, ox_stream_device(stream));
+        CHECK(same_bits(s, x));
+        CHECK(ox_device_of(s) == ox_stream_device(stream));
+        ox_tensor *t = ox_clone(x);
+        CHECK(ox_add_(s, y) == s && ox_add_(t, y) && same_bits(s, t));
+        CHECK(ox_relu_(s) == s && ox_relu_(t) && same_bits(s, t));
+        CHECK(ox_copy_(ox_narrow(s, 1, 3, 5), ox_narrow(y, 1, 3, 5)) &&
+              ox_copy_(ox_narrow(t, 1, 3, 5), ox_narrow(y, 1, 3, 5)));
+        CHECK(same_bits(s, t));
+        CHECK(ox_neg_(ox_t(s)) && ox_neg_(t) && same_bits(s, t));
+        CHECK(ox_copy_(ox_narrow(s, 1, 100, 500), ox_narrow(y, 1, 3, 500)) &&
+              ox_copy_(ox_narrow(t, 1, 100, 500), ox_narrow(y, 1, 3, 500)));
+        CHECK(same_bits(s, t));
+        CHECK(ox_fill_(ox_narrow(s, 0, 3, 200), 7) && ox_fill_(ox_narrow(t, 0, 3, 200), 7) &&
+              same_bits(s, t));
+        CHECK(ox_cumsum_(s, 1) && ox_cumsum_(t, 1) && same_bits(s, t));
+        CHECK(ox_softmax(s, 1) && same_bits(ox_softmax(s, 1), ox_softmax(t, 1)));
+        CHECK(ox_add_(t, s) && same_bits(t, ox_mul_number(s, 2)));
+        CHECK(ox_error() == OX_OK);
+        if (ox_error()) printf("  %s\n", ox_error_text());
+        ox_error_clear();
+    }
+    CHECK(ox_stream_stats(stream).spilled_bytes == 0);
+    ox_stream_close(stream);
+}
+
+#ifdef __SANITIZE_THREAD__
+enum { CASES = 2 }; /* io_uring and threads; the sanitizer takes its time */
+#else
+enum { CASES = 6 };
+#endif
+
+int main(void) {
+    check_cases();
+    for (int i = 0; i < CASES; i++) {
+        stream_case c = case_at(i);
+        if (!c.folder) continue;
+        test_elementwise(&c);
+        test_moves(&c);
+        if (i % 3 == 2) continue; /* the rest depends less on how bytes are read */
+        test_strided(&c);
+        test_index(&c);
+        if (i < 2) test_products(&c);
+        if (i < 2) test_rows(&c);
+    }
+    ox_statistics stats = ox_stats();
+    CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
+    return check_done("stream");
+}

@@ -1,0 +1,224 @@
+/* test_stream_faults.c - reads and writes that fail, end early or are interrupted at every n-th transfer,
+ * files that become shorter, disks without room: the right answer or an error, never anything else, never a
+ * hang. The stream works afterwards. OX_TSAN */
+#include "stream_check.h"
+
+#include <errno.h>
+
+typedef enum fault_kind {
+    FAULT_ERROR,
+    FAULT_END,
+    FAULT_SHORT,
+    FAULT_INTERRUPT,
+    FAULT_NO_ROOM,
+    FAULT_KINDS
+} fault_kind;
+
+/* One word, for reads ahead still fly while a test goes on: kind + FAULT_KINDS * every; every 0 = none. */
+typedef int64_t fault;
+
+static void set_fault(fault *f, int kind, int64_t every) {
+    __atomic_store_n(f, kind + FAULT_KINDS * every, __ATOMIC_RELEASE);
+}
+
+static int64_t fault_at(void *user, int64_t number, int64_t bytes) {
+    const int64_t f = __atomic_load_n((const fault *)user, __ATOMIC_ACQUIRE), every = f / FAULT_KINDS;
+    if (every == 0 || number % every != 0) return bytes;
+    switch ((fault_kind)(f % FAULT_KINDS)) {
+    case FAULT_ERROR: return -EIO;
+    case FAULT_END: return 0;
+    case FAULT_INTERRUPT: return number % 3 ? -EINTR : -EAGAIN;
+    case FAULT_NO_ROOM: return -ENOSPC;
+    default: return number % 2 ? (bytes + 1) / 2 : (bytes + 4096) / 8192 * 4096 + 1;
+    }
+}
+
+static ox_stream *open_faulty(const stream_case *c, fault *f) {
+    ox_stream_desc desc = case_desc(c);
+    desc.fault = fault_at;
+    desc.fault_user = f;
+    ox_stream *stream = ox_stream_open(&desc);
+    CHECK_MSG(stream != NULL, "%s", ox_error_text());
+    return stream;
+}
+
+/* A few operations over files and the spill file: NULL, or a result in RAM. */
+static ox_tensor *work(ox_stream *stream, const char *path, ox_tensor *x) {
+    ox_device *device = ox_stream_device(stream);
+    ox_tensor *a = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(120, 500));
+    ox_tensor *b = ox_to(ox_mul_number(a, 3), device);
+    b = ox_add_(b, a);
+    ox_tensor *c = ox_linear(x, b, NULL);
+    ox_tensor *d = ox_sum(ox_exp(ox_neg(b)), OX_DIMS(1), false);
+    ox_tensor *e = ox_embedding(a, ox_arange(0, 5, 1, OX_I64));
+    ox_tensor *parts[2] = {ox_add(c, d), ox_sum(e, OX_DIMS(0), false)};
+    return ox_to(ox_cat(parts, 2, 0), ox_cpu());
+}
+
+static void test_every(const stream_case *c) {
+    char path[320];
+    snprintf(path, sizeof path, "%s/oxtorch-faults-%p.raw", c->folder, (void *)path);
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(120, 500), OX_F32, 1), *y = numbers(OX_SHAPE(500), OX_F32, 2);
+        put_raw(path, x, 0);
+        fault f = 0;
+        ox_stream *stream = open_faulty(c, &f);
+        ox_tensor *right = work(stream, path, y);
+        CHECK_MSG(right != NULL, "%s", ox_error_text());
+        int right_answers = 0, errors = 0;
+        for (int kind = 0; kind < FAULT_KINDS; kind++)
+            for (int64_t every = 1; every < 120; every += every < 12 ? 1 : 9)
+                OX_SCOPE {
+                    set_fault(&f, kind, every);
+                    ox_tensor *got = work(stream, path, y);
+                    set_fault(&f, 0, 0);
+                    bool harmless = kind == FAULT_SHORT || (kind == FAULT_INTERRUPT && every > 1);
+                    CHECK_MSG(got ? same_bits(got, right) : ox_error() != OX_OK && !harmless,
+                              "kind %d every %lld: %s", kind, (long long)every, ox_error_text());
+                    if (got)
+                        right_answers++;
+                    else
+                        errors++;
+                    ox_error_clear();
+                }
+        CHECK(right_answers > 0 && errors > 0);
+        ox_tensor *after = work(stream, path, y);
+        CHECK(after && same_bits(after, right));
+        ox_stream_close(stream);
+    }
+    remove(path);
+}
+
+/* An error says where. A file that became shorter, or went, is one; what was read before stays right. */
+static void test_short_file(const stream_case *c) {
+    char path[320];
+    snprintf(path, sizeof path, "%s/oxtorch-shorter-%p.raw", c->folder, (void *)path);
+    ox_stream *stream = case_open(c);
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(50000), OX_F32, 1);
+        put_raw(path, x, 0);
+        ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(50000));
+        ox_tensor *head = ox_narrow(far, 0, 0, 10000);
+        put_raw(path, ox_narrow(x, 0, 0, 20000), 0); /* the same file, cut and written anew */
+        CHECK(same_bits(ox_neg(head), ox_neg(ox_narrow(x, 0, 0, 10000))));
+        CHECK(!ox_neg(far) && ox_error() == OX_ERR_IO);
+        CHECK_MSG(strstr(ox_error_text(), "shorter") && strstr(ox_error_text(), "offset 80000"), "%s",
+                  ox_error_text());
+        ox_error_clear();
+        CHECK(!ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(20001)) && ox_error() == OX_ERR_IO);
+        ox_error_clear();
+        CHECK(!ox_stream_raw(stream, path, 4 * 20000 - 3, OX_F32, OX_SHAPE(1)) && ox_error() == OX_ERR_IO);
+        ox_error_clear();
+        remove(path);
+        CHECK(!ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(1)) && ox_error() == OX_ERR_IO);
+        ox_error_clear();
+        CHECK(same_bits(ox_neg(head), ox_neg(ox_narrow(x, 0, 0, 10000))));
+    }
+    ox_stream_close(stream);
+}
+
+/* Closing with reads ahead in flight, tensors that outlive their stream, descriptions that cannot be. */
+static void test_open_and_close(const stream_case *c) {
+    char path[320];
+    snprintf(path, sizeof path, "%s/oxtorch-close-%p.raw", c->folder, (void *)path);
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(100000), OX_F32, 1);
+        put_raw(path, x, 0);
+        for (int i = 0; i < 20; i++) {
+            ox_stream *stream = case_open(c);
+            ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(100000));
+            ox_tensor *part = ox_narrow(far, 0, 0, 100 + 4000 * i);
+            if (i % 2)
+                (void)ox_relu(part), (void)ox_relu(part); /* the second one's end is followed by a guess */
+            ox_stream_close(stream);
+            CHECK(same_bits(ox_relu(part), ox_relu(ox_narrow(x, 0, 0, 100 + 4000 * i))));
+        }
+    }
+    ox_stream_desc desc = case_desc(c);
+    desc.tile_bytes = BUDGET;
+    CHECK(!ox_stream_open(&desc) && ox_error() == OX_ERR_ARG);
+    ox_error_clear();
+    CHECK(!ox_stream_device(NULL) && ox_error() == OX_ERR_ARG);
+    ox_error_clear();
+    CHECK(!ox_stream_raw(NULL, path, 0, OX_F32, OX_SHAPE(1)));
+    ox_error_clear();
+    ox_stream_close(NULL);
+    desc = case_desc(c);
+    desc.spill = "/nowhere/at/all";
+    ox_stream *stream = ox_stream_open(&desc);
+    OX_SCOPE {
+        CHECK(!ox_to(numbers(OX_SHAPE(100), OX_F32, 1), ox_stream_device(stream)) && ox_error() == OX_ERR_IO);
+        ox_error_clear();
+        ox_tensor *big = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(100000));
+        bool spills = ox_nbytes(big) > (c->result_bytes ? c->result_bytes : BUDGET / 8);
+        CHECK(spills ? !ox_relu(big) && ox_error() == OX_ERR_IO : ox_relu(big) != NULL);
+        ox_error_clear();
+        CHECK_MSG(ox_relu(ox_narrow(big, 0, 0, 1)) || c->result_bytes == 1, "%s", ox_error_text());
+        ox_error_clear();
+    }
+    ox_stream_close(stream);
+    remove(path);
+}
+
+/* ---- memory that runs out ----------------------------------------------------------------------------- */
+
+static int64_t allocations_left, blocks_out;
+
+static void *scarce_alloc(void *user, size_t bytes) {
+    (void)user;
+    if (__atomic_sub_fetch(&allocations_left, 1, __ATOMIC_ACQ_REL) < 0) return NULL;
+    void *block = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (block) __atomic_add_fetch(&blocks_out, 1, __ATOMIC_ACQ_REL);
+    return block;
+}
+
+static void scarce_free(void *user, void *block, size_t bytes) {
+    (void)user;
+    (void)bytes;
+    __atomic_sub_fetch(&blocks_out, 1, __ATOMIC_ACQ_REL);
+    free(block);
+}
+
+/* From the n-th request on there is no memory, for every n until the work is done: an error and no leak. */
+static void test_scarce_memory(const stream_case *c) {
+    char path[320];
+    snprintf(path, sizeof path, "%s/oxtorch-scarce-%p.raw", c->folder, (void *)path);
+    OX_SCOPE {
+        put_raw(path, numbers(OX_SHAPE(120, 500), OX_F32, 1), 0);
+    }
+    ox_allocator scarce = {scarce_alloc, scarce_free, NULL};
+    bool done = false;
+    for (int64_t n = 0; n < 400 && !done; n++) {
+        __atomic_store_n(&allocations_left, INT64_MAX, __ATOMIC_RELEASE);
+        CHECK(ox_set_allocator(&scarce) == OX_OK);
+        __atomic_store_n(&allocations_left, n, __ATOMIC_RELEASE);
+        ox_stream_desc desc = case_desc(c);
+        ox_stream *stream = ox_stream_open(&desc);
+        OX_SCOPE {
+            done = stream && work(stream, path, numbers(OX_SHAPE(500), OX_F32, 2));
+            CHECK_MSG(done || ox_error() == OX_ERR_NOMEM, "request %lld: %s", (long long)n, ox_error_text());
+        }
+        ox_stream_close(stream);
+        ox_error_clear();
+        CHECK(ox_set_allocator(NULL) == OX_OK);
+        CHECK_MSG(__atomic_load_n(&blocks_out, __ATOMIC_ACQUIRE) == 0, "request %lld: %lld blocks leak",
+                  (long long)n, (long long)blocks_out);
+    }
+    CHECK(done);
+    remove(path);
+}
+
+int main(void) {
+    check_cases();
+    for (int i = 0; i < case_count(); i++) {
+        stream_case c = case_at(i);
+        if (!c.folder) continue;
+        test_every(&c);
+        test_short_file(&c);
+        test_open_and_close(&c);
+        if (i < 2) test_scarce_memory(&c);
+    }
+    ox_statistics stats = ox_stats();
+    CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
+    return check_done("stream_faults");
+}

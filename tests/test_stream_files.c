@@ -1,0 +1,282 @@
+/* test_stream_files.c - tensors of GGUF, safetensors and npy files on a stream, a language model over one,
+ * and what is kept of a file between passes. OX_TSAN */
+#include "gguf_make.h"
+#include "oxtorch_llm.h"
+#include "stream_check.h"
+
+#include <pthread.h>
+
+/* ---- formats ------------------------------------------------------------------------------------------ */
+
+/* Every tensor of a file, over the mapped file and over the stream. */
+static void compare_file(const stream_case *c, const char *path) {
+    ox_stream *stream = case_open(c);
+    ox_file *near = ox_open(path, NULL), *far = ox_open(path, ox_stream_device(stream));
+    CHECK_MSG(near && far && ox_file_count(near) > 0, "%s", ox_error_text());
+    for (int64_t i = 0; i < ox_file_count(near); i++)
+        OX_SCOPE {
+            ox_tensor *a = ox_load_at(near, i), *b = ox_load_at(far, i);
+            CHECK_MSG(a && b && ox_device_of(b) == ox_stream_device(stream), "%s", ox_error_text());
+            CHECK_MSG(same_bits(a, b), "%s: %s", path, ox_file_name(near, i));
+            if (ox_dtype_of(a->dtype)->cls == OX_CLASS_FLOAT) CHECK(same_bits(ox_exp(a), ox_exp(b)));
+            CHECK(!ox_neg_(b) && ox_error() != OX_OK); /* files are for reading */
+            ox_error_clear();
+        }
+    ox_close(near);
+    ox_close(far);
+    ox_stream_close(stream);
+}
+
+static void test_formats(const stream_case *c) {
+    char path[320], index[340];
+    const char *names[3] = {"a", "b", "c"};
+    OX_SCOPE {
+        ox_tensor *t[3] = {numbers(OX_SHAPE(70, 300), OX_F32, 1), numbers(OX_SHAPE(5001), OX_F16, 2),
+                           ox_cast(numbers(OX_SHAPE(33), OX_F64, 3), OX_U8)};
+        snprintf(path, sizeof path, "%s/oxtorch-stream.safetensors", c->folder);
+        CHECK(ox_save_safetensors(path, names, t, 3, NULL, 0, 0) == OX_OK);
+        compare_file(c, path);
+        remove(path);
+        CHECK(ox_save_safetensors(path, names, t, 3, NULL, 0, 40000) == OX_OK);
+        snprintf(index, sizeof index, "%s.index.json", path);
+        compare_file(c, index);
+        remove(index);
+        for (int i = 1; i < 4; i++) {
+            snprintf(index, sizeof index, "%s/oxtorch-stream-%05d-of-%05d.safetensors", c->folder, i, 3);
+            remove(index);
+            snprintf(index, sizeof index, "%s/oxtorch-stream-%05d-of-%05d.safetensors", c->folder, i, 2);
+            remove(index);
+        }
+        snprintf(path, sizeof path, "%s/oxtorch-stream.npy", c->folder);
+        CHECK(ox_save_npy(path, t[0]) == OX_OK);
+        compare_file(c, path);
+        remove(path);
+    }
+    ox_error_clear();
+}
+
+/* Results on the disk become files of a name, a piece at a time. */
+static void test_save(const stream_case *small) {
+    char path[320];
+    stream_case c = *small;
+    c.result_bytes = 1;
+    ox_stream *stream = case_open(&c);
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(900, 700), OX_F32, 1), *far = ox_to(x, ox_stream_device(stream));
+        ox_tensor *t[2] = {ox_relu(far), ox_t(ox_neg(far))}, *right[2] = {ox_relu(x), ox_t(ox_neg(x))};
+        const char *names[2] = {"relu", "neg"};
+        snprintf(path, sizeof path, "%s/oxtorch-saved.safetensors", c.folder);
+        CHECK(ox_save_safetensors(path, names, t, 2, NULL, 0, 0) == OX_OK);
+        ox_file *file = ox_open(path, NULL);
+        for (int i = 0; i < 2; i++) CHECK(same_bits(ox_load(file, names[i]), ox_contiguous(right[i])));
+        ox_close(file);
+        CHECK(ox_save_npz(path, names, t, 2) == OX_OK);
+        file = ox_open(path, NULL);
+        for (int i = 0; i < 2; i++) CHECK(same_bits(ox_load(file, names[i]), ox_contiguous(right[i])));
+        ox_close(file);
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    ox_error_clear();
+    ox_stream_close(stream);
+    remove(path);
+}
+
+/* ---- a language model --------------------------------------------------------------------------------- */
+
+static void add_weight(gguf_make *g, const char *name, int64_t rows, int64_t columns, ox_dtype dtype) {
+    static uint64_t seed;
+    OX_SCOPE {
+        ox_shape shape = rows ? OX_SHAPE(rows, columns) : OX_SHAPE(columns);
+        ox_tensor *t = ox_mul_number(numbers(shape, OX_F32, ++seed), rows ? 0.05 : 1);
+        t = ox_cast(t, rows ? dtype : OX_F32);
+        size_t bytes;
+        char *data = bytes_of(t, &bytes);
+        gguf_tensor(g, name, ox_dtype_of(t->dtype)->gguf_id, t->ndim, t->shape, data, bytes);
+        free(data);
+    }
+}
+
+enum { LAYERS = 3, WIDTH = 256, HIDDEN = 512, WORDS = 301 };
+
+static void write_model(const char *path, ox_dtype dtype) {
+    static const struct {
+        const char *name;
+        int64_t rows, columns;
+    } weights[] = {{"attn_norm", 0, WIDTH},      {"attn_q", WIDTH, WIDTH},      {"attn_k", WIDTH / 2, WIDTH},
+                   {"attn_v", WIDTH / 2, WIDTH}, {"attn_output", WIDTH, WIDTH}, {"ffn_norm", 0, WIDTH},
+                   {"ffn_gate", HIDDEN, WIDTH},  {"ffn_up", HIDDEN, WIDTH},     {"ffn_down", WIDTH, HIDDEN}};
+    gguf_make g;
+    char name[64];
+    memset(&g, 0, sizeof g);
+    gguf_text(&g, "general.architecture", "llama");
+    gguf_u32(&g, "llama.block_count", LAYERS);
+    gguf_u32(&g, "llama.embedding_length", WIDTH);
+    gguf_u32(&g, "llama.feed_forward_length", HIDDEN);
+    gguf_u32(&g, "llama.context_length", 128);
+    gguf_u32(&g, "llama.attention.head_count", 4);
+    gguf_u32(&g, "llama.attention.head_count_kv", 2);
+    gguf_f32(&g, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
+    add_weight(&g, "token_embd.weight", WORDS, WIDTH, dtype);
+    for (int i = 0; i < LAYERS; i++)
+        for (size_t w = 0; w < sizeof weights / sizeof *weights; w++) {
+            snprintf(name, sizeof name, "blk.%d.%s.weight", i, weights[w].name);
+            add_weight(&g, name, weights[w].rows, weights[w].columns, dtype);
+        }
+    add_weight(&g, "output_norm.weight", 0, WIDTH, dtype);
+    CHECK(gguf_write(&g, path) == 0);
+}
+
+enum { TEXT = 40, PROMPT = 21 };
+
+/* Logits of a prompt in two batches and of every token after it. */
+static bool run_model(const char *path, ox_device *device, float *logits) {
+    int32_t text[TEXT];
+    for (int i = 0; i < TEXT; i++) text[i] = (i * 97 + 11) % WORDS;
+    ox_llm_context_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.batch = 16;
+    ox_llm *model = ox_llm_open(path, device);
+    ox_llm_context *context = model ? ox_llm_context_open(model, &desc) : NULL;
+    bool done = context && ox_llm_decode(context, text, PROMPT, logits) == OX_OK;
+    for (int i = PROMPT; done && i < TEXT; i++)
+        done = ox_llm_step(context, text[i], logits + (i - PROMPT + 1) * WORDS) == OX_OK;
+    ox_llm_context_close(context);
+    ox_llm_close(model);
+    return done;
+}
+
+static void test_model(const stream_case *small, ox_dtype dtype) {
+    static float expected[TEXT * WORDS], got[TEXT * WORDS];
+    char path[320];
+    size_t bytes = (TEXT - PROMPT + 1) * WORDS * sizeof(float);
+    stream_case c = *small;
+    c.ram_bytes = 2 << 20;
+    c.tile_bytes = 32 << 10;
+    c.result_bytes = 1 << 20;
+    snprintf(path, sizeof path, "%s/oxtorch-stream.gguf", c.folder);
+    write_model(path, dtype);
+    compare_file(&c, path);
+    ox_stream *stream = case_open(&c);
+    CHECK_MSG(run_model(path, NULL, expected), "%s", ox_error_text());
+    CHECK_MSG(run_model(path, ox_stream_device(stream), got), "%s", ox_error_text());
+    CHECK_MSG(memcmp(expected, got, bytes) == 0, "%s weights: other logits", ox_dtype_name(dtype));
+    ox_stream_statistics s = ox_stream_stats(stream);
+    CHECK_MSG(s.disk_bytes > 0 && s.ram_bytes > 0 && s.written_bytes == 0 && s.whole_loads == 0,
+              "%s: %lld read, %lld from RAM, %lld written, %lld whole", ox_dtype_name(dtype),
+              (long long)s.disk_bytes, (long long)s.ram_bytes, (long long)s.written_bytes,
+              (long long)s.whole_loads);
+    ox_stream_close(stream);
+    remove(path);
+    ox_error_clear();
+}
+
+/* ---- what is kept ------------------------------------------------------------------------------------- */
+
+/* Passes over W bytes with R kept read at most W - R and two tiles; with room for all, nothing. */
+static void test_kept(const stream_case *small, size_t ram, int64_t layers) {
+    enum { N = 256, K = 256 }; /* a layer of f32 is 256 KiB: four tiles */
+    char path[320];
+    stream_case c = *small;
+    c.ram_bytes = ram;
+    c.tile_bytes = (64 << 10) + 8192;
+    snprintf(path, sizeof path, "%s/oxtorch-kept.raw", c.folder);
+    OX_SCOPE {
+        ox_tensor *weights = numbers(OX_SHAPE(layers, N, K), OX_F32, 1),
+                  *x = numbers(OX_SHAPE(2, K), OX_F32, 2);
+        put_raw(path, weights, 0);
+        ox_stream *stream = case_open(&c);
+        ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(layers, N, K));
+        int64_t read = 0, later = 0, all = (int64_t)ox_nbytes(far), tile = 64 << 10;
+        ox_tensor *first = NULL;
+        for (int pass = 0; pass < 4; pass++) {
+            ox_tensor *y = x;
+            for (int64_t i = 0; y && i < layers; i++)
+                y = ox_mul_number(ox_linear(y, ox_select(far, 0, i), NULL), 0.06);
+            ox_stream_statistics s = ox_stream_stats(stream);
+            int64_t now = s.disk_bytes - read, kept = (int64_t)s.kept_bytes;
+            read = s.disk_bytes;
+            if (!first) first = y;
+            CHECK(y && same_bits(y, first));
+            if (pass == 0) CHECK(now == all && kept > 0);
+            /* Beyond that, a ring of tiles may have been read ahead for the next pass. */
+            if (pass > 0) later += now;
+            CHECK_MSG(later <= pass * (kept > all ? 0 : all - kept * 9 / 10) + 8 * tile,
+                      "pass %d: %lld of %lld bytes, %lld kept", pass, (long long)now, (long long)all,
+                      (long long)kept);
+            if (ram > (size_t)all * 2 && pass > 0) CHECK(now == 0);
+            CHECK(s.kept_bytes + s.ring_bytes <= ram);
+        }
+        CHECK(ox_stream_stats(stream).guesses > 0 || ram > (size_t)all * 2);
+        ox_stream_close(stream);
+    }
+    remove(path);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------ */
+
+typedef struct thread_work {
+    ox_stream *stream;
+    ox_tensor *far, *near;
+    int64_t rows;
+    int right;
+} thread_work;
+
+/* Operations on one stream and on tensors of the thread's own. */
+static void *thread_run(void *arg) {
+    thread_work *work = (thread_work *)arg;
+    for (int i = 0; i < 20; i++)
+        OX_SCOPE {
+            ox_tensor *a = ox_narrow(work->far, 0, i, work->rows),
+                      *b = ox_narrow(work->near, 0, i, work->rows);
+            ox_tensor *moved = ox_to(b, ox_stream_device(work->stream));
+            work->right += same_bits(ox_exp(a), ox_exp(b)) && same_bits(ox_add(moved, a), ox_add(b, b)) &&
+                           same_bits(ox_sum(a, OX_DIMS(1), false), ox_sum(b, OX_DIMS(1), false));
+        }
+    return NULL;
+}
+
+static void test_threads(const stream_case *c) {
+    char path[320];
+    snprintf(path, sizeof path, "%s/oxtorch-threads.raw", c->folder);
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(200, 300), OX_F32, 1);
+        put_raw(path, x, 0);
+        ox_stream *stream = case_open(c);
+        ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(200, 300));
+        thread_work work[3];
+        pthread_t threads[3];
+        for (int i = 0; i < 3; i++) {
+            thread_work one = {stream, far, x, 50 + 60 * i, 0};
+            work[i] = one;
+            CHECK(pthread_create(&threads[i], NULL, thread_run, &work[i]) == 0);
+        }
+        for (int i = 0; i < 3; i++) {
+            pthread_join(threads[i], NULL);
+            CHECK(work[i].right == 20);
+        }
+        ox_stream_close(stream); /* far keeps it */
+        CHECK(same_bits(far, x));
+    }
+    remove(path);
+}
+
+int main(void) {
+    check_cases();
+    for (int i = 0; i < case_count(); i++) {
+        stream_case c = case_at(i);
+        if (!c.folder || i == 2 || i == 3) continue;
+        c.result_bytes = 0;
+        test_formats(&c);
+        test_save(&c);
+        test_threads(&c);
+        test_model(&c, OX_F32);
+        test_model(&c, OX_F16);
+        test_model(&c, OX_Q8_0);
+        test_model(&c, OX_Q4_K);
+        test_kept(&c, 4 << 20, 24);
+        test_kept(&c, 20 << 20, 24);
+    }
+    ox_statistics stats = ox_stats();
+    CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
+    return check_done("stream_files");
+}
