@@ -25,6 +25,7 @@ OX_API int ox_vulkan_count(void);
     X(OX_VULKAN_DOT, 2, "dot")               /* integer dot products */ \
     X(OX_VULKAN_SUBGROUP, 3, "subgroup")     /* arithmetic within subgroups */ \
     X(OX_VULKAN_COOPERATIVE, 4, "coopmat")   /* KHR_cooperative_matrix: f16 tiles with f32 sums */ \
+    X(OX_VULKAN_BF16, 7, "bf16")             /* the same of bf16 */ \
     X(OX_VULKAN_BUDGET, 5, "budget")         /* EXT_memory_budget */ \
     X(OX_VULKAN_DENORMALS, 6, "denormals")   /* f32 subnormals are kept on request */
 

@@ -135,6 +135,8 @@ static uint32_t oxi_vk_allowed_caps(void) {
     return allowed;
 }
 
+#include "vulkan/matrices.c"
+
 /* Fills the facts of a device from its physical one; caps are what it could do. */
 static ox_status oxi_vk_learn(oxi_vk_device *d, const VkExtensionProperties *list, uint32_t count) {
     oxi_vk_features f;
@@ -165,6 +167,7 @@ static ox_status oxi_vk_learn(oxi_vk_device *d, const VkExtensionProperties *lis
         d->caps |= OX_VULKAN_SUBGROUP;
     if (controls && f.floats.shaderDenormPreserveFloat32) d->caps |= OX_VULKAN_DENORMALS;
     if (oxi_vk_has_extension(list, count, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME)) d->caps |= OX_VULKAN_BUDGET;
+    d->caps |= oxi_vk_matrix_caps(d, list, count, &f.subgroup);
     d->caps &= oxi_vk_allowed_caps();
     if (p->apiVersion < VK_API_VERSION_1_1)
         return oxi_fail(OX_ERR_DEVICE, "%s: %s has Vulkan 1.0 only", d->device_name, d->model);
@@ -195,7 +198,8 @@ static ox_status oxi_vk_make_device(oxi_vk_device *d) {
     VkExtensionProperties *list = (VkExtensionProperties *)oxi_calloc(count, sizeof *list);
     if (!list) return OX_ERR_NOMEM;
     vkEnumerateDeviceExtensionProperties(d->physical, NULL, &count, list);
-    const char *names[4];
+    const char *names[8];
+    oxi_vk_matrix_features matrices;
     uint32_t wanted = 0;
     ox_status status = oxi_vk_learn(d, list, count);
     if (d->caps & OX_VULKAN_BUDGET) names[wanted++] = VK_EXT_MEMORY_BUDGET_EXTENSION_NAME;
@@ -215,6 +219,7 @@ static ox_status oxi_vk_make_device(oxi_vk_device *d) {
     info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
     info.queueCreateInfoCount = 1;
     info.pQueueCreateInfos = &queue;
+    oxi_vk_ask_matrices(d, &matrices, names, &wanted, &info);
     info.enabledExtensionCount = wanted;
     info.ppEnabledExtensionNames = names;
     VkResult result = vkCreateDevice(d->physical, &info, NULL, &d->device);

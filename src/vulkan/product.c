@@ -3,7 +3,7 @@
  * else goes through tiles in shared memory. Called by the Vulkan device for PRODUCT. */
 
 /* Tiles are twice as large where there is work enough for all of a device. */
-enum { OXI_VK_PRODUCT_ROWS = 8, OXI_VK_PRODUCT_TILE = 64 };
+enum { OXI_VK_PRODUCT_ROWS = 8, OXI_VK_PRODUCT_TILE = 64, OXI_VK_PRODUCT_MATRIX_TILE = 128 };
 
 /* Mirrors param of product.glsl; columns of the arrays: c, a, b, addend. */
 typedef struct oxi_vk_product_params {
@@ -194,6 +194,34 @@ static void oxi_vk_product_params_of(const oxi_vk_product *p, oxi_vk_product_par
     out->bias_stride = (uint32_t)p->bias->stride[0];
 }
 
+/* Whether an operand of the tiles lies in eights: `line` from row to row, the other direction contiguous. */
+static bool oxi_vk_product_in_eights(const oxi_vk_product *p, const oxi_vk_product_params *params, int t,
+                                     int64_t line, int64_t size, uint32_t each) {
+    bool fits = size % 8 == 0 && line % each == 0 && params->at[t] % each == 0;
+    for (int e = 0; e < p->ndim; e++) fits = fits && params->stride[e][t] % each == 0;
+    return fits;
+}
+
+/* The shader of cooperative matrices for this product, or OXI_VK_SHADER_COUNT. */
+static oxi_vk_shader oxi_vk_product_tiles(const oxi_vk_device *d, const oxi_vk_product *p,
+                                          const oxi_vk_product_params *params) {
+    ox_dtype a = p->t[1]->dtype, b = p->t[2]->dtype;
+    bool block = oxi_is_block(b), rough = block && a == OX_F32 && !oxi_atomic_load(&oxi_exact);
+    if (p->m < 32 || p->k < 32 || p->n < 32) return OXI_VK_SHADER_COUNT;
+    if (!(a == b && (a == OX_F16 || a == OX_BF16)) && !rough) return OXI_VK_SHADER_COUNT;
+    bool a_along = p->column[1] == 1, b_along = block || p->row[2] == 1;
+    if (!a_along && (p->row[1] != 1 || a == OX_F32)) return OXI_VK_SHADER_COUNT;
+    if (!b_along && p->column[2] != 1) return OXI_VK_SHADER_COUNT;
+    if (!oxi_vk_product_in_eights(p, params, 1, a_along ? p->row[1] : p->column[1], a_along ? p->k : p->m,
+                                  a == OX_F32 ? 4 : 8))
+        return OXI_VK_SHADER_COUNT;
+    if (!block && !oxi_vk_product_in_eights(p, params, 2, b_along ? p->column[2] : p->row[2],
+                                            b_along ? p->k : p->n, 8))
+        return OXI_VK_SHADER_COUNT;
+    if ((rough || a == OX_BF16) && d->caps & OX_VULKAN_BF16) return OXI_VK_SHADER_product_tiles_bf16;
+    return a == OX_F16 && d->caps & OX_VULKAN_COOPERATIVE ? OXI_VK_SHADER_product_tiles : OXI_VK_SHADER_COUNT;
+}
+
 static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_product p = oxi_vk_product_of(call);
     oxi_vk_product_params params;
@@ -226,14 +254,19 @@ static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
     dispatch.param_bytes = sizeof params;
     uint64_t batches = 1;
     for (int e = 0; e < p.ndim; e++) batches *= (uint64_t)p.shape[e];
+    oxi_vk_shader tiles = few ? OXI_VK_SHADER_COUNT : oxi_vk_product_tiles(d, &p, &params);
     if (few) {
         oxi_vk_groups(&dispatch, ((uint64_t)p.n + 7) / 8);
+    } else if (tiles != OXI_VK_SHADER_COUNT) {
+        dispatch.shader = tiles;
+        dispatch.special[10] = 8 * d->subgroup_size;
+        dispatch.special[11] = OXI_VK_PRODUCT_MATRIX_TILE;
+        dispatch.groups[0] = (uint32_t)((p.n + OXI_VK_PRODUCT_MATRIX_TILE - 1) / OXI_VK_PRODUCT_MATRIX_TILE);
+        dispatch.groups[1] = (uint32_t)((p.m + OXI_VK_PRODUCT_MATRIX_TILE - 1) / OXI_VK_PRODUCT_MATRIX_TILE);
     } else {
-        bool large = (p.m + 127) / 128 * ((p.n + 127) / 128) * (int64_t)batches >= 64;
-        int64_t tile = large ? 2 * OXI_VK_PRODUCT_TILE : OXI_VK_PRODUCT_TILE;
-        dispatch.special[10] = large ? 8 : 4;
-        dispatch.groups[0] = (uint32_t)((p.n + tile - 1) / tile);
-        dispatch.groups[1] = (uint32_t)((p.m + tile - 1) / tile);
+        dispatch.special[10] = 4; /* 8: tiles of 128, which were slower on an H100 */
+        dispatch.groups[0] = (uint32_t)((p.n + OXI_VK_PRODUCT_TILE - 1) / OXI_VK_PRODUCT_TILE);
+        dispatch.groups[1] = (uint32_t)((p.m + OXI_VK_PRODUCT_TILE - 1) / OXI_VK_PRODUCT_TILE);
     }
     if (batches > 65535 || dispatch.groups[1] > 65535)
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: %s: too many matrices or rows at once", oxi_op_name(call),

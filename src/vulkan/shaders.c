@@ -41,6 +41,12 @@ static const uint32_t oxi_vk_code_product[] = {
 static const uint32_t oxi_vk_code_product_rows[] = {
 #include "vulkan/spirv/product_rows.inc"
 };
+static const uint32_t oxi_vk_code_product_tiles[] = {
+#include "vulkan/spirv/product_tiles.inc"
+};
+static const uint32_t oxi_vk_code_product_tiles_bf16[] = {
+#include "vulkan/spirv/product_tiles_bf16.inc"
+};
 static const uint32_t oxi_vk_code_gather[] = {
 #include "vulkan/spirv/gather.inc"
 };
