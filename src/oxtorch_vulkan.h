@@ -24,8 +24,8 @@
  *
  * WITH A RENDERER
  *     ox_vulkan_open takes the program's VkInstance, VkDevice and queue. volk.h must come before vulkan.h, or
- *     vulkan.h with VK_NO_PROTOTYPES. A program that has volk's implementation already defines
- *     OX_NO_VOLK_IMPLEMENTATION.
+ *     vulkan.h with VK_NO_PROTOTYPES. A program that has volk's implementation already (or, with OX_STATIC, in
+ *     another file) defines OX_NO_VOLK_IMPLEMENTATION.
  */
 #ifndef OX_TORCH_VULKAN_H
 #define OX_TORCH_VULKAN_H

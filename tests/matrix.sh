@@ -102,7 +102,7 @@ $1 @.o1 @.o2 -lm -lpthread -o @.exe
 
 two_static() {
     job "OX_STATIC in two translation units, $1" "$1 $2 -O0 $strict -DOX_STATIC -c $dir/src/all_impl.c -o @.o1
-$1 $2 -O0 $strict -DOX_STATIC -DOX_IMPLEMENTATION -c $dir/src/link.c -o @.o2
+$1 $2 -O0 $strict -DOX_STATIC -DOX_IMPLEMENTATION -DOX_NO_VOLK_IMPLEMENTATION -c $dir/src/link.c -o @.o2
 $1 @.o1 @.o2 -lm -lpthread -o @.exe
 @.exe"
 }

@@ -6,7 +6,7 @@
 # and the declarations of a line `<!-- given: ox_tensor *x; -->` above it, if there is one.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-BUILD=${BUILD:-build} CC=${CC:-cc} CXX=${CXX:-g++}
+BUILD=${BUILD:-build} CC=${CC:-cc} CXX=${CXX:-g++} LIBS=${LIBS:--lm -lpthread}
 dir=$BUILD/readme
 rm -rf $dir
 mkdir -p $dir
@@ -66,13 +66,13 @@ for source in "$dir"/block_*.c; do
     if grep -q '^#define OX_IMPLEMENTATION' "$source"; then
         check "$CC" "$block" $CC -I. "$source" -lm -lpthread -o "$block"
     else
-        check "$CC" "$block" $CC -I. "$source" "$BUILD/impl.o" -lm -lpthread -o "$block"
+        check "$CC" "$block" $CC -I. "$source" "$BUILD/impl.o" $LIBS -o "$block"
     fi
     if command -v clang > /dev/null; then
-        check clang "$block" clang -I. "$block.calls.c" "$BUILD/impl.o" -lm -lpthread -o "$block"
+        check clang "$block" clang -I. "$block.calls.c" "$BUILD/impl.o" $LIBS -o "$block"
     fi
     if command -v "$CXX" > /dev/null; then
-        check "$CXX" "$block" $CXX -x c++ -I. "$block.calls.c" -x none "$BUILD/impl.o" -lm -lpthread -o "$block"
+        check "$CXX" "$block" $CXX -x c++ -I. "$block.calls.c" -x none "$BUILD/impl.o" $LIBS -o "$block"
     fi
 done
 for compiler in clang "$CXX"; do
