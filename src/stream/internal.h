@@ -56,6 +56,7 @@ typedef struct oxi_stream_request {
     char *memory;
     bool write, direct;
     int retries, cause;
+    int64_t progress;               /* of the reader, when this one was last tried */
 } oxi_stream_request;
 
 /* A queue of requests. */
@@ -74,6 +75,7 @@ typedef struct oxi_stream_reader {
     int64_t (*fault)(void *user, int64_t number, int64_t bytes);
     void *fault_user;
     int64_t fault_number;           /* atomic */
+    int64_t progress;               /* atomic: transfers that moved something */
     oxi_stream_queue waiting, finished;
     bool uses_uring;
 #ifdef OX_USE_LIBURING

@@ -51,9 +51,10 @@ static bool oxi_request_next(oxi_stream_reader *reader, oxi_stream_request *r, o
 }
 
 /* Takes the result of a transfer; true when the request is over, well or not. */
-static bool oxi_request_advance(oxi_stream_request *r, int64_t result) {
+static bool oxi_request_advance(oxi_stream_reader *reader, oxi_stream_request *r, int64_t result) {
     enum { RETRIES_MOST = 256 };
     if (result > 0) {
+        oxi_atomic_add(&reader->progress, 1);
         r->done += (size_t)result;
         if (r->done >= oxi_request_need(r)) return true;
         if (r->direct && r->done % OXI_STREAM_PAGE != 0) oxi_request_make_plain(r);
@@ -65,6 +66,9 @@ static bool oxi_request_advance(oxi_stream_request *r, int64_t result) {
     }
     int cause = (int)-result;
     bool again = cause == EINTR || cause == EAGAIN;
+    int64_t progress = oxi_atomic_load(&reader->progress);
+    if (progress != r->progress) r->retries = 0; /* others get on: it is not all of the file that is stuck */
+    r->progress = progress;
     if (again && r->retries++ < RETRIES_MOST) return false;
     r->retries = 0;
     if (r->direct) {
@@ -81,7 +85,7 @@ OXI_UNUSED static void oxi_request_carry_out(oxi_stream_reader *reader, oxi_stre
     do {
         if (oxi_request_next(reader, r, &t, &result))
             result = oxi_stream_handle_move(t.handle, r->write, t.memory, t.bytes, t.offset);
-    } while (!oxi_request_advance(r, result));
+    } while (!oxi_request_advance(reader, r, result));
 }
 
 /* ---- queues ------------------------------------------------------------------------------------------ */
@@ -114,7 +118,7 @@ static void oxi_uring_feed(oxi_stream_reader *reader) {
         oxi_stream_transfer t;
         int64_t result = 0;
         if (!oxi_request_next(reader, r, &t, &result)) {
-            oxi_queue_put(oxi_request_advance(r, result) ? &reader->finished : &reader->waiting, r);
+            oxi_queue_put(oxi_request_advance(reader, r, result) ? &reader->finished : &reader->waiting, r);
             continue;
         }
         struct io_uring_sqe *entry = io_uring_get_sqe(&reader->uring); /* there are as many as `most` */
@@ -147,7 +151,7 @@ static void oxi_uring_reap(oxi_stream_reader *reader, bool sleep) {
         int64_t result = completion->res;
         io_uring_cqe_seen(&reader->uring, completion);
         reader->in_system--;
-        oxi_queue_put(oxi_request_advance(r, result) ? &reader->finished : &reader->waiting, r);
+        oxi_queue_put(oxi_request_advance(reader, r, result) ? &reader->finished : &reader->waiting, r);
         oxi_uring_feed(reader);
     }
 }
