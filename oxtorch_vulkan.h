@@ -30332,12 +30332,12 @@ static void oxi_vk_product_params_of(const oxi_vk_product *p, oxi_vk_product_par
     out->bias_stride = (uint32_t)p->bias->stride[0];
 }
 
-/* Whether an operand of the tiles lies in eights: `line` from row to row, the other direction contiguous. */
-static bool oxi_vk_product_in_eights(const oxi_vk_product *p, const oxi_vk_product_params *params, int t,
-                                     int64_t line, int64_t size, uint32_t each) {
-    bool fits = size % 8 == 0 && line % each == 0 && params->at[t] % each == 0;
-    for (int e = 0; e < p->ndim; e++) fits = fits && params->stride[e][t] % each == 0;
-    return fits;
+/* Whether operand t begins at a multiple of `each` elements in every matrix and every line of it. */
+static bool oxi_vk_product_aligned(const oxi_vk_product *p, const oxi_vk_product_params *params, int t,
+                                   int64_t line, uint32_t each) {
+    bool aligned = line % each == 0 && params->at[t] % each == 0;
+    for (int e = 0; e < p->ndim; e++) aligned = aligned && params->stride[e][t] % each == 0;
+    return aligned;
 }
 
 /* The shader of cooperative matrices for this product, or OXI_VK_SHADER_COUNT. */
@@ -30350,11 +30350,11 @@ static oxi_vk_shader oxi_vk_product_tiles(const oxi_vk_device *d, const oxi_vk_p
     bool a_along = p->column[1] == 1, b_along = block || p->row[2] == 1;
     if (!a_along && (p->row[1] != 1 || a == OX_F32)) return OXI_VK_SHADER_COUNT;
     if (!b_along && p->column[2] != 1) return OXI_VK_SHADER_COUNT;
-    if (!oxi_vk_product_in_eights(p, params, 1, a_along ? p->row[1] : p->column[1], a_along ? p->k : p->m,
-                                  a == OX_F32 ? 4 : 8))
+    /* what is contiguous lies in eights, which are loaded at once */
+    if ((a_along ? p->k : p->m) % 8 != 0 || (!block && (b_along ? p->k : p->n) % 8 != 0))
         return OXI_VK_SHADER_COUNT;
-    if (!block && !oxi_vk_product_in_eights(p, params, 2, b_along ? p->column[2] : p->row[2],
-                                            b_along ? p->k : p->n, 8))
+    if (!oxi_vk_product_aligned(p, params, 1, a_along ? p->row[1] : p->column[1], a == OX_F32 ? 4 : 8) ||
+        (!block && !oxi_vk_product_aligned(p, params, 2, b_along ? p->column[2] : p->row[2], 8)))
         return OXI_VK_SHADER_COUNT;
     if ((rough || a == OX_BF16) && d->caps & OX_VULKAN_BF16) return OXI_VK_SHADER_product_tiles_bf16;
     return a == OX_F16 && d->caps & OX_VULKAN_COOPERATIVE ? OXI_VK_SHADER_product_tiles : OXI_VK_SHADER_COUNT;
@@ -30375,8 +30375,7 @@ static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
     bool along = oxi_is_block(b->dtype) || p.row[2] == 1;
     bool few = p.m <= OXI_VK_PRODUCT_ROWS && along;
     uint32_t width = oxi_vk_width(c->dtype), each = 4u >> width;
-    bool packed = p.column[0] == 1 && params.at[0] % each == 0 && params.row[0] % each == 0;
-    for (int e = 0; e < p.ndim; e++) packed = packed && params.stride[e][0] % each == 0;
+    bool packed = p.column[0] == 1 && oxi_vk_product_aligned(&p, &params, 0, p.row[0], each);
     dispatch.shader = few ? OXI_VK_SHADER_product_rows : OXI_VK_SHADER_product;
     dispatch.special[0] = (uint32_t)c->dtype;
     dispatch.special[1] = (uint32_t)p.t[1]->dtype;
@@ -30395,16 +30394,17 @@ static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_shader tiles = few ? OXI_VK_SHADER_COUNT : oxi_vk_product_tiles(d, &p, &params);
     if (few) {
         oxi_vk_groups(&dispatch, ((uint64_t)p.n + 7) / 8);
-    } else if (tiles != OXI_VK_SHADER_COUNT) {
-        dispatch.shader = tiles;
-        dispatch.special[10] = 8 * d->subgroup_size;
-        dispatch.special[11] = OXI_VK_PRODUCT_MATRIX_TILE;
-        dispatch.groups[0] = (uint32_t)((p.n + OXI_VK_PRODUCT_MATRIX_TILE - 1) / OXI_VK_PRODUCT_MATRIX_TILE);
-        dispatch.groups[1] = (uint32_t)((p.m + OXI_VK_PRODUCT_MATRIX_TILE - 1) / OXI_VK_PRODUCT_MATRIX_TILE);
     } else {
+        int64_t tile = OXI_VK_PRODUCT_TILE;
         dispatch.special[10] = 4; /* 8: tiles of 128, which were slower on an H100 */
-        dispatch.groups[0] = (uint32_t)((p.n + OXI_VK_PRODUCT_TILE - 1) / OXI_VK_PRODUCT_TILE);
-        dispatch.groups[1] = (uint32_t)((p.m + OXI_VK_PRODUCT_TILE - 1) / OXI_VK_PRODUCT_TILE);
+        if (tiles != OXI_VK_SHADER_COUNT) {
+            tile = OXI_VK_PRODUCT_MATRIX_TILE;
+            dispatch.shader = tiles;
+            dispatch.special[10] = 8 * d->subgroup_size;
+            dispatch.special[11] = (uint32_t)tile;
+        }
+        dispatch.groups[0] = (uint32_t)((p.n + tile - 1) / tile);
+        dispatch.groups[1] = (uint32_t)((p.m + tile - 1) / tile);
     }
     if (batches > 65535 || dispatch.groups[1] > 65535)
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: %s: too many matrices or rows at once", oxi_op_name(call),
