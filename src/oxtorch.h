@@ -86,7 +86,8 @@
 
 /* At -O2 gcc would spend most of its time where nobody sees the difference. What is between LIGHT lines is
  * control code, and kernels that say what they want vector by vector: little is left to find there. STRAIGHT
- * is for kernels whose loops are to be unrolled, and for the few loops of control code that run often.
+ * is for kernels whose loops are to be unrolled, and for the few loops of control code that run often. PLAIN is
+ * for texts and the heads of files: clang, which knows no -O1 for a part of a file, leaves them as they are.
  * expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #define OXI_LIGHT_BEGIN _Pragma("GCC push_options") \
@@ -101,6 +102,8 @@
 #elif defined(__clang__) && defined(__OPTIMIZE__)
 #define OXI_LIGHT_BEGIN _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
 #define OXI_LIGHT_END _Pragma("clang attribute pop")
+#define OXI_PLAIN_BEGIN _Pragma("clang attribute push(__attribute__((optnone)), apply_to = function)")
+#define OXI_PLAIN_END _Pragma("clang attribute pop")
 #else
 #define OXI_LIGHT_BEGIN
 #define OXI_LIGHT_END
@@ -108,6 +111,10 @@
 #ifndef OXI_STRAIGHT_BEGIN
 #define OXI_STRAIGHT_BEGIN OXI_LIGHT_BEGIN
 #define OXI_STRAIGHT_END OXI_LIGHT_END
+#endif
+#ifndef OXI_PLAIN_BEGIN
+#define OXI_PLAIN_BEGIN OXI_LIGHT_BEGIN
+#define OXI_PLAIN_END OXI_LIGHT_END
 #endif
 
 #include "base/platform.h"
@@ -128,7 +135,11 @@ OXI_LIGHT_BEGIN
 #include "tensor/convert.c"
 #include "tensor/storage.c"
 #include "tensor/tensor.c"
+OXI_LIGHT_END
+OXI_PLAIN_BEGIN
 #include "tensor/print.c"
+OXI_PLAIN_END
+OXI_LIGHT_BEGIN
 
 #include "ops/call.h"
 #include "ops/rules.c"
@@ -177,20 +188,24 @@ OXI_LIGHT_BEGIN
 #include "cpu/product.c"
 #include "cpu/attention.c"
 #include "cpu/device.c"
+OXI_LIGHT_END
 
 #ifndef OX_NO_STDIO
 #include "files/internal.h"
+OXI_LIGHT_BEGIN
+#include "files/zip.c"
+OXI_LIGHT_END
+OXI_PLAIN_BEGIN
 #include "files/directory.c"
 #include "files/paths.c"
 #include "files/output.c"
 #include "files/json.c"
-#include "files/zip.c"
 #include "files/safetensors.c"
 #include "files/safetensors_save.c"
 #include "files/gguf.c"
 #include "files/npy.c"
 #include "files/file.c"
+OXI_PLAIN_END
 #endif
-OXI_LIGHT_END
 
 #endif /* OX_IMPLEMENTATION */
