@@ -7922,9 +7922,9 @@ typedef void (*oxi_store_kernel)(int64_t n, const void *lane, void *destination,
 
 /* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile
  * 64 k bytes from `next` on are fetched into the second cache: what the next call reads first, or anything
- * that is there. */
+ * that is there. depth: the k of one call that suits it best. */
 typedef struct oxi_gemm_kernel {
-    int mr, nr;
+    int mr, nr, depth;
     void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
                 const void *next);
 } oxi_gemm_kernel;
@@ -11425,6 +11425,10 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
+/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
+ * line a step and the second one is large, sums are read and written less often instead. */
+#define OXI_DEPTH 256
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -11999,6 +12003,8 @@ OXI_KERNEL void OXI_ISA(axpy_f32)(int64_t n, float s, const float *x, float *y) 
 static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
+    k->gemm_f32.depth = OXI_DEPTH_F32;
+    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -12042,6 +12048,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
+#undef OXI_DEPTH
+#undef OXI_DEPTH_F32
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -12208,6 +12216,7 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_groups tiles;
     memset(&tiles, 0, sizeof tiles);
     tiles.kernel.mr = tiles.kernel.nr = 32;
+    tiles.kernel.depth = 128; /* two panels of tiles fit into the first cache level */
     tiles.enter = OXI_ISA(tiles_enter);
     tiles.leave = OXI_ISA(tiles_leave);
     tiles.pack_a_across = OXI_ISA(pack_across_tiles);
@@ -15736,6 +15745,10 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
+/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
+ * line a step and the second one is large, sums are read and written less often instead. */
+#define OXI_DEPTH 256
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -16310,6 +16323,8 @@ OXI_KERNEL void OXI_ISA(axpy_f32)(int64_t n, float s, const float *x, float *y) 
 static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
+    k->gemm_f32.depth = OXI_DEPTH_F32;
+    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -16353,6 +16368,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
+#undef OXI_DEPTH
+#undef OXI_DEPTH_F32
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -16519,6 +16536,7 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_groups tiles;
     memset(&tiles, 0, sizeof tiles);
     tiles.kernel.mr = tiles.kernel.nr = 32;
+    tiles.kernel.depth = 128; /* two panels of tiles fit into the first cache level */
     tiles.enter = OXI_ISA(tiles_enter);
     tiles.leave = OXI_ISA(tiles_leave);
     tiles.pack_a_across = OXI_ISA(pack_across_tiles);
@@ -20065,6 +20083,10 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
+/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
+ * line a step and the second one is large, sums are read and written less often instead. */
+#define OXI_DEPTH 256
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -20639,6 +20661,8 @@ OXI_KERNEL void OXI_ISA(axpy_f32)(int64_t n, float s, const float *x, float *y) 
 static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
+    k->gemm_f32.depth = OXI_DEPTH_F32;
+    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -20682,6 +20706,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
+#undef OXI_DEPTH
+#undef OXI_DEPTH_F32
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -20848,6 +20874,7 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_groups tiles;
     memset(&tiles, 0, sizeof tiles);
     tiles.kernel.mr = tiles.kernel.nr = 32;
+    tiles.kernel.depth = 128; /* two panels of tiles fit into the first cache level */
     tiles.enter = OXI_ISA(tiles_enter);
     tiles.leave = OXI_ISA(tiles_leave);
     tiles.pack_a_across = OXI_ISA(pack_across_tiles);
@@ -24316,6 +24343,10 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
+/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
+ * line a step and the second one is large, sums are read and written less often instead. */
+#define OXI_DEPTH 256
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -24890,6 +24921,8 @@ OXI_KERNEL void OXI_ISA(axpy_f32)(int64_t n, float s, const float *x, float *y) 
 static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
+    k->gemm_f32.depth = OXI_DEPTH_F32;
+    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -24933,6 +24966,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
+#undef OXI_DEPTH
+#undef OXI_DEPTH_F32
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -25099,6 +25134,7 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_groups tiles;
     memset(&tiles, 0, sizeof tiles);
     tiles.kernel.mr = tiles.kernel.nr = 32;
+    tiles.kernel.depth = 128; /* two panels of tiles fit into the first cache level */
     tiles.enter = OXI_ISA(tiles_enter);
     tiles.leave = OXI_ISA(tiles_leave);
     tiles.pack_a_across = OXI_ISA(pack_across_tiles);
@@ -28559,6 +28595,10 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
+/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
+ * line a step and the second one is large, sums are read and written less often instead. */
+#define OXI_DEPTH 256
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -29133,6 +29173,8 @@ OXI_KERNEL void OXI_ISA(axpy_f32)(int64_t n, float s, const float *x, float *y) 
 static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
+    k->gemm_f32.depth = OXI_DEPTH_F32;
+    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -29176,6 +29218,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
+#undef OXI_DEPTH
+#undef OXI_DEPTH_F32
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -29342,6 +29386,7 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_groups tiles;
     memset(&tiles, 0, sizeof tiles);
     tiles.kernel.mr = tiles.kernel.nr = 32;
+    tiles.kernel.depth = 128; /* two panels of tiles fit into the first cache level */
     tiles.enter = OXI_ISA(tiles_enter);
     tiles.leave = OXI_ISA(tiles_leave);
     tiles.pack_a_across = OXI_ISA(pack_across_tiles);
@@ -32797,6 +32842,10 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS 48                /* so many steps before the end, c is asked for */
+/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
+ * line a step and the second one is large, sums are read and written less often instead. */
+#define OXI_DEPTH 256
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -33371,6 +33420,8 @@ OXI_KERNEL void OXI_ISA(axpy_f32)(int64_t n, float s, const float *x, float *y) 
 static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
+    k->gemm_f32.depth = OXI_DEPTH_F32;
+    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -33414,6 +33465,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef VP
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
+#undef OXI_DEPTH
+#undef OXI_DEPTH_F32
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -33580,6 +33633,7 @@ static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
     oxi_gemm_groups tiles;
     memset(&tiles, 0, sizeof tiles);
     tiles.kernel.mr = tiles.kernel.nr = 32;
+    tiles.kernel.depth = 128; /* two panels of tiles fit into the first cache level */
     tiles.enter = OXI_ISA(tiles_enter);
     tiles.leave = OXI_ISA(tiles_leave);
     tiles.pack_a_across = OXI_ISA(pack_across_tiles);
@@ -42321,13 +42375,12 @@ static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call) {
  * Panels of A and B are packed once a block, which reads any strides and dtypes; tiles of C are handed out
  * to the threads and run through the tier's micro-kernel (Goto and van de Geijn 2008, "Anatomy of
  * high-performance matrix multiplication"). Called by cpu/product.c and attention. An element's sum over k
- * is cut every OXI_GEMM_DEPTH, whatever the threads do. */
+ * is cut at the depth of the tier's micro-kernel, whatever the threads do. */
 
 static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/blocks.c: one operand of a block type */
 
 enum {
-    OXI_GEMM_DEPTH = 256,       /* k of one panel: 256 x 2 vectors of B fit into the first cache level */
-    OXI_GEMM_GROUPS_DEPTH = 128, /* the same in groups of numbers: panels of tiles, two of which fit */
+    OXI_GEMM_PIECE = 256,       /* numbers widened, expanded or rounded at a time */
     OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way into panels */
     OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
     OXI_GEMM_TILE = 512,        /* largest side of a tile of C */
@@ -42409,13 +42462,13 @@ static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) 
 /* Blocks as floats, or as doubles. */
 static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t count, const char *from,
                             void *out) {
-    float piece[OXI_GEMM_DEPTH];
+    float piece[OXI_GEMM_PIECE];
     if (p->type.lane == OXI_LANE_F32) {
         oxi_expand_blocks(dtype, count, from, (float *)out);
         return;
     }
-    for (int64_t at = 0; at < count; at += OXI_GEMM_DEPTH) {
-        int64_t part = oxi_least(count - at, OXI_GEMM_DEPTH);
+    for (int64_t at = 0; at < count; at += OXI_GEMM_PIECE) {
+        int64_t part = oxi_least(count - at, OXI_GEMM_PIECE);
         oxi_expand_blocks(dtype, part, from + oxi_signed_bytes(dtype, at), piece);
         p->kernels->load[OX_F32][p->type.lane](part, piece, 1, (double *)out + at);
     }
@@ -42424,10 +42477,10 @@ static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t coun
 /* Neighbours along k in a rough product: rounded to bf16, zeros behind the end of k. */
 static void oxi_gemm_round(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                            int64_t count, char *out) {
-    float piece[OXI_GEMM_DEPTH];
+    float piece[OXI_GEMM_PIECE];
     int64_t numbers = oxi_least(2 * count, s->k - 2 * k);
-    for (int64_t at = 0; at < numbers; at += OXI_GEMM_DEPTH) {
-        int64_t part = oxi_least(numbers - at, OXI_GEMM_DEPTH);
+    for (int64_t at = 0; at < numbers; at += OXI_GEMM_PIECE) {
+        int64_t part = oxi_least(numbers - at, OXI_GEMM_PIECE);
         const char *from = oxi_gemm_at(s, line, 2 * k + at);
         uint16_t *to = (uint16_t *)(void *)out + at;
         const float *x = piece;
@@ -42554,7 +42607,7 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
         return;
     }
     int64_t most = OXI_GEMM_STAGE / 2 / (s->width * element) / 16 * 16;
-    if (oxi_is_block(s->dtype)) most = OXI_GEMM_DEPTH;
+    if (oxi_is_block(s->dtype)) most = OXI_GEMM_PIECE;
     for (int64_t first = 0; first < lines; first += s->width) {
         int64_t here = oxi_least(lines - first, s->width);
         char *panel = panels + first * depth * element;
@@ -43013,9 +43066,9 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     if (status != OX_OK) return status;
     oxi_gemm_sides(&p);
     p.k = oxi_parts(g->k, p.type.k_each);
+    p.depth = p.type.kernel->depth;
     p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend &&
-               !(p.type.groups && p.k > OXI_GEMM_GROUPS_DEPTH && g->c_row % 256 == 0); /* see spaced */
-    p.depth = p.type.groups ? OXI_GEMM_GROUPS_DEPTH : OXI_GEMM_DEPTH;
+               !(p.type.groups && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
     if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0) { /* which must stay whole */
         p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth)); /* chunks that are equal */
         if (p.type.groups) p.depth = oxi_round_up(p.depth, 16);

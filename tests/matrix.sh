@@ -19,7 +19,7 @@ if [ "${1:-}" = --job ]; then
         { echo "matrix: $name FAILED"; head -n 25 "$2.log" && sed '1,25d' "$2.log" | tail -n 10; } > "$2.report"
         cat "$2.report"
     fi
-    rm -f "$2".[oi]* "$2".exe*
+    rm -rf "$2".[oi]* "$2".exe* "$2".tmp
     exit 0
 fi
 
@@ -109,7 +109,9 @@ $1 @.o1 @.o2 -lm -lpthread -o @.exe
 
 # The implementation and the tests that say OX_QEMU, compiled and run: run_tests WHAT "COMPILER FLAGS" LINK EMULATOR
 run_tests() {
-    script="$2 -O1 $strict -c $dir/src/all_impl.c -o @.o1"
+    script="mkdir -p @.tmp
+export OX_TEST_TMP=@.tmp # its own: other processors run beside it
+$2 -O1 $strict -c $dir/src/all_impl.c -o @.o1"
     for test in tests/test_*.c $dir/src/link.c; do
         [ $test = $dir/src/link.c ] || head -n 10 "$test" 2> /dev/null | grep -q OX_QEMU || continue
         script="$script

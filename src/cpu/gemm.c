@@ -2,13 +2,12 @@
  * Panels of A and B are packed once a block, which reads any strides and dtypes; tiles of C are handed out
  * to the threads and run through the tier's micro-kernel (Goto and van de Geijn 2008, "Anatomy of
  * high-performance matrix multiplication"). Called by cpu/product.c and attention. An element's sum over k
- * is cut every OXI_GEMM_DEPTH, whatever the threads do. */
+ * is cut at the depth of the tier's micro-kernel, whatever the threads do. */
 
 static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/blocks.c: one operand of a block type */
 
 enum {
-    OXI_GEMM_DEPTH = 256,       /* k of one panel: 256 x 2 vectors of B fit into the first cache level */
-    OXI_GEMM_GROUPS_DEPTH = 128, /* the same in groups of numbers: panels of tiles, two of which fit */
+    OXI_GEMM_PIECE = 256,       /* numbers widened, expanded or rounded at a time */
     OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way into panels */
     OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
     OXI_GEMM_TILE = 512,        /* largest side of a tile of C */
@@ -90,13 +89,13 @@ static const char *oxi_gemm_at(const oxi_gemm_side *s, int64_t line, int64_t k) 
 /* Blocks as floats, or as doubles. */
 static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t count, const char *from,
                             void *out) {
-    float piece[OXI_GEMM_DEPTH];
+    float piece[OXI_GEMM_PIECE];
     if (p->type.lane == OXI_LANE_F32) {
         oxi_expand_blocks(dtype, count, from, (float *)out);
         return;
     }
-    for (int64_t at = 0; at < count; at += OXI_GEMM_DEPTH) {
-        int64_t part = oxi_least(count - at, OXI_GEMM_DEPTH);
+    for (int64_t at = 0; at < count; at += OXI_GEMM_PIECE) {
+        int64_t part = oxi_least(count - at, OXI_GEMM_PIECE);
         oxi_expand_blocks(dtype, part, from + oxi_signed_bytes(dtype, at), piece);
         p->kernels->load[OX_F32][p->type.lane](part, piece, 1, (double *)out + at);
     }
@@ -105,10 +104,10 @@ static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t coun
 /* Neighbours along k in a rough product: rounded to bf16, zeros behind the end of k. */
 static void oxi_gemm_round(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                            int64_t count, char *out) {
-    float piece[OXI_GEMM_DEPTH];
+    float piece[OXI_GEMM_PIECE];
     int64_t numbers = oxi_least(2 * count, s->k - 2 * k);
-    for (int64_t at = 0; at < numbers; at += OXI_GEMM_DEPTH) {
-        int64_t part = oxi_least(numbers - at, OXI_GEMM_DEPTH);
+    for (int64_t at = 0; at < numbers; at += OXI_GEMM_PIECE) {
+        int64_t part = oxi_least(numbers - at, OXI_GEMM_PIECE);
         const char *from = oxi_gemm_at(s, line, 2 * k + at);
         uint16_t *to = (uint16_t *)(void *)out + at;
         const float *x = piece;
@@ -235,7 +234,7 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
         return;
     }
     int64_t most = OXI_GEMM_STAGE / 2 / (s->width * element) / 16 * 16;
-    if (oxi_is_block(s->dtype)) most = OXI_GEMM_DEPTH;
+    if (oxi_is_block(s->dtype)) most = OXI_GEMM_PIECE;
     for (int64_t first = 0; first < lines; first += s->width) {
         int64_t here = oxi_least(lines - first, s->width);
         char *panel = panels + first * depth * element;
@@ -694,9 +693,9 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     if (status != OX_OK) return status;
     oxi_gemm_sides(&p);
     p.k = oxi_parts(g->k, p.type.k_each);
+    p.depth = p.type.kernel->depth;
     p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend &&
-               !(p.type.groups && p.k > OXI_GEMM_GROUPS_DEPTH && g->c_row % 256 == 0); /* see spaced */
-    p.depth = p.type.groups ? OXI_GEMM_GROUPS_DEPTH : OXI_GEMM_DEPTH;
+               !(p.type.groups && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
     if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0) { /* which must stay whole */
         p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth)); /* chunks that are equal */
         if (p.type.groups) p.depth = oxi_round_up(p.depth, 16);

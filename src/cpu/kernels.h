@@ -42,9 +42,9 @@ typedef void (*oxi_store_kernel)(int64_t n, const void *lane, void *destination,
 
 /* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile
  * 64 k bytes from `next` on are fetched into the second cache: what the next call reads first, or anything
- * that is there. */
+ * that is there. depth: the k of one call that suits it best. */
 typedef struct oxi_gemm_kernel {
-    int mr, nr;
+    int mr, nr, depth;
     void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
                 const void *next);
 } oxi_gemm_kernel;
