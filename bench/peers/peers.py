@@ -6,10 +6,11 @@
 
 Needs python3 with numpy; libopenblas and libblis (the pthread builds), libdnnl and torch where they are to be
 compared with: f32 products with the best of the three. The library is built from the headers into
-build/liboxtorch.so with `cc`, or OXTORCH_LIB names one that is there already. Each tier runs in a process of its own, both sides held to the same instruction set. Within it the
-sides take turns (A B A B ...) with a pause between, so that no side pays for the other's spinning threads;
-figures are medians, ratios are OxTorch / peer in speed, with the least and the most of the turns: above 1,
-OxTorch is faster. report.py makes a table and a plot of them.
+build/liboxtorch.so with `cc`, or OXTORCH_LIB names one that is there already. Each tier runs in a process of
+its own, both sides held to the same instruction set. Within it the sides take turns (A B A B ...) with a pause
+between, so that no side pays for the other's spinning threads; figures are medians, ratios are OxTorch / peer
+in speed, with the least and the most of the turns: above 1, OxTorch is faster. report.py makes a table and a
+plot of them.
 """
 import argparse
 import ctypes
