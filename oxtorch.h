@@ -10507,6 +10507,16 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
  * tier. */
+
+/* OXI_VNNI(instruction, sums, a, b): sums += the products of a and b, as vpdpbusd and vpdpwssd have it. By
+ * name, because this part is compiled for processors without them; whoever calls has asked. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_VNNI(instruction, sums, a, b) __asm__(instruction " %2, %1, %0" : "+v"(sums) : "v"(a), "v"(b))
+#elif OXI_AVX_VNNI
+#define OXI_VNNI(instruction, sums, a, b) \
+    __asm__("%{vex%} " instruction " %2, %1, %0" : "+x"(sums) : "x"(a), "x"(b))
+#endif
+
 OXI_LIGHT_BEGIN
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
@@ -11627,7 +11637,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_store(p, a) _mm512_storeu_si512((void *)(p), a)
 #define vp_add(a, b) _mm512_add_epi32(a, b)
 #define vp_dot(c, a, b) \
-    if (way) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
+    if (way) OXI_VNNI("vpdpwssd", c, a, b); \
     else c = _mm512_add_epi32(c, _mm512_madd_epi16(a, b));
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
 #define OXI_MR16 6
@@ -11641,7 +11651,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
 #if OXI_AVX_VNNI
 #define vp_dot(c, a, b) \
-    if (way) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    if (way) OXI_VNNI("vpdpwssd", c, a, b); \
     else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
 #else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
@@ -12755,14 +12765,9 @@ OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool pl
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
-#if VF == 16
+#ifdef OXI_VNNI
     if (extra) {
-        __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
-        return sum;
-    }
-#elif OXI_AVX_VNNI
-    if (extra) {
-        __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(codes), "x"(q));
+        OXI_VNNI("vpdpbusd", sum, codes, q);
         return sum;
     }
 #endif
@@ -12817,14 +12822,9 @@ OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t *pair) {
 }
 OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, int extra) {
     __m256i products = _mm256_maddubs_epi16(codes, vb_load(q));
-#if VF == 16
+#ifdef OXI_VNNI
     if (extra) {
-        __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
-        return sum;
-    }
-#elif OXI_AVX_VNNI
-    if (extra) {
-        __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(sum) : "x"(products), "x"(scale));
+        OXI_VNNI("vpdpwssd", sum, products, scale);
         return sum;
     }
 #endif
@@ -14083,7 +14083,7 @@ OXI_INLINE vq vq_spread(const void *p) {
 }
 #define OXI_HAS_DOT 1
 #define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
+    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, ratio) : sums);
@@ -14103,7 +14103,7 @@ OXI_INLINE vq vq_spread(const void *p) {
 #define OXI_HAS_DOT OXI_AVX_VNNI
 #if OXI_AVX_VNNI
 #define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(w), "x"(x)); \
+    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
     else OXI_MULTIPLY_ADD("x", sums, w, x, way)
 #else
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
@@ -14502,6 +14502,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_attention)(k);
 }
 
+#undef OXI_VNNI
 #ifdef OXI_F16C_APART
 #undef OXI_F16C_APART
 #undef vf_load_f16c
@@ -14827,6 +14828,16 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
  * tier. */
+
+/* OXI_VNNI(instruction, sums, a, b): sums += the products of a and b, as vpdpbusd and vpdpwssd have it. By
+ * name, because this part is compiled for processors without them; whoever calls has asked. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_VNNI(instruction, sums, a, b) __asm__(instruction " %2, %1, %0" : "+v"(sums) : "v"(a), "v"(b))
+#elif OXI_AVX_VNNI
+#define OXI_VNNI(instruction, sums, a, b) \
+    __asm__("%{vex%} " instruction " %2, %1, %0" : "+x"(sums) : "x"(a), "x"(b))
+#endif
+
 OXI_LIGHT_BEGIN
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
@@ -15947,7 +15958,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_store(p, a) _mm512_storeu_si512((void *)(p), a)
 #define vp_add(a, b) _mm512_add_epi32(a, b)
 #define vp_dot(c, a, b) \
-    if (way) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
+    if (way) OXI_VNNI("vpdpwssd", c, a, b); \
     else c = _mm512_add_epi32(c, _mm512_madd_epi16(a, b));
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
 #define OXI_MR16 6
@@ -15961,7 +15972,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
 #if OXI_AVX_VNNI
 #define vp_dot(c, a, b) \
-    if (way) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    if (way) OXI_VNNI("vpdpwssd", c, a, b); \
     else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
 #else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
@@ -17075,14 +17086,9 @@ OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool pl
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
-#if VF == 16
+#ifdef OXI_VNNI
     if (extra) {
-        __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
-        return sum;
-    }
-#elif OXI_AVX_VNNI
-    if (extra) {
-        __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(codes), "x"(q));
+        OXI_VNNI("vpdpbusd", sum, codes, q);
         return sum;
     }
 #endif
@@ -17137,14 +17143,9 @@ OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t *pair) {
 }
 OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, int extra) {
     __m256i products = _mm256_maddubs_epi16(codes, vb_load(q));
-#if VF == 16
+#ifdef OXI_VNNI
     if (extra) {
-        __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
-        return sum;
-    }
-#elif OXI_AVX_VNNI
-    if (extra) {
-        __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(sum) : "x"(products), "x"(scale));
+        OXI_VNNI("vpdpwssd", sum, products, scale);
         return sum;
     }
 #endif
@@ -18403,7 +18404,7 @@ OXI_INLINE vq vq_spread(const void *p) {
 }
 #define OXI_HAS_DOT 1
 #define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
+    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, ratio) : sums);
@@ -18423,7 +18424,7 @@ OXI_INLINE vq vq_spread(const void *p) {
 #define OXI_HAS_DOT OXI_AVX_VNNI
 #if OXI_AVX_VNNI
 #define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(w), "x"(x)); \
+    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
     else OXI_MULTIPLY_ADD("x", sums, w, x, way)
 #else
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
@@ -18822,6 +18823,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_attention)(k);
 }
 
+#undef OXI_VNNI
 #ifdef OXI_F16C_APART
 #undef OXI_F16C_APART
 #undef vf_load_f16c
@@ -19165,6 +19167,16 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
  * tier. */
+
+/* OXI_VNNI(instruction, sums, a, b): sums += the products of a and b, as vpdpbusd and vpdpwssd have it. By
+ * name, because this part is compiled for processors without them; whoever calls has asked. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_VNNI(instruction, sums, a, b) __asm__(instruction " %2, %1, %0" : "+v"(sums) : "v"(a), "v"(b))
+#elif OXI_AVX_VNNI
+#define OXI_VNNI(instruction, sums, a, b) \
+    __asm__("%{vex%} " instruction " %2, %1, %0" : "+x"(sums) : "x"(a), "x"(b))
+#endif
+
 OXI_LIGHT_BEGIN
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
@@ -20285,7 +20297,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_store(p, a) _mm512_storeu_si512((void *)(p), a)
 #define vp_add(a, b) _mm512_add_epi32(a, b)
 #define vp_dot(c, a, b) \
-    if (way) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
+    if (way) OXI_VNNI("vpdpwssd", c, a, b); \
     else c = _mm512_add_epi32(c, _mm512_madd_epi16(a, b));
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
 #define OXI_MR16 6
@@ -20299,7 +20311,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
 #if OXI_AVX_VNNI
 #define vp_dot(c, a, b) \
-    if (way) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    if (way) OXI_VNNI("vpdpwssd", c, a, b); \
     else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
 #else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
@@ -21413,14 +21425,9 @@ OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool pl
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
-#if VF == 16
+#ifdef OXI_VNNI
     if (extra) {
-        __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
-        return sum;
-    }
-#elif OXI_AVX_VNNI
-    if (extra) {
-        __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(codes), "x"(q));
+        OXI_VNNI("vpdpbusd", sum, codes, q);
         return sum;
     }
 #endif
@@ -21475,14 +21482,9 @@ OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t *pair) {
 }
 OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, int extra) {
     __m256i products = _mm256_maddubs_epi16(codes, vb_load(q));
-#if VF == 16
+#ifdef OXI_VNNI
     if (extra) {
-        __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
-        return sum;
-    }
-#elif OXI_AVX_VNNI
-    if (extra) {
-        __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(sum) : "x"(products), "x"(scale));
+        OXI_VNNI("vpdpwssd", sum, products, scale);
         return sum;
     }
 #endif
@@ -22741,7 +22743,7 @@ OXI_INLINE vq vq_spread(const void *p) {
 }
 #define OXI_HAS_DOT 1
 #define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
+    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, ratio) : sums);
@@ -22761,7 +22763,7 @@ OXI_INLINE vq vq_spread(const void *p) {
 #define OXI_HAS_DOT OXI_AVX_VNNI
 #if OXI_AVX_VNNI
 #define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(w), "x"(x)); \
+    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
     else OXI_MULTIPLY_ADD("x", sums, w, x, way)
 #else
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
@@ -23160,6 +23162,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_attention)(k);
 }
 
+#undef OXI_VNNI
 #ifdef OXI_F16C_APART
 #undef OXI_F16C_APART
 #undef vf_load_f16c
@@ -23425,6 +23428,16 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
  * tier. */
+
+/* OXI_VNNI(instruction, sums, a, b): sums += the products of a and b, as vpdpbusd and vpdpwssd have it. By
+ * name, because this part is compiled for processors without them; whoever calls has asked. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_VNNI(instruction, sums, a, b) __asm__(instruction " %2, %1, %0" : "+v"(sums) : "v"(a), "v"(b))
+#elif OXI_AVX_VNNI
+#define OXI_VNNI(instruction, sums, a, b) \
+    __asm__("%{vex%} " instruction " %2, %1, %0" : "+x"(sums) : "x"(a), "x"(b))
+#endif
+
 OXI_LIGHT_BEGIN
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
@@ -24545,7 +24558,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_store(p, a) _mm512_storeu_si512((void *)(p), a)
 #define vp_add(a, b) _mm512_add_epi32(a, b)
 #define vp_dot(c, a, b) \
-    if (way) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
+    if (way) OXI_VNNI("vpdpwssd", c, a, b); \
     else c = _mm512_add_epi32(c, _mm512_madd_epi16(a, b));
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
 #define OXI_MR16 6
@@ -24559,7 +24572,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
 #if OXI_AVX_VNNI
 #define vp_dot(c, a, b) \
-    if (way) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    if (way) OXI_VNNI("vpdpwssd", c, a, b); \
     else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
 #else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
@@ -25673,14 +25686,9 @@ OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool pl
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
-#if VF == 16
+#ifdef OXI_VNNI
     if (extra) {
-        __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
-        return sum;
-    }
-#elif OXI_AVX_VNNI
-    if (extra) {
-        __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(codes), "x"(q));
+        OXI_VNNI("vpdpbusd", sum, codes, q);
         return sum;
     }
 #endif
@@ -25735,14 +25743,9 @@ OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t *pair) {
 }
 OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, int extra) {
     __m256i products = _mm256_maddubs_epi16(codes, vb_load(q));
-#if VF == 16
+#ifdef OXI_VNNI
     if (extra) {
-        __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
-        return sum;
-    }
-#elif OXI_AVX_VNNI
-    if (extra) {
-        __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(sum) : "x"(products), "x"(scale));
+        OXI_VNNI("vpdpwssd", sum, products, scale);
         return sum;
     }
 #endif
@@ -27001,7 +27004,7 @@ OXI_INLINE vq vq_spread(const void *p) {
 }
 #define OXI_HAS_DOT 1
 #define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
+    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, ratio) : sums);
@@ -27021,7 +27024,7 @@ OXI_INLINE vq vq_spread(const void *p) {
 #define OXI_HAS_DOT OXI_AVX_VNNI
 #if OXI_AVX_VNNI
 #define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(w), "x"(x)); \
+    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
     else OXI_MULTIPLY_ADD("x", sums, w, x, way)
 #else
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
@@ -27420,6 +27423,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_attention)(k);
 }
 
+#undef OXI_VNNI
 #ifdef OXI_F16C_APART
 #undef OXI_F16C_APART
 #undef vf_load_f16c
@@ -27677,6 +27681,16 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
  * tier. */
+
+/* OXI_VNNI(instruction, sums, a, b): sums += the products of a and b, as vpdpbusd and vpdpwssd have it. By
+ * name, because this part is compiled for processors without them; whoever calls has asked. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_VNNI(instruction, sums, a, b) __asm__(instruction " %2, %1, %0" : "+v"(sums) : "v"(a), "v"(b))
+#elif OXI_AVX_VNNI
+#define OXI_VNNI(instruction, sums, a, b) \
+    __asm__("%{vex%} " instruction " %2, %1, %0" : "+x"(sums) : "x"(a), "x"(b))
+#endif
+
 OXI_LIGHT_BEGIN
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
@@ -28797,7 +28811,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_store(p, a) _mm512_storeu_si512((void *)(p), a)
 #define vp_add(a, b) _mm512_add_epi32(a, b)
 #define vp_dot(c, a, b) \
-    if (way) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
+    if (way) OXI_VNNI("vpdpwssd", c, a, b); \
     else c = _mm512_add_epi32(c, _mm512_madd_epi16(a, b));
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
 #define OXI_MR16 6
@@ -28811,7 +28825,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
 #if OXI_AVX_VNNI
 #define vp_dot(c, a, b) \
-    if (way) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    if (way) OXI_VNNI("vpdpwssd", c, a, b); \
     else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
 #else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
@@ -29925,14 +29939,9 @@ OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool pl
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
-#if VF == 16
+#ifdef OXI_VNNI
     if (extra) {
-        __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
-        return sum;
-    }
-#elif OXI_AVX_VNNI
-    if (extra) {
-        __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(codes), "x"(q));
+        OXI_VNNI("vpdpbusd", sum, codes, q);
         return sum;
     }
 #endif
@@ -29987,14 +29996,9 @@ OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t *pair) {
 }
 OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, int extra) {
     __m256i products = _mm256_maddubs_epi16(codes, vb_load(q));
-#if VF == 16
+#ifdef OXI_VNNI
     if (extra) {
-        __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
-        return sum;
-    }
-#elif OXI_AVX_VNNI
-    if (extra) {
-        __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(sum) : "x"(products), "x"(scale));
+        OXI_VNNI("vpdpwssd", sum, products, scale);
         return sum;
     }
 #endif
@@ -31253,7 +31257,7 @@ OXI_INLINE vq vq_spread(const void *p) {
 }
 #define OXI_HAS_DOT 1
 #define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
+    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, ratio) : sums);
@@ -31273,7 +31277,7 @@ OXI_INLINE vq vq_spread(const void *p) {
 #define OXI_HAS_DOT OXI_AVX_VNNI
 #if OXI_AVX_VNNI
 #define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(w), "x"(x)); \
+    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
     else OXI_MULTIPLY_ADD("x", sums, w, x, way)
 #else
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
@@ -31672,6 +31676,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_attention)(k);
 }
 
+#undef OXI_VNNI
 #ifdef OXI_F16C_APART
 #undef OXI_F16C_APART
 #undef vf_load_f16c
@@ -31924,6 +31929,16 @@ OXI_INLINE vd vd_nearest(vd x, vl *n) {
 /* >>cpu/kernels/stamp.inc */
 /* All kernels of one tier, and the function that enters them into a table. Included by cpu/tiers.c once a
  * tier. */
+
+/* OXI_VNNI(instruction, sums, a, b): sums += the products of a and b, as vpdpbusd and vpdpwssd have it. By
+ * name, because this part is compiled for processors without them; whoever calls has asked. */
+#if defined(OXI_X86) && VF == 16
+#define OXI_VNNI(instruction, sums, a, b) __asm__(instruction " %2, %1, %0" : "+v"(sums) : "v"(a), "v"(b))
+#elif OXI_AVX_VNNI
+#define OXI_VNNI(instruction, sums, a, b) \
+    __asm__("%{vex%} " instruction " %2, %1, %0" : "+x"(sums) : "x"(a), "x"(b))
+#endif
+
 OXI_LIGHT_BEGIN
 /* >>cpu/kernels/math.inc */
 /* Elementary functions on vectors: the hot ones natively in f32, the others in f64 lanes rounded once at the
@@ -33044,7 +33059,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_store(p, a) _mm512_storeu_si512((void *)(p), a)
 #define vp_add(a, b) _mm512_add_epi32(a, b)
 #define vp_dot(c, a, b) \
-    if (way) __asm__("vpdpwssd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); \
+    if (way) OXI_VNNI("vpdpwssd", c, a, b); \
     else c = _mm512_add_epi32(c, _mm512_madd_epi16(a, b));
 #elif defined(OXI_X86) && VF == 8 && OXI_ISA(FMA)
 #define OXI_MR16 6
@@ -33058,7 +33073,7 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #define vp_add(a, b) _mm256_add_epi32(a, b)
 #if OXI_AVX_VNNI
 #define vp_dot(c, a, b) \
-    if (way) __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); \
+    if (way) OXI_VNNI("vpdpwssd", c, a, b); \
     else c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
 #else
 #define vp_dot(c, a, b) c = _mm256_add_epi32(c, _mm256_madd_epi16(a, b));
@@ -34172,14 +34187,9 @@ OXI_INLINE __m256i OXI_ISA(products_32)(vb codes, const int8_t *numbers, bool pl
         q = _mm256_sign_epi8(q, codes);
         codes = _mm256_abs_epi8(codes);
     }
-#if VF == 16
+#ifdef OXI_VNNI
     if (extra) {
-        __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(q));
-        return sum;
-    }
-#elif OXI_AVX_VNNI
-    if (extra) {
-        __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(codes), "x"(q));
+        OXI_VNNI("vpdpbusd", sum, codes, q);
         return sum;
     }
 #endif
@@ -34234,14 +34244,9 @@ OXI_INLINE __m256i OXI_ISA(all_lanes)(const int16_t *pair) {
 }
 OXI_INLINE vn OXI_ISA(vn_add)(vn sum, vb codes, const int8_t *q, __m256i scale, int extra) {
     __m256i products = _mm256_maddubs_epi16(codes, vb_load(q));
-#if VF == 16
+#ifdef OXI_VNNI
     if (extra) {
-        __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(products), "v"(scale));
-        return sum;
-    }
-#elif OXI_AVX_VNNI
-    if (extra) {
-        __asm__("%{vex%} vpdpwssd %2, %1, %0" : "+x"(sum) : "x"(products), "x"(scale));
+        OXI_VNNI("vpdpwssd", sum, products, scale);
         return sum;
     }
 #endif
@@ -35500,7 +35505,7 @@ OXI_INLINE vq vq_spread(const void *p) {
 }
 #define OXI_HAS_DOT 1
 #define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(w), "v"(x)); \
+    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
     else OXI_MULTIPLY_ADD("v", sums, w, x, way)
 OXI_INLINE vf vq_sums(vq sums, vq ratio, int way) {
     return _mm512_cvtepi32_ps(way == OXI_CODES_BYTES ? _mm512_madd_epi16(sums, ratio) : sums);
@@ -35520,7 +35525,7 @@ OXI_INLINE vq vq_spread(const void *p) {
 #define OXI_HAS_DOT OXI_AVX_VNNI
 #if OXI_AVX_VNNI
 #define vq_step(sums, w, x, way) \
-    if (way == OXI_CODES_DOT) __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sums) : "x"(w), "x"(x)); \
+    if (way == OXI_CODES_DOT) OXI_VNNI("vpdpbusd", sums, w, x); \
     else OXI_MULTIPLY_ADD("x", sums, w, x, way)
 #else
 #define vq_step(sums, w, x, way) OXI_MULTIPLY_ADD("x", sums, w, x, way)
@@ -35919,6 +35924,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     OXI_ISA(fill_attention)(k);
 }
 
+#undef OXI_VNNI
 #ifdef OXI_F16C_APART
 #undef OXI_F16C_APART
 #undef vf_load_f16c
