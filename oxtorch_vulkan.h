@@ -31692,8 +31692,8 @@ static ox_status oxi_vk_check_open(const oxi_vk_device *d) {
 
 /* ---- submissions --------------------------------------------------------------------------------------- */
 
-/* Looks at a fence for a while: sleeping and waking take longer than the rest of a token's work. A device that
- * is the processor itself needs the time for its work. */
+/* Looks at a fence for a while: sleeping and waking take longer than the rest of a token's work. A device
+ * that is the processor itself needs the time for its work. */
 static void oxi_vk_look(oxi_vk_device *d, VkFence fence) {
     double until = oxi_now() + OXI_VK_LOOK_SECONDS;
     if (d->type == VK_PHYSICAL_DEVICE_TYPE_CPU) return;
@@ -32388,7 +32388,7 @@ static uint32_t oxi_vk_allowed_caps(void) {
 }
 
 /* >>vulkan/matrices.c */
-/* Cooperative matrices: whether the device has square ones that product_tiles.glsl can use, and asking for them.
+/* Cooperative matrices: whether the device has square ones that the tiles can use, and asking for them.
  * Structures are our own where the headers are older than the extensions (VK_KHR_cooperative_matrix 2023,
  * VK_KHR_shader_bfloat16 2025; numbers from the Vulkan registry). Called by loader.c. */
 
@@ -33644,8 +33644,8 @@ static ox_status oxi_vk_scan(oxi_vk_device *d, const oxi_call *call) {
 
 enum { OXI_VK_PRODUCT_ROWS = 8, OXI_VK_LINE_LANES = 32 };
 
-/* Tiles of c that a workgroup takes, the largest first; a product takes the first row that makes `least` of them
- * or more and whose shared memory the device has. */
+/* Tiles of c that a workgroup takes, the largest first; a product takes the first row that makes `least` of
+ * them or more and whose shared memory the device has. */
 typedef struct oxi_vk_tiling {
     uint32_t m, n, deep;     /* of c, and along k at a time */
     uint32_t subs_m, subs_n; /* subgroups of cooperative matrices; 0: an invocation takes m/16 x n/16 */

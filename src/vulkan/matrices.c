@@ -1,4 +1,4 @@
-/* Cooperative matrices: whether the device has square ones that product_tiles.glsl can use, and asking for them.
+/* Cooperative matrices: whether the device has square ones that the tiles can use, and asking for them.
  * Structures are our own where the headers are older than the extensions (VK_KHR_cooperative_matrix 2023,
  * VK_KHR_shader_bfloat16 2025; numbers from the Vulkan registry). Called by loader.c. */
 

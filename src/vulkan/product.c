@@ -4,8 +4,8 @@
 
 enum { OXI_VK_PRODUCT_ROWS = 8, OXI_VK_LINE_LANES = 32 };
 
-/* Tiles of c that a workgroup takes, the largest first; a product takes the first row that makes `least` of them
- * or more and whose shared memory the device has. */
+/* Tiles of c that a workgroup takes, the largest first; a product takes the first row that makes `least` of
+ * them or more and whose shared memory the device has. */
 typedef struct oxi_vk_tiling {
     uint32_t m, n, deep;     /* of c, and along k at a time */
     uint32_t subs_m, subs_n; /* subgroups of cooperative matrices; 0: an invocation takes m/16 x n/16 */

@@ -23,8 +23,8 @@ static ox_status oxi_vk_check_open(const oxi_vk_device *d) {
 
 /* ---- submissions --------------------------------------------------------------------------------------- */
 
-/* Looks at a fence for a while: sleeping and waking take longer than the rest of a token's work. A device that
- * is the processor itself needs the time for its work. */
+/* Looks at a fence for a while: sleeping and waking take longer than the rest of a token's work. A device
+ * that is the processor itself needs the time for its work. */
 static void oxi_vk_look(oxi_vk_device *d, VkFence fence) {
     double until = oxi_now() + OXI_VK_LOOK_SECONDS;
     if (d->type == VK_PHYSICAL_DEVICE_TYPE_CPU) return;
