@@ -1,5 +1,6 @@
 // blocks.glsl - block types: four neighbours of a row as floats. Layouts are ggml's; roundings are in its order.
-// A shader defines WEIGHTS, the binding that holds the blocks, before the include. Places are bytes.
+// A shader defines WEIGHTS, the words that hold the blocks, and WIDE_WEIGHTS, the same in sixteens of bytes, before
+// the include. Places are bytes.
 
 const uint Q4_0 = 17, Q4_1 = 18, Q5_0 = 19, Q5_1 = 20, Q8_0 = 21, Q2_K = 23, Q3_K = 24, Q4_K = 25, Q5_K = 26,
            Q6_K = 27, IQ4_NL = 33, IQ4_XS = 36, MXFP4 = 40;
@@ -137,3 +138,79 @@ vec4 block_numbers(uint dtype, uint row, uint k) {
     }
     return r;
 }
+
+// ---- eight at a time, for sums of products ----
+
+#ifdef WIDE_WEIGHTS
+// How far apart the two fours of a chunk lie: nibbles of the same bytes.
+uint pair_distance(uint dtype) {
+    switch (dtype) {
+    case Q4_0: case Q4_1: case Q5_0: case Q5_1: case IQ4_NL: case IQ4_XS: case MXFP4: return 16;
+    case Q2_K: case Q3_K: case Q4_K: case Q5_K: return 32;
+    case Q6_K: return 64;
+    default: return 4;
+    }
+}
+// Four bytes at an even place, and the f16 there: loads without branches.
+uint word_at_even(uint b) {
+    uint i = b >> 2, odd = b >> 1 & 1, low = WEIGHTS.d[i], high = WEIGHTS.d[i + odd];
+    return odd == 0 ? low : low >> 16 | high << 16;
+}
+float half_at_even(uint b) {
+    return unpackHalf2x16(WEIGHTS.d[b >> 2] >> ((b & 2) * 8)).x;
+}
+// Scales and minima number 2 p and 2 p + 1 of Q4_K and Q5_K, whose first 16 bytes are h.
+vec4 two_scales(uvec4 h, uint p) {
+    uvec2 s = h.yz >> (p * 16);
+    if (p >= 2) {
+        uint low = h.w >> (p * 16 - 32);
+        s = (uvec2(low, low >> 4) & 0x0f0f) | (h.yz >> (p * 16 - 30) & 0x3030);
+    }
+    s &= 0x3f3f;
+    return vec4(s.x & 0xff, s.x >> 8, s.y & 0xff, s.y >> 8) * unpackHalf2x16(h.x).xxyy;
+}
+
+// Two fours of the row at byte `row`, from k.x and k.y = k.x + pair_distance on, as scale q - least.
+// terms: the scales of both, then what is taken off. The first 16 bytes of K blocks are aligned.
+void block_eight(uint dtype, uint row, uvec2 k, out vec4 x, out vec4 y, out vec4 terms) {
+    uint size = block_elements(dtype), b = row + k.x / size * block_bytes(dtype), i = k.x % size;
+    switch (dtype) {
+    case Q8_0:
+        x = signed_bytes(word_at_even(b + 2 + i));
+        y = signed_bytes(word_at_even(b + 6 + i));
+        terms = vec4(half_at_even(b).xx, 0, 0);
+        return;
+    case Q4_0: case Q4_1: {
+        uint w = word_at_even(b + (dtype == Q4_0 ? 2 : 4) + i);
+        float middle = dtype == Q4_0 ? 8 : 0, least = dtype == Q4_0 ? 0 : -half_at_even(b + 2);
+        x = vec4(bytes_of(w & 0x0f0f0f0f)) - middle;
+        y = vec4(bytes_of(w >> 4 & 0x0f0f0f0f)) - middle;
+        terms = vec4(half_at_even(b).xx, least, least);
+        return;
+    }
+    case Q4_K: case Q5_K: {
+        uint part = i / 64, l = i % 32;
+        uint w = WEIGHTS.d[(b + (dtype == Q4_K ? 16 : 48) + part * 32 + l) >> 2];
+        uvec2 q = uvec2(w, w >> 4) & 0x0f0f0f0f;
+        if (dtype == Q5_K) q |= (uvec2(WEIGHTS.d[(b + 16 + l) >> 2]) >> uvec2(2 * part, 2 * part + 1) & 0x01010101) << 4;
+        x = vec4(bytes_of(q.x));
+        y = vec4(bytes_of(q.y));
+        terms = two_scales(WIDE_WEIGHTS.d[b >> 4], part);
+        return;
+    }
+    case Q6_K: {
+        uint part = i / 128, j = i % 64 / 32, l = i % 32, scales = b + 192 + part * 8 + j * 2 + l / 16;
+        uint low = word_at_even(b + part * 64 + l + j * 32), high = word_at_even(b + 128 + part * 32 + l) >> (2 * j);
+        x = vec4(bytes_of((low & 0x0f0f0f0f) | (high & 0x03030303) << 4)) - 32;
+        y = vec4(bytes_of((low >> 4 & 0x0f0f0f0f) | (high & 0x30303030))) - 32;
+        vec2 two = vec2(int(byte_at(scales) << 24) >> 24, int(byte_at(scales + 4) << 24) >> 24);
+        terms = vec4(half_at_even(b + 208) * two, 0, 0);
+        return;
+    }
+    default:
+        x = block_numbers(dtype, row, k.x);
+        y = block_numbers(dtype, row, k.y);
+        terms = vec4(1, 1, 0, 0);
+    }
+}
+#endif

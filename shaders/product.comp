@@ -1,84 +1,133 @@
 // product.comp - matrix products: a workgroup computes TILE x TILE of c, an invocation EACH x EACH, in f32; DEEP along
-// k at a time go through shared memory, from any strides and dtypes, block types expanded on the way.
+// k at a time lie in shared memory while the next are fetched, from any strides and dtypes, block types expanded.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 layout(local_size_x = 256) in;
 #include "product.glsl"
 
-layout(constant_id = 10) const uint EACH = 4;       // 4 or 8
+layout(constant_id = 12) const uint EACH = 4;       // 4 or 8
+layout(constant_id = 13) const uint DEEP = 16;
+layout(constant_id = 19) const uint STAGES = 1;     // tiles in shared memory: 1, or 2 for one barrier less
 
-const uint TILE = 16 * EACH, DEEP = EACH == 8 ? 8 : 16, QUADS = EACH / 4;
+const uint TILE = 16 * EACH, QUADS = EACH / 4, FETCHES = TILE * DEEP / 1024, LINE = TILE / 4 + 1;
 
 // Four neighbours of a tile's row lie together.
-shared vec4 tile_a[DEEP][TILE / 4 + 1], tile_b[DEEP][TILE / 4 + 1];
+shared vec4 tile_a[STAGES * DEEP * LINE], tile_b[STAGES * DEEP * LINE];
+vec4 next_a[FETCHES], next_b[FETCHES];
+
+// Fours of a line are rotated so that what is stored across lines (neighbours along k) meets no bank twice.
+uint turned(uint four, uint k, uint along) {
+    return along == 1 ? (four + 2 * (k >> 3)) % (TILE / 4) : four;
+}
+// Place of fetch i of this invocation in a tile: the first of four along k, or of four in a line across it.
+uvec2 place_of(uint i, uint along) { // across, k
+    uint unit = gl_LocalInvocationID.x + 256 * i;
+    return along == 1 ? uvec2(unit / (DEEP / 4), unit % (DEEP / 4) * 4) : uvec2(unit % (TILE / 4) * 4, unit / (TILE / 4));
+}
+bvec4 exist(uvec2 p, uint along, uint across, uint inner) {
+    uvec4 step = uvec4(0, 1, 2, 3);
+    return along == 1 ? lessThan(p.y + step, uvec4(p.x < across ? inner : 0))
+                      : lessThan(p.x + step, uvec4(p.y < inner ? across : 0));
+}
+vec4 fetch_a(uint e, uvec2 p) {
+    bvec4 there = exist(p, A_ALONG, param[0].x, param[0].z);
+    uint first = e + p.x * param[4].y + p.y * param[5].y, step = A_ALONG == 1 ? param[5].y : param[4].y;
+    if (A_WIDE == 1) return there.x ? wide_a(DTYPE_A, first) : vec4(0);
+    vec4 r = vec4(0);
+    [[unroll]] for (uint j = 0; j < 4; j++)
+        if (there[j]) r[j] = number_a(first + j * step);
+    return r;
+}
+vec4 fetch_b(uint e, uvec2 p) {
+    bvec4 there = exist(p, B_ALONG, param[0].y, param[0].z);
+    if (is_block(DTYPE_B)) return there.x ? block_numbers(DTYPE_B, e + p.x * param[5].z, p.y) : vec4(0);
+    uint first = e + p.x * param[5].z + p.y * param[4].z, step = B_ALONG == 1 ? param[4].z : param[5].z;
+    if (B_WIDE == 1) return there.x ? wide_b(DTYPE_B, first) : vec4(0);
+    vec4 r = vec4(0);
+    [[unroll]] for (uint j = 0; j < 4; j++)
+        if (there[j]) r[j] = number_b(first + j * step);
+    return r;
+}
+void fetch(uvec4 at, uint row0, uint column0, uint k0) {
+    [[unroll]] for (uint i = 0; i < FETCHES; i++) {
+        next_a[i] = fetch_a(at.y, place_of(i, A_ALONG) + uvec2(row0, k0));
+        next_b[i] = fetch_b(at.z, place_of(i, B_ALONG) + uvec2(column0, k0));
+    }
+}
+void put(uint stage) {
+    [[unroll]] for (uint i = 0; i < FETCHES; i++) {
+        uvec2 a = place_of(i, A_ALONG), b = place_of(i, B_ALONG);
+        uint to_a = (stage * DEEP + a.y) * LINE + turned(a.x / 4, a.y, A_ALONG);
+        uint to_b = (stage * DEEP + b.y) * LINE + turned(b.x / 4, b.y, B_ALONG);
+        if (A_ALONG == 1) [[unroll]] for (uint j = 0; j < 4; j++) tile_a[to_a + j * LINE][a.x & 3] = next_a[i][j];
+        else tile_a[to_a] = next_a[i];
+        if (B_ALONG == 1) [[unroll]] for (uint j = 0; j < 4; j++) tile_b[to_b + j * LINE][b.x & 3] = next_b[i][j];
+        else tile_b[to_b] = next_b[i];
+    }
+}
+
+// Four neighbours of a row of c, as far as they exist.
+void write_four(vec4 sum, uvec4 at, uint row, uint column) {
+    uint columns = param[0].y, e = at.x + row * param[4].x + column * param[5].x, width = width_of(DTYPE_C);
+    if (PLAIN == 1) { /* f32 in aligned fours */
+        if (row < param[0].x && column < columns) w0.d[e >> 2] = floatBitsToUint(sum);
+        return;
+    }
+    if (row >= param[0].x) return;
+    bool whole = PACKED != 0 && column + 4 <= columns;
+    uint each = 4 >> width, word = 0;
+    for (uint j = 0; j < 4 && column + j < columns; j++) {
+        float r = finished(sum[j], at, row, column + j);
+        uint bits = narrow_of_f32(DTYPE_C, floatBitsToUint(r));
+        if (!whole) {
+            store_c(DTYPE_C, e + j * param[5].x, uvec2(bits, 0));
+            continue;
+        }
+        word |= bits << (j % each * (8 << width));
+        if (j % each == each - 1) {
+            b0.d[(e + j) >> (2 - width)] = word;
+            word = 0;
+        }
+    }
+}
 
 void main() {
-    uint rows = param[0].x, columns = param[0].y, inner = param[0].z, lane = gl_LocalInvocationID.x;
-    uint row0 = gl_WorkGroupID.y * TILE, column0 = gl_WorkGroupID.x * TILE;
-    uint tx = lane % 16, ty = lane / 16;
+    uint inner = param[0].z, lane = gl_LocalInvocationID.x, tx = lane % 16, ty = lane / 16, stage = 0;
+    uvec2 tile = tile_of_group();
+    uint row0 = tile.y * TILE, column0 = tile.x * TILE;
     uvec4 at = batch_places(gl_WorkGroupID.z);
-    vec4 sum[EACH][QUADS];
-    for (uint i = 0; i < EACH; i++)
-        for (uint q = 0; q < QUADS; q++) sum[i][q] = vec4(0);
-    for (uint k0 = 0; k0 < inner; k0 += DEEP) {
-        for (uint j = 0; j < 4; j++) {
-            uint k = A_ALONG == 1 ? lane % DEEP : lane / TILE + 256 / TILE * j;
-            uint row = A_ALONG == 1 ? lane / DEEP + 256 / DEEP * j : lane % TILE;
-            bool inside = k0 + k < inner && row0 + row < rows;
-            uint e = at.y + (row0 + row) * param[4].y + (k0 + k) * param[5].y;
-            tile_a[k][row >> 2][row & 3] = inside ? number_a(e) : 0;
-        }
-        if (is_block(DTYPE_B)) {
-            uint k = lane % (DEEP / 4) * 4, column = lane / (DEEP / 4);
-            vec4 four = vec4(0);
-            if (k0 + k < inner && column0 + column < columns)
-                four = block_numbers(DTYPE_B, at.z + (column0 + column) * param[5].z, k0 + k);
-            for (uint j = 0; j < 4; j++) tile_b[k + j][column >> 2][column & 3] = four[j];
-        } else {
-            for (uint j = 0; j < 4; j++) {
-                uint k = B_ALONG == 1 ? lane % DEEP : lane / TILE + 256 / TILE * j;
-                uint column = B_ALONG == 1 ? lane / DEEP + 256 / DEEP * j : lane % TILE;
-                bool inside = k0 + k < inner && column0 + column < columns;
-                uint e = at.z + (k0 + k) * param[4].z + (column0 + column) * param[5].z;
-                tile_b[k][column >> 2][column & 3] = inside ? number_b(e) : 0;
+    vec4 sum[EACH][QUADS], older[4] = vec4[](vec4(0), vec4(0), vec4(0), vec4(0));
+    [[unroll]] for (uint i = 0; i < EACH; i++)
+        [[unroll]] for (uint q = 0; q < QUADS; q++) sum[i][q] = vec4(0);
+    fetch(at, row0, column0, 0);
+    put(0);
+    barrier();
+    for (uint k0 = DEEP;; k0 += DEEP) {
+        bool more = k0 < inner;
+        if (more) fetch(at, row0, column0, k0);
+        if (EACH == 4) /* short sums first, where there are registers for them: smaller errors */
+            [[unroll]] for (uint i = 0; i < EACH; i++) {
+                older[i] += sum[i][0];
+                sum[i][0] = vec4(0);
+            }
+        [[unroll]] for (uint k = 0; k < DEEP; k++) {
+            vec4 b[QUADS];
+            [[unroll]] for (uint q = 0; q < QUADS; q++) b[q] = tile_b[(stage * DEEP + k) * LINE + turned(16 * q + tx, k, B_ALONG)];
+            [[unroll]] for (uint r = 0; r < QUADS; r++) {
+                vec4 a = tile_a[(stage * DEEP + k) * LINE + turned(16 * r + ty, k, A_ALONG)];
+                [[unroll]] for (uint q = 0; q < QUADS; q++)
+                    [[unroll]] for (uint i = 0; i < 4; i++) sum[4 * r + i][q] = fma(vec4(a[i]), b[q], sum[4 * r + i][q]);
             }
         }
-        barrier();
-        vec4 part[EACH][QUADS]; /* short sums first: smaller errors */
-        for (uint i = 0; i < EACH; i++)
-            for (uint q = 0; q < QUADS; q++) part[i][q] = vec4(0);
-        for (uint k = 0; k < DEEP; k++)
-            for (uint r = 0; r < QUADS; r++) {
-                vec4 a = tile_a[k][16 * r + ty];
-                for (uint q = 0; q < QUADS; q++) {
-                    vec4 b = tile_b[k][16 * q + tx];
-                    for (uint i = 0; i < 4; i++) part[4 * r + i][q] = fma(vec4(a[i]), b, part[4 * r + i][q]);
-                }
-            }
-        for (uint i = 0; i < EACH; i++)
-            for (uint q = 0; q < QUADS; q++) sum[i][q] += part[i][q];
+        if (!more) break;
+        if (STAGES == 1) barrier();
+        else stage ^= 1;
+        put(stage);
         barrier();
     }
-    uint width = width_of(DTYPE_C), each = 4 >> width;
-    for (uint i = 0; i < EACH; i++) {
-        uint row = row0 + i / 4 * 64 + 4 * ty + i % 4;
-        if (row >= rows) break;
-        for (uint q = 0; q < QUADS; q++) {
-            uint column = column0 + 64 * q + 4 * tx, e = at.x + row * param[4].x + column * param[5].x, word = 0;
-            bool whole = PACKED != 0 && column + 4 <= columns;
-            for (uint j = 0; j < 4 && column + j < columns; j++) {
-                float r = finished(sum[i][q][j], at, row, column + j);
-                uvec2 raw = raw_of(DTYPE_C, uvec2(floatBitsToUint(r), 0), LANE_F32);
-                if (!whole) {
-                    store_c(DTYPE_C, e + j * param[5].x, raw);
-                    continue;
-                }
-                word |= raw.x << (j % each * (8 << width));
-                if (j % each == each - 1) {
-                    b0.d[(e + j) >> (2 - width)] = word;
-                    word = 0;
-                }
-            }
-        }
-    }
+    if (EACH == 4) [[unroll]] for (uint i = 0; i < EACH; i++) sum[i][0] += older[i];
+    [[unroll]] for (uint i = 0; i < EACH; i++)
+        [[unroll]] for (uint q = 0; q < QUADS; q++)
+            write_four(sum[i][q], at, row0 + i / 4 * 64 + 4 * ty + i % 4, column0 + 64 * q + 4 * tx);
 }

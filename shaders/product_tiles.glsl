@@ -1,37 +1,35 @@
-// product_tiles.glsl - matrix products by cooperative matrices of 16 x 16 x 16 of ELEMENT with f32 sums: eight
-// subgroups compute 128 x TILE_N of c; 32 along k at a time lie in shared memory, the next 32 in registers.
+// product_tiles.glsl - matrix products by cooperative matrices of SIDE x SIDE x SIDE of ELEMENT with f32 sums: SUBS_M x
+// SUBS_N subgroups compute TILE_M x TILE_N of c; DEEP along k at a time lie in shared memory, the next in registers.
 // What is contiguous lies in eights: places, strides and the size along it are multiples of 8 elements. a may be
 // f32, which is rounded; b may be a block type, which is expanded.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
-layout(local_size_x_id = 10) in;            // eight subgroups
-layout(constant_id = 11) const uint TILE_N = 128;
+layout(local_size_x_id = 12) in;
+layout(constant_id = 13) const uint TILE_M = 128;
+layout(constant_id = 14) const uint TILE_N = 128;
+layout(constant_id = 15) const uint DEEP = 32;
+layout(constant_id = 16) const uint SUBS_M = 2;
+layout(constant_id = 17) const uint SUBS_N = 4;
+layout(constant_id = 18) const uint SIDE = 16;
+layout(constant_id = 19) const uint STAGES = 1;     // tiles in shared memory: 1, or 2 for one barrier less
+layout(constant_id = 20) const uint EVEN = 0;       // 1: c consists of whole tiles, k of whole DEEPs
 #include "product.glsl"
+#include "element.glsl"
 
-layout(set = 1, binding = 1, std430) readonly buffer Wide1 { uvec4 d[]; } w1;
-layout(set = 1, binding = 2, std430) readonly buffer Wide2 { uvec4 d[]; } w2;
-
-const uint TILE_M = 128, DEEP = 32;
 const uint THREADS = gl_WorkGroupSize.x;
-const uint EACH_A = TILE_M * DEEP / 8 / THREADS, EACH_B = TILE_N * DEEP / 8 / THREADS;
-// A line of shared memory and what keeps lines out of each other's banks, in eights.
-const uint LINE_A = A_ALONG == 1 ? DEEP / 8 + 1 : TILE_M / 8 + 1, LINE_B = B_ALONG == 1 ? DEEP / 8 + 1 : TILE_N / 8 + 1;
-const uint COUNT_M = 4, COUNT_N = TILE_N / 64; // matrices of a subgroup, which are laid out 2 x 4
+const uint FETCHES_A = TILE_M * DEEP / 8 / THREADS, FETCHES_B = TILE_N * DEEP / 8 / THREADS;
+// A line of shared memory and what keeps lines out of each other's banks, in eights; lines of a tile.
+const uint ACROSS_A = A_ALONG == 1 ? DEEP / 8 : TILE_M / 8, ACROSS_B = B_ALONG == 1 ? DEEP / 8 : TILE_N / 8;
+const uint LINE_A = ACROSS_A + 1, LINE_B = ACROSS_B + 1;
+const uint SIZE_A = LINE_A * (A_ALONG == 1 ? TILE_M : DEEP), SIZE_B = LINE_B * (B_ALONG == 1 ? TILE_N : DEEP);
+const uint COUNT_M = TILE_M / SUBS_M / SIDE, COUNT_N = TILE_N / SUBS_N / SIDE; // matrices of a subgroup
+// A strip of sums, as many rows as the subgroups' matrices are high, in fours.
+const uint LINE_C = TILE_N / 4 + 1, SIZE_C = SUBS_M * SIDE * LINE_C, SIZE = STAGES * (SIZE_A + SIZE_B);
 
-shared uvec4 tile_a[TILE_M * 5], tile_b[TILE_N * 5];
-shared float block_of_c[8 * 16 * 16];
+shared uvec4 tiles[SIZE > SIZE_C ? SIZE : SIZE_C];
+uvec4 next_a[FETCHES_A], next_b[FETCHES_B];
 
-uint pack_two(vec2 x) {
-#ifdef ELEMENT_IS_BF16
-    uvec2 u = floatBitsToUint(x), r = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
-    if (isnan(x.x)) r.x = 0x7fc0;
-    if (isnan(x.y)) r.y = 0x7fc0;
-    return r.x | r.y << 16;
-#else
-    return packHalf2x16(x);
-#endif
-}
 uvec4 pack_eight(vec4 low, vec4 high) {
     return uvec4(pack_two(low.xy), pack_two(low.zw), pack_two(high.xy), pack_two(high.zw));
 }
@@ -44,101 +42,117 @@ uvec4 eight_b(uint e, uint k) {
     return w2.d[e >> 3];
 }
 
-// Four neighbours of a row of c, from `column` on, as far as they exist.
-void put_four(vec4 sum, uvec4 at, uint row, uint column, uint rows, uint columns) {
-    uvec4 bits;
-    uint e = at.x + row * param[4].x + column * param[5].x;
-    if (row < rows) {
-        [[unroll]] for (uint j = 0; j < 4; j++) {
-            float r = finished(sum[j], at, row, min(column + j, columns - 1));
-            bits[j] = raw_of(DTYPE_C, uvec2(floatBitsToUint(r), 0), LANE_F32).x;
-        }
-        if (PACKED != 0 && column + 4 <= columns) {
-            if (width_of(DTYPE_C) == 2)
-                [[unroll]] for (uint j = 0; j < 4; j++) b0.d[e + j] = bits[j];
-            if (width_of(DTYPE_C) == 1) {
-                b0.d[e / 2] = bits.x | bits.y << 16;
-                b0.d[e / 2 + 1] = bits.z | bits.w << 16;
-            }
-            if (width_of(DTYPE_C) == 0) b0.d[e / 4] = bits.x | bits.y << 8 | bits.z << 16 | bits.w << 24;
-        } else {
-            [[unroll]] for (uint j = 0; j < 4; j++)
-                if (column + j < columns) store_c(DTYPE_C, e + j * param[5].x, uvec2(bits[j], 0));
-        }
+void fetch(uvec4 at, uint row0, uint column0, uint k0) {
+    uint lane = gl_LocalInvocationID.x;
+    [[unroll]] for (uint i = 0; i < FETCHES_A; i++) {
+        uint u = lane + i * THREADS, across = u % ACROSS_A * 8, down = u / ACROSS_A;
+        uint row = row0 + (A_ALONG == 1 ? down : across), k = k0 + (A_ALONG == 1 ? across : down);
+        bool there = EVEN == 1 || (row < param[0].x && k < param[0].z);
+        next_a[i] = there ? eight_a(at.y + row * param[4].y + k * param[5].y) : uvec4(0);
+    }
+    [[unroll]] for (uint i = 0; i < FETCHES_B; i++) {
+        uint u = lane + i * THREADS, across = u % ACROSS_B * 8, down = u / ACROSS_B;
+        uint column = column0 + (B_ALONG == 1 ? down : across), k = k0 + (B_ALONG == 1 ? across : down);
+        uint place = at.z + column * param[5].z + (is_block(DTYPE_B) ? 0 : k * param[4].z);
+        bool there = EVEN == 1 || (column < param[0].y && k < param[0].z);
+        next_b[i] = there ? eight_b(place, k) : uvec4(0);
+    }
+}
+void put(uint stage) {
+    uint lane = gl_LocalInvocationID.x, to = stage * (SIZE_A + SIZE_B);
+    [[unroll]] for (uint i = 0; i < FETCHES_A; i++) {
+        uint u = lane + i * THREADS;
+        tiles[to + u / ACROSS_A * LINE_A + u % ACROSS_A] = next_a[i];
+    }
+    [[unroll]] for (uint i = 0; i < FETCHES_B; i++) {
+        uint u = lane + i * THREADS;
+        tiles[to + SIZE_A + u / ACROSS_B * LINE_B + u % ACROSS_B] = next_b[i];
     }
 }
 
+// Four neighbours of a row of c, from `column` on, as far as they exist.
+void write_four(vec4 sum, uvec4 at, uint row, uint column) {
+    uint columns = param[0].y, e = at.x + row * param[4].x + column * param[5].x;
+    uvec4 bits;
+    if (row >= param[0].x) return;
+    [[unroll]] for (uint j = 0; j < 4; j++) {
+        float r = finished(sum[j], at, row, min(column + j, columns - 1));
+        bits[j] = narrow_of_f32(DTYPE_C, floatBitsToUint(r));
+    }
+    if (PACKED != 0 && column + 4 <= columns) {
+        if (width_of(DTYPE_C) == 2)
+            [[unroll]] for (uint j = 0; j < 4; j++) b0.d[e + j] = bits[j];
+        if (width_of(DTYPE_C) == 1) {
+            b0.d[e / 2] = bits.x | bits.y << 16;
+            b0.d[e / 2 + 1] = bits.z | bits.w << 16;
+        }
+        if (width_of(DTYPE_C) == 0) b0.d[e / 4] = bits.x | bits.y << 8 | bits.z << 16 | bits.w << 24;
+        return;
+    }
+    [[unroll]] for (uint j = 0; j < 4; j++)
+        if (column + j < columns) store_c(DTYPE_C, e + j * param[5].x, uvec2(bits[j], 0));
+}
+
 void main() {
-    uint rows = param[0].x, columns = param[0].y, inner = param[0].z, lane = gl_LocalInvocationID.x;
-    // Neighbouring workgroups share rows and columns: strips of eight tiles down.
-    uint across = gl_NumWorkGroups.x, down = gl_NumWorkGroups.y, id = gl_WorkGroupID.y * across + gl_WorkGroupID.x;
-    uint strip = id / (8 * across), high = min(8, down - 8 * strip), rest = id - strip * 8 * across;
-    uint row0 = (8 * strip + rest % high) * TILE_M, column0 = rest / high * TILE_N;
+    uint inner = param[0].z, stage = 0;
+    uvec2 tile = tile_of_group();
+    uint row0 = tile.y * TILE_M, column0 = tile.x * TILE_N;
     uvec4 at = batch_places(gl_WorkGroupID.z);
-    uint sub_row = gl_SubgroupID / 4 * 64, sub_column = gl_SubgroupID % 4 * (TILE_N / 4);
+    uint sub_m = gl_SubgroupID / SUBS_N, sub_n = gl_SubgroupID % SUBS_N;
+    uint sub_row = sub_m * (TILE_M / SUBS_M), sub_column = sub_n * (TILE_N / SUBS_N);
 
-    coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> sum[COUNT_M][COUNT_N];
+    SUMS sum[COUNT_M][COUNT_N];
     [[unroll]] for (uint i = 0; i < COUNT_M; i++)
-        [[unroll]] for (uint j = 0; j < COUNT_N; j++)
-            sum[i][j] = coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator>(0.0);
+        [[unroll]] for (uint j = 0; j < COUNT_N; j++) sum[i][j] = SUMS(0.0);
 
-    uvec4 next_a[EACH_A], next_b[EACH_B];
-    for (uint k0 = 0; k0 < inner + DEEP; k0 += DEEP) {
-        if (k0 > 0) {
-            barrier();
-            [[unroll]] for (uint i = 0; i < EACH_A; i++) {
-                uint e = lane + i * THREADS, each = A_ALONG == 1 ? DEEP / 8 : TILE_M / 8;
-                tile_a[e / each * LINE_A + e % each] = next_a[i];
-            }
-            [[unroll]] for (uint i = 0; i < EACH_B; i++) {
-                uint e = lane + i * THREADS, each = B_ALONG == 1 ? DEEP / 8 : TILE_N / 8;
-                tile_b[e / each * LINE_B + e % each] = next_b[i];
-            }
-            barrier();
-        }
-        if (k0 < inner) {
-            [[unroll]] for (uint i = 0; i < EACH_A; i++) {
-                uint e = lane + i * THREADS;
-                uint row = row0 + (A_ALONG == 1 ? e / (DEEP / 8) : e % (TILE_M / 8) * 8);
-                uint k = k0 + (A_ALONG == 1 ? e % (DEEP / 8) * 8 : e / (TILE_M / 8));
-                next_a[i] = row < rows && k < inner ? eight_a(at.y + row * param[4].y + k * param[5].y) : uvec4(0);
-            }
-            [[unroll]] for (uint i = 0; i < EACH_B; i++) {
-                uint e = lane + i * THREADS;
-                uint column = column0 + (B_ALONG == 1 ? e / (DEEP / 8) : e % (TILE_N / 8) * 8);
-                uint k = k0 + (B_ALONG == 1 ? e % (DEEP / 8) * 8 : e / (TILE_N / 8));
-                uint place = at.z + column * param[5].z + (is_block(DTYPE_B) ? 0 : k * param[4].z);
-                next_b[i] = column < columns && k < inner ? eight_b(place, k) : uvec4(0);
-            }
-        }
-        if (k0 == 0) continue;
-        [[unroll]] for (uint k = 0; k < DEEP; k += 16) {
-            coopmat<ELEMENT, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA> a[COUNT_M];
-            coopmat<ELEMENT, gl_ScopeSubgroup, 16, 16, gl_MatrixUseB> b;
+    fetch(at, row0, column0, 0);
+    put(0);
+    barrier();
+    for (uint k0 = DEEP;; k0 += DEEP) {
+        bool more = k0 < inner;
+        if (more) fetch(at, row0, column0, k0);
+        uint from_a = stage * (SIZE_A + SIZE_B), from_b = from_a + SIZE_A;
+        [[unroll]] for (uint k = 0; k < DEEP; k += SIDE) {
+            LEFT a[COUNT_M];
+            RIGHT b;
             [[unroll]] for (uint i = 0; i < COUNT_M; i++) {
-                uint row = sub_row + 16 * i;
-                if (A_ALONG == 1) coopMatLoad(a[i], tile_a, row * LINE_A + k / 8, LINE_A, gl_CooperativeMatrixLayoutRowMajor);
-                else coopMatLoad(a[i], tile_a, k * LINE_A + row / 8, LINE_A, gl_CooperativeMatrixLayoutColumnMajor);
+                uint row = sub_row + SIDE * i;
+                if (A_ALONG == 1) coopMatLoad(a[i], tiles, from_a + row * LINE_A + k / 8, LINE_A, BY_ROWS);
+                else coopMatLoad(a[i], tiles, from_a + k * LINE_A + row / 8, LINE_A, BY_COLUMNS);
             }
             [[unroll]] for (uint j = 0; j < COUNT_N; j++) {
-                uint column = sub_column + 16 * j;
-                if (B_ALONG == 1) coopMatLoad(b, tile_b, column * LINE_B + k / 8, LINE_B, gl_CooperativeMatrixLayoutColumnMajor);
-                else coopMatLoad(b, tile_b, k * LINE_B + column / 8, LINE_B, gl_CooperativeMatrixLayoutRowMajor);
+                uint column = sub_column + SIDE * j;
+                if (B_ALONG == 1) coopMatLoad(b, tiles, from_b + column * LINE_B + k / 8, LINE_B, BY_COLUMNS);
+                else coopMatLoad(b, tiles, from_b + k * LINE_B + column / 8, LINE_B, BY_ROWS);
                 [[unroll]] for (uint i = 0; i < COUNT_M; i++) sum[i][j] = coopMatMulAdd(a[i], b, sum[i][j]);
             }
         }
+        if (!more) break;
+        if (STAGES == 1) barrier();
+        else stage ^= 1;
+        put(stage);
+        barrier();
     }
-    [[unroll]] for (uint i = 0; i < COUNT_M; i++)
-        [[unroll]] for (uint j = 0; j < COUNT_N; j++) {
-            coopMatStore(sum[i][j], block_of_c, gl_SubgroupID * 256, 16, gl_CooperativeMatrixLayoutRowMajor);
-            subgroupMemoryBarrierShared();
-            subgroupBarrier();
-            [[unroll]] for (uint part = 0; part < 512 / THREADS; part++) {
-                uint e = 4 * (gl_SubgroupInvocationID + part * (THREADS / 8)), from = gl_SubgroupID * 256 + e;
-                uint row = row0 + sub_row + 16 * i + e / 16, column = column0 + sub_column + 16 * j + e % 16;
-                vec4 four = vec4(block_of_c[from], block_of_c[from + 1], block_of_c[from + 2], block_of_c[from + 3]);
-                put_four(four, at, row, column, rows, columns);
+    if (PLAIN == 1) { /* whole matrices of c, as they are */
+        [[unroll]] for (uint i = 0; i < COUNT_M; i++)
+            [[unroll]] for (uint j = 0; j < COUNT_N; j++) {
+                uint row = row0 + sub_row + SIDE * i, column = column0 + sub_column + SIDE * j;
+                uint e = at.x + row * param[4].x + column;
+                if (EVEN == 0 && (row >= param[0].x || column >= param[0].y)) continue;
+                if (DTYPE_C == F32) coopMatStore(sum[i][j], w0.d, e / 4, param[4].x / 4, BY_ROWS);
+                else coopMatStore(NARROW(sum[i][j]), w0.d, e / 8, param[4].x / 8, BY_ROWS);
             }
-            subgroupBarrier();
+        return;
+    }
+    [[unroll]] for (uint i = 0; i < COUNT_M; i++) { /* strip by strip through shared memory */
+        barrier();
+        [[unroll]] for (uint j = 0; j < COUNT_N; j++)
+            coopMatStore(sum[i][j], tiles, sub_m * SIDE * LINE_C + (sub_column + SIDE * j) / 4, LINE_C, BY_ROWS);
+        barrier();
+        for (uint u = gl_LocalInvocationID.x; u < SUBS_M * SIDE * (TILE_N / 4); u += THREADS) {
+            uint down = u / (TILE_N / 4), across = u % (TILE_N / 4);
+            uint row = row0 + down / SIDE * (TILE_M / SUBS_M) + SIDE * i + down % SIDE;
+            write_four(uintBitsToFloat(tiles[down * LINE_C + across]), at, row, column0 + 4 * across);
         }
+    }
 }

@@ -5,6 +5,14 @@
 #include "oxtorch_vulkan.h"
 
 static ox_device *gpu;
+static bool software;
+
+/* A processor that stands in for a GPU takes long to compile what a GPU has at once: it gets every fifth case,
+ * which is another type and size each time. */
+static bool is_turn(void) {
+    static int64_t count;
+    return !software || count++ % 5 == 0;
+}
 
 /* t's memory on the device, seen with t's strides: the layout survives, as ox_to alone would not do. */
 static ox_tensor *there(ox_tensor *t) {
@@ -116,6 +124,169 @@ static void check_in_place(void) {
         }
 }
 
+/* ---- products: each way that a shader takes ------------------------------------------------------------ */
+
+typedef struct product_case {
+    int64_t m, n, k;
+    bool a_turned, b_turned; /* whether neighbours in memory lie across k */
+    int64_t cut;             /* elements that lie before each row */
+} product_case;
+
+/* [rows, columns] of numbers like those of a layer, in memory as asked for. */
+static ox_tensor *matrix_of(int64_t rows, int64_t columns, bool turned, int64_t cut, ox_dtype dtype) {
+    ox_tensor *x = turned ? ox_randn(OX_SHAPE(columns, rows + cut), OX_F32)
+                          : ox_randn(OX_SHAPE(rows, columns + cut), OX_F32);
+    x = ox_narrow(ox_cast(ox_mul(x, ox_number(0.5)), dtype), 1, cut, turned ? rows : columns);
+    return turned ? ox_t(x) : x;
+}
+
+static double distance(ox_tensor *got, ox_tensor *want) {
+    ox_tensor *difference = ox_sub(ox_cast(back(got), OX_F64), want);
+    double size = ox_item(ox_norm(want, 2, OX_ALL_DIMS, false));
+    return ox_item(ox_norm(difference, 2, OX_ALL_DIMS, false)) / size;
+}
+
+static void check_product(const product_case *c, ox_dtype dtype, double tolerance) {
+    if (!is_turn()) return;
+    OX_SCOPE {
+        ox_tensor *a = matrix_of(c->m, c->k, c->a_turned, c->cut, dtype),
+                  *b = matrix_of(c->k, c->n, c->b_turned, c->cut, dtype),
+                  *w = matrix_of(c->n, c->k, c->b_turned, c->cut, dtype),
+                  *bias = ox_randn(OX_SHAPE(c->n), OX_F32);
+        ox_tensor *x = ox_cast(a, OX_F64), *wide = ox_cast(w, OX_F64);
+        double plain = distance(ox_matmul(there(a), there(b)), ox_matmul(x, ox_cast(b, OX_F64)));
+        double gelu = distance(ox_linear_act(there(a), there(w), there(bias), "gelu"),
+                               ox_linear_act(x, wide, ox_cast(bias, OX_F64), "gelu"));
+        CHECK_MSG(plain < tolerance && gelu < tolerance,
+                  "%s %lld x %lld x %lld%s%s, %lld cut: %g, gelu %g: %s", ox_dtype_name(dtype),
+                  (long long)c->m, (long long)c->n, (long long)c->k, c->a_turned ? ", a turned" : "",
+                  c->b_turned ? ", b turned" : "", (long long)c->cut, plain, gelu, ox_error_text());
+    }
+}
+
+static void check_products(void) {
+    static const product_case cases[] = {
+        {1, 33, 40, false, true, 0},    {1, 2048, 512, false, true, 0},    {5, 1025, 264, false, true, 8},
+        {8, 70, 100, false, true, 3},   {3, 50, 64, true, true, 0},        {9, 64, 64, false, false, 0},
+        {64, 64, 64, false, false, 0},  {128, 256, 96, false, true, 0},    {128, 128, 64, true, false, 0},
+        {136, 72, 40, false, false, 8}, {40, 200, 72, true, true, 0},      {130, 131, 67, false, false, 1},
+        {257, 65, 129, true, true, 0},  {1300, 1304, 32, false, false, 0}, {1281, 1283, 33, true, true, 5},
+        {96, 96, 1, false, false, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        check_product(&cases[i], OX_F32, 1e-6);
+        check_product(&cases[i], OX_F16, 1e-3);
+        check_product(&cases[i], OX_BF16, 8e-3);
+    }
+}
+
+/* [n, k] of any type: what cannot be made from numbers is made of bytes that hold modest scales wherever they
+ * are read as one. */
+static ox_tensor *weights_of(int64_t n, int64_t k, ox_dtype dtype) {
+    static unsigned char bytes[1 << 20];
+    ox_tensor *made = ox_cast(matrix_of(n, k, false, 0, OX_F32), dtype);
+    if (made) return made;
+    ox_error_clear();
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)(rand() >> 7 & 0x3f);
+    return ox_from_data(bytes, OX_SHAPE(n, k), dtype);
+}
+
+/* Weights of other types: exact where they are asked to be, else as rough as what the rows are rounded to. */
+static void check_weights(ox_dtype dtype, int64_t rows, int64_t n, int64_t k, bool exact) {
+    if (!is_turn()) return;
+    OX_SCOPE {
+        ox_tensor *x = matrix_of(rows, k, false, 0, OX_F32), *w = weights_of(n, k, dtype);
+        ox_set_exact(exact);
+        double off = distance(ox_linear(there(x), ox_to(w, gpu), NULL),
+                              ox_linear(ox_cast(x, OX_F64), ox_cast(ox_cast(w, OX_F32), OX_F64), NULL));
+        ox_set_exact(false);
+        CHECK_MSG(off < (exact || rows <= 8 ? 1e-6 : 6e-3), "%s%s %lld x %lld x %lld: %g: %s",
+                  ox_dtype_name(dtype), exact ? ", exact" : "", (long long)rows, (long long)n, (long long)k,
+                  off, ox_error_text());
+    }
+}
+
+static void check_all_weights(void) {
+    static const ox_dtype dtypes[] = {OX_F16,  OX_BF16,   OX_F8_E4M3, OX_Q4_0, OX_Q4_1, OX_Q5_0,
+                                      OX_Q5_1, OX_Q8_0,   OX_Q2_K,    OX_Q3_K, OX_Q4_K, OX_Q5_K,
+                                      OX_Q6_K, OX_IQ4_NL, OX_IQ4_XS,  OX_MXFP4};
+    static const int64_t rows[] = {1, 3, 8, 9, 33, 130};
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
+            check_weights(dtypes[i], rows[j], 70 + 13 * (int64_t)j, 256 << (j & 1), false);
+            check_weights(dtypes[i], rows[j], 64, 512, true);
+        }
+}
+
+/* ---- attention: each way that a shader takes ----------------------------------------------------------- */
+
+typedef struct attention_case {
+    int64_t heads, kv_heads, queries, keys, depth, value_depth;
+    int64_t start, window; /* causal unless start < 0 */
+    double softcap;
+    bool mask, turned; /* q and v as views: [queries, heads, depth] in memory */
+} attention_case;
+
+static ox_tensor *heads_of(int64_t heads, int64_t rows, int64_t depth, bool turned, ox_dtype dtype) {
+    ox_tensor *x = turned ? ox_transpose(ox_randn(OX_SHAPE(rows, heads, depth), OX_F32), 0, 1)
+                          : ox_randn(OX_SHAPE(heads, rows, depth), OX_F32);
+    return ox_cast(x, dtype);
+}
+
+static void check_attention(const attention_case *c, ox_dtype dtype, ox_dtype cache, bool exact,
+                            double tolerance) {
+    if (!is_turn()) return;
+    OX_SCOPE {
+        ox_tensor *q = heads_of(c->heads, c->queries, c->depth, c->turned, dtype),
+                  *k = heads_of(c->kv_heads, c->keys, c->depth, false, cache),
+                  *v = heads_of(c->kv_heads, c->keys, c->value_depth, c->turned && cache != OX_Q8_0, cache);
+        ox_tensor *mask = c->mask ? ox_randn(OX_SHAPE(c->queries, c->keys), OX_F32) : NULL;
+        ox_attention_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.causal = c->start >= 0;
+        desc.query_start = c->start > 0 ? c->start : 0;
+        desc.window = c->window;
+        desc.softcap = c->softcap;
+        desc.mask = mask ? there(mask) : NULL;
+        bool block = cache == OX_Q8_0;
+        ox_set_exact(exact);
+        ox_tensor *got = ox_scaled_dot_product_attention(there(q), block ? ox_to(k, gpu) : there(k),
+                                                         block ? ox_to(v, gpu) : there(v), &desc);
+        ox_set_exact(false);
+        desc.mask = mask;
+        ox_tensor *want = ox_scaled_dot_product_attention(ox_cast(q, OX_F32), ox_cast(k, OX_F32),
+                                                          ox_cast(v, OX_F32), &desc);
+        double off = distance(got, ox_cast(want, OX_F64));
+        CHECK_MSG(off < tolerance, "%s, cache %s: %lld (%lld) heads, %lld x %lld, depth %lld: %g: %s",
+                  ox_dtype_name(dtype), ox_dtype_name(cache), (long long)c->heads, (long long)c->kv_heads,
+                  (long long)c->queries, (long long)c->keys, (long long)c->depth, off, ox_error_text());
+    }
+}
+
+static void check_attentions(void) {
+    static const attention_case cases[] = {
+        {4, 2, 1, 37, 64, 64, 36, 0, 0, false, true},
+        {2, 2, 1, 700, 64, 64, 699, 0, 0, false, false},
+        {2, 1, 3, 1300, 128, 128, 1297, 600, 0, true, true},
+        {2, 2, 5, 33, 40, 72, -1, 0, 5, true, false},
+        {2, 1, 70, 70, 64, 64, 0, 0, 0, false, true},
+        {2, 2, 130, 150, 128, 128, 20, 0, 0, false, false},
+        {4, 1, 66, 200, 64, 64, 134, 50, 3, true, false},
+        {1, 1, 17, 19, 13, 21, -1, 0, 0, false, false},
+        {3, 3, 65, 64, 32, 32, -1, 0, 0, false, true},
+        {2, 2, 100, 97, 96, 96, -1, 0, 0, true, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        check_attention(&cases[i], OX_F32, OX_F32, false, 2e-6);
+        check_attention(&cases[i], OX_F16, OX_F16, false, 2e-3);
+        check_attention(&cases[i], OX_BF16, OX_BF16, false, 1.5e-2);
+        check_attention(&cases[i], OX_F32, OX_F16, false, 2e-3);
+        check_attention(&cases[i], OX_F32, OX_F16, true, 2e-6);
+        if (cases[i].depth % 32 == 0 && cases[i].value_depth % 32 == 0)
+            check_attention(&cases[i], OX_F32, OX_Q8_0, false, 1e-2);
+    }
+}
+
 /* ---- recording ----------------------------------------------------------------------------------------- */
 
 static void loop_body(ox_tensor *x, ox_tensor *w) {
@@ -215,11 +386,16 @@ int main(void) {
         check_skip("vulkan", ox_error_text());
         return check_done("vulkan");
     }
+    ox_vulkan_facts facts;
+    software = ox_vulkan_info(gpu, &facts) == OX_OK && strcmp(facts.type, "software") == 0;
     check_round_trips();
     check_views(OX_F32, 1e-5);
     check_views(OX_F16, 2e-2);
     check_views(OX_BF16, 8e-2);
     check_in_place();
+    check_products();
+    check_all_weights();
+    check_attentions();
     check_steady_loop();
     check_errors();
     check_buffers();

@@ -101,6 +101,7 @@ __attribute__((constructor)) static void mirror_begin(void) {
         printf("skip mirror: %s\nsuite mirror: 0 passed, 0 failed, 1 skipped\n", ox_error_text());
         exit(0);
     }
+    ox_set_exact(true); /* what f32 operands are rounded to otherwise, test_vulkan.c checks */
     mirror_cpu_run = oxi_cpu_device.run;
     oxi_cpu_device.run = mirror_run;
     if (getenv("OX_MIRROR_REPORT")) atexit(mirror_report);

@@ -95,6 +95,15 @@ OX_API ox_tensor *ox_to(ox_tensor *t, ox_device *device) {
 
 /* ---- numbers out --------------------------------------------------------------------------------------- */
 
+/* The bytes of a contiguous tensor, from wherever they are, with no copy between. */
+static ox_status oxi_copy_out(ox_tensor *t, void *out, size_t bytes) {
+    ox_device *source = ox_device_of(t);
+    if (!source->host)
+        return source->read(source, t->storage->data, oxi_byte_offset(t->dtype, t->offset), out, bytes);
+    memcpy(out, oxi_ptr(t), bytes);
+    return OX_OK;
+}
+
 /* t as contiguous numbers of `dtype` copied to out. */
 static ox_status oxi_export(const char *name, ox_tensor *t, ox_dtype dtype, void *out, size_t bytes) {
     ox_status status = OX_OK;
@@ -102,7 +111,6 @@ static ox_status oxi_export(const char *name, ox_tensor *t, ox_dtype dtype, void
     ox_scope scope = ox_scope_begin();
     ox_tensor *plain = ox_cast(t, dtype);
     plain = plain ? ox_contiguous(plain) : NULL;
-    plain = plain && ox_device_of(plain) != ox_cpu() ? ox_to(plain, ox_cpu()) : plain;
     if (!plain)
         status = ox_error();
     else if (bytes != ox_nbytes(plain))
@@ -110,7 +118,7 @@ static ox_status oxi_export(const char *name, ox_tensor *t, ox_dtype dtype, void
             oxi_fail(OX_ERR_SHAPE, "to_data: room for %llu bytes, %s has %llu", (unsigned long long)bytes,
                      oxi_tensor_text(plain), (unsigned long long)ox_nbytes(plain));
     else if (bytes > 0)
-        memcpy(out, oxi_ptr(plain), bytes);
+        status = oxi_copy_out(plain, out, bytes);
     ox_scope_end(&scope);
     oxi_speak_end(speaks);
     return status;

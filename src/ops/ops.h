@@ -298,7 +298,9 @@ OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b);
  * torch.einsum */
 OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
- * quantised activations. */
+ * quantised activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
+ * of ox_linear be rounded to their type (block types: to bf16), and queries and the softmax that meet keys
+ * and values of f16 or bf16 to theirs. */
 OX_API void ox_set_exact(bool exact);
 
 /* ---- neural network rows ------------------------------------------------------------------------------- */

@@ -13,10 +13,11 @@ enum {
     OXI_VK_STAGES = 4,                 /* parts of the staging ring */
     OXI_VK_STAGE_BYTES = 8 << 20,
     OXI_VK_ALIGN = 256,                /* of chunks */
-    OXI_VK_SPECIALS = 12,              /* specialisation constants of a shader */
+    OXI_VK_SPECIALS = 24,              /* specialisation constants of a shader */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
     OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
-    OXI_VK_BATCH = 96                  /* dispatches after which work is submitted */
+    OXI_VK_FIRST_BATCH = 12,           /* dispatches after which work is submitted to a device that waits */
+    OXI_VK_BATCH = 96                  /* and to one that is busy */
 };
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
@@ -117,6 +118,7 @@ typedef struct oxi_vk_device {
     VkPhysicalDeviceLimits limits;
     VkPhysicalDeviceMemoryProperties memories;
     uint32_t caps, api_version, subgroup_size;
+    uint32_t matrix_side;              /* of cooperative matrices that are used: 16, 8, or 0 */
     char driver[128], model[128];
     VkPhysicalDeviceType type;
 
@@ -134,7 +136,7 @@ typedef struct oxi_vk_device {
     int64_t serial, done;              /* submissions made, known to be over */
     int64_t epoch;
     uint64_t work;                     /* bytes touched since the last submission */
-    int recorded;                      /* dispatches and copies since then */
+    int recorded, batch;               /* dispatches and copies since then, and how many are enough */
     VkDescriptorSetLayout param_layout, buffer_layout;
     VkPipelineLayout layout;
     VkDescriptorSet param_set;

@@ -342,6 +342,7 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
     d->block_bytes = (uint64_t)(local > (uint64_t)4 << 30 ? 256 : 64) << 20;
     if (d->block_bytes > d->tensor_bytes_most) d->block_bytes = d->tensor_bytes_most;
     d->epoch = 1;
+    d->batch = OXI_VK_FIRST_BATCH;
     ox_status status = oxi_vk_make_layouts(d);
     if (status == OX_OK) status = oxi_vk_make_params(d);
     if (status == OX_OK) status = oxi_vk_make_slots(d);

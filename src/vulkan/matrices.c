@@ -1,5 +1,5 @@
-/* Cooperative matrices: whether the device has those of 16 x 16 x 16 that product_tiles.glsl wants, and asking for
- * them. Structures are our own where the headers are older than the extensions (VK_KHR_cooperative_matrix 2023,
+/* Cooperative matrices: whether the device has square ones that the tiles can use, and asking for them.
+ * Structures are our own where the headers are older than the extensions (VK_KHR_cooperative_matrix 2023,
  * VK_KHR_shader_bfloat16 2025; numbers from the Vulkan registry). Called by loader.c. */
 
 enum {
@@ -11,8 +11,7 @@ enum {
     OXI_VK_COMPONENT_F16 = 0,
     OXI_VK_COMPONENT_F32 = 1,
     OXI_VK_COMPONENT_BF16 = 1000141000,
-    OXI_VK_SCOPE_SUBGROUP = 3,
-    OXI_VK_MATRIX_SIDE = 16
+    OXI_VK_SCOPE_SUBGROUP = 3
 };
 
 /* All feature structures that are used here are a header and a few booleans. */
@@ -39,28 +38,30 @@ typedef struct oxi_vk_matrix_features {
     oxi_vk_feature arithmetic, model, matrices, bf16;
 } oxi_vk_matrix_features;
 
-static bool oxi_vk_matrix_sizes(const oxi_vk_device *d, int32_t component) {
+/* The side of square matrices of this component with f32 sums: 16 before 8; 0 = there are none. */
+static uint32_t oxi_vk_matrix_side(const oxi_vk_device *d, int32_t component) {
     oxi_vk_list_matrices list = (oxi_vk_list_matrices)vkGetInstanceProcAddr(
         d->instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
     oxi_vk_matrix found[64];
-    uint32_t count = 64;
-    if (!list) return false;
+    uint32_t count = 64, side = 0;
+    if (!list) return 0;
     memset(found, 0, sizeof found);
     for (uint32_t i = 0; i < count; i++) found[i].type = OXI_VK_MATRIX_PROPERTIES;
     VkResult result = list(d->physical, &count, found);
-    if (result != VK_SUCCESS && result != VK_INCOMPLETE) return false;
+    if (result != VK_SUCCESS && result != VK_INCOMPLETE) return 0;
     for (uint32_t i = 0; i < count; i++) {
         const oxi_vk_matrix *x = &found[i];
-        if (x->m == OXI_VK_MATRIX_SIDE && x->n == OXI_VK_MATRIX_SIDE && x->k == OXI_VK_MATRIX_SIDE &&
-            x->a == component && x->b == component && x->c == OXI_VK_COMPONENT_F32 &&
-            x->result == OXI_VK_COMPONENT_F32 && x->scope == OXI_VK_SCOPE_SUBGROUP)
-            return true;
+        bool square = x->m == x->n && x->n == x->k && (x->m == 16 || x->m == 8);
+        bool sums = x->c == OXI_VK_COMPONENT_F32 && x->result == OXI_VK_COMPONENT_F32;
+        if (square && sums && x->a == component && x->b == component && x->scope == OXI_VK_SCOPE_SUBGROUP &&
+            x->m > side)
+            side = x->m;
     }
-    return false;
+    return side;
 }
 
 /* The caps of the device that have to do with matrices. */
-static uint32_t oxi_vk_matrix_caps(const oxi_vk_device *d, const VkExtensionProperties *list, uint32_t count,
+static uint32_t oxi_vk_matrix_caps(oxi_vk_device *d, const VkExtensionProperties *list, uint32_t count,
                                    const VkPhysicalDeviceSubgroupProperties *subgroup) {
     oxi_vk_matrix_features f;
     VkPhysicalDeviceFeatures2 all;
@@ -68,6 +69,7 @@ static uint32_t oxi_vk_matrix_caps(const oxi_vk_device *d, const VkExtensionProp
     if (d->api_version < VK_API_VERSION_1_2 ||
         !oxi_vk_has_extension(list, count, "VK_KHR_cooperative_matrix") ||
         !(subgroup->supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) ||
+        subgroup->subgroupSize > 64 || /* the tiles are cut for eight of at most 64 */
         8 * subgroup->subgroupSize > d->limits.maxComputeWorkGroupInvocations ||
         d->limits.maxComputeSharedMemorySize < 32768)
         return 0;
@@ -85,9 +87,11 @@ static uint32_t oxi_vk_matrix_caps(const oxi_vk_device *d, const VkExtensionProp
     f.bf16.type = OXI_VK_BF16_FEATURES;
     vkGetPhysicalDeviceFeatures2(d->physical, &all);
     if (!f.model.has[0] || !f.matrices.has[0]) return 0;
-    if (f.arithmetic.has[0] && oxi_vk_matrix_sizes(d, OXI_VK_COMPONENT_F16)) caps |= OX_VULKAN_COOPERATIVE;
+    d->matrix_side = oxi_vk_matrix_side(d, OXI_VK_COMPONENT_F16);
+    if (f.arithmetic.has[0] && d->matrix_side) caps |= OX_VULKAN_COOPERATIVE;
     /* has: the type, dot products, matrices */
-    if (f.bf16.has[0] && f.bf16.has[2] && oxi_vk_matrix_sizes(d, OXI_VK_COMPONENT_BF16))
+    if (caps && f.bf16.has[0] && f.bf16.has[2] &&
+        oxi_vk_matrix_side(d, OXI_VK_COMPONENT_BF16) == d->matrix_side)
         caps |= OX_VULKAN_BF16;
     return caps;
 }

@@ -2,8 +2,16 @@
  * Few rows against columns that lie along k take product_rows.comp, which reads each weight once; everything
  * else goes through tiles in shared memory. Called by the Vulkan device for PRODUCT. */
 
-/* Tiles are twice as large where there is work enough for all of a device. */
-enum { OXI_VK_PRODUCT_ROWS = 8, OXI_VK_PRODUCT_TILE = 64, OXI_VK_PRODUCT_MATRIX_TILE = 128 };
+enum { OXI_VK_PRODUCT_ROWS = 8, OXI_VK_LINE_LANES = 32 };
+
+/* Tiles of c that a workgroup takes, the largest first; a product takes the first row that makes `least` of
+ * them or more and whose shared memory the device has. */
+typedef struct oxi_vk_tiling {
+    uint32_t m, n, deep;     /* of c, and along k at a time */
+    uint32_t subs_m, subs_n; /* subgroups of cooperative matrices; 0: an invocation takes m/16 x n/16 */
+    uint32_t stages, shared; /* bytes */
+    uint32_t least;
+} oxi_vk_tiling;
 
 /* Mirrors param of product.glsl; columns of the arrays: c, a, b, addend. */
 typedef struct oxi_vk_product_params {
@@ -24,6 +32,7 @@ typedef struct oxi_vk_product {
     int64_t shape[OX_MAX_DIMS], stride[4][OX_MAX_DIMS];
     double alpha, beta;
     oxi_activation activation;
+    bool weights; /* b is a layer's: what meets it may be rounded, unless ox_set_exact */
 } oxi_vk_product;
 
 static bool oxi_vk_product_reads(ox_dtype dtype) {
@@ -160,6 +169,7 @@ static oxi_vk_product oxi_vk_product_of(const oxi_call *call) {
     } else {
         oxi_vk_product_matmul(&p);
     }
+    p.weights = call->op == OXI_OP_linear || oxi_is_block(p.t[2]->dtype);
     oxi_vk_product_join(&p);
     return p;
 }
@@ -202,24 +212,99 @@ static bool oxi_vk_product_aligned(const oxi_vk_product *p, const oxi_vk_product
     return aligned;
 }
 
-/* The shader of cooperative matrices for this product, or OXI_VK_SHADER_COUNT. */
-static oxi_vk_shader oxi_vk_product_tiles(const oxi_vk_device *d, const oxi_vk_product *p,
+/* By how the numbers get there: as f32, as they are to cooperative matrices, expanded from blocks to them. */
+typedef enum oxi_vk_way { OXI_VK_WAY_F32, OXI_VK_WAY_MATRICES, OXI_VK_WAY_BLOCKS, OXI_VK_WAYS } oxi_vk_way;
+
+static const oxi_vk_tiling oxi_vk_tilings[OXI_VK_WAYS][3] = {
+    {{128, 128, 16, 0, 0, 1, 16896, 100}, {64, 64, 16, 0, 0, 1, 8704, 0}},
+    {{128, 128, 64, 2, 2, 1, 36864, 100}, {64, 64, 64, 2, 2, 1, 18432, 1}, {64, 64, 32, 2, 2, 1, 10240, 0}},
+    {{128, 128, 32, 2, 4, 1, 20480, 100}, {64, 64, 32, 2, 2, 1, 10240, 0}},
+};
+
+static uint64_t oxi_vk_tiles(const oxi_vk_product *p, const oxi_vk_tiling *row, uint64_t batches) {
+    return (uint64_t)((p->m + row->m - 1) / row->m) * (uint64_t)((p->n + row->n - 1) / row->n) * batches;
+}
+
+static const oxi_vk_tiling *oxi_vk_tiling_of(const oxi_vk_device *d, const oxi_vk_product *p,
+                                             uint64_t batches, oxi_vk_way way) {
+    const oxi_vk_tiling *row = oxi_vk_tilings[way];
+    while (row->least &&
+           (oxi_vk_tiles(p, row, batches) < row->least || row->shared > d->limits.maxComputeSharedMemorySize))
+        row++;
+    return row;
+}
+
+/* Whether what is contiguous of operand t (1 = a, 2 = b) comes in aligned groups of `each` elements. */
+static bool oxi_vk_product_wide(const oxi_vk_product *p, const oxi_vk_product_params *params, int t,
+                                uint32_t each) {
+    bool along = t == 1 ? p->column[1] == 1 : p->row[2] == 1;
+    if (oxi_is_block(p->t[t]->dtype)) return true;
+    if (!along && (t == 1 ? p->row[1] : p->column[2]) != 1) return false;
+    int64_t size = along ? p->k : t == 1 ? p->m : p->n;
+    int64_t line = along == (t == 1) ? p->row[t] : p->column[t];
+    return size % each == 0 && oxi_vk_product_aligned(p, params, t, line, each);
+}
+
+/* The shader of cooperative matrices for this product, or OXI_VK_SHADER_COUNT. Rows that meet weights of
+ * another type are rounded to what the matrices take. */
+static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_product *p,
                                           const oxi_vk_product_params *params) {
     ox_dtype a = p->t[1]->dtype, b = p->t[2]->dtype;
-    bool block = oxi_is_block(b), rough = block && a == OX_F32 && !oxi_atomic_load(&oxi_exact);
+    bool rough = p->weights && a == OX_F32 && !oxi_atomic_load(&oxi_exact);
+    bool half = b == OX_F16 || b == OX_BF16;
     if (p->m < 32 || p->k < 32 || p->n < 32) return OXI_VK_SHADER_COUNT;
-    if (!(a == b && (a == OX_F16 || a == OX_BF16)) && !rough) return OXI_VK_SHADER_COUNT;
-    bool a_along = p->column[1] == 1, b_along = block || p->row[2] == 1;
-    if (!a_along && (p->row[1] != 1 || a == OX_F32)) return OXI_VK_SHADER_COUNT;
-    if (!b_along && p->column[2] != 1) return OXI_VK_SHADER_COUNT;
-    /* what is contiguous lies in eights, which are loaded at once */
-    if ((a_along ? p->k : p->m) % 8 != 0 || (!block && (b_along ? p->k : p->n) % 8 != 0))
+    if (!(a == b && half) && !(rough && (half || oxi_is_block(b)))) return OXI_VK_SHADER_COUNT;
+    if (a == OX_F32 && p->column[1] != 1) return OXI_VK_SHADER_COUNT;
+    if (!oxi_vk_product_wide(p, params, 1, 8) || !oxi_vk_product_wide(p, params, 2, 8))
         return OXI_VK_SHADER_COUNT;
-    if (!oxi_vk_product_aligned(p, params, 1, a_along ? p->row[1] : p->column[1], a == OX_F32 ? 4 : 8) ||
-        (!block && !oxi_vk_product_aligned(p, params, 2, b_along ? p->column[2] : p->row[2], 8)))
-        return OXI_VK_SHADER_COUNT;
-    if ((rough || a == OX_BF16) && d->caps & OX_VULKAN_BF16) return OXI_VK_SHADER_product_tiles_bf16;
-    return a == OX_F16 && d->caps & OX_VULKAN_COOPERATIVE ? OXI_VK_SHADER_product_tiles : OXI_VK_SHADER_COUNT;
+    if (b != OX_F16 && d->caps & OX_VULKAN_BF16) return OXI_VK_SHADER_product_tiles_bf16;
+    return b == OX_F16 && d->caps & OX_VULKAN_COOPERATIVE ? OXI_VK_SHADER_product_tiles : OXI_VK_SHADER_COUNT;
+}
+
+/* Few columns are shared by several lines, many are taken in pairs that read a once: what an H100 likes. */
+static void oxi_vk_product_few(const oxi_vk_product *p, oxi_vk_dispatch *dispatch) {
+    const uint32_t lines = 8, pairs = p->n >= 4096 && p->m <= 4;
+    uint32_t split = 1, each = lines << pairs;
+    while (split < 4 && p->n * split < 8192 && p->k > 512 * (int64_t)split) split *= 2;
+    each /= split;
+    dispatch->shader = OXI_VK_SHADER_product_rows;
+    dispatch->special[12] = OXI_VK_LINE_LANES * lines;
+    dispatch->special[13] = (uint32_t)p->m;
+    dispatch->special[14] = 1 + pairs;
+    dispatch->special[15] = pairs || p->m > 2 ? 1 : 2;
+    dispatch->special[16] = split;
+    oxi_vk_groups(dispatch, ((uint64_t)p->n + each - 1) / each);
+}
+
+static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
+                                const oxi_vk_product_params *params, uint64_t batches,
+                                oxi_vk_dispatch *dispatch) {
+    oxi_vk_shader matrices = oxi_vk_matrix_shader(d, p, params);
+    bool uses = matrices != OXI_VK_SHADER_COUNT;
+    oxi_vk_way way = !uses                          ? OXI_VK_WAY_F32
+                     : oxi_is_block(p->t[2]->dtype) ? OXI_VK_WAY_BLOCKS
+                                                    : OXI_VK_WAY_MATRICES;
+    const oxi_vk_tiling *row = oxi_vk_tiling_of(d, p, batches, way);
+    const ox_dtype c = p->t[0]->dtype, element = matrices == OXI_VK_SHADER_product_tiles ? OX_F16 : OX_BF16;
+    int64_t whole = uses ? d->matrix_side : 4;
+    bool plain = !p->t[3] && !p->bias && p->alpha == 1 && p->activation == OXI_ACT_NONE &&
+                 p->column[0] == 1 && (c == OX_F32 || (uses && c == element));
+    plain = plain && p->n % whole == 0 && (!uses || p->m % whole == 0) &&
+            oxi_vk_product_aligned(p, params, 0, p->row[0], c == OX_F32 ? 4 : 8);
+    dispatch->special[11] = plain;
+    dispatch->groups[0] = (uint32_t)((p->n + row->n - 1) / row->n);
+    dispatch->groups[1] = (uint32_t)((p->m + row->m - 1) / row->m);
+    dispatch->shader = uses ? matrices : OXI_VK_SHADER_product;
+    dispatch->special[12] = uses ? row->subs_m * row->subs_n * d->subgroup_size : row->m / 16;
+    dispatch->special[13] = uses ? row->m : row->deep;
+    dispatch->special[19] = row->stages;
+    if (!uses) return;
+    dispatch->special[14] = row->n;
+    dispatch->special[15] = row->deep;
+    dispatch->special[16] = row->subs_m;
+    dispatch->special[17] = row->subs_n;
+    dispatch->special[18] = d->matrix_side;
+    dispatch->special[20] = p->m % row->m == 0 && p->n % row->n == 0 && p->k % row->deep == 0;
 }
 
 static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
@@ -236,38 +321,26 @@ static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind_rest(&dispatch);
     bool along = oxi_is_block(b->dtype) || p.row[2] == 1;
     bool few = p.m <= OXI_VK_PRODUCT_ROWS && along;
-    uint32_t width = oxi_vk_width(c->dtype), each = 4u >> width;
-    bool packed = p.column[0] == 1 && oxi_vk_product_aligned(&p, &params, 0, p.row[0], each);
-    dispatch.shader = few ? OXI_VK_SHADER_product_rows : OXI_VK_SHADER_product;
+    uint32_t each = 4u >> oxi_vk_width(c->dtype), wide = few ? 8 : 4;
     dispatch.special[0] = (uint32_t)c->dtype;
     dispatch.special[1] = (uint32_t)p.t[1]->dtype;
     dispatch.special[2] = (uint32_t)b->dtype;
     dispatch.special[3] = p.t[3] ? (uint32_t)p.t[3]->dtype : 0;
     dispatch.special[4] = p.bias ? (uint32_t)p.bias->dtype : 0;
     dispatch.special[5] = (uint32_t)p.activation;
-    dispatch.special[6] = packed && !few;
+    dispatch.special[6] = p.column[0] == 1 && oxi_vk_product_aligned(&p, &params, 0, p.row[0], each);
     dispatch.special[7] = p.column[1] == 1;
     dispatch.special[8] = along;
-    dispatch.special[9] = few ? (uint32_t)p.m : 1;
+    dispatch.special[9] = oxi_vk_product_wide(&p, &params, 1, wide) && (!few || p.column[1] == 1);
+    dispatch.special[10] = oxi_vk_product_wide(&p, &params, 2, wide);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     uint64_t batches = 1;
     for (int e = 0; e < p.ndim; e++) batches *= (uint64_t)p.shape[e];
-    oxi_vk_shader tiles = few ? OXI_VK_SHADER_COUNT : oxi_vk_product_tiles(d, &p, &params);
-    if (few) {
-        oxi_vk_groups(&dispatch, ((uint64_t)p.n + 7) / 8);
-    } else {
-        int64_t tile = OXI_VK_PRODUCT_TILE;
-        dispatch.special[10] = 4; /* 8: tiles of 128, which were slower on an H100 */
-        if (tiles != OXI_VK_SHADER_COUNT) {
-            tile = OXI_VK_PRODUCT_MATRIX_TILE;
-            dispatch.shader = tiles;
-            dispatch.special[10] = 8 * d->subgroup_size;
-            dispatch.special[11] = (uint32_t)tile;
-        }
-        dispatch.groups[0] = (uint32_t)((p.n + tile - 1) / tile);
-        dispatch.groups[1] = (uint32_t)((p.m + tile - 1) / tile);
-    }
+    if (few)
+        oxi_vk_product_few(&p, &dispatch);
+    else
+        oxi_vk_product_many(d, &p, &params, batches, &dispatch);
     if (batches > 65535 || dispatch.groups[1] > 65535)
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: %s: too many matrices or rows at once", oxi_op_name(call),
                         d->device_name);

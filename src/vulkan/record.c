@@ -2,6 +2,8 @@
  * somebody reads. Pipelines and descriptor sets are made the first time they are needed and found again by
  * key; barriers stand only where a dispatch meets what an earlier one of the same epoch touched. */
 
+#define OXI_VK_LOOK_SECONDS 2e-3
+
 static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what) {
     if (result == VK_SUCCESS) return OX_OK;
     if (result == VK_ERROR_DEVICE_LOST) d->lost = true;
@@ -21,15 +23,25 @@ static ox_status oxi_vk_check_open(const oxi_vk_device *d) {
 
 /* ---- submissions --------------------------------------------------------------------------------------- */
 
+/* Looks at a fence for a while: sleeping and waking take longer than the rest of a token's work. A device
+ * that is the processor itself needs the time for its work. */
+static void oxi_vk_look(oxi_vk_device *d, VkFence fence) {
+    double until = oxi_now() + OXI_VK_LOOK_SECONDS;
+    if (d->type == VK_PHYSICAL_DEVICE_TYPE_CPU) return;
+    while (d->vk.vkGetFenceStatus(d->device, fence) == VK_NOT_READY && oxi_now() < until) continue;
+}
+
 static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial) {
     if (serial <= d->done || d->lost) return OX_OK;
     for (int i = 0; i < OXI_VK_SLOTS; i++) {
         oxi_vk_slot *slot = &d->slot[i];
         if (slot->serial != serial) continue;
         d->counters.waits++;
+        oxi_vk_look(d, slot->fence);
         VkResult result = d->vk.vkWaitForFences(d->device, 1, &slot->fence, VK_TRUE, UINT64_MAX);
         if (result != VK_SUCCESS) return oxi_vk_check(d, result, "waiting");
         d->done = serial; /* one queue, in order: all before it are over as well */
+        if (serial == d->serial) d->batch = OXI_VK_FIRST_BATCH; /* the device has nothing to do */
         return OX_OK;
     }
     d->done = serial; /* its slot has been used again, so it is over */
@@ -87,6 +99,7 @@ static ox_status oxi_vk_submit(oxi_vk_device *d) {
     d->current = (d->current + 1) % OXI_VK_SLOTS;
     d->work = 0;
     d->recorded = 0;
+    d->batch = d->batch < OXI_VK_BATCH ? 2 * d->batch : OXI_VK_BATCH;
     return OX_OK;
 }
 
@@ -365,6 +378,6 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
     d->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
     d->counters.dispatches++;
     /* The device starts early, and is fed in larger portions while it is busy. */
-    bool enough = d->recorded >= OXI_VK_BATCH || d->work > (uint64_t)256 << 20;
+    bool enough = d->recorded >= d->batch || d->work > (uint64_t)256 << 20;
     return enough ? oxi_vk_submit(d) : OX_OK;
 }

@@ -56,6 +56,15 @@ static const uint32_t oxi_vk_code_rope[] = {
 static const uint32_t oxi_vk_code_attention[] = {
 #include "vulkan/spirv/attention.inc"
 };
+static const uint32_t oxi_vk_code_attention_row[] = {
+#include "vulkan/spirv/attention_row.inc"
+};
+static const uint32_t oxi_vk_code_attention_tiles[] = {
+#include "vulkan/spirv/attention_tiles.inc"
+};
+static const uint32_t oxi_vk_code_attention_tiles_bf16[] = {
+#include "vulkan/spirv/attention_tiles_bf16.inc"
+};
 
 typedef struct oxi_vk_code {
     const uint32_t *code;

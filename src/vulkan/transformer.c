@@ -1,6 +1,7 @@
 /* Rotary position embedding and attention.
  * Frequencies of a base are worked out once, in double, and stay on the device as pairs of floats; attention
- * takes one query or eight of them at a time. Called by the Vulkan device for ROPE and ATTENTION. */
+ * has a way for few queries, one for many on cooperative matrices, and one that takes any operands.
+ * Called by the Vulkan device for ROPE and ATTENTION. */
 
 /* ---- rope: lines are rows of x; operands are the result, x, positions ---------------------------------- */
 
@@ -102,16 +103,23 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call) {
 
 /* ---- attention ----------------------------------------------------------------------------------------- */
 
-enum { OXI_VK_ATTENTION_DEPTH = 512, OXI_VK_ATTENTION_LEAD = 6 };
+enum {
+    OXI_VK_ATTENTION_DEPTH = 512,
+    OXI_VK_ATTENTION_LEAD = 6,
+    OXI_VK_ATTENTION_FEW = 8,     /* queries that are taken one by one */
+    OXI_VK_ATTENTION_RANGE = 512, /* keys of a part of them */
+    OXI_VK_ATTENTION_PARTS = 64,
+    OXI_VK_ATTENTION_SUBS = 4 /* subgroups of a workgroup with matrices */
+};
 
-/* Mirrors param of attention.comp; columns of the arrays: result, q, k, v. */
+/* Mirrors param of attention.glsl; columns of the arrays: result, q, k, v. */
 typedef struct oxi_vk_attention_params {
     uint32_t length, keys, value_depth, heads;
     uint32_t scale, softcap, start, window;
     uint32_t at[4];
     uint32_t mask_at, mask_row, mask_head, mask_column;
     uint32_t row[4], head[4], column[4];
-    uint32_t group, lead, unused[2];
+    uint32_t group, lead, parts_at, unused;
     uint32_t stride[OXI_VK_ATTENTION_LEAD][4];
     uint32_t mask_stride[8], shape[8];
 } oxi_vk_attention_params;
@@ -160,52 +168,150 @@ static void oxi_vk_attention_sides(const oxi_call *call, oxi_vk_attention_params
         p->mask_stride[e] = (uint32_t)oxi_vk_stride_back(mask, q->ndim - (int)e);
 }
 
+static void oxi_vk_attention_params_of(const oxi_call *call, oxi_vk_attention_params *p) {
+    const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2];
+    int n = q->ndim;
+    memset(p, 0, sizeof *p);
+    oxi_vk_attention_sides(call, p);
+    p->length = (uint32_t)q->shape[n - 2];
+    p->keys = (uint32_t)k->shape[n - 2];
+    p->value_depth = (uint32_t)v->shape[n - 1];
+    p->heads = n > 2 ? (uint32_t)q->shape[n - 3] : 1;
+    p->group = n > 2 && k->shape[n - 3] > 0 ? (uint32_t)(q->shape[n - 3] / k->shape[n - 3]) : 1;
+    p->scale = oxi_vk_float_bits(call->attr.f[0]);
+    p->softcap = oxi_vk_float_bits(call->attr.f[1]);
+    p->start = (uint32_t)call->attr.i[0];
+    p->window = (uint32_t)call->attr.i[1];
+}
+
+/* Whether rows of side `i` (0 result, 1 q, 2 k, 3 v) lie in aligned groups of `each` elements. */
+static bool oxi_vk_attention_wide(const oxi_vk_attention_params *p, int i, uint32_t each) {
+    bool wide = p->column[i] == 1 && p->at[i] % each == 0 && p->row[i] % each == 0 && p->head[i] % each == 0;
+    for (uint32_t e = 0; e < p->lead; e++) wide = wide && p->stride[e][i] % each == 0;
+    return wide;
+}
+
+static uint64_t oxi_vk_attention_lead(const oxi_vk_attention_params *p) {
+    uint64_t lead = 1;
+    for (uint32_t e = 0; e < p->lead; e++) lead *= p->shape[e];
+    return lead;
+}
+
+/* Keys and values that attention_row.comp reads in eights. */
+static bool oxi_vk_attention_is_few(const oxi_call *call, const oxi_vk_attention_params *p) {
+    const ox_tensor *q = call->in[0];
+    ox_dtype cache = call->in[1]->dtype;
+    bool known = cache == OX_Q8_0 || cache == OX_F32 || cache == OX_F16 || cache == OX_BF16;
+    int64_t depth = q->shape[q->ndim - 1];
+    bool wide = cache == OX_Q8_0 || (oxi_vk_attention_wide(p, 2, 8) && oxi_vk_attention_wide(p, 3, 8));
+    return p->length <= OXI_VK_ATTENTION_FEW && p->keys > 0 && known && wide && depth % 8 == 0 &&
+           p->value_depth % 8 == 0;
+}
+
+/* One query a workgroup, its keys in parts where there are many: the parts' sums are joined by a second
+ * dispatch, from memory that is given back at once (whoever gets it next waits for its readers). */
+static ox_status oxi_vk_attention_few(oxi_vk_device *d, oxi_vk_dispatch *dispatch,
+                                      oxi_vk_attention_params *p) {
+    uint32_t most = p->window && p->window < p->keys ? p->window : p->keys;
+    uint32_t parts = (most + OXI_VK_ATTENTION_RANGE - 1) / OXI_VK_ATTENTION_RANGE;
+    if (parts > OXI_VK_ATTENTION_PARTS) parts = OXI_VK_ATTENTION_PARTS;
+    dispatch->shader = OXI_VK_SHADER_attention_row;
+    dispatch->special[7] = p->value_depth;
+    dispatch->special[8] = parts;
+    dispatch->groups[0] = p->length * parts;
+    if (parts == 1) return oxi_vk_record(d, dispatch);
+    uint64_t rows = (uint64_t)p->length * p->heads * dispatch->groups[2];
+    uint64_t bytes = rows * parts * (p->value_depth + 4) * sizeof(float);
+    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, (bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN);
+    if (!chunk) return OX_ERR_NOMEM;
+    p->parts_at = (uint32_t)(chunk->offset / sizeof(float));
+    for (int i = dispatch->uses; i < 5; i++) dispatch->use[i].chunk = dispatch->use[1].chunk;
+    dispatch->use[5].chunk = chunk;
+    dispatch->use[5].writes = true;
+    dispatch->uses = 6;
+    oxi_vk_use out = dispatch->use[0];
+    dispatch->use[0] = dispatch->use[1]; /* not written yet */
+    ox_status status = oxi_vk_record(d, dispatch);
+    dispatch->use[0] = out;
+    dispatch->use[5].writes = false;
+    dispatch->special[9] = 1;
+    dispatch->groups[0] = p->length;
+    if (status == OX_OK) status = oxi_vk_record(d, dispatch);
+    oxi_vk_chunk_give(d, chunk);
+    return status;
+}
+
+/* The keys that attention_tiles.glsl can take at a time: 64, 32, or 0 where it does not run. */
+static uint32_t oxi_vk_attention_keys(const oxi_vk_device *d, const oxi_call *call,
+                                      const oxi_vk_attention_params *p) {
+    const ox_dtype q = call->in[0]->dtype, cache = call->in[1]->dtype;
+    uint32_t depth = (uint32_t)call->in[0]->shape[call->in[0]->ndim - 1], side = d->matrix_side;
+    uint32_t cap = cache == OX_F16 ? OX_VULKAN_COOPERATIVE : cache == OX_BF16 ? OX_VULKAN_BF16 : 0;
+    if (oxi_atomic_load(&oxi_exact)) return 0; /* q and the softmax are rounded */
+    if (!(d->caps & cap) || !(q == cache || q == OX_F32) || p->length < side || p->keys < side) return 0;
+    if (depth % side != 0 || p->value_depth % side != 0 || depth > 256 || p->value_depth > 256) return 0;
+    if (!oxi_vk_attention_wide(p, 1, q == OX_F32 ? 4 : 8) || !oxi_vk_attention_wide(p, 2, 8) ||
+        !oxi_vk_attention_wide(p, 3, 8))
+        return 0;
+    for (uint32_t keys = 64; keys >= 32; keys /= 2) {
+        uint32_t queries = OXI_VK_ATTENTION_SUBS * side, line = depth / 8 + 1;
+        uint32_t tiles = keys * (line + p->value_depth / 8 + 1);
+        if (tiles < queries * line) tiles = queries * line;
+        uint32_t bytes = 16 * (tiles + queries * (keys / 8 + 1)) + 12 * queries;
+        if (bytes <= d->limits.maxComputeSharedMemorySize) return keys;
+    }
+    return 0;
+}
+
+static ox_status oxi_vk_attention_many(oxi_vk_device *d, oxi_vk_dispatch *dispatch,
+                                       const oxi_vk_attention_params *p, uint32_t keys) {
+    uint32_t queries = OXI_VK_ATTENTION_SUBS * d->matrix_side;
+    dispatch->shader = dispatch->special[1] == (uint32_t)OX_F16 ? OXI_VK_SHADER_attention_tiles
+                                                                : OXI_VK_SHADER_attention_tiles_bf16;
+    dispatch->special[7] = OXI_VK_ATTENTION_SUBS * d->subgroup_size;
+    dispatch->special[8] = p->value_depth;
+    dispatch->special[9] = d->matrix_side;
+    dispatch->special[10] = OXI_VK_ATTENTION_SUBS;
+    dispatch->special[11] = keys;
+    dispatch->groups[0] = (p->length + queries - 1) / queries;
+    return oxi_vk_record(d, dispatch);
+}
+
+static ox_status oxi_vk_attention_any(oxi_vk_device *d, oxi_vk_dispatch *dispatch,
+                                      const oxi_vk_attention_params *p) {
+    uint32_t depth = dispatch->special[5], fours = (p->value_depth + 3) / 4;
+    uint32_t queries = p->length == 1 || depth > 256 || p->value_depth > 256 ? 1 : 8;
+    dispatch->shader = OXI_VK_SHADER_attention;
+    dispatch->special[7] = queries;
+    dispatch->special[8] = queries == 1 ? 256 : 32;
+    dispatch->special[9] = (queries * fours + 255) / 256;
+    dispatch->groups[0] = (p->length + queries - 1) / queries;
+    return oxi_vk_record(d, dispatch);
+}
+
 static ox_status oxi_vk_attention(oxi_vk_device *d, const oxi_call *call) {
-    const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
-    const ox_tensor *out = call->out[0];
+    const ox_tensor *q = call->in[0], *mask = call->in[3], *out = call->out[0];
     oxi_vk_attention_params p;
     oxi_vk_dispatch dispatch;
-    int n = q->ndim;
-    memset(&p, 0, sizeof p);
     memset(&dispatch, 0, sizeof dispatch);
     if (ox_numel(out) == 0) return OX_OK;
-    oxi_vk_attention_sides(call, &p);
-    p.length = (uint32_t)q->shape[n - 2];
-    p.keys = (uint32_t)k->shape[n - 2];
-    p.value_depth = (uint32_t)v->shape[n - 1];
-    p.heads = n > 2 ? (uint32_t)q->shape[n - 3] : 1;
-    p.group = n > 2 && k->shape[n - 3] > 0 ? (uint32_t)(q->shape[n - 3] / k->shape[n - 3]) : 1;
-    p.scale = oxi_vk_float_bits(call->attr.f[0]);
-    p.softcap = oxi_vk_float_bits(call->attr.f[1]);
-    p.start = (uint32_t)call->attr.i[0];
-    p.window = (uint32_t)call->attr.i[1];
-    uint32_t depth = (uint32_t)q->shape[n - 1],
-             queries = p.length == 1 || depth > 256 || p.value_depth > 256 ? 1 : 8;
-    uint32_t width = oxi_vk_width(out->dtype), each = 4u >> width, fours = (p.value_depth + 3) / 4;
-    bool aligned = p.column[0] == 1 && p.at[0] % each == 0 && p.row[0] % each == 0 && p.head[0] % each == 0 &&
-                   p.value_depth % each == 0;
-    for (uint32_t e = 0; e < p.lead; e++) aligned = aligned && p.stride[e][0] % each == 0;
+    oxi_vk_attention_params_of(call, &p);
+    uint32_t each = 4u >> oxi_vk_width(out->dtype);
     oxi_vk_bind(&dispatch, 0, out, true);
-    oxi_vk_bind(&dispatch, 1, q, false);
-    oxi_vk_bind(&dispatch, 2, k, false);
-    oxi_vk_bind(&dispatch, 3, v, false);
+    for (int i = 0; i < 3; i++) oxi_vk_bind(&dispatch, i + 1, call->in[i], false);
     if (mask) oxi_vk_bind(&dispatch, 4, mask, false);
-    dispatch.shader = OXI_VK_SHADER_attention;
     dispatch.special[0] = (uint32_t)q->dtype;
-    dispatch.special[1] = (uint32_t)k->dtype;
+    dispatch.special[1] = (uint32_t)call->in[1]->dtype;
     dispatch.special[2] = mask ? (uint32_t)mask->dtype : 0;
-    dispatch.special[3] = queries;
-    dispatch.special[4] = queries == 1 ? 256 : 32;
-    dispatch.special[5] = depth;
-    dispatch.special[6] = (queries * fours + 255) / 256;
-    dispatch.special[7] = call->attr.mode == 1;
-    dispatch.special[8] = call->attr.f[1] > 0;
-    dispatch.special[9] = aligned;
+    dispatch.special[3] = call->attr.mode == 1;
+    dispatch.special[4] = call->attr.f[1] > 0;
+    dispatch.special[5] = (uint32_t)q->shape[q->ndim - 1];
+    dispatch.special[6] = oxi_vk_attention_wide(&p, 0, each) && p.value_depth % each == 0;
     dispatch.params = &p;
     dispatch.param_bytes = sizeof p;
-    dispatch.groups[0] = (p.length + queries - 1) / queries;
     dispatch.groups[1] = p.heads;
-    dispatch.groups[2] = 1;
-    for (uint32_t e = 0; e < p.lead; e++) dispatch.groups[2] *= p.shape[e];
-    return oxi_vk_record(d, &dispatch);
+    dispatch.groups[2] = (uint32_t)oxi_vk_attention_lead(&p);
+    if (oxi_vk_attention_is_few(call, &p)) return oxi_vk_attention_few(d, &dispatch, &p);
+    uint32_t keys = oxi_vk_attention_keys(d, call, &p);
+    return keys ? oxi_vk_attention_many(d, &dispatch, &p, keys) : oxi_vk_attention_any(d, &dispatch, &p);
 }
