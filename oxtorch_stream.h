@@ -61,14 +61,14 @@ typedef struct ox_stream_desc {
     size_t tile_bytes;   /* most bytes of an operand that are in one tile; 0 = 8 MiB, less if the budget is
                           * small. Rounded to 4 KiB, at least 16 KiB */
     int depth;           /* tiles on their way at once; 0 = 4, at least 3, at most 16 */
-    int queue;           /* requests to the system in flight; 0 = 16, at most 256 */
+    int queue;           /* requests to the system in flight; 0 = 32, at most 256 */
     size_t result_bytes; /* results up to this size are made in RAM, larger ones in the spill folder;
                           * 0 = an eighth of the budget */
     const char *spill;   /* folder for results and tensors that are moved here; NULL = $TMPDIR, else /tmp */
     ox_device *compute;  /* what computes on the tiles; NULL = ox_cpu() */
     ox_stream_reading reading;
     bool buffered;       /* always go through the system's page cache; otherwise only where a file system
-                          * refuses direct reads (tmpfs), and for the spill file */
+                          * refuses direct transfers (tmpfs), and for pages in part */
     bool forgetful;      /* keep no tiles in RAM for the next pass */
     /* For tests: asked before each transfer, possibly from several threads at once. number counts transfers
      * from 1. Gives how many of its bytes it may move (0 = the file ends here), or an errno made negative. */
@@ -142,6 +142,7 @@ enum {
     OXI_STREAM_PIECE = 1 << 20,     /* most bytes of one request */
     OXI_STREAM_OPERANDS = 6,        /* of a call that is cut: OXI_MAX_IN operands, then results */
     OXI_STREAM_WINDOW = 16,         /* most steps in flight */
+    OXI_STREAM_SLOTS = 64,          /* files that io_uring keeps for itself */
     OXI_STREAM_ENDED = -1           /* a cause: the file ends before what was asked for */
 };
 
@@ -152,6 +153,7 @@ typedef struct oxi_stream_file {
     int64_t references;
     uint64_t id[4];                 /* device, inode, times of the last change: two files never meet */
     intptr_t plain, direct;         /* handles; direct is -1 where the file system refuses it */
+    int slot[2];                    /* places of the two among io_uring's own files, or -1 */
     bool writable;
     char *path;
     size_t path_bytes;
@@ -214,6 +216,10 @@ typedef struct oxi_stream_reader {
 #ifdef OX_USE_LIBURING
     struct io_uring uring;
     int in_system;
+    const char *buffer;             /* memory that io_uring knows, buffer_bytes of it; NULL: none */
+    size_t buffer_bytes;
+    bool knows_files;               /* it keeps files of its own ... */
+    uint64_t slots_taken;           /* ... at places with their bit set */
 #endif
 #ifndef OX_NO_THREADS
     oxi_mutex mutex;                /* guards the two queues and stopping, when threads read */
@@ -432,6 +438,29 @@ static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     if ((uint64_t)(off_t)bytes == bytes && ftruncate((int)handle, (off_t)bytes) != 0) return;
 }
 
+/* Room on the disk for bytes [from, from + bytes), before anything is written there: 0, or ENOSPC. */
+static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t bytes) {
+#if defined(__linux__) && defined(__LP64__) && defined(SYS_fallocate)
+    if (syscall(SYS_fallocate, (long)handle, 0L, (long)from, (long)bytes) != 0 && errno == ENOSPC)
+        return ENOSPC; /* file systems that cannot reserve tell when it is written */
+#else
+    (void)handle, (void)from, (void)bytes;
+#endif
+    return 0;
+}
+
+/* Another handle of the same open file, which may have no name, for transfers past the page cache; -1. */
+static intptr_t oxi_stream_handle_direct(intptr_t handle) {
+#if defined(__linux__) && defined(OXI_STREAM_DIRECT)
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", (int)handle);
+    return open(path, O_RDWR | O_CLOEXEC | O_LARGEFILE | OXI_STREAM_DIRECT);
+#else
+    (void)handle;
+    return -1;
+#endif
+}
+
 /* The fractions of a second in which a file was changed last. */
 static uint64_t oxi_stream_change_nanoseconds(const struct stat *info) {
 #if defined(__linux__) && defined(st_mtime)
@@ -506,6 +535,16 @@ static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     if (SetFilePointerEx((HANDLE)handle, end, NULL, FILE_BEGIN)) (void)SetEndOfFile((HANDLE)handle);
 }
 
+static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t bytes) {
+    (void)handle, (void)from, (void)bytes;
+    return 0;
+}
+
+static intptr_t oxi_stream_handle_direct(intptr_t handle) {
+    (void)handle;
+    return -1;
+}
+
 static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
     BY_HANDLE_FILE_INFORMATION info;
     if (!GetFileInformationByHandle((HANDLE)handle, &info))
@@ -540,6 +579,14 @@ static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory,
 static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     (void)handle, (void)bytes;
 }
+static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t bytes) {
+    (void)handle, (void)from, (void)bytes;
+    return 0;
+}
+static intptr_t oxi_stream_handle_direct(intptr_t handle) {
+    (void)handle;
+    return -1;
+}
 static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
     (void)handle, (void)id, (void)bytes;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s: this system has no reads at an offset", oxi_path_text(path));
@@ -551,6 +598,9 @@ static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t
 
 static void oxi_ring_forget(ox_stream *stream);
 static void oxi_capacitor_forget_file(ox_stream *stream, const oxi_stream_file *file);
+
+static void oxi_reader_forget_file(oxi_stream_reader *reader, oxi_stream_file *file);
+static void oxi_reader_know_file(oxi_stream_reader *reader, oxi_stream_file *file);
 
 static void oxi_stream_file_free(oxi_stream_file *file) {
     oxi_stream_handle_close(file->plain);
@@ -568,6 +618,7 @@ static void oxi_stream_file_release(ox_stream *stream, oxi_stream_file *file) {
             *link = file->next;
             break;
         }
+    oxi_reader_forget_file(&stream->reader, file);
     oxi_stream_file_free(file);
 }
 
@@ -576,6 +627,7 @@ static oxi_stream_file *oxi_stream_file_new(const char *path) {
     if (!file) return NULL;
     file->references = 1;
     file->plain = file->direct = -1;
+    file->slot[0] = file->slot[1] = -1;
     file->path_bytes = strlen(path) + 1;
     file->path = (char *)oxi_alloc(file->path_bytes);
     if (file->path) {
@@ -602,6 +654,7 @@ static ox_status oxi_stream_file_open(ox_stream *stream, const char *path, oxi_s
         return status;
     }
     if (!stream->desc.buffered) file->direct = oxi_stream_handle_open(path, true);
+    oxi_reader_know_file(&stream->reader, file);
     file->next = stream->files;
     stream->files = file;
     *out = file;
@@ -658,6 +711,8 @@ static ox_status oxi_spill_open(ox_stream *stream) {
         return oxi_fail(OX_ERR_IO, "%s: no spill file can be made there: %s",
                         oxi_path_text(stream->spill_folder), strerror(cause));
     }
+    if (!stream->desc.buffered) file->direct = oxi_stream_handle_direct(file->plain);
+    oxi_reader_know_file(&stream->reader, file);
     stream->spill = file;
     return OX_OK;
 }
@@ -666,23 +721,28 @@ static uint64_t oxi_spill_round(size_t bytes) {
     return ((uint64_t)bytes + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
 }
 
-/* Whole pages, from the first gap that has them or from the end. */
-static uint64_t oxi_spill_take(ox_stream *stream, uint64_t bytes) {
+/* Whole pages, from the first gap that has them or from the end, which is made longer: false without room. */
+static bool oxi_spill_take(ox_stream *stream, uint64_t bytes, uint64_t *out) {
     for (oxi_stream_gap **link = &stream->gaps; *link; link = &(*link)->next) {
         oxi_stream_gap *gap = *link;
         if (gap->bytes < bytes) continue;
-        uint64_t offset = gap->offset;
+        *out = gap->offset;
         gap->offset += bytes;
         gap->bytes -= bytes;
         if (gap->bytes == 0) {
             *link = gap->next;
             oxi_free(gap, sizeof *gap);
         }
-        return offset;
+        return true;
+    }
+    *out = stream->spill_end;
+    if (bytes > 0 && oxi_stream_handle_reserve(stream->spill->plain, *out, bytes) != 0) {
+        oxi_stream_handle_resize(stream->spill->plain, *out); /* what it did get */
+        return false;
     }
     stream->spill_end += bytes;
     oxi_stream_handle_resize(stream->spill->plain, stream->spill_end);
-    return stream->spill_end - bytes;
+    return true;
 }
 
 /* Joins the last gap to the unused end, and gives the disk back what lies behind it. */
@@ -731,7 +791,11 @@ static void oxi_spill_give(ox_stream *stream, uint64_t offset, uint64_t bytes) {
 static ox_status oxi_spill_alloc(ox_stream *stream, size_t bytes, oxi_stream_region **out) {
     ox_status status = oxi_spill_open(stream);
     if (status != OX_OK) return status;
-    uint64_t room = oxi_spill_round(bytes), offset = oxi_spill_take(stream, room);
+    uint64_t room = oxi_spill_round(bytes), offset = 0;
+    if (!oxi_spill_take(stream, room, &offset))
+        return oxi_fail(OX_ERR_IO, "%s: offset %llu: no room for %llu bytes of the spill file",
+                        oxi_path_text(stream->spill_folder), (unsigned long long)stream->spill_end,
+                        (unsigned long long)room);
     *out = oxi_stream_region_new(stream, stream->spill, offset, bytes);
     if (!*out) {
         oxi_spill_give(stream, offset, room);
@@ -753,7 +817,9 @@ static void oxi_spill_close(ox_stream *stream) {
         stream->gaps = gap->next;
         oxi_free(gap, sizeof *gap);
     }
-    if (stream->spill) oxi_stream_file_free(stream->spill);
+    if (!stream->spill) return;
+    oxi_reader_forget_file(&stream->reader, stream->spill);
+    oxi_stream_file_free(stream->spill);
     stream->spill = NULL;
 }
 /* >>stream/reader.c */
@@ -781,6 +847,7 @@ static void oxi_request_make_plain(oxi_stream_request *r) {
 
 typedef struct oxi_stream_transfer {
     intptr_t handle;
+    int slot;                       /* of the handle, or -1 */
     uint64_t offset;
     size_t bytes;
     char *memory;
@@ -793,6 +860,7 @@ static bool oxi_request_next(oxi_stream_reader *reader, oxi_stream_request *r, o
     size_t end = oxi_request_need(r);
     if (r->direct) end = (end + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
     out->handle = r->direct ? r->file->direct : r->file->plain;
+    out->slot = r->file->slot[r->direct];
     out->offset = begin + r->done;
     out->bytes = end - r->done;
     out->memory = r->memory - (size_t)(r->offset - begin) + r->done;
@@ -870,6 +938,24 @@ static oxi_stream_request *oxi_queue_take(oxi_stream_queue *queue) {
 
 #ifdef OX_USE_LIBURING
 
+/* Memory that io_uring knows is not looked up and held anew for each transfer, nor are its own files. */
+static void oxi_uring_prepare(const oxi_stream_reader *reader, struct io_uring_sqe *entry, bool write,
+                              const oxi_stream_transfer *t) {
+    bool known = reader->buffer && t->memory >= reader->buffer &&
+                 t->memory + t->bytes <= reader->buffer + reader->buffer_bytes;
+    int handle = t->slot >= 0 ? t->slot : (int)t->handle;
+    unsigned bytes = (unsigned)t->bytes;
+    if (write && known)
+        io_uring_prep_write_fixed(entry, handle, t->memory, bytes, t->offset, 0);
+    else if (write)
+        io_uring_prep_write(entry, handle, t->memory, bytes, t->offset);
+    else if (known)
+        io_uring_prep_read_fixed(entry, handle, t->memory, bytes, t->offset, 0);
+    else
+        io_uring_prep_read(entry, handle, t->memory, bytes, t->offset);
+    if (t->slot >= 0) io_uring_sqe_set_flags(entry, IOSQE_FIXED_FILE);
+}
+
 static void oxi_uring_feed(oxi_stream_reader *reader) {
     bool fed = false;
     while (reader->waiting.first && reader->in_system < reader->most) {
@@ -881,10 +967,7 @@ static void oxi_uring_feed(oxi_stream_reader *reader) {
             continue;
         }
         struct io_uring_sqe *entry = io_uring_get_sqe(&reader->uring); /* there are as many as `most` */
-        if (r->write)
-            io_uring_prep_write(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
-        else
-            io_uring_prep_read(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
+        oxi_uring_prepare(reader, entry, r->write, &t);
         io_uring_sqe_set_data(entry, r);
         reader->in_system++;
         fed = true;
@@ -913,6 +996,32 @@ static void oxi_uring_reap(oxi_stream_reader *reader, bool sleep) {
         oxi_queue_put(oxi_request_advance(reader, r, result) ? &reader->finished : &reader->waiting, r);
         oxi_uring_feed(reader);
     }
+}
+
+static void oxi_uring_know_handle(oxi_stream_reader *reader, intptr_t handle, int *slot) {
+    int at = 0, file = (int)handle;
+    *slot = -1;
+    while (at < OXI_STREAM_SLOTS && (reader->slots_taken >> at & 1)) at++;
+    if (handle < 0 || at == OXI_STREAM_SLOTS) return;
+    if (io_uring_register_files_update(&reader->uring, (unsigned)at, &file, 1) != 1) return;
+    reader->slots_taken |= (uint64_t)1 << at;
+    *slot = at;
+}
+
+static void oxi_uring_forget_handle(oxi_stream_reader *reader, int *slot) {
+    int none = -1;
+    if (*slot < 0) return;
+    (void)io_uring_register_files_update(&reader->uring, (unsigned)*slot, &none, 1);
+    reader->slots_taken &= ~((uint64_t)1 << *slot);
+    *slot = -1;
+}
+
+static void oxi_uring_open(oxi_stream_reader *reader) {
+    int none[OXI_STREAM_SLOTS];
+    reader->uses_uring = io_uring_queue_init((unsigned)reader->most, &reader->uring, 0) == 0;
+    for (int i = 0; i < OXI_STREAM_SLOTS; i++) none[i] = -1;
+    if (!reader->uses_uring) return;
+    reader->knows_files = io_uring_register_files(&reader->uring, none, OXI_STREAM_SLOTS) == 0;
 }
 
 #endif
@@ -989,8 +1098,7 @@ static void oxi_reader_open(oxi_stream_reader *reader, const ox_stream_desc *des
     reader->fault = desc->fault;
     reader->fault_user = desc->fault_user;
 #ifdef OX_USE_LIBURING
-    if (desc->reading == OX_STREAM_BEST)
-        reader->uses_uring = io_uring_queue_init((unsigned)reader->most, &reader->uring, 0) == 0;
+    if (desc->reading == OX_STREAM_BEST) oxi_uring_open(reader);
 #endif
 #ifndef OX_NO_THREADS
     if (!reader->uses_uring) oxi_stream_start_threads(reader);
@@ -1005,6 +1113,38 @@ static void oxi_reader_close(oxi_stream_reader *reader) {
 #endif
 #ifndef OX_NO_THREADS
     if (!reader->uses_uring) oxi_stream_stop_threads(reader);
+#endif
+}
+
+/* The ring's memory, NULL before it goes; nothing may be flying. A system that refuses does without. */
+static void oxi_reader_know_memory(oxi_stream_reader *reader, char *memory, size_t bytes) {
+    (void)reader, (void)memory, (void)bytes;
+#ifdef OX_USE_LIBURING
+    struct iovec one;
+    if (!reader->uses_uring) return;
+    if (reader->buffer) (void)io_uring_unregister_buffers(&reader->uring);
+    reader->buffer = NULL;
+    one.iov_base = memory;
+    one.iov_len = bytes;
+    if (!memory || bytes > (size_t)1 << 30 || io_uring_register_buffers(&reader->uring, &one, 1) != 0) return;
+    reader->buffer = memory;
+    reader->buffer_bytes = bytes;
+#endif
+}
+
+static void oxi_reader_know_file(oxi_stream_reader *reader, oxi_stream_file *file) {
+    (void)reader, (void)file;
+#ifdef OX_USE_LIBURING
+    if (!reader->uses_uring || !reader->knows_files) return;
+    oxi_uring_know_handle(reader, file->plain, &file->slot[0]);
+    oxi_uring_know_handle(reader, file->direct, &file->slot[1]);
+#endif
+}
+
+static void oxi_reader_forget_file(oxi_stream_reader *reader, oxi_stream_file *file) {
+    (void)reader, (void)file;
+#ifdef OX_USE_LIBURING
+    for (int i = 0; i < 2; i++) oxi_uring_forget_handle(reader, &file->slot[i]);
 #endif
 }
 
@@ -1302,8 +1442,8 @@ static void oxi_ring_quiet(ox_stream *stream) {
 }
 
 /* Bytes of the file to or from memory, in pieces. Direct: memory lies in its page as the file's bytes do, and
- * may be written to from the first page's start to the last one's end. */
-static void oxi_ring_request(ox_stream *stream, oxi_stream_load *load, oxi_stream_file *file, uint64_t offset,
+ * what is read may fill it from the first page's start to the last one's end. */
+static void oxi_ring_pieces(ox_stream *stream, oxi_stream_load *load, oxi_stream_file *file, uint64_t offset,
                              size_t bytes, char *memory, bool write, bool direct) {
     while (bytes > 0) {
         size_t part = OXI_STREAM_PIECE - (direct ? (size_t)(offset % OXI_STREAM_PAGE) : 0);
@@ -1328,6 +1468,23 @@ static void oxi_ring_request(ox_stream *stream, oxi_stream_load *load, oxi_strea
     }
 }
 
+/* The same; of direct writes the pages in part go through the page cache, for others hold their rest. */
+static void oxi_ring_request(ox_stream *stream, oxi_stream_load *load, oxi_stream_file *file, uint64_t offset,
+                             size_t bytes, char *memory, bool write, bool direct) {
+    size_t lead = (size_t)((0 - offset) % OXI_STREAM_PAGE), whole;
+    if (write && direct) {
+        if (lead > bytes) lead = bytes;
+        whole = (bytes - lead) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
+        oxi_ring_pieces(stream, load, file, offset, lead, memory, true, false);
+        oxi_ring_pieces(stream, load, file, offset + lead, whole, memory + lead, true, true);
+        offset += lead + whole;
+        memory += lead + whole;
+        bytes -= lead + whole;
+        direct = false;
+    }
+    oxi_ring_pieces(stream, load, file, offset, bytes, memory, write, direct);
+}
+
 static ox_status oxi_ring_fail(const oxi_stream_load *load, const oxi_stream_file *file) {
     const char *path = oxi_path_text(file->path);
     unsigned long long at = (unsigned long long)load->failed_at;
@@ -1341,6 +1498,7 @@ static ox_status oxi_ring_fail(const oxi_stream_load *load, const oxi_stream_fil
 
 static void oxi_ring_free_cells(ox_stream *stream) {
     oxi_ring_quiet(stream);
+    oxi_reader_know_memory(&stream->reader, NULL, 0);
     oxi_free(stream->cells, (size_t)stream->cell_record_room * sizeof *stream->cells);
     oxi_free(stream->ring_block, stream->ring_block_bytes);
     stream->cells = NULL;
@@ -1368,6 +1526,7 @@ static ox_status oxi_ring_make_cells(ox_stream *stream, int count, size_t bytes)
         stream->cells[i].memory = (char *)(start * OXI_STREAM_PAGE) + (size_t)i * room;
     stream->cell_room = room;
     stream->cell_count = count;
+    oxi_reader_know_memory(&stream->reader, stream->ring_block, stream->ring_block_bytes);
     return OX_OK;
 }
 
@@ -1556,13 +1715,18 @@ typedef struct oxi_run_job {
     const oxi_stream_region *region;
     oxi_stream_load *load;
     char *data;
-    bool write;
+    bool write, direct;
 } oxi_run_job;
 
 static void oxi_run_request(void *user, uint64_t from, size_t at, size_t bytes) {
     const oxi_run_job *job = (const oxi_run_job *)user;
     oxi_ring_request(job->stream, job->load, job->region->file, job->region->offset + from, bytes,
-                     job->data + at, job->write, false);
+                     job->data + at, job->write, job->direct);
+}
+
+/* One run of the stream's own file, which goes past the page cache where the file system allows it. */
+static bool oxi_source_is_direct(const oxi_stream_source *source) {
+    return source->region->file->writable && source->region->file->direct >= 0 && source->layout.loops == 0;
 }
 
 static void oxi_source_transfer(ox_stream *stream, oxi_stream_source *source, oxi_stream_load *load,
@@ -1573,6 +1737,7 @@ static void oxi_source_transfer(ox_stream *stream, oxi_stream_source *source, ox
     job.load = load;
     job.data = source->data;
     job.write = write;
+    job.direct = oxi_source_is_direct(source);
     oxi_layout_runs(&source->layout, oxi_run_request, &job);
 }
 
@@ -1604,6 +1769,8 @@ static bool oxi_source_begin(ox_stream *stream, const oxi_stream_flow *flow, oxi
     if (!source->cell) return false;
     source->cell->users++;
     source->data = source->cell->memory;
+    if (oxi_source_is_direct(source))
+        source->data += (source->region->offset + source->layout.first) % OXI_STREAM_PAGE;
     if (source->use & OXI_STREAM_LOAD) oxi_source_transfer(stream, source, &source->cell->load, false);
     return true;
 }
@@ -2903,7 +3070,7 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
         if (desc->ram_bytes < (size_t)256 << 20) desc->ram_bytes = (size_t)256 << 20;
     }
     desc->depth = oxi_stream_between(desc->depth, 4, 3, OXI_STREAM_WINDOW);
-    desc->queue = oxi_stream_between(desc->queue, 16, 1, 256);
+    desc->queue = oxi_stream_between(desc->queue, 32, 1, 256);
     size_t most = desc->ram_bytes / (4 * (size_t)desc->depth) / page * page; /* half of the budget */
     if (desc->tile_bytes == 0) desc->tile_bytes = most / 2 < (size_t)8 << 20 ? most / 2 : (size_t)8 << 20;
     if (desc->tile_bytes < least) desc->tile_bytes = least;

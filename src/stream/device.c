@@ -227,7 +227,7 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
         if (desc->ram_bytes < (size_t)256 << 20) desc->ram_bytes = (size_t)256 << 20;
     }
     desc->depth = oxi_stream_between(desc->depth, 4, 3, OXI_STREAM_WINDOW);
-    desc->queue = oxi_stream_between(desc->queue, 16, 1, 256);
+    desc->queue = oxi_stream_between(desc->queue, 32, 1, 256);
     size_t most = desc->ram_bytes / (4 * (size_t)desc->depth) / page * page; /* half of the budget */
     if (desc->tile_bytes == 0) desc->tile_bytes = most / 2 < (size_t)8 << 20 ? most / 2 : (size_t)8 << 20;
     if (desc->tile_bytes < least) desc->tile_bytes = least;

@@ -9,6 +9,7 @@ enum {
     OXI_STREAM_PIECE = 1 << 20,     /* most bytes of one request */
     OXI_STREAM_OPERANDS = 6,        /* of a call that is cut: OXI_MAX_IN operands, then results */
     OXI_STREAM_WINDOW = 16,         /* most steps in flight */
+    OXI_STREAM_SLOTS = 64,          /* files that io_uring keeps for itself */
     OXI_STREAM_ENDED = -1           /* a cause: the file ends before what was asked for */
 };
 
@@ -19,6 +20,7 @@ typedef struct oxi_stream_file {
     int64_t references;
     uint64_t id[4];                 /* device, inode, times of the last change: two files never meet */
     intptr_t plain, direct;         /* handles; direct is -1 where the file system refuses it */
+    int slot[2];                    /* places of the two among io_uring's own files, or -1 */
     bool writable;
     char *path;
     size_t path_bytes;
@@ -81,6 +83,10 @@ typedef struct oxi_stream_reader {
 #ifdef OX_USE_LIBURING
     struct io_uring uring;
     int in_system;
+    const char *buffer;             /* memory that io_uring knows, buffer_bytes of it; NULL: none */
+    size_t buffer_bytes;
+    bool knows_files;               /* it keeps files of its own ... */
+    uint64_t slots_taken;           /* ... at places with their bit set */
 #endif
 #ifndef OX_NO_THREADS
     oxi_mutex mutex;                /* guards the two queues and stopping, when threads read */

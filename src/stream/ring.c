@@ -59,8 +59,8 @@ static void oxi_ring_quiet(ox_stream *stream) {
 }
 
 /* Bytes of the file to or from memory, in pieces. Direct: memory lies in its page as the file's bytes do, and
- * may be written to from the first page's start to the last one's end. */
-static void oxi_ring_request(ox_stream *stream, oxi_stream_load *load, oxi_stream_file *file, uint64_t offset,
+ * what is read may fill it from the first page's start to the last one's end. */
+static void oxi_ring_pieces(ox_stream *stream, oxi_stream_load *load, oxi_stream_file *file, uint64_t offset,
                              size_t bytes, char *memory, bool write, bool direct) {
     while (bytes > 0) {
         size_t part = OXI_STREAM_PIECE - (direct ? (size_t)(offset % OXI_STREAM_PAGE) : 0);
@@ -85,6 +85,23 @@ static void oxi_ring_request(ox_stream *stream, oxi_stream_load *load, oxi_strea
     }
 }
 
+/* The same; of direct writes the pages in part go through the page cache, for others hold their rest. */
+static void oxi_ring_request(ox_stream *stream, oxi_stream_load *load, oxi_stream_file *file, uint64_t offset,
+                             size_t bytes, char *memory, bool write, bool direct) {
+    size_t lead = (size_t)((0 - offset) % OXI_STREAM_PAGE), whole;
+    if (write && direct) {
+        if (lead > bytes) lead = bytes;
+        whole = (bytes - lead) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
+        oxi_ring_pieces(stream, load, file, offset, lead, memory, true, false);
+        oxi_ring_pieces(stream, load, file, offset + lead, whole, memory + lead, true, true);
+        offset += lead + whole;
+        memory += lead + whole;
+        bytes -= lead + whole;
+        direct = false;
+    }
+    oxi_ring_pieces(stream, load, file, offset, bytes, memory, write, direct);
+}
+
 static ox_status oxi_ring_fail(const oxi_stream_load *load, const oxi_stream_file *file) {
     const char *path = oxi_path_text(file->path);
     unsigned long long at = (unsigned long long)load->failed_at;
@@ -98,6 +115,7 @@ static ox_status oxi_ring_fail(const oxi_stream_load *load, const oxi_stream_fil
 
 static void oxi_ring_free_cells(ox_stream *stream) {
     oxi_ring_quiet(stream);
+    oxi_reader_know_memory(&stream->reader, NULL, 0);
     oxi_free(stream->cells, (size_t)stream->cell_record_room * sizeof *stream->cells);
     oxi_free(stream->ring_block, stream->ring_block_bytes);
     stream->cells = NULL;
@@ -125,6 +143,7 @@ static ox_status oxi_ring_make_cells(ox_stream *stream, int count, size_t bytes)
         stream->cells[i].memory = (char *)(start * OXI_STREAM_PAGE) + (size_t)i * room;
     stream->cell_room = room;
     stream->cell_count = count;
+    oxi_reader_know_memory(&stream->reader, stream->ring_block, stream->ring_block_bytes);
     return OX_OK;
 }
 
@@ -313,13 +332,18 @@ typedef struct oxi_run_job {
     const oxi_stream_region *region;
     oxi_stream_load *load;
     char *data;
-    bool write;
+    bool write, direct;
 } oxi_run_job;
 
 static void oxi_run_request(void *user, uint64_t from, size_t at, size_t bytes) {
     const oxi_run_job *job = (const oxi_run_job *)user;
     oxi_ring_request(job->stream, job->load, job->region->file, job->region->offset + from, bytes,
-                     job->data + at, job->write, false);
+                     job->data + at, job->write, job->direct);
+}
+
+/* One run of the stream's own file, which goes past the page cache where the file system allows it. */
+static bool oxi_source_is_direct(const oxi_stream_source *source) {
+    return source->region->file->writable && source->region->file->direct >= 0 && source->layout.loops == 0;
 }
 
 static void oxi_source_transfer(ox_stream *stream, oxi_stream_source *source, oxi_stream_load *load,
@@ -330,6 +354,7 @@ static void oxi_source_transfer(ox_stream *stream, oxi_stream_source *source, ox
     job.load = load;
     job.data = source->data;
     job.write = write;
+    job.direct = oxi_source_is_direct(source);
     oxi_layout_runs(&source->layout, oxi_run_request, &job);
 }
 
@@ -361,6 +386,8 @@ static bool oxi_source_begin(ox_stream *stream, const oxi_stream_flow *flow, oxi
     if (!source->cell) return false;
     source->cell->users++;
     source->data = source->cell->memory;
+    if (oxi_source_is_direct(source))
+        source->data += (source->region->offset + source->layout.first) % OXI_STREAM_PAGE;
     if (source->use & OXI_STREAM_LOAD) oxi_source_transfer(stream, source, &source->cell->load, false);
     return true;
 }

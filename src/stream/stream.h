@@ -21,14 +21,14 @@ typedef struct ox_stream_desc {
     size_t tile_bytes;   /* most bytes of an operand that are in one tile; 0 = 8 MiB, less if the budget is
                           * small. Rounded to 4 KiB, at least 16 KiB */
     int depth;           /* tiles on their way at once; 0 = 4, at least 3, at most 16 */
-    int queue;           /* requests to the system in flight; 0 = 16, at most 256 */
+    int queue;           /* requests to the system in flight; 0 = 32, at most 256 */
     size_t result_bytes; /* results up to this size are made in RAM, larger ones in the spill folder;
                           * 0 = an eighth of the budget */
     const char *spill;   /* folder for results and tensors that are moved here; NULL = $TMPDIR, else /tmp */
     ox_device *compute;  /* what computes on the tiles; NULL = ox_cpu() */
     ox_stream_reading reading;
     bool buffered;       /* always go through the system's page cache; otherwise only where a file system
-                          * refuses direct reads (tmpfs), and for the spill file */
+                          * refuses direct transfers (tmpfs), and for pages in part */
     bool forgetful;      /* keep no tiles in RAM for the next pass */
     /* For tests: asked before each transfer, possibly from several threads at once. number counts transfers
      * from 1. Gives how many of its bytes it may move (0 = the file ends here), or an errno made negative. */
