@@ -29,9 +29,11 @@ static bool read_options(options *o, int argc, char **argv) {
         struct {
             const char *name, **text;
             long *number;
-        } known[] = {{"--spill", &o->spill, NULL}, {"--work", &o->work, NULL},       {"--ram", NULL, &o->ram},
-                     {"-p", NULL, &o->prompt},     {"-n", NULL, &o->steps},          {"--queue", NULL, &o->queue},
-                     {"--depth", NULL, &o->depth}, {"--threads", NULL, &o->threads}, {"--tile", NULL, &o->tile}};
+        } known[] = {
+            {"--spill", &o->spill, NULL}, {"--work", &o->work, NULL},   {"--ram", NULL, &o->ram},
+            {"-p", NULL, &o->prompt},     {"-n", NULL, &o->steps},      {"--threads", NULL, &o->threads},
+            {"--queue", NULL, &o->queue}, {"--depth", NULL, &o->depth}, {"--tile", NULL, &o->tile},
+        };
         size_t k = 0;
         while (k < sizeof known / sizeof *known && strcmp(argv[i], known[k].name) != 0) k++;
         if (k == sizeof known / sizeof *known && argv[i][0] == '-') return false;

@@ -57,6 +57,7 @@
 #include "stream/ops.c"
 #include "stream/gather.c"
 #include "stream/reduce.c"
+#include "stream/memory.c"
 #include "stream/device.c"
 
 #endif

@@ -70,6 +70,7 @@ static bool oxi_range_is_idle(const oxi_stream_range *range) {
 static void oxi_range_drop(oxi_stream_range *range) {
     range->memory = NULL;
     range->slab = NULL;
+    range->guessed = false;
 }
 
 /* Gives a slab back unless some of it is being read or used. */

@@ -53,7 +53,7 @@ static bool oxi_request_next(oxi_stream_reader *reader, oxi_stream_request *r, o
 }
 
 /* Takes the result of a transfer; true when the request is over, well or not. */
-static bool oxi_request_advance(oxi_stream_reader *reader, oxi_stream_request *r, int64_t result) {
+static bool oxi_request_is_over(oxi_stream_reader *reader, oxi_stream_request *r, int64_t result) {
     enum { RETRIES_MOST = 256 };
     if (result > 0) {
         oxi_atomic_add(&reader->progress, 1);
@@ -79,6 +79,12 @@ static bool oxi_request_advance(oxi_stream_reader *reader, oxi_stream_request *r
     }
     r->cause = cause;
     return true;
+}
+
+static bool oxi_request_advance(oxi_stream_reader *reader, oxi_stream_request *r, int64_t result) {
+    bool over = oxi_request_is_over(reader, r, result);
+    if (over) r->end = oxi_now();
+    return over;
 }
 
 OXI_UNUSED static void oxi_request_carry_out(oxi_stream_reader *reader, oxi_stream_request *r) {
