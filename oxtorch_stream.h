@@ -18,9 +18,9 @@
  *     ox_stream_close(stream);
  *
  * HOW IT WORKS
- *     The stream is a device: its memory is files, its compute another device (the CPU). An operation on its
- *     tensors is cut into tiles. While one tile is computed the next ones are read, and results are written,
- *     through a ring of buffers. Results have the bits that the operation has in RAM.
+ *     The stream is a device: its memory is files, its compute another device (the CPU, or a GPU). An
+ *     operation on its tensors is cut into tiles. While one tile is computed the next ones are read, and
+ *     results are written, through a ring of buffers. Results have the bits that the operation has in RAM.
  *     Small results are made in RAM, large ones in a spill file that has no name and goes with the stream.
  *     What fits of the budget keeps tiles of read-only files, so that a second pass over a model reads only
  *     the rest; the order of the first pass tells what to read ahead, also between operations.
@@ -29,9 +29,11 @@
  *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it
  *
  * LIMITS
- *     One operation at a time for each stream. Attention, group norms within a sample, sorting along the only
- *     dim and other operations that cannot be cut load their operands as a whole, within the budget.
- *     A file must not be written to while tensors lie in it; one that becomes shorter is an error.
+ *     One operation at a time for each stream. Softmax over a dim whose lines lie apart and are longer than a
+ *     tile, group norms within a sample, sorting along the only dim, attention over keys of one head beyond a
+ *     tile and other operations that cannot be cut load their operands as a whole, within the budget.
+ *     A file must not be written to while tensors lie in it; one that becomes shorter is an error, and other
+ *     bytes are one if checksums are asked for. On a GPU the numbers are the GPU's; reductions are the CPU's.
  */
 #ifndef OX_TORCH_STREAM_H
 #define OX_TORCH_STREAM_H
@@ -96,8 +98,9 @@ OX_API void ox_stream_close(ox_stream *stream);
 
 /* ox_stream_device - the device: ox_open("model.gguf", ox_stream_device(s)) gives tensors that stay in the
  * file, ox_to(t, ox_stream_device(s)) moves one to the spill folder, ox_to(t, ox_cpu()) brings one into RAM.
- * Operands in RAM may stand beside streamed ones; results lie in RAM up to result_bytes. Every operation has
- * the same bits as in RAM. What cannot be cut (sort along the only dim, say) is loaded as a whole, which is
+ * Operands in RAM may stand beside streamed ones, and results lie in RAM up to result_bytes; when a GPU
+ * computes, in its memory instead. Every operation has the same bits as in RAM (on a GPU: as in its memory,
+ * reductions as on the CPU). What cannot be cut (sort along the only dim, say) is loaded as a whole, which is
  * counted, or is OX_ERR_NOMEM when the budget has no room for it.
  * errors    of operations: OX_ERR_IO with path and offset; the result is dropped, files stay as they are */
 OX_API ox_device *ox_stream_device(ox_stream *stream);
@@ -1338,6 +1341,15 @@ static void oxi_capacitor_yield(ox_stream *stream, size_t wanted) {
         if (!oxi_slab_free(stream, stream->slabs)) return;
 }
 
+/* The system clears pages when they are first used: by all threads now, not by the one that submits reads. */
+static void oxi_slab_touch(void *arg, int64_t index, int lane) {
+    const oxi_stream_slab *slab = (const oxi_stream_slab *)arg;
+    size_t at = (size_t)index * OXI_HUGE_PAGE, end = at + OXI_HUGE_PAGE;
+    if (end > slab->bytes) end = slab->bytes;
+    (void)lane;
+    for (; at < end; at += OXI_STREAM_PAGE) *(volatile char *)(slab->block + at) = 0;
+}
+
 static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
     size_t left = oxi_budget_left(stream), bytes = OXI_SLAB_BYTES;
     if (bytes > left / 2) bytes = left / 2 / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
@@ -1356,6 +1368,7 @@ static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
     slab->next = stream->slabs;
     stream->slabs = slab;
     stream->slab_bytes += bytes;
+    oxi_parallel_for((int64_t)((bytes + OXI_HUGE_PAGE - 1) / OXI_HUGE_PAGE), oxi_slab_touch, slab);
     return slab;
 }
 

@@ -62,7 +62,7 @@ static void test_ops(const stream_case *c, size_t results) {
 }
 
 static void test_blocks(const stream_case *c) {
-    static const ox_dtype types[] = {OX_F16, OX_Q8_0, OX_Q4_0, OX_Q4_K};
+    static const ox_dtype types[] = {OX_F16, OX_Q8_0, OX_Q4_0, OX_Q4_K, OX_Q6_K};
     char path[320];
     snprintf(path, sizeof path, "%s/oxtorch-gpu.raw", c->folder);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -77,6 +77,9 @@ static void test_blocks(const stream_case *c) {
             CHECK_MSG(near && is_close(got, ox_to(near, ox_cpu())), "%s: %s", ox_dtype_name(types[i]),
                       ox_error_text());
             CHECK(ox_stream_stats(stream).tiles > 1);
+            ox_tensor *ids = ox_randint(0, 700, OX_SHAPE(9), OX_I64);
+            CHECK_MSG(is_close(ox_embedding(far, ox_to(ids, gpu)), ox_embedding(w, ids)), "%s: %s",
+                      ox_dtype_name(types[i]), ox_error_text());
             ox_stream_close(stream);
         }
     remove(path);
