@@ -1818,14 +1818,15 @@ static void oxi_ring_guess(ox_stream *stream) {
     }
 }
 
-/* Bytes read ahead that no operation asked for yet. */
+/* Bytes read ahead, all in, that no operation asked for yet. */
 static int64_t oxi_ring_ahead(const ox_stream *stream) {
     int64_t bytes = 0;
     for (int i = 0; i < stream->cell_count; i++)
-        if (stream->cells[i].guessed) bytes += (int64_t)stream->cells[i].range->bytes;
+        if (stream->cells[i].guessed && stream->cells[i].load.pending == 0)
+            bytes += (int64_t)stream->cells[i].range->bytes;
     for (int i = 0; i < OXI_STREAM_BUCKETS; i++)
         for (const oxi_stream_range *range = stream->buckets[i]; range; range = range->chain)
-            if (range->guessed) bytes += (int64_t)range->bytes;
+            if (range->guessed && range->load.pending == 0) bytes += (int64_t)range->bytes;
     return bytes;
 }
 
