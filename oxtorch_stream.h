@@ -343,9 +343,9 @@ typedef struct oxi_stream_flow {
 typedef struct oxi_stream_pace {
     bool sets_tile, sets_depth;     /* nobody has fixed them */
     bool settled;
-    double busy_since, busy_seconds; /* while anything is in flight */
     double latency;                 /* the least of a request that began alone; 0: none yet */
-    int64_t bytes;
+    int64_t bytes;                  /* of reads that were waited for, which took `seconds` */
+    double seconds;
     double bandwidth;
 } oxi_stream_pace;
 
@@ -1473,14 +1473,15 @@ static void oxi_load_fail(oxi_stream_load *load, int cause, uint64_t at) {
     load->failed_at = at;
 }
 
-/* Counts what a finished request says of the disk, until the tiles are chosen. */
-static void oxi_pace_note(ox_stream *stream, const oxi_stream_request *r) {
+/* Counts what a request that was waited for says of the disk, until the tiles are chosen: while nothing
+ * waits, the disk is not what is slow. */
+static void oxi_pace_note(ox_stream *stream, const oxi_stream_request *r, double waited) {
     oxi_stream_pace *pace = &stream->pace;
-    if (pace->settled) return;
     double took = r->end - r->start;
-    if (r->alone && r->cause == 0 && (pace->latency == 0 || took < pace->latency)) pace->latency = took;
-    if (!r->write && r->cause == 0) pace->bytes += (int64_t)r->bytes;
-    if (stream->reader.flying == 0) pace->busy_seconds += r->end - pace->busy_since;
+    if (pace->settled || r->write || r->cause != 0) return;
+    if (r->alone && (pace->latency == 0 || took < pace->latency)) pace->latency = took;
+    pace->bytes += (int64_t)r->bytes;
+    pace->seconds += waited;
 }
 
 /* Takes back one request that is over. False when there is none (to wait for). */
@@ -1492,7 +1493,7 @@ static bool oxi_ring_deliver(ox_stream *stream, bool sleep) {
     if (sleep) oxi_profile_span(OXI_PROFILE_RING, start, now, 0);
     if (!r) return false;
     oxi_profile_span(OXI_PROFILE_DISK, r->start, r->end, (double)r->bytes);
-    oxi_pace_note(stream, r);
+    if (sleep) oxi_pace_note(stream, r, now - start);
     if (r->cause != 0)
         oxi_load_fail(r->load, r->cause, oxi_request_begin(r) + r->done);
     else
@@ -1532,7 +1533,6 @@ static void oxi_ring_pieces(ox_stream *stream, oxi_stream_load *load, oxi_stream
         r->direct = direct;
         r->start = oxi_now();
         r->alone = stream->reader.flying == 0;
-        if (r->alone) stream->pace.busy_since = r->start;
         load->pending++;
         oxi_reader_submit(&stream->reader, r);
         offset += part;
@@ -1631,7 +1631,7 @@ static ox_status oxi_ring_fit(ox_stream *stream, const oxi_stream_flow *flow) {
 /* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, and twice
  * what the disk delivers within its latency is on its way. What was kept in other tiles goes. */
 static ox_status oxi_ring_settle(ox_stream *stream) {
-    enum { TILES = 4 };
+    enum { TILES = 2 };
     const double tile_seconds = 0.008;
     const size_t page = OXI_STREAM_PAGE, mib = (size_t)1 << 20;
     oxi_stream_pace *pace = &stream->pace;
@@ -1639,10 +1639,12 @@ static ox_status oxi_ring_settle(ox_stream *stream) {
     if (pace->settled || pace->bytes < (int64_t)(TILES * desc->tile_bytes)) return OX_OK;
     oxi_ring_forget(stream); /* nothing flies: the time is whole */
     pace->settled = true;
-    pace->bandwidth = (double)pace->bytes / (pace->busy_seconds > 1e-6 ? pace->busy_seconds : 1e-6);
+    pace->bandwidth = (double)pace->bytes / (pace->seconds > 1e-6 ? pace->seconds : 1e-6);
     if (!pace->sets_tile && !pace->sets_depth) return OX_OK;
     double seconds = 2 * pace->latency > tile_seconds ? 2 * pace->latency : tile_seconds;
-    double wanted = pace->bandwidth * seconds, most = (double)(desc->ram_bytes / 24);
+    size_t ring = desc->ram_bytes / 16 > 64 * mib ? desc->ram_bytes / 16 : 64 * mib;
+    if (ring > desc->ram_bytes / 3) ring = desc->ram_bytes / 3;
+    double wanted = pace->bandwidth * seconds, most = (double)(ring / (2 * (OXI_STREAM_LEAST_DEPTH + 1)));
     if (wanted > 16.0 * (double)mib) wanted = 16.0 * (double)mib;
     if (wanted < (double)mib) wanted = (double)mib;
     if (wanted > most) wanted = most;
@@ -1651,8 +1653,7 @@ static ox_status oxi_ring_settle(ox_stream *stream) {
         tile = desc->tile_bytes; /* not worth reading anew what is kept */
     int depth = 2 + (int)(2 * pace->bandwidth * pace->latency / (double)tile);
     if (depth < OXI_STREAM_LEAST_DEPTH + 1) depth = OXI_STREAM_LEAST_DEPTH + 1;
-    while (depth > OXI_STREAM_LEAST_DEPTH &&
-           (depth > OXI_STREAM_WINDOW || 4 * (size_t)depth * tile > desc->ram_bytes))
+    while (depth > OXI_STREAM_LEAST_DEPTH && (depth > OXI_STREAM_WINDOW || 2 * (size_t)depth * tile > ring))
         depth--;
     if (pace->sets_depth) desc->depth = depth;
     if (tile != desc->tile_bytes) oxi_capacitor_forget_file(stream, NULL);
@@ -1772,6 +1773,13 @@ static void oxi_ring_fill(ox_stream *stream, oxi_stream_range *range, oxi_stream
                      cell->memory + range->offset % OXI_STREAM_PAGE, false, range->file->direct >= 0);
 }
 
+/* A tensor beyond the budget may be read once and never again: its ranges are kept from the second time on,
+ * for memory has its price, too. */
+static bool oxi_range_is_new_and_far(const ox_stream *stream, const oxi_stream_range *range,
+                                     const oxi_stream_source *source) {
+    return range->used_at == 0 && source->region->bytes > stream->desc.ram_bytes;
+}
+
 /* Where the bytes of a range are or will be. False when there is no cell for them yet. */
 static bool oxi_ring_get(ox_stream *stream, oxi_stream_range *range, oxi_stream_source *source, bool must) {
     if (range->memory && range->load.cause != 0 && oxi_range_is_idle(range)) oxi_range_drop(range);
@@ -1779,7 +1787,7 @@ static bool oxi_ring_get(ox_stream *stream, oxi_stream_range *range, oxi_stream_
     if (range->memory) {
         if (!range->guessed) stream->stats.ram_bytes += (int64_t)range->bytes;
         range->guessed = false;
-    } else if (!cell && !oxi_ring_keep(stream, range)) {
+    } else if (!cell && (oxi_range_is_new_and_far(stream, range, source) || !oxi_ring_keep(stream, range))) {
         cell = oxi_ring_take_cell(stream, must);
         if (!cell) return false;
         oxi_ring_fill(stream, range, cell);

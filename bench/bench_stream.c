@@ -178,6 +178,10 @@ int main(int argc, char **argv) {
     bool ok = stream || !o.ram;
     if (ok) ok = o.prompt + o.steps > 0 ? measure_model(&o, stream) : measure_file(&o, stream);
     if (!ok) fprintf(stderr, "bench_stream: %s\n", ox_error_text());
+    const ox_stream_statistics s = ox_stream_stats(stream);
+    if (stream)
+        fprintf(stderr, "tiles of %llu KiB, %d on their way, disk %.0f MB/s, latency %.2f ms\n",
+                (unsigned long long)s.tile_bytes / 1024, s.depth, s.bandwidth / 1e6, 1e3 * s.latency);
     print_most_memory();
     ox_stream_close(stream);
     return ok ? 0 : 1;

@@ -193,9 +193,9 @@ typedef struct oxi_stream_flow {
 typedef struct oxi_stream_pace {
     bool sets_tile, sets_depth;     /* nobody has fixed them */
     bool settled;
-    double busy_since, busy_seconds; /* while anything is in flight */
     double latency;                 /* the least of a request that began alone; 0: none yet */
-    int64_t bytes;
+    int64_t bytes;                  /* of reads that were waited for, which took `seconds` */
+    double seconds;
     double bandwidth;
 } oxi_stream_pace;
 
