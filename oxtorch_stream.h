@@ -63,7 +63,7 @@ typedef struct ox_stream_desc {
                           * groups leave, 256 MiB if less than twice that */
     size_t tile_bytes;   /* most bytes of an operand that are in one tile; 0 = 8 MiB, less if the budget is
                           * small, and after the first tiles what suits the disk: some milliseconds of it,
-                          * 1 to 16 MiB. Rounded to 4 KiB, at least 16 KiB */
+                          * 4 to 16 MiB. Rounded to 4 KiB, at least 16 KiB */
     int depth;           /* tiles on their way at once; 0 = 4, and after the first tiles what the disk's
                           * bandwidth and latency ask for; at least 3, at most 16 */
     int queue;           /* requests to the system in flight; 0 = 32, at most 256 */
@@ -1478,7 +1478,7 @@ static void oxi_load_fail(oxi_stream_load *load, int cause, uint64_t at) {
 static void oxi_pace_note(ox_stream *stream, const oxi_stream_request *r, double waited) {
     oxi_stream_pace *pace = &stream->pace;
     double took = r->end - r->start;
-    if (pace->settled || r->write || r->cause != 0) return;
+    if (pace->settled || r->write || r->cause != 0 || r->bytes < OXI_STREAM_PIECE / 2) return;
     if (r->alone && (pace->latency == 0 || took < pace->latency)) pace->latency = took;
     pace->bytes += (int64_t)r->bytes;
     pace->seconds += waited;
@@ -1646,7 +1646,7 @@ static ox_status oxi_ring_settle(ox_stream *stream) {
     if (ring > desc->ram_bytes / 3) ring = desc->ram_bytes / 3;
     double wanted = pace->bandwidth * seconds, most = (double)(ring / (2 * (OXI_STREAM_LEAST_DEPTH + 1)));
     if (wanted > 16.0 * (double)mib) wanted = 16.0 * (double)mib;
-    if (wanted < (double)mib) wanted = (double)mib;
+    if (wanted < 4.0 * (double)mib) wanted = 4.0 * (double)mib;
     if (wanted > most) wanted = most;
     size_t tile = pace->sets_tile ? ((size_t)wanted + page - 1) / page * page : desc->tile_bytes;
     if (tile < 4 * page || (tile > desc->tile_bytes / 4 * 3 && tile < desc->tile_bytes / 3 * 4))

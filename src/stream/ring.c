@@ -39,7 +39,7 @@ static void oxi_load_fail(oxi_stream_load *load, int cause, uint64_t at) {
 static void oxi_pace_note(ox_stream *stream, const oxi_stream_request *r, double waited) {
     oxi_stream_pace *pace = &stream->pace;
     double took = r->end - r->start;
-    if (pace->settled || r->write || r->cause != 0) return;
+    if (pace->settled || r->write || r->cause != 0 || r->bytes < OXI_STREAM_PIECE / 2) return;
     if (r->alone && (pace->latency == 0 || took < pace->latency)) pace->latency = took;
     pace->bytes += (int64_t)r->bytes;
     pace->seconds += waited;
@@ -207,7 +207,7 @@ static ox_status oxi_ring_settle(ox_stream *stream) {
     if (ring > desc->ram_bytes / 3) ring = desc->ram_bytes / 3;
     double wanted = pace->bandwidth * seconds, most = (double)(ring / (2 * (OXI_STREAM_LEAST_DEPTH + 1)));
     if (wanted > 16.0 * (double)mib) wanted = 16.0 * (double)mib;
-    if (wanted < (double)mib) wanted = (double)mib;
+    if (wanted < 4.0 * (double)mib) wanted = 4.0 * (double)mib;
     if (wanted > most) wanted = most;
     size_t tile = pace->sets_tile ? ((size_t)wanted + page - 1) / page * page : desc->tile_bytes;
     if (tile < 4 * page || (tile > desc->tile_bytes / 4 * 3 && tile < desc->tile_bytes / 3 * 4))

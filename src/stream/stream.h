@@ -21,7 +21,7 @@ typedef struct ox_stream_desc {
                           * groups leave, 256 MiB if less than twice that */
     size_t tile_bytes;   /* most bytes of an operand that are in one tile; 0 = 8 MiB, less if the budget is
                           * small, and after the first tiles what suits the disk: some milliseconds of it,
-                          * 1 to 16 MiB. Rounded to 4 KiB, at least 16 KiB */
+                          * 4 to 16 MiB. Rounded to 4 KiB, at least 16 KiB */
     int depth;           /* tiles on their way at once; 0 = 4, and after the first tiles what the disk's
                           * bandwidth and latency ask for; at least 3, at most 16 */
     int queue;           /* requests to the system in flight; 0 = 32, at most 256 */
