@@ -84,6 +84,8 @@ static void test_every(const stream_case *c) {
                     else
                         errors++;
                     ox_error_clear();
+                    if (every == 1) (void)work(stream, path, y); /* what was read ahead in vain goes */
+                    ox_error_clear();
                 }
         CHECK(right_answers > 0 && errors > 0);
         ox_tensor *after = work(stream, path, y);
