@@ -4052,7 +4052,7 @@ OXI_OP(addmm,       PRODUCT, 3, 1, addmm,   I|F|Q,  0, -1, addmm)     /* c, a, b
 
 /* ---- transformers -------------------------------------------------------------------------------------- */
 OXI_OP(rope,        ROPE, 3, 1, rope,           F,   0, 6,  rope)     /* x, positions, freq_factors? */
-/* q, k, v, mask?; ox_scaled_dot_product_attention */
+/* q, k, v, mask?; ox_scaled_dot_product_attention. i2: key heads of the whole, for a part of a call */
 OXI_OP(attention,   ATTENTION, 4, 1, attention, F|Q, 0, -1, attention)
 
 /* ---- views: the rule describes the result, nothing runs ------------------------------------------------ */
@@ -4135,6 +4135,17 @@ static ox_status oxi_apply(oxi_call *call);
 static ox_tensor *oxi_apply_1(oxi_op op, const oxi_attrs *attr, ox_tensor *a);
 static ox_tensor *oxi_apply_2(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b);
 static ox_tensor *oxi_apply_3(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b, ox_tensor *c);
+
+/* Lanes of the profiler's trace: calls, and what happens beside them in a stream. */
+typedef enum oxi_profile_lane {
+    OXI_PROFILE_CALLS,
+    OXI_PROFILE_DISK,
+    OXI_PROFILE_RING,
+    OXI_PROFILE_COMPUTE,
+    OXI_PROFILE_LANES
+} oxi_profile_lane;
+/* Notes a span of another lane than calls while the profiler is on; times are oxi_now's. */
+static void oxi_profile_span(oxi_profile_lane lane, double start, double end, double bytes);
 
 /* Operands that must be there: true (and an error recorded, if none was) when one is NULL. */
 static bool oxi_any_null(const char *name, ox_tensor *const *in, int count);
@@ -5157,9 +5168,14 @@ OXI_RULE(view_dtype) {
  * so. */
 
 typedef struct oxi_profile_record {
-    oxi_op op;
+    oxi_profile_lane lane;
+    oxi_op op; /* of calls */
     double start, seconds, flops, bytes;
 } oxi_profile_record;
+
+/* By lane: what the trace calls it, and what happens there; calls have the names of their ops. */
+static const char *const oxi_profile_lane_names[OXI_PROFILE_LANES][2] = {
+    {"calls", ""}, {"disk", "transfer"}, {"ring", "wait"}, {"compute", "tile"}};
 
 static bool oxi_profiling;
 static oxi_lock oxi_profile_lock;
@@ -5213,7 +5229,7 @@ static double oxi_call_bytes(const oxi_call *call) {
     return bytes;
 }
 
-static void oxi_profile_add(const oxi_call *call, double start, double end) {
+static void oxi_profile_put(const oxi_profile_record *record) {
     oxi_lock_take(&oxi_profile_lock);
     if (oxi_profile_count == oxi_profile_room) {
         size_t room = oxi_profile_room ? 2 * oxi_profile_room : 1024;
@@ -5227,16 +5243,33 @@ static void oxi_profile_add(const oxi_call *call, double start, double end) {
         }
     }
     if (oxi_profile_count < oxi_profile_room) {
-        oxi_profile_record *record = &oxi_profile_records[oxi_profile_count++];
-        record->op = call->op;
-        record->start = start;
-        record->seconds = end - start;
-        record->flops = oxi_call_flops(call);
-        record->bytes = oxi_call_bytes(call);
+        oxi_profile_records[oxi_profile_count++] = *record;
     } else {
         oxi_profile_lost++;
     }
     oxi_lock_give(&oxi_profile_lock);
+}
+
+static void oxi_profile_add(const oxi_call *call, double start, double end) {
+    oxi_profile_record record;
+    record.lane = OXI_PROFILE_CALLS;
+    record.op = call->op;
+    record.start = start;
+    record.seconds = end - start;
+    record.flops = oxi_call_flops(call);
+    record.bytes = oxi_call_bytes(call);
+    oxi_profile_put(&record);
+}
+
+static OXI_UNUSED void oxi_profile_span(oxi_profile_lane lane, double start, double end, double bytes) {
+    oxi_profile_record record;
+    if (!oxi_profiling) return;
+    memset(&record, 0, sizeof record);
+    record.lane = lane;
+    record.start = start;
+    record.seconds = end - start;
+    record.bytes = bytes;
+    oxi_profile_put(&record);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------- */
@@ -5279,6 +5312,7 @@ OX_API size_t ox_profile_table(char *out, size_t room) {
     oxi_lock_take(&oxi_profile_lock);
     for (size_t i = 0; i < oxi_profile_count; i++) {
         const oxi_profile_record *record = &oxi_profile_records[i];
+        if (record->lane != OXI_PROFILE_CALLS) continue;
         oxi_profile_line *line = &lines[record->op];
         line->calls++;
         line->seconds += record->seconds;
@@ -5308,22 +5342,42 @@ OX_API size_t ox_profile_table(char *out, size_t room) {
 }
 
 #ifndef OX_NO_STDIO
+
+/* Transfers overlap, so they are events with a beginning and an end of their own. */
+static bool oxi_profile_write(FILE *file, const oxi_profile_record *r, double origin, size_t number) {
+    const double start = 1e6 * (r->start - origin), seconds = 1e6 * r->seconds;
+    const char *name = r->lane == OXI_PROFILE_CALLS ? oxi_op_row_of(r->op)->name
+                                                    : oxi_profile_lane_names[r->lane][1];
+    if (r->lane != OXI_PROFILE_DISK)
+        return fprintf(file,
+                       ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,"
+                       "\"dur\":%.3f,\"args\":{\"flops\":%.0f,\"bytes\":%.0f}}",
+                       name, 1 + (int)r->lane, start, seconds, r->flops, r->bytes) > 0;
+    for (int end = 0; end < 2; end++)
+        if (fprintf(file,
+                    ",\n{\"name\":\"%s\",\"cat\":\"disk\",\"ph\":\"%c\",\"id\":%llu,\"pid\":1,"
+                    "\"tid\":%d,\"ts\":%.3f,\"args\":{\"bytes\":%.0f}}",
+                    name, "be"[end], (unsigned long long)number, 1 + (int)r->lane, start + end * seconds,
+                    r->bytes) <= 0)
+            return false;
+    return true;
+}
+
 OX_API ox_status ox_profile_trace(const char *path) {
     FILE *file = path ? fopen(path, "wb") : NULL;
     if (!file)
         return oxi_fail(OX_ERR_IO, "profile: %s: %s", path ? path : "(null)",
                         path ? strerror(errno) : "no path");
     bool ok = fprintf(file, "{\"traceEvents\":[\n") > 0;
+    for (int i = 0; i < OXI_PROFILE_LANES && ok; i++)
+        ok = fprintf(file, "%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
+                           "{\"name\":\"%s\"}}", i ? ",\n" : "", 1 + i, oxi_profile_lane_names[i][0]) > 0;
     oxi_lock_take(&oxi_profile_lock);
-    for (size_t i = 0; i < oxi_profile_count && ok; i++) {
-        const oxi_profile_record *r = &oxi_profile_records[i];
-        ok = fprintf(file,
-                     "%s{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":%.3f,\"args\":{"
-                     "\"flops\":%.0f,\"bytes\":%.0f}}",
-                     i ? ",\n" : "", oxi_op_row_of(r->op)->name,
-                     1e6 * (r->start - oxi_profile_records[0].start), 1e6 * r->seconds, r->flops,
-                     r->bytes) > 0;
-    }
+    double origin = oxi_profile_count > 0 ? oxi_profile_records[0].start : 0;
+    for (size_t i = 1; i < oxi_profile_count; i++)
+        if (oxi_profile_records[i].start < origin) origin = oxi_profile_records[i].start;
+    for (size_t i = 0; i < oxi_profile_count && ok; i++)
+        ok = oxi_profile_write(file, &oxi_profile_records[i], origin, i);
     oxi_lock_give(&oxi_profile_lock);
     ok = ok && fprintf(file, "\n]}\n") > 0;
     ok = fclose(file) == 0 && ok;
@@ -5538,7 +5592,7 @@ OXI_OP(addmm,       PRODUCT, 3, 1, addmm,   I|F|Q,  0, -1, addmm)     /* c, a, b
 
 /* ---- transformers -------------------------------------------------------------------------------------- */
 OXI_OP(rope,        ROPE, 3, 1, rope,           F,   0, 6,  rope)     /* x, positions, freq_factors? */
-/* q, k, v, mask?; ox_scaled_dot_product_attention */
+/* q, k, v, mask?; ox_scaled_dot_product_attention. i2: key heads of the whole, for a part of a call */
 OXI_OP(attention,   ATTENTION, 4, 1, attention, F|Q, 0, -1, attention)
 
 /* ---- views: the rule describes the result, nothing runs ------------------------------------------------ */
@@ -5689,6 +5743,20 @@ static void oxi_drop_results(oxi_call *call, const bool *made) {
     }
 }
 
+/* A result of a detour to where it belongs. Runs of bytes need no kernel: a device may lack one for copies of
+ * this dtype, whose detour would end here again. */
+static ox_status oxi_detour_back(ox_device *device, const oxi_call *call, ox_tensor *out, ox_tensor *host) {
+    if (out->dtype != host->dtype) host = ox_cast(host, out->dtype); /* a copy into another dtype */
+    if (!host) return ox_error();
+    if (ox_is_contiguous(out) && ox_is_contiguous(host))
+        return device->write(device, out->storage->data, oxi_byte_offset(out->dtype, out->offset),
+                             oxi_ptr(host), ox_nbytes(host));
+    if (call->op == OXI_OP_copy)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s has no kernel for %s to %s in its memory", device->name,
+                        oxi_tensor_text(host), oxi_tensor_text(out));
+    return ox_copy_(out, host) ? OX_OK : ox_error();
+}
+
 /* A call the device has no kernel for: operands to the CPU, the op there, results back. */
 static ox_status oxi_run_detour(ox_device *device, const oxi_call *call) {
     ox_status status = OX_OK;
@@ -5707,7 +5775,7 @@ static ox_status oxi_run_detour(ox_device *device, const oxi_call *call) {
     for (int i = 0; i < OXI_MAX_OUT; i++) host.out[i] = NULL;
     if (status == OX_OK) status = oxi_apply(&host);
     for (int i = 0; status == OX_OK && i < call->out_count; i++)
-        if (!ox_copy_(call->out[i], host.out[i])) status = ox_error();
+        status = oxi_detour_back(device, call, call->out[i], host.out[i]);
     if (in != few) oxi_free(in, in_bytes);
     ox_scope_end(&scope);
     oxi_atomic_add(&oxi_stat_detours, 1);
@@ -44525,6 +44593,7 @@ static void oxi_attention_shape(oxi_attention *job, const oxi_call *call) {
  * beside them. */
 static void oxi_attention_cut(oxi_attention *job) {
     int64_t width = job->depth + job->value_depth, units = job->batches * job->kv_heads;
+    if (job->call->attr.i[2] > 0) units = job->call->attr.i[2]; /* of the whole that this is a part of */
     job->mr = job->kernels->gemm_f32.mr;
     job->nr = job->kernels->gemm_f32.nr;
     if (job->rows <= OXI_ATTENTION_FEW_ROWS) {

@@ -18,9 +18,9 @@
  *     ox_stream_close(stream);
  *
  * HOW IT WORKS
- *     The stream is a device: its memory is files, its compute another device (the CPU). An operation on its
- *     tensors is cut into tiles. While one tile is computed the next ones are read, and results are written,
- *     through a ring of buffers. Results have the bits that the operation has in RAM.
+ *     The stream is a device: its memory is files, its compute another device (the CPU, or a GPU). An
+ *     operation on its tensors is cut into tiles. While one tile is computed the next ones are read, and
+ *     results are written, through a ring of buffers. Results have the bits that the operation has in RAM.
  *     Small results are made in RAM, large ones in a spill file that has no name and goes with the stream.
  *     What fits of the budget keeps tiles of read-only files, so that a second pass over a model reads only
  *     the rest; the order of the first pass tells what to read ahead, also between operations.
@@ -29,9 +29,11 @@
  *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it
  *
  * LIMITS
- *     One operation at a time for each stream. Attention, group norms within a sample, sorting along the only
- *     dim and other operations that cannot be cut load their operands as a whole, within the budget.
- *     A file must not be written to while tensors lie in it; one that becomes shorter is an error.
+ *     One operation at a time for each stream. Softmax over a dim whose lines lie apart and are longer than a
+ *     tile, group norms within a sample, sorting along the only dim, attention over keys of one head beyond a
+ *     tile and other operations that cannot be cut load their operands as a whole, within the budget.
+ *     A file must not be written to while tensors lie in it; one that becomes shorter is an error, and other
+ *     bytes are one if checksums are asked for. On a GPU the numbers are the GPU's; reductions are the CPU's.
  */
 #ifndef OX_TORCH_STREAM_H
 #define OX_TORCH_STREAM_H
@@ -57,19 +59,28 @@ typedef enum ox_stream_reading {
 /* All zeros is a good description. */
 typedef struct ox_stream_desc {
     size_t ram_bytes;    /* the budget: what the library may hold in RAM beyond what it holds when the stream
-                          * is opened; 0 = half of what the system says is free, at least 256 MiB */
+                          * is opened; 0 = half of what the system and the limits of the process's
+                          * groups leave, 256 MiB if less than twice that */
     size_t tile_bytes;   /* most bytes of an operand that are in one tile; 0 = 8 MiB, less if the budget is
-                          * small. Rounded to 4 KiB, at least 16 KiB */
-    int depth;           /* tiles on their way at once; 0 = 4, at least 3, at most 16 */
-    int queue;           /* requests to the system in flight; 0 = 16, at most 256 */
+                          * small, and after the first tiles what suits the disk: some milliseconds of it,
+                          * 4 to 16 MiB. Rounded to 4 KiB, at least 16 KiB */
+    int depth;           /* tiles on their way at once; 0 = 4, and after the first tiles what the disk's
+                          * bandwidth and latency ask for; at least 3, at most 16 */
+    int queue;           /* requests to the system in flight; 0 = 32, at most 256 */
     size_t result_bytes; /* results up to this size are made in RAM, larger ones in the spill folder;
                           * 0 = an eighth of the budget */
     const char *spill;   /* folder for results and tensors that are moved here; NULL = $TMPDIR, else /tmp */
-    ox_device *compute;  /* what computes on the tiles; NULL = ox_cpu() */
+    ox_device *compute;  /* what computes on the tiles: ox_cpu() (NULL is that) or ox_vulkan(0), to which
+                          * tiles are moved; operands in its memory may stand beside streamed ones */
     ox_stream_reading reading;
     bool buffered;       /* always go through the system's page cache; otherwise only where a file system
-                          * refuses direct reads (tmpfs), and for the spill file */
+                          * refuses direct transfers (tmpfs), and for pages in part */
     bool forgetful;      /* keep no tiles in RAM for the next pass */
+    bool checksums;      /* a tile of a file that is read again must have the bytes that it had at first */
+    /* Called after each tile of an operation, in the thread that runs it; it must not use the stream. bytes:
+     * of files, that operations have used since the stream was opened. NULL: nothing is called. */
+    void (*progress)(void *user, int64_t tile, int64_t tiles, int64_t bytes);
+    void *progress_user;
     /* For tests: asked before each transfer, possibly from several threads at once. number counts transfers
      * from 1. Gives how many of its bytes it may move (0 = the file ends here), or an errno made negative. */
     int64_t (*fault)(void *user, int64_t number, int64_t bytes);
@@ -78,8 +89,8 @@ typedef struct ox_stream_desc {
 
 /* ox_stream_open - makes a stream device. desc NULL = zeroed; it is copied.
  * memory    ring of tiles at once (2 x depth x tile_bytes); the rest of the budget as tiles are kept
- * errors    NULL: OX_ERR_ARG a budget too small for its tiles, or a compute device that cannot read host
- *           memory; OX_ERR_NOMEM; OX_ERR_UNSUPPORTED a system without positioned reads
+ * errors    NULL: OX_ERR_ARG a budget too small for its tiles, or a stream as compute device; OX_ERR_NOMEM;
+ *           OX_ERR_UNSUPPORTED a system without positioned reads
  * threads   one operation runs on a stream at a time; others wait for it */
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc);
 /* Tensors that are alive keep the stream; the last of them closes it. NULL is nothing. */
@@ -87,8 +98,9 @@ OX_API void ox_stream_close(ox_stream *stream);
 
 /* ox_stream_device - the device: ox_open("model.gguf", ox_stream_device(s)) gives tensors that stay in the
  * file, ox_to(t, ox_stream_device(s)) moves one to the spill folder, ox_to(t, ox_cpu()) brings one into RAM.
- * Operands in RAM may stand beside streamed ones; results lie in RAM up to result_bytes. Every operation has
- * the same bits as in RAM. What cannot be cut (sort along the only dim, say) is loaded as a whole, which is
+ * Operands in RAM may stand beside streamed ones, and results lie in RAM up to result_bytes; when a GPU
+ * computes, in its memory instead. Every operation has the same bits as in RAM (on a GPU: as in its memory,
+ * reductions as on the CPU). What cannot be cut (sort along the only dim, say) is loaded as a whole, which is
  * counted, or is OX_ERR_NOMEM when the budget has no room for it.
  * errors    of operations: OX_ERR_IO with path and offset; the result is dropped, files stay as they are */
 OX_API ox_device *ox_stream_device(ox_stream *stream);
@@ -111,6 +123,11 @@ typedef struct ox_stream_statistics {
     double overlap;         /* the part of the time in operations that was not waiting: 0 to 1 */
     size_t ring_bytes;      /* held by the ring now */
     size_t kept_bytes;      /* held by tiles that are kept now */
+    size_t tile_bytes;      /* of a tile, and tiles on their way at once, as chosen or adapted */
+    int depth;
+    double bandwidth;       /* bytes a second that the first tiles came at; 0: not measured yet */
+    double latency;         /* seconds of a transfer that began with nothing else on its way, at least */
+    int64_t ahead_bytes;    /* read ahead of operations and not used yet */
     size_t spilled_bytes;   /* live in the spill file now */
     bool uring;             /* requests go through io_uring */
 } ox_stream_statistics;
@@ -142,6 +159,9 @@ enum {
     OXI_STREAM_PIECE = 1 << 20,     /* most bytes of one request */
     OXI_STREAM_OPERANDS = 6,        /* of a call that is cut: OXI_MAX_IN operands, then results */
     OXI_STREAM_WINDOW = 16,         /* most steps in flight */
+    OXI_STREAM_LEAST_DEPTH = 3,
+    OXI_STREAM_RAM_LEAST = 16 << 20, /* of a budget that nobody gave */
+    OXI_STREAM_SLOTS = 64,          /* files that io_uring keeps for itself */
     OXI_STREAM_ENDED = -1           /* a cause: the file ends before what was asked for */
 };
 
@@ -152,6 +172,7 @@ typedef struct oxi_stream_file {
     int64_t references;
     uint64_t id[4];                 /* device, inode, times of the last change: two files never meet */
     intptr_t plain, direct;         /* handles; direct is -1 where the file system refuses it */
+    int slot[2];                    /* places of the two among io_uring's own files, or -1 */
     bool writable;
     char *path;
     size_t path_bytes;
@@ -190,6 +211,8 @@ typedef struct oxi_stream_request {
     bool write, direct;
     int retries, cause;
     int64_t progress;               /* of the reader, when this one was last tried */
+    double start, end;              /* when it was submitted and was over */
+    bool alone;                     /* with nothing else on its way */
 } oxi_stream_request;
 
 /* A queue of requests. */
@@ -214,6 +237,10 @@ typedef struct oxi_stream_reader {
 #ifdef OX_USE_LIBURING
     struct io_uring uring;
     int in_system;
+    const char *buffer;             /* memory that io_uring knows, buffer_bytes of it; NULL: none */
+    size_t buffer_bytes;
+    bool knows_files;               /* it keeps files of its own ... */
+    uint64_t slots_taken;           /* ... at places with their bit set */
 #endif
 #ifndef OX_NO_THREADS
     oxi_mutex mutex;                /* guards the two queues and stopping, when threads read */
@@ -238,6 +265,9 @@ typedef struct oxi_stream_range {
     oxi_stream_load load;
     int users;                      /* steps that read it */
     uint64_t used_at;               /* the stream's clock, in bytes */
+    uint64_t sum;                   /* checksum of its bytes, once there is one */
+    bool has_sum, checked;          /* checked: the bytes in memory */
+    bool guessed;                   /* read ahead to be kept, and no operation asked for it yet */
 } oxi_stream_range;
 
 /* Memory of kept ranges, filled from its start on and given back as a whole. */
@@ -256,6 +286,8 @@ typedef struct oxi_stream_cell {
     oxi_stream_load load;
     oxi_stream_range *range;        /* what it holds, or is to hold, when read ahead; else NULL */
     int users;                      /* steps that hold it */
+    bool checked;                   /* the range's checksum */
+    bool guessed;                   /* read ahead, and no operation asked for it yet */
     bool storing;                   /* its load writes a result to the spill file */
 } oxi_stream_cell;
 
@@ -307,6 +339,18 @@ typedef struct oxi_stream_flow {
     ox_status (*compute)(struct oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step);
 } oxi_stream_flow;
 
+/* What the first tiles tell of the disk. */
+typedef struct oxi_stream_pace {
+    bool sets_tile, sets_depth;     /* nobody has fixed them */
+    bool settled;
+    double latency;                 /* the least of a request that began alone; 0: none yet */
+    int64_t bytes;                  /* of reads that were waited for, which took `seconds` */
+    double seconds;
+    double bandwidth;
+} oxi_stream_pace;
+
+static ox_status oxi_stream_run(ox_device *self, const oxi_call *call);
+
 enum { OXI_STREAM_BUCKETS = 4096, OXI_STREAM_RANGES_MOST = 1 << 18 };
 
 struct ox_stream {
@@ -334,6 +378,7 @@ struct ox_stream {
     oxi_stream_slab *slabs;
     size_t slab_bytes;
 
+    oxi_stream_pace pace;
     oxi_stream_file *spill;
     char *spill_folder;
     size_t spill_folder_bytes;
@@ -432,6 +477,29 @@ static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     if ((uint64_t)(off_t)bytes == bytes && ftruncate((int)handle, (off_t)bytes) != 0) return;
 }
 
+/* Room on the disk for bytes [from, from + bytes), before anything is written there: 0, or ENOSPC. */
+static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t bytes) {
+#if defined(__linux__) && defined(__LP64__) && defined(SYS_fallocate)
+    if (syscall(SYS_fallocate, (long)handle, 0L, (long)from, (long)bytes) != 0 && errno == ENOSPC)
+        return ENOSPC; /* file systems that cannot reserve tell when it is written */
+#else
+    (void)handle, (void)from, (void)bytes;
+#endif
+    return 0;
+}
+
+/* Another handle of the same open file, which may have no name, for transfers past the page cache; -1. */
+static intptr_t oxi_stream_handle_direct(intptr_t handle) {
+#if defined(__linux__) && defined(OXI_STREAM_DIRECT)
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", (int)handle);
+    return open(path, O_RDWR | O_CLOEXEC | O_LARGEFILE | OXI_STREAM_DIRECT);
+#else
+    (void)handle;
+    return -1;
+#endif
+}
+
 /* The fractions of a second in which a file was changed last. */
 static uint64_t oxi_stream_change_nanoseconds(const struct stat *info) {
 #if defined(__linux__) && defined(st_mtime)
@@ -506,6 +574,16 @@ static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     if (SetFilePointerEx((HANDLE)handle, end, NULL, FILE_BEGIN)) (void)SetEndOfFile((HANDLE)handle);
 }
 
+static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t bytes) {
+    (void)handle, (void)from, (void)bytes;
+    return 0;
+}
+
+static intptr_t oxi_stream_handle_direct(intptr_t handle) {
+    (void)handle;
+    return -1;
+}
+
 static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
     BY_HANDLE_FILE_INFORMATION info;
     if (!GetFileInformationByHandle((HANDLE)handle, &info))
@@ -540,6 +618,14 @@ static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory,
 static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     (void)handle, (void)bytes;
 }
+static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t bytes) {
+    (void)handle, (void)from, (void)bytes;
+    return 0;
+}
+static intptr_t oxi_stream_handle_direct(intptr_t handle) {
+    (void)handle;
+    return -1;
+}
 static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
     (void)handle, (void)id, (void)bytes;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s: this system has no reads at an offset", oxi_path_text(path));
@@ -551,6 +637,9 @@ static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t
 
 static void oxi_ring_forget(ox_stream *stream);
 static void oxi_capacitor_forget_file(ox_stream *stream, const oxi_stream_file *file);
+
+static void oxi_reader_forget_file(oxi_stream_reader *reader, oxi_stream_file *file);
+static void oxi_reader_know_file(oxi_stream_reader *reader, oxi_stream_file *file);
 
 static void oxi_stream_file_free(oxi_stream_file *file) {
     oxi_stream_handle_close(file->plain);
@@ -568,6 +657,7 @@ static void oxi_stream_file_release(ox_stream *stream, oxi_stream_file *file) {
             *link = file->next;
             break;
         }
+    oxi_reader_forget_file(&stream->reader, file);
     oxi_stream_file_free(file);
 }
 
@@ -576,6 +666,7 @@ static oxi_stream_file *oxi_stream_file_new(const char *path) {
     if (!file) return NULL;
     file->references = 1;
     file->plain = file->direct = -1;
+    file->slot[0] = file->slot[1] = -1;
     file->path_bytes = strlen(path) + 1;
     file->path = (char *)oxi_alloc(file->path_bytes);
     if (file->path) {
@@ -602,6 +693,7 @@ static ox_status oxi_stream_file_open(ox_stream *stream, const char *path, oxi_s
         return status;
     }
     if (!stream->desc.buffered) file->direct = oxi_stream_handle_open(path, true);
+    oxi_reader_know_file(&stream->reader, file);
     file->next = stream->files;
     stream->files = file;
     *out = file;
@@ -658,6 +750,8 @@ static ox_status oxi_spill_open(ox_stream *stream) {
         return oxi_fail(OX_ERR_IO, "%s: no spill file can be made there: %s",
                         oxi_path_text(stream->spill_folder), strerror(cause));
     }
+    if (!stream->desc.buffered) file->direct = oxi_stream_handle_direct(file->plain);
+    oxi_reader_know_file(&stream->reader, file);
     stream->spill = file;
     return OX_OK;
 }
@@ -666,23 +760,28 @@ static uint64_t oxi_spill_round(size_t bytes) {
     return ((uint64_t)bytes + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
 }
 
-/* Whole pages, from the first gap that has them or from the end. */
-static uint64_t oxi_spill_take(ox_stream *stream, uint64_t bytes) {
+/* Whole pages, from the first gap that has them or from the end, which is made longer: false without room. */
+static bool oxi_spill_take(ox_stream *stream, uint64_t bytes, uint64_t *out) {
     for (oxi_stream_gap **link = &stream->gaps; *link; link = &(*link)->next) {
         oxi_stream_gap *gap = *link;
         if (gap->bytes < bytes) continue;
-        uint64_t offset = gap->offset;
+        *out = gap->offset;
         gap->offset += bytes;
         gap->bytes -= bytes;
         if (gap->bytes == 0) {
             *link = gap->next;
             oxi_free(gap, sizeof *gap);
         }
-        return offset;
+        return true;
+    }
+    *out = stream->spill_end;
+    if (bytes > 0 && oxi_stream_handle_reserve(stream->spill->plain, *out, bytes) != 0) {
+        oxi_stream_handle_resize(stream->spill->plain, *out); /* what it did get */
+        return false;
     }
     stream->spill_end += bytes;
     oxi_stream_handle_resize(stream->spill->plain, stream->spill_end);
-    return stream->spill_end - bytes;
+    return true;
 }
 
 /* Joins the last gap to the unused end, and gives the disk back what lies behind it. */
@@ -731,7 +830,11 @@ static void oxi_spill_give(ox_stream *stream, uint64_t offset, uint64_t bytes) {
 static ox_status oxi_spill_alloc(ox_stream *stream, size_t bytes, oxi_stream_region **out) {
     ox_status status = oxi_spill_open(stream);
     if (status != OX_OK) return status;
-    uint64_t room = oxi_spill_round(bytes), offset = oxi_spill_take(stream, room);
+    uint64_t room = oxi_spill_round(bytes), offset = 0;
+    if (!oxi_spill_take(stream, room, &offset))
+        return oxi_fail(OX_ERR_IO, "%s: offset %llu: no room for %llu bytes of the spill file",
+                        oxi_path_text(stream->spill_folder), (unsigned long long)stream->spill_end,
+                        (unsigned long long)room);
     *out = oxi_stream_region_new(stream, stream->spill, offset, bytes);
     if (!*out) {
         oxi_spill_give(stream, offset, room);
@@ -753,7 +856,9 @@ static void oxi_spill_close(ox_stream *stream) {
         stream->gaps = gap->next;
         oxi_free(gap, sizeof *gap);
     }
-    if (stream->spill) oxi_stream_file_free(stream->spill);
+    if (!stream->spill) return;
+    oxi_reader_forget_file(&stream->reader, stream->spill);
+    oxi_stream_file_free(stream->spill);
     stream->spill = NULL;
 }
 /* >>stream/reader.c */
@@ -781,6 +886,7 @@ static void oxi_request_make_plain(oxi_stream_request *r) {
 
 typedef struct oxi_stream_transfer {
     intptr_t handle;
+    int slot;                       /* of the handle, or -1 */
     uint64_t offset;
     size_t bytes;
     char *memory;
@@ -793,6 +899,7 @@ static bool oxi_request_next(oxi_stream_reader *reader, oxi_stream_request *r, o
     size_t end = oxi_request_need(r);
     if (r->direct) end = (end + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
     out->handle = r->direct ? r->file->direct : r->file->plain;
+    out->slot = r->file->slot[r->direct];
     out->offset = begin + r->done;
     out->bytes = end - r->done;
     out->memory = r->memory - (size_t)(r->offset - begin) + r->done;
@@ -810,7 +917,7 @@ static bool oxi_request_next(oxi_stream_reader *reader, oxi_stream_request *r, o
 }
 
 /* Takes the result of a transfer; true when the request is over, well or not. */
-static bool oxi_request_advance(oxi_stream_reader *reader, oxi_stream_request *r, int64_t result) {
+static bool oxi_request_is_over(oxi_stream_reader *reader, oxi_stream_request *r, int64_t result) {
     enum { RETRIES_MOST = 256 };
     if (result > 0) {
         oxi_atomic_add(&reader->progress, 1);
@@ -836,6 +943,12 @@ static bool oxi_request_advance(oxi_stream_reader *reader, oxi_stream_request *r
     }
     r->cause = cause;
     return true;
+}
+
+static bool oxi_request_advance(oxi_stream_reader *reader, oxi_stream_request *r, int64_t result) {
+    bool over = oxi_request_is_over(reader, r, result);
+    if (over) r->end = oxi_now();
+    return over;
 }
 
 OXI_UNUSED static void oxi_request_carry_out(oxi_stream_reader *reader, oxi_stream_request *r) {
@@ -870,6 +983,24 @@ static oxi_stream_request *oxi_queue_take(oxi_stream_queue *queue) {
 
 #ifdef OX_USE_LIBURING
 
+/* Memory that io_uring knows is not looked up and held anew for each transfer, nor are its own files. */
+static void oxi_uring_prepare(const oxi_stream_reader *reader, struct io_uring_sqe *entry, bool write,
+                              const oxi_stream_transfer *t) {
+    bool known = reader->buffer && t->memory >= reader->buffer &&
+                 t->memory + t->bytes <= reader->buffer + reader->buffer_bytes;
+    int handle = t->slot >= 0 ? t->slot : (int)t->handle;
+    unsigned bytes = (unsigned)t->bytes;
+    if (write && known)
+        io_uring_prep_write_fixed(entry, handle, t->memory, bytes, t->offset, 0);
+    else if (write)
+        io_uring_prep_write(entry, handle, t->memory, bytes, t->offset);
+    else if (known)
+        io_uring_prep_read_fixed(entry, handle, t->memory, bytes, t->offset, 0);
+    else
+        io_uring_prep_read(entry, handle, t->memory, bytes, t->offset);
+    if (t->slot >= 0) io_uring_sqe_set_flags(entry, IOSQE_FIXED_FILE);
+}
+
 static void oxi_uring_feed(oxi_stream_reader *reader) {
     bool fed = false;
     while (reader->waiting.first && reader->in_system < reader->most) {
@@ -881,10 +1012,7 @@ static void oxi_uring_feed(oxi_stream_reader *reader) {
             continue;
         }
         struct io_uring_sqe *entry = io_uring_get_sqe(&reader->uring); /* there are as many as `most` */
-        if (r->write)
-            io_uring_prep_write(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
-        else
-            io_uring_prep_read(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
+        oxi_uring_prepare(reader, entry, r->write, &t);
         io_uring_sqe_set_data(entry, r);
         reader->in_system++;
         fed = true;
@@ -913,6 +1041,32 @@ static void oxi_uring_reap(oxi_stream_reader *reader, bool sleep) {
         oxi_queue_put(oxi_request_advance(reader, r, result) ? &reader->finished : &reader->waiting, r);
         oxi_uring_feed(reader);
     }
+}
+
+static void oxi_uring_know_handle(oxi_stream_reader *reader, intptr_t handle, int *slot) {
+    int at = 0, file = (int)handle;
+    *slot = -1;
+    while (at < OXI_STREAM_SLOTS && (reader->slots_taken >> at & 1)) at++;
+    if (handle < 0 || at == OXI_STREAM_SLOTS) return;
+    if (io_uring_register_files_update(&reader->uring, (unsigned)at, &file, 1) != 1) return;
+    reader->slots_taken |= (uint64_t)1 << at;
+    *slot = at;
+}
+
+static void oxi_uring_forget_handle(oxi_stream_reader *reader, int *slot) {
+    int none = -1;
+    if (*slot < 0) return;
+    (void)io_uring_register_files_update(&reader->uring, (unsigned)*slot, &none, 1);
+    reader->slots_taken &= ~((uint64_t)1 << *slot);
+    *slot = -1;
+}
+
+static void oxi_uring_open(oxi_stream_reader *reader) {
+    int none[OXI_STREAM_SLOTS];
+    reader->uses_uring = io_uring_queue_init((unsigned)reader->most, &reader->uring, 0) == 0;
+    for (int i = 0; i < OXI_STREAM_SLOTS; i++) none[i] = -1;
+    if (!reader->uses_uring) return;
+    reader->knows_files = io_uring_register_files(&reader->uring, none, OXI_STREAM_SLOTS) == 0;
 }
 
 #endif
@@ -989,8 +1143,7 @@ static void oxi_reader_open(oxi_stream_reader *reader, const ox_stream_desc *des
     reader->fault = desc->fault;
     reader->fault_user = desc->fault_user;
 #ifdef OX_USE_LIBURING
-    if (desc->reading == OX_STREAM_BEST)
-        reader->uses_uring = io_uring_queue_init((unsigned)reader->most, &reader->uring, 0) == 0;
+    if (desc->reading == OX_STREAM_BEST) oxi_uring_open(reader);
 #endif
 #ifndef OX_NO_THREADS
     if (!reader->uses_uring) oxi_stream_start_threads(reader);
@@ -1005,6 +1158,38 @@ static void oxi_reader_close(oxi_stream_reader *reader) {
 #endif
 #ifndef OX_NO_THREADS
     if (!reader->uses_uring) oxi_stream_stop_threads(reader);
+#endif
+}
+
+/* The ring's memory, NULL before it goes; nothing may be flying. A system that refuses does without. */
+static void oxi_reader_know_memory(oxi_stream_reader *reader, char *memory, size_t bytes) {
+    (void)reader, (void)memory, (void)bytes;
+#ifdef OX_USE_LIBURING
+    struct iovec one;
+    if (!reader->uses_uring) return;
+    if (reader->buffer) (void)io_uring_unregister_buffers(&reader->uring);
+    reader->buffer = NULL;
+    one.iov_base = memory;
+    one.iov_len = bytes;
+    if (!memory || bytes > (size_t)1 << 30 || io_uring_register_buffers(&reader->uring, &one, 1) != 0) return;
+    reader->buffer = memory;
+    reader->buffer_bytes = bytes;
+#endif
+}
+
+static void oxi_reader_know_file(oxi_stream_reader *reader, oxi_stream_file *file) {
+    (void)reader, (void)file;
+#ifdef OX_USE_LIBURING
+    if (!reader->uses_uring || !reader->knows_files) return;
+    oxi_uring_know_handle(reader, file->plain, &file->slot[0]);
+    oxi_uring_know_handle(reader, file->direct, &file->slot[1]);
+#endif
+}
+
+static void oxi_reader_forget_file(oxi_stream_reader *reader, oxi_stream_file *file) {
+    (void)reader, (void)file;
+#ifdef OX_USE_LIBURING
+    for (int i = 0; i < 2; i++) oxi_uring_forget_handle(reader, &file->slot[i]);
 #endif
 }
 
@@ -1126,6 +1311,7 @@ static bool oxi_range_is_idle(const oxi_stream_range *range) {
 static void oxi_range_drop(oxi_stream_range *range) {
     range->memory = NULL;
     range->slab = NULL;
+    range->guessed = false;
 }
 
 /* Gives a slab back unless some of it is being read or used. */
@@ -1155,6 +1341,15 @@ static void oxi_capacitor_yield(ox_stream *stream, size_t wanted) {
         if (!oxi_slab_free(stream, stream->slabs)) return;
 }
 
+/* The system clears pages when they are first used: by all threads now, not by the one that submits reads. */
+static void oxi_slab_touch(void *arg, int64_t index, int lane) {
+    const oxi_stream_slab *slab = (const oxi_stream_slab *)arg;
+    size_t at = (size_t)index * OXI_HUGE_PAGE, end = at + OXI_HUGE_PAGE;
+    if (end > slab->bytes) end = slab->bytes;
+    (void)lane;
+    for (; at < end; at += OXI_STREAM_PAGE) *(volatile char *)(slab->block + at) = 0;
+}
+
 static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
     size_t left = oxi_budget_left(stream), bytes = OXI_SLAB_BYTES;
     if (bytes > left / 2) bytes = left / 2 / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
@@ -1173,6 +1368,7 @@ static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
     slab->next = stream->slabs;
     stream->slabs = slab;
     stream->slab_bytes += bytes;
+    oxi_parallel_for((int64_t)((bytes + OXI_HUGE_PAGE - 1) / OXI_HUGE_PAGE), oxi_slab_touch, slab);
     return slab;
 }
 
@@ -1277,12 +1473,27 @@ static void oxi_load_fail(oxi_stream_load *load, int cause, uint64_t at) {
     load->failed_at = at;
 }
 
+/* Counts what a request that was waited for says of the disk, until the tiles are chosen: while nothing
+ * waits, the disk is not what is slow. */
+static void oxi_pace_note(ox_stream *stream, const oxi_stream_request *r, double waited) {
+    oxi_stream_pace *pace = &stream->pace;
+    double took = r->end - r->start;
+    if (pace->settled || r->write || r->cause != 0 || r->bytes < OXI_STREAM_PIECE / 2) return;
+    if (r->alone && (pace->latency == 0 || took < pace->latency)) pace->latency = took;
+    pace->bytes += (int64_t)r->bytes;
+    pace->seconds += waited;
+}
+
 /* Takes back one request that is over. False when there is none (to wait for). */
 static bool oxi_ring_deliver(ox_stream *stream, bool sleep) {
     double start = sleep ? oxi_now() : 0;
     oxi_stream_request *r = oxi_reader_take(&stream->reader, sleep);
-    if (sleep) stream->stats.stall_seconds += oxi_now() - start;
+    double now = oxi_now();
+    if (sleep) stream->stats.stall_seconds += now - start;
+    if (sleep) oxi_profile_span(OXI_PROFILE_RING, start, now, 0);
     if (!r) return false;
+    oxi_profile_span(OXI_PROFILE_DISK, r->start, r->end, (double)r->bytes);
+    if (sleep) oxi_pace_note(stream, r, now - start);
     if (r->cause != 0)
         oxi_load_fail(r->load, r->cause, oxi_request_begin(r) + r->done);
     else
@@ -1302,8 +1513,8 @@ static void oxi_ring_quiet(ox_stream *stream) {
 }
 
 /* Bytes of the file to or from memory, in pieces. Direct: memory lies in its page as the file's bytes do, and
- * may be written to from the first page's start to the last one's end. */
-static void oxi_ring_request(ox_stream *stream, oxi_stream_load *load, oxi_stream_file *file, uint64_t offset,
+ * what is read may fill it from the first page's start to the last one's end. */
+static void oxi_ring_pieces(ox_stream *stream, oxi_stream_load *load, oxi_stream_file *file, uint64_t offset,
                              size_t bytes, char *memory, bool write, bool direct) {
     while (bytes > 0) {
         size_t part = OXI_STREAM_PIECE - (direct ? (size_t)(offset % OXI_STREAM_PAGE) : 0);
@@ -1320,12 +1531,31 @@ static void oxi_ring_request(ox_stream *stream, oxi_stream_load *load, oxi_strea
         r->memory = memory;
         r->write = write;
         r->direct = direct;
+        r->start = oxi_now();
+        r->alone = stream->reader.flying == 0;
         load->pending++;
         oxi_reader_submit(&stream->reader, r);
         offset += part;
         memory += part;
         bytes -= part;
     }
+}
+
+/* The same; of direct writes the pages in part go through the page cache, for others hold their rest. */
+static void oxi_ring_request(ox_stream *stream, oxi_stream_load *load, oxi_stream_file *file, uint64_t offset,
+                             size_t bytes, char *memory, bool write, bool direct) {
+    size_t lead = (size_t)((0 - offset) % OXI_STREAM_PAGE), whole;
+    if (write && direct) {
+        if (lead > bytes) lead = bytes;
+        whole = (bytes - lead) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
+        oxi_ring_pieces(stream, load, file, offset, lead, memory, true, false);
+        oxi_ring_pieces(stream, load, file, offset + lead, whole, memory + lead, true, true);
+        offset += lead + whole;
+        memory += lead + whole;
+        bytes -= lead + whole;
+        direct = false;
+    }
+    oxi_ring_pieces(stream, load, file, offset, bytes, memory, write, direct);
 }
 
 static ox_status oxi_ring_fail(const oxi_stream_load *load, const oxi_stream_file *file) {
@@ -1341,6 +1571,7 @@ static ox_status oxi_ring_fail(const oxi_stream_load *load, const oxi_stream_fil
 
 static void oxi_ring_free_cells(ox_stream *stream) {
     oxi_ring_quiet(stream);
+    oxi_reader_know_memory(&stream->reader, NULL, 0);
     oxi_free(stream->cells, (size_t)stream->cell_record_room * sizeof *stream->cells);
     oxi_free(stream->ring_block, stream->ring_block_bytes);
     stream->cells = NULL;
@@ -1368,6 +1599,7 @@ static ox_status oxi_ring_make_cells(ox_stream *stream, int count, size_t bytes)
         stream->cells[i].memory = (char *)(start * OXI_STREAM_PAGE) + (size_t)i * room;
     stream->cell_room = room;
     stream->cell_count = count;
+    oxi_reader_know_memory(&stream->reader, stream->ring_block, stream->ring_block_bytes);
     return OX_OK;
 }
 
@@ -1396,10 +1628,48 @@ static ox_status oxi_ring_fit(ox_stream *stream, const oxi_stream_flow *flow) {
     return oxi_ring_make_cells(stream, count, room - 2 * OXI_STREAM_PAGE);
 }
 
+/* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, and twice
+ * what the disk delivers within its latency is on its way. What was kept in other tiles goes. */
+static ox_status oxi_ring_settle(ox_stream *stream) {
+    enum { TILES = 2 };
+    const double tile_seconds = 0.008;
+    const size_t page = OXI_STREAM_PAGE, mib = (size_t)1 << 20;
+    oxi_stream_pace *pace = &stream->pace;
+    ox_stream_desc *desc = &stream->desc;
+    if (pace->settled || pace->bytes < (int64_t)(TILES * desc->tile_bytes)) return OX_OK;
+    oxi_ring_forget(stream); /* nothing flies: the time is whole */
+    pace->settled = true;
+    pace->bandwidth = (double)pace->bytes / (pace->seconds > 1e-6 ? pace->seconds : 1e-6);
+    if (!pace->sets_tile && !pace->sets_depth) return OX_OK;
+    double seconds = 2 * pace->latency > tile_seconds ? 2 * pace->latency : tile_seconds;
+    size_t ring = desc->ram_bytes / 16 > 64 * mib ? desc->ram_bytes / 16 : 64 * mib;
+    if (ring > desc->ram_bytes / 3) ring = desc->ram_bytes / 3;
+    double wanted = pace->bandwidth * seconds, most = (double)(ring / (2 * (OXI_STREAM_LEAST_DEPTH + 1)));
+    if (wanted > 16.0 * (double)mib) wanted = 16.0 * (double)mib;
+    if (wanted < 4.0 * (double)mib) wanted = 4.0 * (double)mib;
+    if (wanted > most) wanted = most;
+    size_t tile = pace->sets_tile ? ((size_t)wanted + page - 1) / page * page : desc->tile_bytes;
+    if (tile < 4 * page || (tile > desc->tile_bytes / 4 * 3 && tile < desc->tile_bytes / 3 * 4))
+        tile = desc->tile_bytes; /* not worth reading anew what is kept */
+    int depth = 2 + (int)(2 * pace->bandwidth * pace->latency / (double)tile);
+    if (depth < OXI_STREAM_LEAST_DEPTH + 1) depth = OXI_STREAM_LEAST_DEPTH + 1;
+    while (depth > OXI_STREAM_LEAST_DEPTH && (depth > OXI_STREAM_WINDOW || 2 * (size_t)depth * tile > ring))
+        depth--;
+    if (pace->sets_depth) desc->depth = depth;
+    if (tile != desc->tile_bytes) oxi_capacitor_forget_file(stream, NULL);
+    desc->tile_bytes = tile;
+    oxi_ring_free_cells(stream);
+    oxi_capacitor_yield(stream, 2 * (size_t)desc->depth * tile);
+    return oxi_ring_open(stream);
+}
+
 /* Nothing is in flight afterwards, and nothing read ahead is remembered. */
 static void oxi_ring_forget(ox_stream *stream) {
     oxi_ring_quiet(stream);
-    for (int i = 0; i < stream->cell_count; i++) stream->cells[i].range = NULL;
+    for (int i = 0; i < stream->cell_count; i++) {
+        stream->cells[i].range = NULL;
+        stream->cells[i].guessed = false;
+    }
 }
 
 static bool oxi_cell_is_idle(const oxi_stream_cell *cell) {
@@ -1441,7 +1711,45 @@ static oxi_stream_cell *oxi_ring_take_cell(ox_stream *stream, bool must) {
         if (!must || !oxi_ring_deliver(stream, true)) return NULL;
     oxi_cell_settle(stream, cell);
     cell->range = NULL;
+    cell->guessed = false;
     return cell;
+}
+
+/* ---- checksums ----------------------------------------------------------------------------------------- */
+
+/* Four sums of 8-byte words, each turned and multiplied, so that any changed byte changes them. */
+static uint64_t oxi_range_sum(const char *data, size_t bytes) {
+    const uint64_t odd = 0x9E3779B97F4A7C15u;
+    uint64_t sum[4] = {1, 2, 3, 4}, word;
+    size_t at = 0;
+    for (; at + 32 <= bytes; at += 32)
+        for (int i = 0; i < 4; i++) {
+            memcpy(&word, data + at + 8 * (size_t)i, 8);
+            sum[i] = ((sum[i] << 29 | sum[i] >> 35) ^ word) * odd;
+        }
+    for (; at < bytes; at++) {
+        uint64_t *one = &sum[at % 4];
+        *one = ((*one << 29 | *one >> 35) ^ (uint8_t)data[at]) * odd;
+    }
+    return sum[0] ^ sum[1] * odd ^ (sum[2] << 17 | sum[2] >> 47) ^ sum[3] * (odd << 1 | 1) ^ bytes;
+}
+
+/* The bytes of a range, read just now, are those that it had when it was read first. */
+static ox_status oxi_source_check(ox_stream *stream, const oxi_stream_source *source) {
+    oxi_stream_range *range = source->range ? source->range : source->cell ? source->cell->range : NULL;
+    if (!stream->desc.checksums || !range) return OX_OK;
+    bool *checked = source->range ? &range->checked : &source->cell->checked;
+    if (*checked) return OX_OK;
+    uint64_t sum = oxi_range_sum(source->data, range->bytes);
+    if (range->has_sum && range->sum != sum) {
+        if (source->range) range->load.cause = EIO; /* what is kept is not used again */
+        return oxi_fail(OX_ERR_IO, "%s: offset %llu: %llu bytes are not those that were read here before",
+                        oxi_path_text(range->file->path), (unsigned long long)range->offset,
+                        (unsigned long long)range->bytes);
+    }
+    range->sum = sum;
+    range->has_sum = *checked = true;
+    return OX_OK;
 }
 
 /* ---- ranges: kept, read ahead, or read now ------------------------------------------------------------ */
@@ -1450,6 +1758,7 @@ static oxi_stream_cell *oxi_ring_take_cell(ox_stream *stream, bool must) {
 static bool oxi_ring_keep(ox_stream *stream, oxi_stream_range *range) {
     if (!oxi_range_is_idle(range) || !oxi_capacitor_accept(stream, range)) return false;
     range->load.cause = 0;
+    range->checked = false;
     oxi_ring_request(stream, &range->load, range->file, range->offset, range->bytes, range->memory, false,
                      range->file->direct >= 0);
     return true;
@@ -1459,8 +1768,16 @@ static bool oxi_ring_keep(ox_stream *stream, oxi_stream_range *range) {
 static void oxi_ring_fill(ox_stream *stream, oxi_stream_range *range, oxi_stream_cell *cell) {
     oxi_cell_settle(stream, cell);
     cell->range = range;
+    cell->checked = cell->guessed = false;
     oxi_ring_request(stream, &cell->load, range->file, range->offset, range->bytes,
                      cell->memory + range->offset % OXI_STREAM_PAGE, false, range->file->direct >= 0);
+}
+
+/* A tensor beyond the budget may be read once and never again: its ranges are kept from the second time on,
+ * for memory has its price, too. */
+static bool oxi_range_is_new_and_far(const ox_stream *stream, const oxi_stream_range *range,
+                                     const oxi_stream_source *source) {
+    return range->used_at == 0 && source->region->bytes > stream->desc.ram_bytes;
 }
 
 /* Where the bytes of a range are or will be. False when there is no cell for them yet. */
@@ -1468,13 +1785,15 @@ static bool oxi_ring_get(ox_stream *stream, oxi_stream_range *range, oxi_stream_
     if (range->memory && range->load.cause != 0 && oxi_range_is_idle(range)) oxi_range_drop(range);
     oxi_stream_cell *cell = range->memory ? NULL : oxi_ring_cell_of(stream, range);
     if (range->memory) {
-        stream->stats.ram_bytes += (int64_t)range->bytes;
-    } else if (!cell && !oxi_ring_keep(stream, range)) {
+        if (!range->guessed) stream->stats.ram_bytes += (int64_t)range->bytes;
+        range->guessed = false;
+    } else if (!cell && (oxi_range_is_new_and_far(stream, range, source) || !oxi_ring_keep(stream, range))) {
         cell = oxi_ring_take_cell(stream, must);
         if (!cell) return false;
         oxi_ring_fill(stream, range, cell);
     }
     oxi_range_touch(stream, range);
+    if (cell) cell->guessed = false;
     if (range->memory) {
         source->range = range;
         source->data = range->memory;
@@ -1495,13 +1814,28 @@ static void oxi_ring_guess(ox_stream *stream) {
         range = range->successor;
         if (!range || range == stream->last) return;
         if (range->memory || oxi_ring_cell_of(stream, range)) continue;
-        if (!oxi_ring_keep(stream, range)) {
+        if (oxi_ring_keep(stream, range)) {
+            range->guessed = true;
+        } else {
             oxi_stream_cell *cell = oxi_ring_idle_cell(stream, true);
             if (!cell || cell->range || range->bytes + 2 * OXI_STREAM_PAGE > stream->cell_room) return;
             oxi_ring_fill(stream, range, cell);
+            cell->guessed = true;
         }
         stream->stats.guesses++;
     }
+}
+
+/* Bytes read ahead, all in, that no operation asked for yet. */
+static int64_t oxi_ring_ahead(const ox_stream *stream) {
+    int64_t bytes = 0;
+    for (int i = 0; i < stream->cell_count; i++)
+        if (stream->cells[i].guessed && stream->cells[i].load.pending == 0)
+            bytes += (int64_t)stream->cells[i].range->bytes;
+    for (int i = 0; i < OXI_STREAM_BUCKETS; i++)
+        for (const oxi_stream_range *range = stream->buckets[i]; range; range = range->chain)
+            if (range->guessed && range->load.pending == 0) bytes += (int64_t)range->bytes;
+    return bytes;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------- */
@@ -1556,13 +1890,18 @@ typedef struct oxi_run_job {
     const oxi_stream_region *region;
     oxi_stream_load *load;
     char *data;
-    bool write;
+    bool write, direct;
 } oxi_run_job;
 
 static void oxi_run_request(void *user, uint64_t from, size_t at, size_t bytes) {
     const oxi_run_job *job = (const oxi_run_job *)user;
     oxi_ring_request(job->stream, job->load, job->region->file, job->region->offset + from, bytes,
-                     job->data + at, job->write, false);
+                     job->data + at, job->write, job->direct);
+}
+
+/* One run of the stream's own file, which goes past the page cache where the file system allows it. */
+static bool oxi_source_is_direct(const oxi_stream_source *source) {
+    return source->region->file->writable && source->region->file->direct >= 0 && source->layout.loops == 0;
 }
 
 static void oxi_source_transfer(ox_stream *stream, oxi_stream_source *source, oxi_stream_load *load,
@@ -1573,6 +1912,7 @@ static void oxi_source_transfer(ox_stream *stream, oxi_stream_source *source, ox
     job.load = load;
     job.data = source->data;
     job.write = write;
+    job.direct = oxi_source_is_direct(source);
     oxi_layout_runs(&source->layout, oxi_run_request, &job);
 }
 
@@ -1604,6 +1944,8 @@ static bool oxi_source_begin(ox_stream *stream, const oxi_stream_flow *flow, oxi
     if (!source->cell) return false;
     source->cell->users++;
     source->data = source->cell->memory;
+    if (oxi_source_is_direct(source))
+        source->data += (source->region->offset + source->layout.first) % OXI_STREAM_PAGE;
     if (source->use & OXI_STREAM_LOAD) oxi_source_transfer(stream, source, &source->cell->load, false);
     return true;
 }
@@ -1630,6 +1972,8 @@ static ox_status oxi_step_wait(ox_stream *stream, oxi_stream_step *step) {
         const oxi_stream_load *load = oxi_source_load(&step->source[i]);
         oxi_ring_wait_for(stream, load);
         if (load->cause != 0) return oxi_ring_fail(load, step->source[i].region->file);
+        ox_status status = oxi_source_check(stream, &step->source[i]);
+        if (status != OX_OK) return status;
         step->ready |= 1u << i;
     }
     return OX_OK;
@@ -1697,7 +2041,9 @@ static ox_status oxi_flow_compute(oxi_flow_run *run) {
     ox_status status = oxi_step_wait(stream, step);
     double start = oxi_now();
     if (status == OX_OK) status = run->flow->compute(run->flow, run->tail, step);
-    stream->stats.compute_seconds += oxi_now() - start;
+    double end = oxi_now();
+    stream->stats.compute_seconds += end - start;
+    oxi_profile_span(OXI_PROFILE_COMPUTE, start, end, 0);
     if (status == OX_OK) oxi_step_store(stream, step);
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++)
         if (step->source[i].use & OXI_STREAM_STORE) run->stores = step->source[i].region->file;
@@ -1706,6 +2052,9 @@ static ox_status oxi_flow_compute(oxi_flow_run *run) {
     oxi_step_release(step);
     run->tail++;
     stream->stats.tiles++;
+    if (stream->desc.progress)
+        stream->desc.progress(stream->desc.progress_user, run->tail, run->flow->count,
+                              (int64_t)stream->clock);
     return status;
 }
 
@@ -1849,6 +2198,7 @@ typedef struct oxi_stream_space {
     int64_t unit[OX_MAX_DIMS];                 /* parts are multiples; 0 = 1 */
     int64_t least_all;                         /* smallest product of a part's sizes; 0 = 1 */
     int dim[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* of each operand; -1 = the whole operand is in each part */
+    int64_t times[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* elements of that dim for one of the space */
 } oxi_stream_space;
 
 typedef struct oxi_stream_plan {
@@ -1870,7 +2220,10 @@ static int oxi_space_add(oxi_stream_space *space, int64_t size) {
     int d = space->ndim++;
     space->size[d] = size;
     space->least[d] = space->unit[d] = 1;
-    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) space->dim[i][d] = -1;
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        space->dim[i][d] = -1;
+        space->times[i][d] = 1;
+    }
     return d;
 }
 
@@ -1882,8 +2235,8 @@ static ox_tensor oxi_plan_part(const oxi_stream_plan *plan, int operand, const i
         int at = plan->space.dim[operand][d];
         if (at < 0) continue;
         int64_t first = operand == 0 && d == 0 && plan->rows ? plan->rows[start[0]] : start[d];
-        t.offset += first * t.stride[at];
-        t.shape[at] = count[d];
+        t.offset += first * plan->space.times[operand][d] * t.stride[at];
+        t.shape[at] = count[d] * plan->space.times[operand][d];
     }
     return t;
 }
@@ -2078,6 +2431,38 @@ static void oxi_plan_borrow(const oxi_stream_plan *plan, const oxi_stream_source
     memcpy(t->stride, source->layout.stride, sizeof t->stride);
 }
 
+/* The same in the memory of a device that cannot read the host's. The storage is to be released. */
+static ox_status oxi_plan_carry(const oxi_stream_plan *plan, const oxi_stream_source *source, ox_tensor *t,
+                                ox_storage **storage) {
+    ox_device *device = plan->compute;
+    *storage = oxi_storage_new(device, source->layout.bytes);
+    if (!*storage) return OX_ERR_NOMEM;
+    t->storage = *storage;
+    t->offset = source->layout.offset;
+    memcpy(t->stride, source->layout.stride, sizeof t->stride);
+    if (!(source->use & OXI_STREAM_LOAD) || source->layout.bytes == 0) return OX_OK;
+    return device->write(device, (*storage)->data, 0, source->data, source->layout.bytes);
+}
+
+/* Parts of streamed operands go to the device, the call runs there, results come back into their cells. */
+static ox_status oxi_plan_run_there(const oxi_stream_plan *plan, const oxi_stream_step *step, ox_tensor *part,
+                                    const oxi_call *call) {
+    ox_device *device = plan->compute;
+    ox_storage *storage[OXI_STREAM_OPERANDS];
+    ox_status status = OX_OK;
+    memset(storage, 0, sizeof storage);
+    for (int i = 0; i < OXI_STREAM_OPERANDS && status == OX_OK; i++)
+        if (plan->streamed[i]) status = oxi_plan_carry(plan, &step->source[i], &part[i], &storage[i]);
+    if (status == OX_OK) status = oxi_run(device, call);
+    for (int i = OXI_MAX_IN; i < OXI_STREAM_OPERANDS && status == OX_OK; i++)
+        if (storage[i])
+            status = device->read(device, storage[i]->data, 0, step->source[i].data,
+                                  step->source[i].layout.bytes);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++)
+        if (storage[i]) oxi_storage_release(storage[i]);
+    return status;
+}
+
 static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step) {
     oxi_stream_plan *plan = (oxi_stream_plan *)(void *)flow;
     ox_tensor part[OXI_STREAM_OPERANDS], *in[OXI_MAX_IN];
@@ -2089,7 +2474,8 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
         if (!plan->there[i]) continue;
         part[i] = oxi_plan_part(plan, i, start, count);
         part[i].references = 1;
-        if (plan->streamed[i]) oxi_plan_borrow(plan, &step->source[i], &part[i], &storage[i]);
+        if (plan->streamed[i] && plan->compute->host)
+            oxi_plan_borrow(plan, &step->source[i], &part[i], &storage[i]);
     }
     for (int i = 0; i < call.in_count; i++) in[i] = plan->there[i] ? &part[i] : NULL;
     for (int i = 0; i < call.out_count; i++) call.out[i] = &part[OXI_MAX_IN + i];
@@ -2097,7 +2483,7 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     call.attr = plan->attr;
     if (call.op == OXI_OP_fill)
         call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
-    return oxi_run(plan->compute, &call);
+    return plan->compute->host ? oxi_run(plan->compute, &call) : oxi_plan_run_there(plan, step, part, &call);
 }
 /* >>stream/ops.c */
 /* Which dims of each family of operations may be cut, so that every part has the bits of the whole. A row of
@@ -2109,6 +2495,11 @@ static int64_t oxi_least_i64(int64_t a, int64_t b) {
 }
 
 enum { OXI_PLAN_OUT = OXI_MAX_IN };
+
+/* Of a stream: neither in RAM nor in the memory of the device that computes. */
+static bool oxi_is_streamed(const ox_tensor *t) {
+    return ox_device_of(t)->run == oxi_stream_run;
+}
 
 /* Puts dim `dim` of an operand along dim d of the space, unless it is broadcast. */
 static void oxi_space_map(oxi_stream_plan *plan, int operand, int d, int dim) {
@@ -2310,6 +2701,36 @@ static void oxi_space_product(oxi_stream_plan *plan) {
         oxi_space_addmm(plan);
 }
 
+/* ---- attention ---------------------------------------------------------------------------------------- */
+
+/* A dim of all operands from the last one, of size 1 or `size` (times the group for q, mask and out). */
+static void oxi_space_attention_dim(oxi_stream_plan *plan, int from_last, int64_t size, int64_t group) {
+    int d = oxi_space_add(&plan->space, size);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        bool queries = i == 0 || i == 3 || i == OXI_PLAN_OUT;
+        int64_t times = queries ? group : 1;
+        int dim = plan->operand[i].ndim - from_last;
+        if (!plan->there[i] || dim < 0 || plan->operand[i].shape[dim] != size * times) continue;
+        if (size * times == 1) continue;
+        plan->space.dim[i][d] = dim;
+        plan->space.times[i][d] = times;
+    }
+}
+
+/* q, out [..,H,S,D], k, v [..,Hkv,T,D], mask [..,H,S,T] or broadcast: heads that share keys stay together.
+ * How the keys of a head are cut depends on how many heads there are, so parts are told (attr.i[2]). */
+static void oxi_space_attention(oxi_stream_plan *plan) {
+    const ox_tensor *q = &plan->operand[0], *k = &plan->operand[1];
+    if (q->ndim < 3 || k->ndim != q->ndim || plan->operand[2].ndim != q->ndim) return;
+    int64_t heads = k->shape[k->ndim - 3], group = heads > 0 ? q->shape[q->ndim - 3] / heads : 1;
+    plan->attr.i[2] = heads;
+    for (int d = 0; d < q->ndim - 3; d++) {
+        plan->attr.i[2] *= q->shape[d];
+        oxi_space_attention_dim(plan, q->ndim - d, q->shape[d], 1);
+    }
+    oxi_space_attention_dim(plan, 3, heads, group);
+}
+
 /* ---- the table --------------------------------------------------------------------------------------- */
 
 typedef void (*oxi_space_fn)(oxi_stream_plan *plan);
@@ -2327,7 +2748,7 @@ static const oxi_space_fn oxi_spaces[OXI_FAMILY_COUNT] = {
     NULL,
     oxi_space_product,
     oxi_space_rope,
-    NULL,
+    oxi_space_attention,
     NULL,
 };
 
@@ -2336,7 +2757,7 @@ static void oxi_plan_operand(oxi_stream_plan *plan, int at, const ox_tensor *t) 
     plan->operand[at] = oxi_borrowed(t);
     plan->operand[at].is_number = t->is_number;
     plan->there[at] = true;
-    plan->streamed[at] = !ox_device_of(t)->host;
+    plan->streamed[at] = oxi_is_streamed(t);
 }
 
 /* The operands of a call, with nothing cut yet. */
@@ -2391,11 +2812,16 @@ static oxi_call oxi_copy_of(ox_tensor *const *from, ox_tensor *to) {
     return call;
 }
 
-static ox_status oxi_stream_copy_plan(ox_stream *stream, ox_tensor *from, ox_tensor *to) {
+/* compute: the device of the side that is not streamed, or any. */
+static ox_status oxi_stream_copy_by(ox_stream *stream, ox_device *compute, ox_tensor *from, ox_tensor *to) {
     oxi_stream_plan plan;
     oxi_call copy = oxi_copy_of(&from, to);
-    oxi_plan_open(&plan, stream->desc.compute, &copy);
+    oxi_plan_open(&plan, compute, &copy);
     return oxi_stream_run_plan(stream, &plan);
+}
+
+static ox_status oxi_stream_copy_plan(ox_stream *stream, ox_tensor *from, ox_tensor *to) {
+    return oxi_stream_copy_by(stream, stream->desc.compute, from, to);
 }
 
 static ox_status oxi_stream_cat(ox_stream *stream, const oxi_call *call) {
@@ -2453,13 +2879,15 @@ static ox_status oxi_stream_pick_by(ox_stream *stream, const oxi_call *call, con
     return status;
 }
 
-/* An index in a file comes to the host as a whole. */
+/* An index elsewhere comes to the host as a whole. */
 static ox_status oxi_stream_rows(ox_stream *stream, const oxi_call *call) {
     const ox_tensor *index = call->in[1];
     if (ox_device_of(index)->host) return oxi_stream_pick_by(stream, call, index);
-    ox_tensor *near = oxi_tensor_new(stream->desc.compute, index->dtype, index->ndim, index->shape);
+    ox_tensor *near = oxi_tensor_new(ox_cpu(), index->dtype, index->ndim, index->shape);
     if (!near) return OX_ERR_NOMEM;
-    ox_status status = oxi_stream_copy_plan(stream, call->in[1], near);
+    ox_status status = oxi_is_streamed(index) ? oxi_stream_copy_by(stream, ox_cpu(), call->in[1], near)
+                       : ox_copy_(near, call->in[1]) ? OX_OK
+                                                     : ox_error();
     if (status == OX_OK) status = oxi_stream_pick_by(stream, call, near);
     ox_release(near);
     return status;
@@ -2481,6 +2909,10 @@ typedef struct oxi_stream_reduction {
     const oxi_stream_region *region;
     ox_tensor x;            /* the operand, over no memory */
     int64_t origin;         /* element of x, from its first, at kept position 0 of line position 0 */
+    bool far;               /* results go to the spill file part by part, not to RAM */
+    int out_count;
+    ox_tensor *out[OXI_MAX_OUT];
+    int64_t out_origin[OXI_MAX_OUT]; /* as origin */
     int64_t groups, chunks; /* of a step, at most */
     int64_t group_steps, chunk_steps;
 } oxi_stream_reduction;
@@ -2490,8 +2922,9 @@ typedef struct oxi_reduction_part {
     int64_t group, groups, chunk, chunks;
 } oxi_reduction_part;
 
-/* Lowest and highest element that positions [first, end) of a walk reach, from its position 0. */
-static void oxi_walk_reach(const oxi_walk *w, int64_t first, int64_t end, int64_t *low, int64_t *high) {
+/* Lowest and highest element of an operand that positions [first, end) of a walk reach, from position 0. */
+static void oxi_walk_reach(const oxi_walk *w, int operand, int64_t first, int64_t end, int64_t *low,
+                           int64_t *high) {
     int64_t inside = w->numel, last = end - 1;
     bool split = false; /* first and last differ in an outer dim: inner ones are taken whole */
     for (int d = 0; d < w->ndim; d++) {
@@ -2504,7 +2937,7 @@ static void oxi_walk_reach(const oxi_walk *w, int64_t first, int64_t end, int64_
             b = w->shape[d] - 1;
         }
         split = split || a != b;
-        int64_t from = a * w->stride[0][d], to = b * w->stride[0][d];
+        int64_t from = a * w->stride[operand][d], to = b * w->stride[operand][d];
         *low += from < to ? from : to;
         *high += from < to ? to : from;
     }
@@ -2516,15 +2949,31 @@ static void oxi_reduction_span(const oxi_stream_reduction *job, const oxi_reduct
     const oxi_reduce *r = &job->r;
     int64_t low = job->origin, high = job->origin, bytes = ox_dtype_of(job->x.dtype)->block_bytes;
     int64_t first = part->group * r->group, end = (part->group + part->groups) * r->group;
-    oxi_walk_reach(&r->kept, first, oxi_min_i64(end, r->kept.numel), &low, &high);
+    oxi_walk_reach(&r->kept, 0, first, oxi_min_i64(end, r->kept.numel), &low, &high);
     first = part->chunk * r->chunk;
     end = (part->chunk + part->chunks) * r->chunk;
-    oxi_walk_reach(&r->line, first, oxi_min_i64(end, r->line.numel), &low, &high);
+    oxi_walk_reach(&r->line, 0, first, oxi_min_i64(end, r->line.numel), &low, &high);
     memset(out, 0, sizeof *out);
     out->align = oxi_layout_align(job->x.dtype);
     out->first = (uint64_t)((job->x.offset + low) * bytes);
     out->bytes = out->run = (size_t)((high - low + 1) * bytes);
     out->offset = -low; /* of x's first element, seen from the cell's */
+}
+
+/* Bytes of result o that a part makes; false when others lie between them. */
+static bool oxi_reduction_out_span(const oxi_stream_reduction *job, const oxi_reduction_part *part, int o,
+                                   oxi_stream_layout *out) {
+    const oxi_reduce *r = &job->r;
+    int64_t low = job->out_origin[o], high = low, bytes = ox_dtype_of(job->out[o]->dtype)->block_bytes;
+    int64_t first = part->group * r->group;
+    int64_t end = oxi_min_i64((part->group + part->groups) * r->group, r->kept.numel);
+    oxi_walk_reach(&r->kept, 1 + o, first, end, &low, &high);
+    memset(out, 0, sizeof *out);
+    out->align = oxi_layout_align(job->out[o]->dtype);
+    out->first = (uint64_t)((job->out[o]->offset + low) * bytes);
+    out->bytes = out->run = (size_t)((high - low + 1) * bytes);
+    out->offset = -low;
+    return high - low + 1 == end - first;
 }
 
 static oxi_reduction_part oxi_reduction_at(const oxi_stream_reduction *job, int64_t index) {
@@ -2542,6 +2991,12 @@ static ox_status oxi_reduction_prepare(oxi_stream_flow *flow, int64_t index, oxi
     step->source[0].use = OXI_STREAM_LOAD;
     step->source[0].region = job->region;
     oxi_reduction_span(job, &part, &step->source[0].layout);
+    for (int o = 0; job->far && o < job->out_count; o++) {
+        oxi_stream_source *source = &step->source[OXI_PLAN_OUT + o];
+        source->use = OXI_STREAM_STORE;
+        source->region = oxi_region_of(job->out[o]);
+        (void)oxi_reduction_out_span(job, &part, o, &source->layout);
+    }
     return OX_OK;
 }
 
@@ -2566,6 +3021,11 @@ static ox_status oxi_reduction_compute(oxi_stream_flow *flow, int64_t index, con
     int64_t bytes = ox_dtype_of(job->x.dtype)->block_bytes;
     int64_t kept = (job->origin + source->layout.offset) * bytes - job->r.line_shift;
     job->r.kept.base[0] = (char *)((uintptr_t)source->data + (uintptr_t)kept);
+    for (int o = 0; job->far && o < job->out_count; o++) {
+        const oxi_stream_source *out = &step->source[OXI_PLAN_OUT + o];
+        kept = (job->out_origin[o] + out->layout.offset) * ox_dtype_of(job->out[o]->dtype)->block_bytes;
+        job->r.kept.base[1 + o] = (char *)((uintptr_t)out->data + (uintptr_t)kept);
+    }
     oxi_parallel_for(tasks.part.groups * tasks.part.chunks, oxi_reduction_task, &tasks);
     return OX_OK;
 }
@@ -2618,61 +3078,181 @@ static void oxi_reduction_cut(oxi_stream_reduction *job, size_t room) {
 /* Reductions of a streamed operand that has elements. */
 static bool oxi_stream_reduces(const oxi_call *call) {
     bool reduces = oxi_op_row_of(call->op)->family == OXI_FAMILY_REDUCE && ox_numel(call->in[0]) > 0;
-    return reduces && !ox_device_of(call->in[0])->host;
+    return reduces && oxi_is_streamed(call->in[0]);
 }
 
-/* The results lie in RAM. */
-static ox_status oxi_stream_reduce_near(ox_stream *stream, const oxi_call *call) {
+/* The element that a walk's operand begins with, from the first of its tensor, which lies at `nowhere`. */
+static int64_t oxi_reduction_origin(const oxi_stream_reduction *job, int operand, ox_dtype dtype,
+                                    const char *nowhere) {
+    int64_t bytes = ox_dtype_of(dtype)->block_bytes;
+    return (int64_t)((uintptr_t)job->r.kept.base[operand] - (uintptr_t)nowhere) / bytes;
+}
+
+/* Results in the spill file can be written part by part: whole lines fit, and each part's results are one run
+ * that fits as well. */
+static bool oxi_reduction_stores(const oxi_stream_reduction *job, size_t room) {
+    oxi_stream_layout layout;
+    if (job->r.chunks != 1) return false;
+    for (int64_t i = 0; i < job->flow.count; i++) {
+        oxi_reduction_part part = oxi_reduction_at(job, i);
+        for (int o = 0; o < job->out_count; o++)
+            if (!oxi_reduction_out_span(job, &part, o, &layout) || layout.bytes > room) return false;
+    }
+    return true;
+}
+
+/* Plans over an operand, and results if they are far, that lie nowhere. */
+static void oxi_reduction_open(oxi_stream_reduction *job, ox_stream *stream, const oxi_call *call, bool far) {
     static char nowhere[64];
-    oxi_stream_reduction job;
     ox_storage storage;
-    ox_tensor *in = &job.x;
+    ox_tensor *in = &job->x, out[OXI_MAX_OUT];
     oxi_call planned = *call;
-    size_t room = oxi_stream_room(stream);
-    memset(&job, 0, sizeof job);
+    memset(job, 0, sizeof *job);
     memset(&storage, 0, sizeof storage);
-    job.region = oxi_region_of(call->in[0]);
-    job.x = oxi_borrowed(call->in[0]);
-    job.x.offset = 0;
-    job.x.storage = &storage;
-    storage.device = stream->desc.compute;
+    job->region = oxi_region_of(call->in[0]);
+    job->x = oxi_borrowed(call->in[0]);
+    job->x.offset = 0;
+    job->x.storage = &storage;
+    storage.device = ox_cpu();
     storage.data = nowhere;
     planned.in = &in;
-    oxi_reduce_plan(&job.r, &planned);
-    int64_t bytes = ox_dtype_of(job.x.dtype)->block_bytes;
-    job.origin =
-        (int64_t)((uintptr_t)job.r.kept.base[0] - (uintptr_t)nowhere) / bytes + job.r.line_shift / bytes;
-    job.x.offset = call->in[0]->offset;
-    job.flow.prepare = oxi_reduction_prepare;
-    job.flow.compute = oxi_reduction_compute;
-    job.flow.cells = 1;
-    oxi_reduction_cut(&job, room);
-    if (job.flow.cell_bytes > room) stream->stats.whole_loads++;
-    ox_status status = oxi_reduce_begin(&job.r);
-    if (status == OX_OK) status = oxi_flow_run_all(stream, &job.flow);
-    if (status == OX_OK) oxi_reduce_join(&job.r);
-    oxi_reduce_end(&job.r);
+    for (int o = 0; o < call->out_count; o++) {
+        job->out[o] = call->out[o];
+        if (!far) continue;
+        out[o] = oxi_borrowed(call->out[o]);
+        out[o].offset = 0;
+        out[o].storage = &storage;
+        planned.out[o] = &out[o];
+    }
+    oxi_reduce_plan(&job->r, &planned);
+    job->r.call = call;
+    job->far = far;
+    job->out_count = call->out_count;
+    job->origin = oxi_reduction_origin(job, 0, job->x.dtype, nowhere) +
+                  job->r.line_shift / ox_dtype_of(job->x.dtype)->block_bytes;
+    for (int o = 0; far && o < call->out_count; o++)
+        job->out_origin[o] = oxi_reduction_origin(job, 1 + o, call->out[o]->dtype, nowhere);
+    job->x.offset = call->in[0]->offset;
+    job->flow.prepare = oxi_reduction_prepare;
+    job->flow.compute = oxi_reduction_compute;
+    job->flow.cells = 1 + (far ? call->out_count : 0);
+    oxi_reduction_cut(job, oxi_stream_room(stream));
+}
+
+static ox_status oxi_reduction_run(oxi_stream_reduction *job, ox_stream *stream) {
+    if (job->flow.cell_bytes > oxi_stream_room(stream)) stream->stats.whole_loads++;
+    ox_status status = oxi_reduce_begin(&job->r);
+    if (status == OX_OK) status = oxi_flow_run_all(stream, &job->flow);
+    if (status == OX_OK) oxi_reduce_join(&job->r);
+    oxi_reduce_end(&job->r);
     return status;
 }
 
-/* Large results are made in RAM, too, before they are moved. */
-static ox_status oxi_stream_reduce(ox_stream *stream, const oxi_call *call) {
+/* Results that are not in RAM are made there before they are moved. */
+static ox_status oxi_stream_reduce_near(ox_stream *stream, const oxi_call *call) {
+    oxi_stream_reduction job;
     oxi_call near = *call;
     ox_status status = OX_OK;
     for (int i = 0; i < call->out_count; i++) {
         const ox_tensor *out = call->out[i];
         if (ox_device_of(out)->host) continue;
-        near.out[i] = oxi_tensor_new(stream->desc.compute, out->dtype, out->ndim, out->shape);
+        near.out[i] = oxi_tensor_new(ox_cpu(), out->dtype, out->ndim, out->shape);
         if (!near.out[i]) status = OX_ERR_NOMEM;
     }
-    if (status == OX_OK) status = oxi_stream_reduce_near(stream, &near);
+    if (status == OX_OK) oxi_reduction_open(&job, stream, &near, false);
+    if (status == OX_OK) status = oxi_reduction_run(&job, stream);
     for (int i = 0; i < call->out_count; i++) {
         if (near.out[i] == call->out[i]) continue;
-        if (status == OX_OK) status = oxi_stream_copy_plan(stream, near.out[i], call->out[i]);
+        if (status == OX_OK && oxi_is_streamed(call->out[i]))
+            status = oxi_stream_copy_by(stream, ox_cpu(), near.out[i], call->out[i]);
+        else if (status == OX_OK && !ox_copy_(call->out[i], near.out[i]))
+            status = ox_error();
         ox_release(near.out[i]);
     }
     return status;
 }
+
+/* Large results go straight to the spill file where their parts are runs of it. */
+static ox_status oxi_stream_reduce(ox_stream *stream, const oxi_call *call) {
+    oxi_stream_reduction job;
+    bool far = true;
+    for (int i = 0; i < call->out_count; i++) far = far && oxi_is_streamed(call->out[i]);
+    if (far) oxi_reduction_open(&job, stream, call, true);
+    if (far && oxi_reduction_stores(&job, oxi_stream_room(stream))) return oxi_reduction_run(&job, stream);
+    return oxi_stream_reduce_near(stream, call);
+}
+/* >>stream/memory.c */
+/* How much memory there is for the taking, for the budget that a stream has when nobody says: what the system
+ * counts as available, and what the memory limits of the groups that the process is in leave.
+ * Called by the device when a stream is opened. */
+
+#if defined(__linux__)
+
+/* The number at the start of a file, SIZE_MAX when there is none ("max"). */
+static size_t oxi_file_number(const char *folder, const char *group, const char *name) {
+    char path[1280];
+    unsigned long long number = 0;
+    if (snprintf(path, sizeof path, "%s%s/%s", folder, group, name) >= (int)sizeof path) return SIZE_MAX;
+    FILE *file = fopen(path, "r");
+    bool found = file && fscanf(file, "%llu", &number) == 1;
+    if (file) fclose(file);
+    return found && number < SIZE_MAX ? (size_t)number : SIZE_MAX;
+}
+
+/* What the limits of a group and of those around it leave. group is shortened to "" on the way. */
+static size_t oxi_group_room(const char *folder, char *group, const char *limit, const char *usage) {
+    size_t least = SIZE_MAX;
+    for (;;) {
+        size_t most = oxi_file_number(folder, group, limit), used = oxi_file_number(folder, group, usage);
+        if (most != SIZE_MAX && used != SIZE_MAX) most = most > used ? most - used : 0;
+        if (most < least) least = most;
+        char *end = strrchr(group, '/');
+        if (!end) return least;
+        *end = 0;
+    }
+}
+
+/* Lines of /proc/self/cgroup are "number:controllers:/path"; version 2 names no controllers. */
+static size_t oxi_groups_room(void) {
+    char line[1024];
+    size_t least = SIZE_MAX;
+    FILE *file = fopen("/proc/self/cgroup", "r");
+    while (file && fgets(line, (int)sizeof line, file)) {
+        char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!path) continue;
+        *path++ = 0;
+        path[strcspn(path, "\n")] = 0;
+        bool second = controllers[1] == 0;
+        if (!second && strcmp(controllers + 1, "memory") != 0) continue;
+        size_t room = second ? oxi_group_room("/sys/fs/cgroup", path, "memory.max", "memory.current")
+                             : oxi_group_room("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes",
+                                              "memory.usage_in_bytes");
+        if (room < least) least = room;
+    }
+    if (file) fclose(file);
+    return least;
+}
+
+static size_t oxi_available_memory(void) {
+    char line[128];
+    unsigned long long kilobytes = 0;
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file && fgets(line, (int)sizeof line, file))
+        if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1) break;
+    if (file) fclose(file);
+    size_t groups = oxi_groups_room();
+    if (kilobytes == 0) kilobytes = 2u << 20;
+    size_t system = kilobytes > SIZE_MAX / 2048 ? SIZE_MAX / 2 : (size_t)kilobytes * 1024;
+    return system < groups ? system : groups;
+}
+
+#else
+
+static size_t oxi_available_memory(void) {
+    return (size_t)2047 << 20;
+}
+
+#endif
 /* >>stream/device.c */
 /* The stream device and the public functions: opening, regions for open files, moving bytes, running calls.
  * A call becomes a plan of tiles (tile.c, ops.c), or the few things that are no plan (gather.c, reduce.c).
@@ -2820,7 +3400,8 @@ static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {
     if (empty) return OX_OK;
     oxi_stream_lock(stream);
     stream->stats.calls++;
-    ox_status status = oxi_stream_run_locked(stream, call);
+    ox_status status = oxi_ring_settle(stream);
+    if (status == OX_OK) status = oxi_stream_run_locked(stream, call);
     oxi_stream_unlock(stream);
     return status;
 }
@@ -2873,18 +3454,18 @@ OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t off
 
 /* ---- opening ------------------------------------------------------------------------------------------ */
 
-/* Bytes of memory that are free for the taking. */
-static size_t oxi_stream_free_memory(void) {
-    unsigned long long kilobytes = 0;
-#if defined(__linux__)
-    char line[128];
-    FILE *file = fopen("/proc/meminfo", "r");
-    while (file && fgets(line, (int)sizeof line, file))
-        if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1) break;
-    if (file) fclose(file);
+/* The folder for temporary files. */
+static const char *oxi_stream_temporary(void) {
+    static const char *const names[] = {"TMPDIR", "TEMP", "TMP"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *folder = getenv(names[i]);
+        if (folder && *folder) return folder;
+    }
+#if defined(_WIN32)
+    return ".";
+#else
+    return "/tmp";
 #endif
-    if (kilobytes == 0) kilobytes = 2u << 20;
-    return kilobytes > SIZE_MAX / 2048 ? SIZE_MAX / 2 : (size_t)kilobytes * 1024;
 }
 
 static int oxi_stream_between(int value, int usual, int least, int most) {
@@ -2896,14 +3477,15 @@ static int oxi_stream_between(int value, int usual, int least, int most) {
 static ox_status oxi_stream_describe(ox_stream_desc *desc) {
     const size_t page = OXI_STREAM_PAGE, least = 4 * page;
     if (!desc->compute) desc->compute = ox_cpu();
-    if (!desc->compute->host)
-        return oxi_fail(OX_ERR_ARG, "stream_open: %s cannot read host memory", desc->compute->name);
+    if (desc->compute->partner)
+        return oxi_fail(OX_ERR_ARG, "stream_open: %s leaves computing to others", desc->compute->name);
     if (desc->ram_bytes == 0) {
-        desc->ram_bytes = oxi_stream_free_memory() / 2;
-        if (desc->ram_bytes < (size_t)256 << 20) desc->ram_bytes = (size_t)256 << 20;
+        const size_t free_bytes = oxi_available_memory(), some = (size_t)256 << 20;
+        desc->ram_bytes = free_bytes / 2 > some ? free_bytes / 2 : free_bytes < some ? free_bytes : some;
+        if (desc->ram_bytes < OXI_STREAM_RAM_LEAST) desc->ram_bytes = OXI_STREAM_RAM_LEAST;
     }
-    desc->depth = oxi_stream_between(desc->depth, 4, 3, OXI_STREAM_WINDOW);
-    desc->queue = oxi_stream_between(desc->queue, 16, 1, 256);
+    desc->depth = oxi_stream_between(desc->depth, 4, OXI_STREAM_LEAST_DEPTH, OXI_STREAM_WINDOW);
+    desc->queue = oxi_stream_between(desc->queue, 32, 1, 256);
     size_t most = desc->ram_bytes / (4 * (size_t)desc->depth) / page * page; /* half of the budget */
     if (desc->tile_bytes == 0) desc->tile_bytes = most / 2 < (size_t)8 << 20 ? most / 2 : (size_t)8 << 20;
     if (desc->tile_bytes < least) desc->tile_bytes = least;
@@ -2915,8 +3497,7 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
             "stream_open: a ring of %d tiles of %llu bytes is more than half of the budget of %llu",
             2 * desc->depth, (unsigned long long)desc->tile_bytes, (unsigned long long)desc->ram_bytes);
     if (desc->result_bytes == 0) desc->result_bytes = desc->ram_bytes / 8;
-    if (!desc->spill || !*desc->spill) desc->spill = getenv("TMPDIR");
-    if (!desc->spill || !*desc->spill) desc->spill = "/tmp";
+    if (!desc->spill || !*desc->spill) desc->spill = oxi_stream_temporary();
     return OX_OK;
 }
 
@@ -2955,6 +3536,8 @@ OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
     stream->references = 1;
     stream->desc = filled;
     stream->base_bytes = base;
+    stream->pace.sets_tile = !desc || desc->tile_bytes == 0;
+    stream->pace.sets_depth = !desc || desc->depth == 0;
     stream->spill_folder_bytes = strlen(filled.spill) + 1;
     stream->spill_folder = (char *)oxi_alloc(stream->spill_folder_bytes);
     oxi_stream_make_device(stream);
@@ -2988,6 +3571,11 @@ OX_API ox_stream_statistics ox_stream_stats(ox_stream *stream) {
     stats.ring_bytes = stream->ring_block_bytes;
     stats.kept_bytes = stream->slab_bytes;
     stats.uring = stream->reader.uses_uring;
+    stats.tile_bytes = stream->desc.tile_bytes;
+    stats.depth = stream->desc.depth;
+    stats.bandwidth = stream->pace.bandwidth;
+    stats.latency = stream->pace.latency;
+    stats.ahead_bytes = oxi_ring_ahead(stream);
     if (stream->busy_seconds > 0) stats.overlap = 1 - stats.stall_seconds / stream->busy_seconds;
     if (stats.overlap < 0) stats.overlap = 0;
     oxi_stream_unlock(stream);

@@ -2,7 +2,7 @@
  *
  * Shows   ox_llm_open (the weights stay in the mapped file), a context, ox_llm_generate with a callback that
  *         gets each piece of text as it is made, what the model says about itself, tokens per second.
- * build   cc -O2 examples/generate.c -I. -o generate -lm -lpthread
+ * build   cc -O2 examples/generate.c -I. -o generate -lm -lpthread   (options.h lies beside it)
  * run     ./generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] [--top-k K] [--top-p P] [--min-p P]
  *                    [--seed S] [--threads N] [--ctx N] [--batch 512] [--device vulkan] [--stream] [--ram 2G]
  *         --stream leaves the weights in the file and reads them layer by layer, with at most --ram of memory
@@ -25,10 +25,7 @@
 #include "oxtorch_stream.h"
 #include "oxtorch_vulkan.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "options.h"
 
 typedef struct options {
     const char *model, *prompt;
@@ -46,100 +43,40 @@ static bool print_piece(void *user, const char *bytes, int64_t length, int32_t t
     return fflush(stdout) == 0; /* nobody reads any more: stop */
 }
 
-static bool read_whole(const char *text, long long most, long long *out) {
-    char *end = NULL;
-    errno = 0;
-    *out = strtoll(text, &end, 10);
-    return end != text && !*end && errno == 0 && *out >= 0 && *out <= most;
+static bool read_dtype(const char *text, void *out) {
+    return (*(ox_dtype *)out = ox_dtype_by_name(text)) != OX_DTYPE_NONE;
 }
 
-static bool read_seed(const char *text, uint64_t *out) {
-    char *end = NULL;
-    errno = 0;
-    *out = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end && errno == 0;
+static bool read_device(const char *text, void *out) {
+    *(bool *)out = strcmp(text, "vulkan") == 0;
+    return *(bool *)out || strcmp(text, "cpu") == 0;
 }
 
-/* Bytes: "300M", "2G". */
-static bool read_bytes(const char *text, size_t *out) {
-    char *end = NULL;
-    double number = strtod(text, &end), unit = *end == 'G' ? 1 << 30 : *end == 'M' ? 1 << 20 : 0;
-    *out = number * unit < 1e15 && number > 0 ? (size_t)(number * unit) : 0;
-    return end != text && unit > 0 && !end[1] && *out > 0;
-}
-
-static bool read_real(const char *text, double *out) {
-    char *end = NULL;
-    *out = strtod(text, &end);
-    return end != text && !*end && *out > -1e9 && *out < 1e9;
-}
-
-/* Takes one option with its value. NULL, or what is wrong with the two. */
-static const char *take_option(options *o, const char *name, const char *value) {
-    struct {
-        const char *name;
-        double *real;
-        int64_t *whole;
-    } known[] = {
-        {"-n", NULL, &o->generate.steps},
-        {"--temp", &o->generate.sampling.temperature, NULL},
-        {"--top-k", NULL, &o->generate.sampling.top_k},
-        {"--top-p", &o->generate.sampling.top_p, NULL},
-        {"--min-p", &o->generate.sampling.min_p, NULL},
-        {"--threads", NULL, &o->threads},
-        {"--ctx", NULL, &o->context.capacity},
-        {"--batch", NULL, &o->context.batch},
+static bool read_options(int count, char **words, options *o) {
+    const char *whole = "wants a whole number >= 0", *real = "wants a number";
+    ox_sampler_desc *sampling = &o->generate.sampling;
+    const option known[] = {
+        {"-p", read_text, &o->prompt, "wants a text"},
+        {"-n", read_whole, &o->generate.steps, whole},
+        {"--temp", read_real, &sampling->temperature, real},
+        {"--top-k", read_whole, &sampling->top_k, whole},
+        {"--top-p", read_real, &sampling->top_p, real},
+        {"--min-p", read_real, &sampling->min_p, real},
+        {"--seed", read_seed, &sampling->seed, whole},
+        {"--threads", read_whole, &o->threads, whole},
+        {"--ctx", read_whole, &o->context.capacity, whole},
+        {"--batch", read_whole, &o->context.batch, whole},
+        {"--cache", read_dtype, &o->context.cache, "wants f32, f16, bf16 or q8_0"},
+        {"--device", read_device, &o->vulkan, "wants cpu or vulkan"},
+        {"--stream", NULL, &o->streams, NULL},
+        {"--ram", read_bytes, &o->stream.ram_bytes, "wants a size such as 512M or 2G"},
     };
-    if (strcmp(name, "--seed") == 0)
-        return value && read_seed(value, &o->generate.sampling.seed) ? NULL : "wants a whole number >= 0";
-    if (strcmp(name, "-p") == 0) {
-        o->prompt = value;
-        return value ? NULL : "wants a text";
-    }
-    if (strcmp(name, "--device") == 0) {
-        o->vulkan = value && strcmp(value, "vulkan") == 0;
-        return o->vulkan || (value && strcmp(value, "cpu") == 0) ? NULL : "wants cpu or vulkan";
-    }
-    if (strcmp(name, "--ram") == 0)
-        return value && read_bytes(value, &o->stream.ram_bytes) ? NULL : "wants a size such as 512M or 2G";
-    if (strcmp(name, "--cache") == 0) {
-        o->context.cache = value ? ox_dtype_by_name(value) : OX_DTYPE_NONE;
-        return o->context.cache ? NULL : "wants f32, f16, bf16 or q8_0";
-    }
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(name, known[i].name) != 0) continue;
-        if (known[i].real) return value && read_real(value, known[i].real) ? NULL : "wants a number";
-        long long whole = 0;
-        if (!value || !read_whole(value, known[i].whole == &o->threads ? INT32_MAX : INT64_MAX, &whole))
-            return "wants a whole number >= 0";
-        *known[i].whole = whole;
-        return NULL;
-    }
-    return "is no option";
-}
-
-static int read_options(int count, char **words, options *o) {
     memset(o, 0, sizeof *o);
     o->prompt = "";
     o->generate.steps = 200;
     o->generate.text = print_piece;
-    for (int i = 1; i < count; i++) {
-        if (words[i][0] != '-' && !o->model) {
-            o->model = words[i];
-            continue;
-        }
-        if (strcmp(words[i], "--stream") == 0) {
-            o->streams = true;
-            continue;
-        }
-        const char *value = i + 1 < count ? words[i + 1] : NULL, *wrong = take_option(o, words[i], value);
-        if (wrong) {
-            fprintf(stderr, "generate: %s %s (%s)\n", words[i], wrong, value ? value : "nothing follows");
-            return 0;
-        }
-        i++;
-    }
-    return o->model != NULL;
+    if (!options_read("generate", count, words, known, sizeof known / sizeof *known, &o->model)) return false;
+    return o->model && o->threads <= INT32_MAX;
 }
 
 static void print_facts(const ox_llm *model, ox_device *device) {
@@ -167,25 +104,38 @@ static void print_stream(ox_stream *stream) {
             (double)s.disk_bytes / 1e6, (double)s.ram_bytes / 1e6, s.stall_seconds);
 }
 
+/* How much of the weights the prompt's pass over them has used. */
+typedef struct bar {
+    int64_t bytes, shown;
+} bar;
+
+static void show_progress(void *user, int64_t tile, int64_t tiles, int64_t bytes) {
+    bar *b = (bar *)user;
+    int64_t percent = b->bytes > 0 ? 100 * bytes / b->bytes : 100;
+    (void)tile, (void)tiles;
+    if (percent >= 100 || percent == b->shown) return;
+    b->shown = percent;
+    fprintf(stderr, percent < 99 ? "\rprompt %2d %%" : "\r           \r", (int)percent);
+}
+
 int main(int count, char **words) {
     options o;
     if (!read_options(count, words, &o)) {
-        fprintf(stderr, "usage: generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] [--top-k K] [--top-p P] "
-                        "[--min-p P] [--seed S] [--threads N] [--ctx N] [--cache f32] [--batch N]\n"
-                        "       [--device cpu] [--stream] [--ram 2G]\n"
-                        "       -n 0: until the model ends the text or the context is full\n");
+        fprintf(stderr, "usage: generate MODEL.gguf [OPTIONS]; examples/generate.c lists them\n");
         return 2;
     }
     if (o.threads > 0) ox_set_threads((int)o.threads);
     ox_generate_result result;
+    bar progress = {0, -1};
     memset(&result, 0, sizeof result);
-    ox_stream *stream = o.streams ? ox_stream_open(&o.stream) : NULL;
-    ox_device *device = stream     ? ox_stream_device(stream)
-                        : o.vulkan ? ox_vulkan(0)
-                                   : NULL; /* NULL: the CPU */
-    bool ready = device || !(o.streams || o.vulkan);
-    ox_llm *model = ready ? ox_llm_open(o.model, device) : NULL;
-    if (model) print_facts(model, o.vulkan ? device : NULL);
+    o.stream.progress = show_progress;
+    o.stream.progress_user = &progress;
+    o.stream.compute = o.vulkan ? ox_vulkan(0) : ox_cpu();
+    ox_stream *stream = o.streams && o.stream.compute ? ox_stream_open(&o.stream) : NULL;
+    ox_device *device = stream ? ox_stream_device(stream) : o.streams ? NULL : o.stream.compute;
+    ox_llm *model = device ? ox_llm_open(o.model, device) : NULL;
+    if (model) print_facts(model, o.vulkan ? o.stream.compute : NULL);
+    if (model) progress.bytes = (int64_t)ox_llm_config_of(model)->bytes;
     ox_llm_context *context = model ? ox_llm_context_open(model, &o.context) : NULL;
     ox_status status = OX_ERR_ARG;
     if (context) {

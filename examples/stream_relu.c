@@ -1,7 +1,7 @@
 /* stream_relu.c - an operation over a file of any size, with a fixed amount of memory.
  *
- * Shows   ox_stream_open with a budget, a raw file as a tensor, a result that is made on the disk, what the
- *         stream has counted, the most memory that the library ever had.
+ * Shows   ox_stream_open with a budget, a raw file as a tensor, a result that is made on the disk, a bar that
+ *         tells how far an operation is, what the stream has counted, the most memory that the library had.
  * build   cc -O2 examples/stream_relu.c -I. -o stream_relu -lm -lpthread   (or -DOX_USE_LIBURING ... -luring)
  * run     ./stream_relu [MiB] [MiB of memory] [folder]
  * prints
@@ -28,6 +28,17 @@ static bool write_numbers(const char *path, int64_t count) {
     return done;
 }
 
+/* A bar on standard error, moved when it changes; it goes with the last tile. */
+static void show_progress(void *user, int64_t tile, int64_t tiles, int64_t bytes) {
+    static const char full[] = "########################################";
+    int *shown = (int *)user, now = (int)(40 * tile / tiles);
+    (void)bytes;
+    if (tiles < 40 || (now == *shown && tile < tiles)) return;
+    *shown = now;
+    if (tile < tiles) fprintf(stderr, "\r[%.*s%*s]", now, full, 40 - now, "");
+    else fprintf(stderr, "\r%42s\r", "");
+}
+
 static void run(ox_stream *stream, const char *path, int64_t count) {
     OX_SCOPE {
         ox_tensor *x = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(count)); /* nothing is read yet */
@@ -43,6 +54,7 @@ int main(int count, char **words) {
     const long mib = count > 1 ? atol(words[1]) : 64, ram = count > 2 ? atol(words[2]) : 16;
     const char *folder = count > 3 ? words[3] : getenv("TMPDIR");
     char path[1024];
+    int shown = 0;
     snprintf(path, sizeof path, "%s/stream_relu.raw", folder ? folder : "/tmp");
     if (mib < 1 || ram < 1 || !write_numbers(path, (int64_t)mib << 18)) {
         fprintf(stderr, "stream_relu: cannot write %ld MiB to %s\n", mib, path);
@@ -53,6 +65,8 @@ int main(int count, char **words) {
     memset(&desc, 0, sizeof desc);
     desc.ram_bytes = (size_t)ram << 20;
     desc.spill = folder;
+    desc.progress = show_progress;
+    desc.progress_user = &shown;
     ox_stream *stream = ox_stream_open(&desc);
     if (stream) run(stream, path, (int64_t)mib << 18);
     const ox_stream_statistics s = ox_stream_stats(stream);

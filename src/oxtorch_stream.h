@@ -17,9 +17,9 @@
  *     ox_stream_close(stream);
  *
  * HOW IT WORKS
- *     The stream is a device: its memory is files, its compute another device (the CPU). An operation on its
- *     tensors is cut into tiles. While one tile is computed the next ones are read, and results are written,
- *     through a ring of buffers. Results have the bits that the operation has in RAM.
+ *     The stream is a device: its memory is files, its compute another device (the CPU, or a GPU). An
+ *     operation on its tensors is cut into tiles. While one tile is computed the next ones are read, and
+ *     results are written, through a ring of buffers. Results have the bits that the operation has in RAM.
  *     Small results are made in RAM, large ones in a spill file that has no name and goes with the stream.
  *     What fits of the budget keeps tiles of read-only files, so that a second pass over a model reads only
  *     the rest; the order of the first pass tells what to read ahead, also between operations.
@@ -28,9 +28,11 @@
  *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it
  *
  * LIMITS
- *     One operation at a time for each stream. Attention, group norms within a sample, sorting along the only
- *     dim and other operations that cannot be cut load their operands as a whole, within the budget.
- *     A file must not be written to while tensors lie in it; one that becomes shorter is an error.
+ *     One operation at a time for each stream. Softmax over a dim whose lines lie apart and are longer than a
+ *     tile, group norms within a sample, sorting along the only dim, attention over keys of one head beyond a
+ *     tile and other operations that cannot be cut load their operands as a whole, within the budget.
+ *     A file must not be written to while tensors lie in it; one that becomes shorter is an error, and other
+ *     bytes are one if checksums are asked for. On a GPU the numbers are the GPU's; reductions are the CPU's.
  */
 #ifndef OX_TORCH_STREAM_H
 #define OX_TORCH_STREAM_H
@@ -57,6 +59,7 @@
 #include "stream/ops.c"
 #include "stream/gather.c"
 #include "stream/reduce.c"
+#include "stream/memory.c"
 #include "stream/device.c"
 
 #endif

@@ -264,6 +264,58 @@ static void test_index(const stream_case *c) {
     }
 }
 
+/* ---- attention ---------------------------------------------------------------------------------------- */
+
+static ox_tensor *run_attention(ox_tensor *const *in) {
+    return ox_scaled_dot_product_attention(in[0], in[1], in[2], NULL);
+}
+static ox_tensor *run_causal(ox_tensor *const *in) {
+    ox_attention_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.causal = true;
+    desc.window = 20;
+    return ox_scaled_dot_product_attention(in[0], in[1], in[2], &desc);
+}
+static ox_tensor *run_masked(ox_tensor *const *in) {
+    ox_attention_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.mask = in[3];
+    return ox_scaled_dot_product_attention(in[0], in[1], in[2], &desc);
+}
+
+/* Heads are cut, those that share keys stay together; as many queries as the two ways of the CPU want. */
+static void test_attention(const stream_case *c, int64_t batch, int64_t heads, int64_t kv_heads,
+                           int64_t queries, int64_t keys) {
+    OX_SCOPE {
+        ox_tensor *in[4] = {numbers(OX_SHAPE(batch, heads, queries, 32), OX_F32, 1),
+                            numbers(OX_SHAPE(batch, kv_heads, keys, 32), OX_F32, 2),
+                            numbers(OX_SHAPE(batch, kv_heads, keys, 32), OX_F32, 3),
+                            numbers(OX_SHAPE(heads, queries, keys), OX_F32, 4)};
+        compare_masks(c, "attention", run_attention, in, 3);
+        compare(c, "causal attention", run_causal, in, 3);
+        compare_mask(c, "masked attention", run_masked, in, 4, 15);
+    }
+}
+
+/* Keys beyond 4,096 are cut into chunks, whose number hangs on all heads of the call. No operand is loaded as
+ * a whole: a tile has room for a head. */
+static void test_long_attention(const stream_case *small) {
+    stream_case c = *small;
+    c.ram_bytes = 16 << 20;
+    c.tile_bytes = 512 << 10;
+    OX_SCOPE {
+        ox_shape keys = OX_SHAPE(3, 6000, 16);
+        ox_tensor *near[3] = {numbers(OX_SHAPE(6, 70, 16), OX_F32, 1), numbers(keys, OX_F32, 2),
+                              numbers(keys, OX_F32, 3)};
+        ox_tensor *far[3];
+        ox_stream *stream = case_open(&c);
+        for (int i = 0; i < 3; i++) far[i] = ox_to(near[i], ox_stream_device(stream));
+        CHECK(same_bits(run_attention(far), run_attention(near)));
+        CHECK(ox_stream_stats(stream).whole_loads == 0);
+        ox_stream_close(stream);
+    }
+}
+
 /* ---- on the device itself ----------------------------------------------------------------------------- */
 
 static void test_moves(const stream_case *c) {
@@ -314,6 +366,12 @@ int main(void) {
         test_index(&c);
         if (i < 2) test_products(&c);
         if (i < 2) test_rows(&c);
+        if (i < 2) {
+            test_attention(&c, 2, 4, 2, 1, 100);
+            test_attention(&c, 3, 4, 4, 40, 70);
+            test_attention(&c, 1, 8, 2, 17, 130);
+            test_long_attention(&c);
+        }
     }
     ox_statistics stats = ox_stats();
     CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);

@@ -3,7 +3,11 @@
  * hang. The stream works afterwards. OX_TSAN */
 #include "stream_check.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 typedef enum fault_kind {
     FAULT_ERROR,
@@ -80,6 +84,8 @@ static void test_every(const stream_case *c) {
                     else
                         errors++;
                     ox_error_clear();
+                    if (every == 1) (void)work(stream, path, y); /* what was read ahead in vain goes */
+                    ox_error_clear();
                 }
         CHECK(right_answers > 0 && errors > 0);
         ox_tensor *after = work(stream, path, y);
@@ -87,6 +93,168 @@ static void test_every(const stream_case *c) {
         ox_stream_close(stream);
     }
     remove(path);
+}
+
+/* Sizes around pages, tiles and the budget, each fault at every n-th transfer: the right bits or an error. */
+static void test_sizes(const stream_case *c) {
+    const int64_t tile = TILE / 4, sizes[] = {1, 511, 512, 4095, 4096, 4097, tile - 1, tile, tile + 1,
+                                              5 * BUDGET / 4};
+    char path[320];
+    snprintf(path, sizeof path, "%s/oxtorch-sizes-%p.raw", c->folder, (void *)path);
+    fault f = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        OX_SCOPE {
+            ox_tensor *x = numbers(OX_SHAPE(sizes[i]), OX_F32, i), *right = ox_mul_number(ox_relu(x), 2);
+            put_raw(path, x, 0);
+            ox_stream *stream = open_faulty(c, &f);
+            ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(sizes[i]));
+            for (int kind = 0; kind < FAULT_KINDS; kind++)
+                for (int64_t every = 1; every < 40; every += every < 4 ? 1 : 7)
+                    OX_SCOPE {
+                        set_fault(&f, kind, every);
+                        ox_tensor *got = ox_mul_number(ox_relu(far), 2);
+                        got = got ? ox_to(got, ox_cpu()) : NULL;
+                        set_fault(&f, 0, 0);
+                        bool harmless = kind == FAULT_SHORT || (kind == FAULT_INTERRUPT && every > 1);
+                        CHECK_MSG(got ? same_bits(got, right) : ox_error() != OX_OK && !harmless,
+                                  "%lld numbers, kind %d every %lld: %s", (long long)sizes[i], kind,
+                                  (long long)every, ox_error_text());
+                        ox_error_clear();
+                        if (every == 1) (void)ox_relu(far); /* what was read ahead in vain goes */
+                        ox_error_clear();
+                    }
+            CHECK(same_bits(ox_mul_number(ox_relu(far), 2), right));
+            ox_stream_close(stream);
+        }
+    remove(path);
+}
+
+/* A file that is cut in the middle of a pass: the operation fails, what lies before the cut stays right. */
+typedef struct cut {
+    char path[320];
+    int64_t at, bytes; /* transfer number, and what remains */
+} cut;
+
+static int64_t cut_at(void *user, int64_t number, int64_t bytes) {
+    const cut *c = (const cut *)user;
+    if (number == c->at) CHECK(truncate(c->path, c->bytes) == 0);
+    return bytes;
+}
+
+static void test_cut_file(const stream_case *c) {
+    enum { N = 400000 };
+    for (int64_t at = 1; at < 90; at += 22)
+        OX_SCOPE {
+            cut one;
+            one.at = at;
+            one.bytes = 600;
+            snprintf(one.path, sizeof one.path, "%s/oxtorch-cut-%p.raw", c->folder, (void *)&one);
+            ox_tensor *x = numbers(OX_SHAPE(N), OX_F32, 1);
+            put_raw(one.path, x, 0);
+            ox_stream_desc desc = case_desc(c);
+            desc.fault = cut_at;
+            desc.fault_user = &one;
+            desc.forgetful = true;
+            ox_stream *stream = ox_stream_open(&desc);
+            ox_tensor *far = ox_stream_raw(stream, one.path, 0, OX_F32, OX_SHAPE(N));
+            CHECK(!ox_neg(far) && ox_error() == OX_ERR_IO && strstr(ox_error_text(), "shorter"));
+            ox_error_clear();
+            CHECK(same_bits(ox_neg(ox_narrow(far, 0, 0, 150)), ox_neg(ox_narrow(x, 0, 0, 150))));
+            ox_stream_close(stream);
+            remove(one.path);
+        }
+}
+
+/* ---- several streams, closing and killing in the middle ------------------------------------------------ */
+
+typedef struct worker {
+    const stream_case *c;
+    const char *path;
+    ox_stream *stream;
+    ox_tensor *far, *right;
+    int done;
+} worker;
+
+static void *work_on(void *arg) {
+    worker *w = (worker *)arg;
+    for (int i = 0; i < 10; i++)
+        OX_SCOPE {
+            w->done += same_bits(ox_neg(w->far), w->right);
+        }
+    return NULL;
+}
+
+/* Three streams over one file at once; each is closed while its operations run, and lives as long as they. */
+static void test_three_streams(const stream_case *c) {
+    char path[320];
+    snprintf(path, sizeof path, "%s/oxtorch-three-%p.raw", c->folder, (void *)path);
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(60000), OX_F32, 1), *right = ox_neg(x);
+        put_raw(path, x, 0);
+        worker workers[3];
+        pthread_t threads[3];
+        for (int i = 0; i < 3; i++) {
+            ox_stream *stream = case_open(c);
+            worker one = {c, path, stream, ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(60000)), right, 0};
+            workers[i] = one;
+        }
+        for (int i = 0; i < 3; i++) CHECK(pthread_create(&threads[i], NULL, work_on, &workers[i]) == 0);
+        for (int i = 0; i < 3; i++) ox_stream_close(workers[i].stream);
+        for (int i = 0; i < 3; i++) {
+            pthread_join(threads[i], NULL);
+            CHECK(workers[i].done == 10);
+        }
+    }
+    remove(path);
+}
+
+static int files_in(const char *folder) {
+    int count = 0;
+    DIR *all = opendir(folder);
+    for (struct dirent *one; all && (one = readdir(all));) count += one->d_name[0] != '.';
+    if (all) closedir(all);
+    return count;
+}
+
+/* A process that is killed while it computes into its spill file leaves none, and its input as it was. */
+static void test_kill(const char *program, const stream_case *c) {
+    char path[400], folder[320], command[1400];
+    snprintf(folder, sizeof folder, "%s/oxtorch-kill-%p", c->folder, (void *)folder);
+    snprintf(path, sizeof path, "%s.raw", folder);
+    CHECK(mkdir(folder, 0700) == 0);
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(300000), OX_F32, 1);
+        put_raw(path, x, 0);
+        for (int i = 0; i < 5; i++) {
+            snprintf(command, sizeof command, "timeout -s KILL 0.%d '%s' --spill '%s' '%s' %d 2> /dev/null",
+                     1 + i, program, path, folder, (int)c->reading);
+            CHECK_MSG(system(command) != 0, "%s ended by itself", command);
+            CHECK(files_in(folder) == 0);
+        }
+        ox_stream *stream = case_open(c);
+        ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(300000));
+        CHECK(same_bits(far, x));
+        ox_stream_close(stream);
+    }
+    remove(path);
+    CHECK(rmdir(folder) == 0);
+}
+
+/* What test_kill runs: relu into the spill file, again and again. */
+static int spill_for_ever(const char *path, const char *folder, int reading) {
+    ox_stream_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.ram_bytes = 4 << 20;
+    desc.result_bytes = 1;
+    desc.spill = folder;
+    desc.reading = (ox_stream_reading)reading;
+    ox_stream *stream = ox_stream_open(&desc);
+    ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(300000)), *y = ox_relu(far);
+    while (y) {
+        ox_release(y);
+        y = ox_relu(far);
+    }
+    return 0;
 }
 
 /* An error says where. A file that became shorter, or went, is one; what was read before stays right. */
@@ -208,13 +376,19 @@ static void test_scarce_memory(const stream_case *c) {
     remove(path);
 }
 
-int main(void) {
+int main(int count, char **words) {
+    if (count == 5 && strcmp(words[1], "--spill") == 0)
+        return spill_for_ever(words[2], words[3], atoi(words[4]));
     check_cases();
     for (int i = 0; i < case_count(); i++) {
         stream_case c = case_at(i);
         if (!c.folder) continue;
         test_every(&c);
+        test_sizes(&c);
         test_short_file(&c);
+        test_cut_file(&c);
+        test_three_streams(&c);
+        test_kill(words[0], &c);
         test_open_and_close(&c);
         if (i < 2) test_scarce_memory(&c);
     }

@@ -498,6 +498,7 @@ static void oxi_attention_shape(oxi_attention *job, const oxi_call *call) {
  * beside them. */
 static void oxi_attention_cut(oxi_attention *job) {
     int64_t width = job->depth + job->value_depth, units = job->batches * job->kv_heads;
+    if (job->call->attr.i[2] > 0) units = job->call->attr.i[2]; /* of the whole that this is a part of */
     job->mr = job->kernels->gemm_f32.mr;
     job->nr = job->kernels->gemm_f32.nr;
     if (job->rows <= OXI_ATTENTION_FEW_ROWS) {

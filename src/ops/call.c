@@ -148,6 +148,20 @@ static void oxi_drop_results(oxi_call *call, const bool *made) {
     }
 }
 
+/* A result of a detour to where it belongs. Runs of bytes need no kernel: a device may lack one for copies of
+ * this dtype, whose detour would end here again. */
+static ox_status oxi_detour_back(ox_device *device, const oxi_call *call, ox_tensor *out, ox_tensor *host) {
+    if (out->dtype != host->dtype) host = ox_cast(host, out->dtype); /* a copy into another dtype */
+    if (!host) return ox_error();
+    if (ox_is_contiguous(out) && ox_is_contiguous(host))
+        return device->write(device, out->storage->data, oxi_byte_offset(out->dtype, out->offset),
+                             oxi_ptr(host), ox_nbytes(host));
+    if (call->op == OXI_OP_copy)
+        return oxi_fail(OX_ERR_UNSUPPORTED, "copy: %s has no kernel for %s to %s in its memory", device->name,
+                        oxi_tensor_text(host), oxi_tensor_text(out));
+    return ox_copy_(out, host) ? OX_OK : ox_error();
+}
+
 /* A call the device has no kernel for: operands to the CPU, the op there, results back. */
 static ox_status oxi_run_detour(ox_device *device, const oxi_call *call) {
     ox_status status = OX_OK;
@@ -166,7 +180,7 @@ static ox_status oxi_run_detour(ox_device *device, const oxi_call *call) {
     for (int i = 0; i < OXI_MAX_OUT; i++) host.out[i] = NULL;
     if (status == OX_OK) status = oxi_apply(&host);
     for (int i = 0; status == OX_OK && i < call->out_count; i++)
-        if (!ox_copy_(call->out[i], host.out[i])) status = ox_error();
+        status = oxi_detour_back(device, call, call->out[i], host.out[i]);
     if (in != few) oxi_free(in, in_bytes);
     ox_scope_end(&scope);
     oxi_atomic_add(&oxi_stat_detours, 1);

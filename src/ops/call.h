@@ -74,6 +74,17 @@ static ox_tensor *oxi_apply_1(oxi_op op, const oxi_attrs *attr, ox_tensor *a);
 static ox_tensor *oxi_apply_2(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b);
 static ox_tensor *oxi_apply_3(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b, ox_tensor *c);
 
+/* Lanes of the profiler's trace: calls, and what happens beside them in a stream. */
+typedef enum oxi_profile_lane {
+    OXI_PROFILE_CALLS,
+    OXI_PROFILE_DISK,
+    OXI_PROFILE_RING,
+    OXI_PROFILE_COMPUTE,
+    OXI_PROFILE_LANES
+} oxi_profile_lane;
+/* Notes a span of another lane than calls while the profiler is on; times are oxi_now's. */
+static void oxi_profile_span(oxi_profile_lane lane, double start, double end, double bytes);
+
 /* Operands that must be there: true (and an error recorded, if none was) when one is NULL. */
 static bool oxi_any_null(const char *name, ox_tensor *const *in, int count);
 /* Any number of operands; out = NULL or the tensor to write into. */

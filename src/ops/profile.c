@@ -3,9 +3,14 @@
  * so. */
 
 typedef struct oxi_profile_record {
-    oxi_op op;
+    oxi_profile_lane lane;
+    oxi_op op; /* of calls */
     double start, seconds, flops, bytes;
 } oxi_profile_record;
+
+/* By lane: what the trace calls it, and what happens there; calls have the names of their ops. */
+static const char *const oxi_profile_lane_names[OXI_PROFILE_LANES][2] = {
+    {"calls", ""}, {"disk", "transfer"}, {"ring", "wait"}, {"compute", "tile"}};
 
 static bool oxi_profiling;
 static oxi_lock oxi_profile_lock;
@@ -59,7 +64,7 @@ static double oxi_call_bytes(const oxi_call *call) {
     return bytes;
 }
 
-static void oxi_profile_add(const oxi_call *call, double start, double end) {
+static void oxi_profile_put(const oxi_profile_record *record) {
     oxi_lock_take(&oxi_profile_lock);
     if (oxi_profile_count == oxi_profile_room) {
         size_t room = oxi_profile_room ? 2 * oxi_profile_room : 1024;
@@ -73,16 +78,33 @@ static void oxi_profile_add(const oxi_call *call, double start, double end) {
         }
     }
     if (oxi_profile_count < oxi_profile_room) {
-        oxi_profile_record *record = &oxi_profile_records[oxi_profile_count++];
-        record->op = call->op;
-        record->start = start;
-        record->seconds = end - start;
-        record->flops = oxi_call_flops(call);
-        record->bytes = oxi_call_bytes(call);
+        oxi_profile_records[oxi_profile_count++] = *record;
     } else {
         oxi_profile_lost++;
     }
     oxi_lock_give(&oxi_profile_lock);
+}
+
+static void oxi_profile_add(const oxi_call *call, double start, double end) {
+    oxi_profile_record record;
+    record.lane = OXI_PROFILE_CALLS;
+    record.op = call->op;
+    record.start = start;
+    record.seconds = end - start;
+    record.flops = oxi_call_flops(call);
+    record.bytes = oxi_call_bytes(call);
+    oxi_profile_put(&record);
+}
+
+static OXI_UNUSED void oxi_profile_span(oxi_profile_lane lane, double start, double end, double bytes) {
+    oxi_profile_record record;
+    if (!oxi_profiling) return;
+    memset(&record, 0, sizeof record);
+    record.lane = lane;
+    record.start = start;
+    record.seconds = end - start;
+    record.bytes = bytes;
+    oxi_profile_put(&record);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------- */
@@ -125,6 +147,7 @@ OX_API size_t ox_profile_table(char *out, size_t room) {
     oxi_lock_take(&oxi_profile_lock);
     for (size_t i = 0; i < oxi_profile_count; i++) {
         const oxi_profile_record *record = &oxi_profile_records[i];
+        if (record->lane != OXI_PROFILE_CALLS) continue;
         oxi_profile_line *line = &lines[record->op];
         line->calls++;
         line->seconds += record->seconds;
@@ -154,22 +177,42 @@ OX_API size_t ox_profile_table(char *out, size_t room) {
 }
 
 #ifndef OX_NO_STDIO
+
+/* Transfers overlap, so they are events with a beginning and an end of their own. */
+static bool oxi_profile_write(FILE *file, const oxi_profile_record *r, double origin, size_t number) {
+    const double start = 1e6 * (r->start - origin), seconds = 1e6 * r->seconds;
+    const char *name = r->lane == OXI_PROFILE_CALLS ? oxi_op_row_of(r->op)->name
+                                                    : oxi_profile_lane_names[r->lane][1];
+    if (r->lane != OXI_PROFILE_DISK)
+        return fprintf(file,
+                       ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":%.3f,"
+                       "\"dur\":%.3f,\"args\":{\"flops\":%.0f,\"bytes\":%.0f}}",
+                       name, 1 + (int)r->lane, start, seconds, r->flops, r->bytes) > 0;
+    for (int end = 0; end < 2; end++)
+        if (fprintf(file,
+                    ",\n{\"name\":\"%s\",\"cat\":\"disk\",\"ph\":\"%c\",\"id\":%llu,\"pid\":1,"
+                    "\"tid\":%d,\"ts\":%.3f,\"args\":{\"bytes\":%.0f}}",
+                    name, "be"[end], (unsigned long long)number, 1 + (int)r->lane, start + end * seconds,
+                    r->bytes) <= 0)
+            return false;
+    return true;
+}
+
 OX_API ox_status ox_profile_trace(const char *path) {
     FILE *file = path ? fopen(path, "wb") : NULL;
     if (!file)
         return oxi_fail(OX_ERR_IO, "profile: %s: %s", path ? path : "(null)",
                         path ? strerror(errno) : "no path");
     bool ok = fprintf(file, "{\"traceEvents\":[\n") > 0;
+    for (int i = 0; i < OXI_PROFILE_LANES && ok; i++)
+        ok = fprintf(file, "%s{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"args\":"
+                           "{\"name\":\"%s\"}}", i ? ",\n" : "", 1 + i, oxi_profile_lane_names[i][0]) > 0;
     oxi_lock_take(&oxi_profile_lock);
-    for (size_t i = 0; i < oxi_profile_count && ok; i++) {
-        const oxi_profile_record *r = &oxi_profile_records[i];
-        ok = fprintf(file,
-                     "%s{\"name\":\"%s\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":%.3f,\"dur\":%.3f,\"args\":{"
-                     "\"flops\":%.0f,\"bytes\":%.0f}}",
-                     i ? ",\n" : "", oxi_op_row_of(r->op)->name,
-                     1e6 * (r->start - oxi_profile_records[0].start), 1e6 * r->seconds, r->flops,
-                     r->bytes) > 0;
-    }
+    double origin = oxi_profile_count > 0 ? oxi_profile_records[0].start : 0;
+    for (size_t i = 1; i < oxi_profile_count; i++)
+        if (oxi_profile_records[i].start < origin) origin = oxi_profile_records[i].start;
+    for (size_t i = 0; i < oxi_profile_count && ok; i++)
+        ok = oxi_profile_write(file, &oxi_profile_records[i], origin, i);
     oxi_lock_give(&oxi_profile_lock);
     ok = ok && fprintf(file, "\n]}\n") > 0;
     ok = fclose(file) == 0 && ok;

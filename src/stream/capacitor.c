@@ -70,6 +70,7 @@ static bool oxi_range_is_idle(const oxi_stream_range *range) {
 static void oxi_range_drop(oxi_stream_range *range) {
     range->memory = NULL;
     range->slab = NULL;
+    range->guessed = false;
 }
 
 /* Gives a slab back unless some of it is being read or used. */
@@ -99,6 +100,15 @@ static void oxi_capacitor_yield(ox_stream *stream, size_t wanted) {
         if (!oxi_slab_free(stream, stream->slabs)) return;
 }
 
+/* The system clears pages when they are first used: by all threads now, not by the one that submits reads. */
+static void oxi_slab_touch(void *arg, int64_t index, int lane) {
+    const oxi_stream_slab *slab = (const oxi_stream_slab *)arg;
+    size_t at = (size_t)index * OXI_HUGE_PAGE, end = at + OXI_HUGE_PAGE;
+    if (end > slab->bytes) end = slab->bytes;
+    (void)lane;
+    for (; at < end; at += OXI_STREAM_PAGE) *(volatile char *)(slab->block + at) = 0;
+}
+
 static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
     size_t left = oxi_budget_left(stream), bytes = OXI_SLAB_BYTES;
     if (bytes > left / 2) bytes = left / 2 / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
@@ -117,6 +127,7 @@ static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
     slab->next = stream->slabs;
     stream->slabs = slab;
     stream->slab_bytes += bytes;
+    oxi_parallel_for((int64_t)((bytes + OXI_HUGE_PAGE - 1) / OXI_HUGE_PAGE), oxi_slab_touch, slab);
     return slab;
 }
 

@@ -144,7 +144,8 @@ static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {
     if (empty) return OX_OK;
     oxi_stream_lock(stream);
     stream->stats.calls++;
-    ox_status status = oxi_stream_run_locked(stream, call);
+    ox_status status = oxi_ring_settle(stream);
+    if (status == OX_OK) status = oxi_stream_run_locked(stream, call);
     oxi_stream_unlock(stream);
     return status;
 }
@@ -197,18 +198,18 @@ OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t off
 
 /* ---- opening ------------------------------------------------------------------------------------------ */
 
-/* Bytes of memory that are free for the taking. */
-static size_t oxi_stream_free_memory(void) {
-    unsigned long long kilobytes = 0;
-#if defined(__linux__)
-    char line[128];
-    FILE *file = fopen("/proc/meminfo", "r");
-    while (file && fgets(line, (int)sizeof line, file))
-        if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1) break;
-    if (file) fclose(file);
+/* The folder for temporary files. */
+static const char *oxi_stream_temporary(void) {
+    static const char *const names[] = {"TMPDIR", "TEMP", "TMP"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *folder = getenv(names[i]);
+        if (folder && *folder) return folder;
+    }
+#if defined(_WIN32)
+    return ".";
+#else
+    return "/tmp";
 #endif
-    if (kilobytes == 0) kilobytes = 2u << 20;
-    return kilobytes > SIZE_MAX / 2048 ? SIZE_MAX / 2 : (size_t)kilobytes * 1024;
 }
 
 static int oxi_stream_between(int value, int usual, int least, int most) {
@@ -220,14 +221,15 @@ static int oxi_stream_between(int value, int usual, int least, int most) {
 static ox_status oxi_stream_describe(ox_stream_desc *desc) {
     const size_t page = OXI_STREAM_PAGE, least = 4 * page;
     if (!desc->compute) desc->compute = ox_cpu();
-    if (!desc->compute->host)
-        return oxi_fail(OX_ERR_ARG, "stream_open: %s cannot read host memory", desc->compute->name);
+    if (desc->compute->partner)
+        return oxi_fail(OX_ERR_ARG, "stream_open: %s leaves computing to others", desc->compute->name);
     if (desc->ram_bytes == 0) {
-        desc->ram_bytes = oxi_stream_free_memory() / 2;
-        if (desc->ram_bytes < (size_t)256 << 20) desc->ram_bytes = (size_t)256 << 20;
+        const size_t free_bytes = oxi_available_memory(), some = (size_t)256 << 20;
+        desc->ram_bytes = free_bytes / 2 > some ? free_bytes / 2 : free_bytes < some ? free_bytes : some;
+        if (desc->ram_bytes < OXI_STREAM_RAM_LEAST) desc->ram_bytes = OXI_STREAM_RAM_LEAST;
     }
-    desc->depth = oxi_stream_between(desc->depth, 4, 3, OXI_STREAM_WINDOW);
-    desc->queue = oxi_stream_between(desc->queue, 16, 1, 256);
+    desc->depth = oxi_stream_between(desc->depth, 4, OXI_STREAM_LEAST_DEPTH, OXI_STREAM_WINDOW);
+    desc->queue = oxi_stream_between(desc->queue, 32, 1, 256);
     size_t most = desc->ram_bytes / (4 * (size_t)desc->depth) / page * page; /* half of the budget */
     if (desc->tile_bytes == 0) desc->tile_bytes = most / 2 < (size_t)8 << 20 ? most / 2 : (size_t)8 << 20;
     if (desc->tile_bytes < least) desc->tile_bytes = least;
@@ -239,8 +241,7 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
             "stream_open: a ring of %d tiles of %llu bytes is more than half of the budget of %llu",
             2 * desc->depth, (unsigned long long)desc->tile_bytes, (unsigned long long)desc->ram_bytes);
     if (desc->result_bytes == 0) desc->result_bytes = desc->ram_bytes / 8;
-    if (!desc->spill || !*desc->spill) desc->spill = getenv("TMPDIR");
-    if (!desc->spill || !*desc->spill) desc->spill = "/tmp";
+    if (!desc->spill || !*desc->spill) desc->spill = oxi_stream_temporary();
     return OX_OK;
 }
 
@@ -279,6 +280,8 @@ OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc) {
     stream->references = 1;
     stream->desc = filled;
     stream->base_bytes = base;
+    stream->pace.sets_tile = !desc || desc->tile_bytes == 0;
+    stream->pace.sets_depth = !desc || desc->depth == 0;
     stream->spill_folder_bytes = strlen(filled.spill) + 1;
     stream->spill_folder = (char *)oxi_alloc(stream->spill_folder_bytes);
     oxi_stream_make_device(stream);
@@ -312,6 +315,11 @@ OX_API ox_stream_statistics ox_stream_stats(ox_stream *stream) {
     stats.ring_bytes = stream->ring_block_bytes;
     stats.kept_bytes = stream->slab_bytes;
     stats.uring = stream->reader.uses_uring;
+    stats.tile_bytes = stream->desc.tile_bytes;
+    stats.depth = stream->desc.depth;
+    stats.bandwidth = stream->pace.bandwidth;
+    stats.latency = stream->pace.latency;
+    stats.ahead_bytes = oxi_ring_ahead(stream);
     if (stream->busy_seconds > 0) stats.overlap = 1 - stats.stall_seconds / stream->busy_seconds;
     if (stats.overlap < 0) stats.overlap = 0;
     oxi_stream_unlock(stream);

@@ -85,6 +85,29 @@ static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     if ((uint64_t)(off_t)bytes == bytes && ftruncate((int)handle, (off_t)bytes) != 0) return;
 }
 
+/* Room on the disk for bytes [from, from + bytes), before anything is written there: 0, or ENOSPC. */
+static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t bytes) {
+#if defined(__linux__) && defined(__LP64__) && defined(SYS_fallocate)
+    if (syscall(SYS_fallocate, (long)handle, 0L, (long)from, (long)bytes) != 0 && errno == ENOSPC)
+        return ENOSPC; /* file systems that cannot reserve tell when it is written */
+#else
+    (void)handle, (void)from, (void)bytes;
+#endif
+    return 0;
+}
+
+/* Another handle of the same open file, which may have no name, for transfers past the page cache; -1. */
+static intptr_t oxi_stream_handle_direct(intptr_t handle) {
+#if defined(__linux__) && defined(OXI_STREAM_DIRECT)
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", (int)handle);
+    return open(path, O_RDWR | O_CLOEXEC | O_LARGEFILE | OXI_STREAM_DIRECT);
+#else
+    (void)handle;
+    return -1;
+#endif
+}
+
 /* The fractions of a second in which a file was changed last. */
 static uint64_t oxi_stream_change_nanoseconds(const struct stat *info) {
 #if defined(__linux__) && defined(st_mtime)
@@ -159,6 +182,16 @@ static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     if (SetFilePointerEx((HANDLE)handle, end, NULL, FILE_BEGIN)) (void)SetEndOfFile((HANDLE)handle);
 }
 
+static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t bytes) {
+    (void)handle, (void)from, (void)bytes;
+    return 0;
+}
+
+static intptr_t oxi_stream_handle_direct(intptr_t handle) {
+    (void)handle;
+    return -1;
+}
+
 static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
     BY_HANDLE_FILE_INFORMATION info;
     if (!GetFileInformationByHandle((HANDLE)handle, &info))
@@ -193,6 +226,14 @@ static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory,
 static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     (void)handle, (void)bytes;
 }
+static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t bytes) {
+    (void)handle, (void)from, (void)bytes;
+    return 0;
+}
+static intptr_t oxi_stream_handle_direct(intptr_t handle) {
+    (void)handle;
+    return -1;
+}
 static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
     (void)handle, (void)id, (void)bytes;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s: this system has no reads at an offset", oxi_path_text(path));
@@ -204,6 +245,9 @@ static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t
 
 static void oxi_ring_forget(ox_stream *stream);
 static void oxi_capacitor_forget_file(ox_stream *stream, const oxi_stream_file *file);
+
+static void oxi_reader_forget_file(oxi_stream_reader *reader, oxi_stream_file *file);
+static void oxi_reader_know_file(oxi_stream_reader *reader, oxi_stream_file *file);
 
 static void oxi_stream_file_free(oxi_stream_file *file) {
     oxi_stream_handle_close(file->plain);
@@ -221,6 +265,7 @@ static void oxi_stream_file_release(ox_stream *stream, oxi_stream_file *file) {
             *link = file->next;
             break;
         }
+    oxi_reader_forget_file(&stream->reader, file);
     oxi_stream_file_free(file);
 }
 
@@ -229,6 +274,7 @@ static oxi_stream_file *oxi_stream_file_new(const char *path) {
     if (!file) return NULL;
     file->references = 1;
     file->plain = file->direct = -1;
+    file->slot[0] = file->slot[1] = -1;
     file->path_bytes = strlen(path) + 1;
     file->path = (char *)oxi_alloc(file->path_bytes);
     if (file->path) {
@@ -255,6 +301,7 @@ static ox_status oxi_stream_file_open(ox_stream *stream, const char *path, oxi_s
         return status;
     }
     if (!stream->desc.buffered) file->direct = oxi_stream_handle_open(path, true);
+    oxi_reader_know_file(&stream->reader, file);
     file->next = stream->files;
     stream->files = file;
     *out = file;

@@ -12,11 +12,16 @@ static oxi_call oxi_copy_of(ox_tensor *const *from, ox_tensor *to) {
     return call;
 }
 
-static ox_status oxi_stream_copy_plan(ox_stream *stream, ox_tensor *from, ox_tensor *to) {
+/* compute: the device of the side that is not streamed, or any. */
+static ox_status oxi_stream_copy_by(ox_stream *stream, ox_device *compute, ox_tensor *from, ox_tensor *to) {
     oxi_stream_plan plan;
     oxi_call copy = oxi_copy_of(&from, to);
-    oxi_plan_open(&plan, stream->desc.compute, &copy);
+    oxi_plan_open(&plan, compute, &copy);
     return oxi_stream_run_plan(stream, &plan);
+}
+
+static ox_status oxi_stream_copy_plan(ox_stream *stream, ox_tensor *from, ox_tensor *to) {
+    return oxi_stream_copy_by(stream, stream->desc.compute, from, to);
 }
 
 static ox_status oxi_stream_cat(ox_stream *stream, const oxi_call *call) {
@@ -74,13 +79,15 @@ static ox_status oxi_stream_pick_by(ox_stream *stream, const oxi_call *call, con
     return status;
 }
 
-/* An index in a file comes to the host as a whole. */
+/* An index elsewhere comes to the host as a whole. */
 static ox_status oxi_stream_rows(ox_stream *stream, const oxi_call *call) {
     const ox_tensor *index = call->in[1];
     if (ox_device_of(index)->host) return oxi_stream_pick_by(stream, call, index);
-    ox_tensor *near = oxi_tensor_new(stream->desc.compute, index->dtype, index->ndim, index->shape);
+    ox_tensor *near = oxi_tensor_new(ox_cpu(), index->dtype, index->ndim, index->shape);
     if (!near) return OX_ERR_NOMEM;
-    ox_status status = oxi_stream_copy_plan(stream, call->in[1], near);
+    ox_status status = oxi_is_streamed(index) ? oxi_stream_copy_by(stream, ox_cpu(), call->in[1], near)
+                       : ox_copy_(near, call->in[1]) ? OX_OK
+                                                     : ox_error();
     if (status == OX_OK) status = oxi_stream_pick_by(stream, call, near);
     ox_release(near);
     return status;

@@ -9,6 +9,9 @@ enum {
     OXI_STREAM_PIECE = 1 << 20,     /* most bytes of one request */
     OXI_STREAM_OPERANDS = 6,        /* of a call that is cut: OXI_MAX_IN operands, then results */
     OXI_STREAM_WINDOW = 16,         /* most steps in flight */
+    OXI_STREAM_LEAST_DEPTH = 3,
+    OXI_STREAM_RAM_LEAST = 16 << 20, /* of a budget that nobody gave */
+    OXI_STREAM_SLOTS = 64,          /* files that io_uring keeps for itself */
     OXI_STREAM_ENDED = -1           /* a cause: the file ends before what was asked for */
 };
 
@@ -19,6 +22,7 @@ typedef struct oxi_stream_file {
     int64_t references;
     uint64_t id[4];                 /* device, inode, times of the last change: two files never meet */
     intptr_t plain, direct;         /* handles; direct is -1 where the file system refuses it */
+    int slot[2];                    /* places of the two among io_uring's own files, or -1 */
     bool writable;
     char *path;
     size_t path_bytes;
@@ -57,6 +61,8 @@ typedef struct oxi_stream_request {
     bool write, direct;
     int retries, cause;
     int64_t progress;               /* of the reader, when this one was last tried */
+    double start, end;              /* when it was submitted and was over */
+    bool alone;                     /* with nothing else on its way */
 } oxi_stream_request;
 
 /* A queue of requests. */
@@ -81,6 +87,10 @@ typedef struct oxi_stream_reader {
 #ifdef OX_USE_LIBURING
     struct io_uring uring;
     int in_system;
+    const char *buffer;             /* memory that io_uring knows, buffer_bytes of it; NULL: none */
+    size_t buffer_bytes;
+    bool knows_files;               /* it keeps files of its own ... */
+    uint64_t slots_taken;           /* ... at places with their bit set */
 #endif
 #ifndef OX_NO_THREADS
     oxi_mutex mutex;                /* guards the two queues and stopping, when threads read */
@@ -105,6 +115,9 @@ typedef struct oxi_stream_range {
     oxi_stream_load load;
     int users;                      /* steps that read it */
     uint64_t used_at;               /* the stream's clock, in bytes */
+    uint64_t sum;                   /* checksum of its bytes, once there is one */
+    bool has_sum, checked;          /* checked: the bytes in memory */
+    bool guessed;                   /* read ahead to be kept, and no operation asked for it yet */
 } oxi_stream_range;
 
 /* Memory of kept ranges, filled from its start on and given back as a whole. */
@@ -123,6 +136,8 @@ typedef struct oxi_stream_cell {
     oxi_stream_load load;
     oxi_stream_range *range;        /* what it holds, or is to hold, when read ahead; else NULL */
     int users;                      /* steps that hold it */
+    bool checked;                   /* the range's checksum */
+    bool guessed;                   /* read ahead, and no operation asked for it yet */
     bool storing;                   /* its load writes a result to the spill file */
 } oxi_stream_cell;
 
@@ -174,6 +189,18 @@ typedef struct oxi_stream_flow {
     ox_status (*compute)(struct oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step);
 } oxi_stream_flow;
 
+/* What the first tiles tell of the disk. */
+typedef struct oxi_stream_pace {
+    bool sets_tile, sets_depth;     /* nobody has fixed them */
+    bool settled;
+    double latency;                 /* the least of a request that began alone; 0: none yet */
+    int64_t bytes;                  /* of reads that were waited for, which took `seconds` */
+    double seconds;
+    double bandwidth;
+} oxi_stream_pace;
+
+static ox_status oxi_stream_run(ox_device *self, const oxi_call *call);
+
 enum { OXI_STREAM_BUCKETS = 4096, OXI_STREAM_RANGES_MOST = 1 << 18 };
 
 struct ox_stream {
@@ -201,6 +228,7 @@ struct ox_stream {
     oxi_stream_slab *slabs;
     size_t slab_bytes;
 
+    oxi_stream_pace pace;
     oxi_stream_file *spill;
     char *spill_folder;
     size_t spill_folder_bytes;

@@ -8,6 +8,11 @@ static int64_t oxi_least_i64(int64_t a, int64_t b) {
 
 enum { OXI_PLAN_OUT = OXI_MAX_IN };
 
+/* Of a stream: neither in RAM nor in the memory of the device that computes. */
+static bool oxi_is_streamed(const ox_tensor *t) {
+    return ox_device_of(t)->run == oxi_stream_run;
+}
+
 /* Puts dim `dim` of an operand along dim d of the space, unless it is broadcast. */
 static void oxi_space_map(oxi_stream_plan *plan, int operand, int d, int dim) {
     if (!plan->there[operand] || dim < 0) return;
@@ -208,6 +213,36 @@ static void oxi_space_product(oxi_stream_plan *plan) {
         oxi_space_addmm(plan);
 }
 
+/* ---- attention ---------------------------------------------------------------------------------------- */
+
+/* A dim of all operands from the last one, of size 1 or `size` (times the group for q, mask and out). */
+static void oxi_space_attention_dim(oxi_stream_plan *plan, int from_last, int64_t size, int64_t group) {
+    int d = oxi_space_add(&plan->space, size);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        bool queries = i == 0 || i == 3 || i == OXI_PLAN_OUT;
+        int64_t times = queries ? group : 1;
+        int dim = plan->operand[i].ndim - from_last;
+        if (!plan->there[i] || dim < 0 || plan->operand[i].shape[dim] != size * times) continue;
+        if (size * times == 1) continue;
+        plan->space.dim[i][d] = dim;
+        plan->space.times[i][d] = times;
+    }
+}
+
+/* q, out [..,H,S,D], k, v [..,Hkv,T,D], mask [..,H,S,T] or broadcast: heads that share keys stay together.
+ * How the keys of a head are cut depends on how many heads there are, so parts are told (attr.i[2]). */
+static void oxi_space_attention(oxi_stream_plan *plan) {
+    const ox_tensor *q = &plan->operand[0], *k = &plan->operand[1];
+    if (q->ndim < 3 || k->ndim != q->ndim || plan->operand[2].ndim != q->ndim) return;
+    int64_t heads = k->shape[k->ndim - 3], group = heads > 0 ? q->shape[q->ndim - 3] / heads : 1;
+    plan->attr.i[2] = heads;
+    for (int d = 0; d < q->ndim - 3; d++) {
+        plan->attr.i[2] *= q->shape[d];
+        oxi_space_attention_dim(plan, q->ndim - d, q->shape[d], 1);
+    }
+    oxi_space_attention_dim(plan, 3, heads, group);
+}
+
 /* ---- the table --------------------------------------------------------------------------------------- */
 
 typedef void (*oxi_space_fn)(oxi_stream_plan *plan);
@@ -225,7 +260,7 @@ static const oxi_space_fn oxi_spaces[OXI_FAMILY_COUNT] = {
     NULL,
     oxi_space_product,
     oxi_space_rope,
-    NULL,
+    oxi_space_attention,
     NULL,
 };
 
@@ -234,7 +269,7 @@ static void oxi_plan_operand(oxi_stream_plan *plan, int at, const ox_tensor *t) 
     plan->operand[at] = oxi_borrowed(t);
     plan->operand[at].is_number = t->is_number;
     plan->there[at] = true;
-    plan->streamed[at] = !ox_device_of(t)->host;
+    plan->streamed[at] = oxi_is_streamed(t);
 }
 
 /* The operands of a call, with nothing cut yet. */

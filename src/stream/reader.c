@@ -22,6 +22,7 @@ static void oxi_request_make_plain(oxi_stream_request *r) {
 
 typedef struct oxi_stream_transfer {
     intptr_t handle;
+    int slot;                       /* of the handle, or -1 */
     uint64_t offset;
     size_t bytes;
     char *memory;
@@ -34,6 +35,7 @@ static bool oxi_request_next(oxi_stream_reader *reader, oxi_stream_request *r, o
     size_t end = oxi_request_need(r);
     if (r->direct) end = (end + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
     out->handle = r->direct ? r->file->direct : r->file->plain;
+    out->slot = r->file->slot[r->direct];
     out->offset = begin + r->done;
     out->bytes = end - r->done;
     out->memory = r->memory - (size_t)(r->offset - begin) + r->done;
@@ -51,7 +53,7 @@ static bool oxi_request_next(oxi_stream_reader *reader, oxi_stream_request *r, o
 }
 
 /* Takes the result of a transfer; true when the request is over, well or not. */
-static bool oxi_request_advance(oxi_stream_reader *reader, oxi_stream_request *r, int64_t result) {
+static bool oxi_request_is_over(oxi_stream_reader *reader, oxi_stream_request *r, int64_t result) {
     enum { RETRIES_MOST = 256 };
     if (result > 0) {
         oxi_atomic_add(&reader->progress, 1);
@@ -77,6 +79,12 @@ static bool oxi_request_advance(oxi_stream_reader *reader, oxi_stream_request *r
     }
     r->cause = cause;
     return true;
+}
+
+static bool oxi_request_advance(oxi_stream_reader *reader, oxi_stream_request *r, int64_t result) {
+    bool over = oxi_request_is_over(reader, r, result);
+    if (over) r->end = oxi_now();
+    return over;
 }
 
 OXI_UNUSED static void oxi_request_carry_out(oxi_stream_reader *reader, oxi_stream_request *r) {
@@ -111,6 +119,24 @@ static oxi_stream_request *oxi_queue_take(oxi_stream_queue *queue) {
 
 #ifdef OX_USE_LIBURING
 
+/* Memory that io_uring knows is not looked up and held anew for each transfer, nor are its own files. */
+static void oxi_uring_prepare(const oxi_stream_reader *reader, struct io_uring_sqe *entry, bool write,
+                              const oxi_stream_transfer *t) {
+    bool known = reader->buffer && t->memory >= reader->buffer &&
+                 t->memory + t->bytes <= reader->buffer + reader->buffer_bytes;
+    int handle = t->slot >= 0 ? t->slot : (int)t->handle;
+    unsigned bytes = (unsigned)t->bytes;
+    if (write && known)
+        io_uring_prep_write_fixed(entry, handle, t->memory, bytes, t->offset, 0);
+    else if (write)
+        io_uring_prep_write(entry, handle, t->memory, bytes, t->offset);
+    else if (known)
+        io_uring_prep_read_fixed(entry, handle, t->memory, bytes, t->offset, 0);
+    else
+        io_uring_prep_read(entry, handle, t->memory, bytes, t->offset);
+    if (t->slot >= 0) io_uring_sqe_set_flags(entry, IOSQE_FIXED_FILE);
+}
+
 static void oxi_uring_feed(oxi_stream_reader *reader) {
     bool fed = false;
     while (reader->waiting.first && reader->in_system < reader->most) {
@@ -122,10 +148,7 @@ static void oxi_uring_feed(oxi_stream_reader *reader) {
             continue;
         }
         struct io_uring_sqe *entry = io_uring_get_sqe(&reader->uring); /* there are as many as `most` */
-        if (r->write)
-            io_uring_prep_write(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
-        else
-            io_uring_prep_read(entry, (int)t.handle, t.memory, (unsigned)t.bytes, t.offset);
+        oxi_uring_prepare(reader, entry, r->write, &t);
         io_uring_sqe_set_data(entry, r);
         reader->in_system++;
         fed = true;
@@ -154,6 +177,32 @@ static void oxi_uring_reap(oxi_stream_reader *reader, bool sleep) {
         oxi_queue_put(oxi_request_advance(reader, r, result) ? &reader->finished : &reader->waiting, r);
         oxi_uring_feed(reader);
     }
+}
+
+static void oxi_uring_know_handle(oxi_stream_reader *reader, intptr_t handle, int *slot) {
+    int at = 0, file = (int)handle;
+    *slot = -1;
+    while (at < OXI_STREAM_SLOTS && (reader->slots_taken >> at & 1)) at++;
+    if (handle < 0 || at == OXI_STREAM_SLOTS) return;
+    if (io_uring_register_files_update(&reader->uring, (unsigned)at, &file, 1) != 1) return;
+    reader->slots_taken |= (uint64_t)1 << at;
+    *slot = at;
+}
+
+static void oxi_uring_forget_handle(oxi_stream_reader *reader, int *slot) {
+    int none = -1;
+    if (*slot < 0) return;
+    (void)io_uring_register_files_update(&reader->uring, (unsigned)*slot, &none, 1);
+    reader->slots_taken &= ~((uint64_t)1 << *slot);
+    *slot = -1;
+}
+
+static void oxi_uring_open(oxi_stream_reader *reader) {
+    int none[OXI_STREAM_SLOTS];
+    reader->uses_uring = io_uring_queue_init((unsigned)reader->most, &reader->uring, 0) == 0;
+    for (int i = 0; i < OXI_STREAM_SLOTS; i++) none[i] = -1;
+    if (!reader->uses_uring) return;
+    reader->knows_files = io_uring_register_files(&reader->uring, none, OXI_STREAM_SLOTS) == 0;
 }
 
 #endif
@@ -230,8 +279,7 @@ static void oxi_reader_open(oxi_stream_reader *reader, const ox_stream_desc *des
     reader->fault = desc->fault;
     reader->fault_user = desc->fault_user;
 #ifdef OX_USE_LIBURING
-    if (desc->reading == OX_STREAM_BEST)
-        reader->uses_uring = io_uring_queue_init((unsigned)reader->most, &reader->uring, 0) == 0;
+    if (desc->reading == OX_STREAM_BEST) oxi_uring_open(reader);
 #endif
 #ifndef OX_NO_THREADS
     if (!reader->uses_uring) oxi_stream_start_threads(reader);
@@ -246,6 +294,38 @@ static void oxi_reader_close(oxi_stream_reader *reader) {
 #endif
 #ifndef OX_NO_THREADS
     if (!reader->uses_uring) oxi_stream_stop_threads(reader);
+#endif
+}
+
+/* The ring's memory, NULL before it goes; nothing may be flying. A system that refuses does without. */
+static void oxi_reader_know_memory(oxi_stream_reader *reader, char *memory, size_t bytes) {
+    (void)reader, (void)memory, (void)bytes;
+#ifdef OX_USE_LIBURING
+    struct iovec one;
+    if (!reader->uses_uring) return;
+    if (reader->buffer) (void)io_uring_unregister_buffers(&reader->uring);
+    reader->buffer = NULL;
+    one.iov_base = memory;
+    one.iov_len = bytes;
+    if (!memory || bytes > (size_t)1 << 30 || io_uring_register_buffers(&reader->uring, &one, 1) != 0) return;
+    reader->buffer = memory;
+    reader->buffer_bytes = bytes;
+#endif
+}
+
+static void oxi_reader_know_file(oxi_stream_reader *reader, oxi_stream_file *file) {
+    (void)reader, (void)file;
+#ifdef OX_USE_LIBURING
+    if (!reader->uses_uring || !reader->knows_files) return;
+    oxi_uring_know_handle(reader, file->plain, &file->slot[0]);
+    oxi_uring_know_handle(reader, file->direct, &file->slot[1]);
+#endif
+}
+
+static void oxi_reader_forget_file(oxi_stream_reader *reader, oxi_stream_file *file) {
+    (void)reader, (void)file;
+#ifdef OX_USE_LIBURING
+    for (int i = 0; i < 2; i++) oxi_uring_forget_handle(reader, &file->slot[i]);
 #endif
 }
 

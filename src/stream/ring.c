@@ -34,12 +34,27 @@ static void oxi_load_fail(oxi_stream_load *load, int cause, uint64_t at) {
     load->failed_at = at;
 }
 
+/* Counts what a request that was waited for says of the disk, until the tiles are chosen: while nothing
+ * waits, the disk is not what is slow. */
+static void oxi_pace_note(ox_stream *stream, const oxi_stream_request *r, double waited) {
+    oxi_stream_pace *pace = &stream->pace;
+    double took = r->end - r->start;
+    if (pace->settled || r->write || r->cause != 0 || r->bytes < OXI_STREAM_PIECE / 2) return;
+    if (r->alone && (pace->latency == 0 || took < pace->latency)) pace->latency = took;
+    pace->bytes += (int64_t)r->bytes;
+    pace->seconds += waited;
+}
+
 /* Takes back one request that is over. False when there is none (to wait for). */
 static bool oxi_ring_deliver(ox_stream *stream, bool sleep) {
     double start = sleep ? oxi_now() : 0;
     oxi_stream_request *r = oxi_reader_take(&stream->reader, sleep);
-    if (sleep) stream->stats.stall_seconds += oxi_now() - start;
+    double now = oxi_now();
+    if (sleep) stream->stats.stall_seconds += now - start;
+    if (sleep) oxi_profile_span(OXI_PROFILE_RING, start, now, 0);
     if (!r) return false;
+    oxi_profile_span(OXI_PROFILE_DISK, r->start, r->end, (double)r->bytes);
+    if (sleep) oxi_pace_note(stream, r, now - start);
     if (r->cause != 0)
         oxi_load_fail(r->load, r->cause, oxi_request_begin(r) + r->done);
     else
@@ -59,8 +74,8 @@ static void oxi_ring_quiet(ox_stream *stream) {
 }
 
 /* Bytes of the file to or from memory, in pieces. Direct: memory lies in its page as the file's bytes do, and
- * may be written to from the first page's start to the last one's end. */
-static void oxi_ring_request(ox_stream *stream, oxi_stream_load *load, oxi_stream_file *file, uint64_t offset,
+ * what is read may fill it from the first page's start to the last one's end. */
+static void oxi_ring_pieces(ox_stream *stream, oxi_stream_load *load, oxi_stream_file *file, uint64_t offset,
                              size_t bytes, char *memory, bool write, bool direct) {
     while (bytes > 0) {
         size_t part = OXI_STREAM_PIECE - (direct ? (size_t)(offset % OXI_STREAM_PAGE) : 0);
@@ -77,12 +92,31 @@ static void oxi_ring_request(ox_stream *stream, oxi_stream_load *load, oxi_strea
         r->memory = memory;
         r->write = write;
         r->direct = direct;
+        r->start = oxi_now();
+        r->alone = stream->reader.flying == 0;
         load->pending++;
         oxi_reader_submit(&stream->reader, r);
         offset += part;
         memory += part;
         bytes -= part;
     }
+}
+
+/* The same; of direct writes the pages in part go through the page cache, for others hold their rest. */
+static void oxi_ring_request(ox_stream *stream, oxi_stream_load *load, oxi_stream_file *file, uint64_t offset,
+                             size_t bytes, char *memory, bool write, bool direct) {
+    size_t lead = (size_t)((0 - offset) % OXI_STREAM_PAGE), whole;
+    if (write && direct) {
+        if (lead > bytes) lead = bytes;
+        whole = (bytes - lead) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
+        oxi_ring_pieces(stream, load, file, offset, lead, memory, true, false);
+        oxi_ring_pieces(stream, load, file, offset + lead, whole, memory + lead, true, true);
+        offset += lead + whole;
+        memory += lead + whole;
+        bytes -= lead + whole;
+        direct = false;
+    }
+    oxi_ring_pieces(stream, load, file, offset, bytes, memory, write, direct);
 }
 
 static ox_status oxi_ring_fail(const oxi_stream_load *load, const oxi_stream_file *file) {
@@ -98,6 +132,7 @@ static ox_status oxi_ring_fail(const oxi_stream_load *load, const oxi_stream_fil
 
 static void oxi_ring_free_cells(ox_stream *stream) {
     oxi_ring_quiet(stream);
+    oxi_reader_know_memory(&stream->reader, NULL, 0);
     oxi_free(stream->cells, (size_t)stream->cell_record_room * sizeof *stream->cells);
     oxi_free(stream->ring_block, stream->ring_block_bytes);
     stream->cells = NULL;
@@ -125,6 +160,7 @@ static ox_status oxi_ring_make_cells(ox_stream *stream, int count, size_t bytes)
         stream->cells[i].memory = (char *)(start * OXI_STREAM_PAGE) + (size_t)i * room;
     stream->cell_room = room;
     stream->cell_count = count;
+    oxi_reader_know_memory(&stream->reader, stream->ring_block, stream->ring_block_bytes);
     return OX_OK;
 }
 
@@ -153,10 +189,48 @@ static ox_status oxi_ring_fit(ox_stream *stream, const oxi_stream_flow *flow) {
     return oxi_ring_make_cells(stream, count, room - 2 * OXI_STREAM_PAGE);
 }
 
+/* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, and twice
+ * what the disk delivers within its latency is on its way. What was kept in other tiles goes. */
+static ox_status oxi_ring_settle(ox_stream *stream) {
+    enum { TILES = 2 };
+    const double tile_seconds = 0.008;
+    const size_t page = OXI_STREAM_PAGE, mib = (size_t)1 << 20;
+    oxi_stream_pace *pace = &stream->pace;
+    ox_stream_desc *desc = &stream->desc;
+    if (pace->settled || pace->bytes < (int64_t)(TILES * desc->tile_bytes)) return OX_OK;
+    oxi_ring_forget(stream); /* nothing flies: the time is whole */
+    pace->settled = true;
+    pace->bandwidth = (double)pace->bytes / (pace->seconds > 1e-6 ? pace->seconds : 1e-6);
+    if (!pace->sets_tile && !pace->sets_depth) return OX_OK;
+    double seconds = 2 * pace->latency > tile_seconds ? 2 * pace->latency : tile_seconds;
+    size_t ring = desc->ram_bytes / 16 > 64 * mib ? desc->ram_bytes / 16 : 64 * mib;
+    if (ring > desc->ram_bytes / 3) ring = desc->ram_bytes / 3;
+    double wanted = pace->bandwidth * seconds, most = (double)(ring / (2 * (OXI_STREAM_LEAST_DEPTH + 1)));
+    if (wanted > 16.0 * (double)mib) wanted = 16.0 * (double)mib;
+    if (wanted < 4.0 * (double)mib) wanted = 4.0 * (double)mib;
+    if (wanted > most) wanted = most;
+    size_t tile = pace->sets_tile ? ((size_t)wanted + page - 1) / page * page : desc->tile_bytes;
+    if (tile < 4 * page || (tile > desc->tile_bytes / 4 * 3 && tile < desc->tile_bytes / 3 * 4))
+        tile = desc->tile_bytes; /* not worth reading anew what is kept */
+    int depth = 2 + (int)(2 * pace->bandwidth * pace->latency / (double)tile);
+    if (depth < OXI_STREAM_LEAST_DEPTH + 1) depth = OXI_STREAM_LEAST_DEPTH + 1;
+    while (depth > OXI_STREAM_LEAST_DEPTH && (depth > OXI_STREAM_WINDOW || 2 * (size_t)depth * tile > ring))
+        depth--;
+    if (pace->sets_depth) desc->depth = depth;
+    if (tile != desc->tile_bytes) oxi_capacitor_forget_file(stream, NULL);
+    desc->tile_bytes = tile;
+    oxi_ring_free_cells(stream);
+    oxi_capacitor_yield(stream, 2 * (size_t)desc->depth * tile);
+    return oxi_ring_open(stream);
+}
+
 /* Nothing is in flight afterwards, and nothing read ahead is remembered. */
 static void oxi_ring_forget(ox_stream *stream) {
     oxi_ring_quiet(stream);
-    for (int i = 0; i < stream->cell_count; i++) stream->cells[i].range = NULL;
+    for (int i = 0; i < stream->cell_count; i++) {
+        stream->cells[i].range = NULL;
+        stream->cells[i].guessed = false;
+    }
 }
 
 static bool oxi_cell_is_idle(const oxi_stream_cell *cell) {
@@ -198,7 +272,45 @@ static oxi_stream_cell *oxi_ring_take_cell(ox_stream *stream, bool must) {
         if (!must || !oxi_ring_deliver(stream, true)) return NULL;
     oxi_cell_settle(stream, cell);
     cell->range = NULL;
+    cell->guessed = false;
     return cell;
+}
+
+/* ---- checksums ----------------------------------------------------------------------------------------- */
+
+/* Four sums of 8-byte words, each turned and multiplied, so that any changed byte changes them. */
+static uint64_t oxi_range_sum(const char *data, size_t bytes) {
+    const uint64_t odd = 0x9E3779B97F4A7C15u;
+    uint64_t sum[4] = {1, 2, 3, 4}, word;
+    size_t at = 0;
+    for (; at + 32 <= bytes; at += 32)
+        for (int i = 0; i < 4; i++) {
+            memcpy(&word, data + at + 8 * (size_t)i, 8);
+            sum[i] = ((sum[i] << 29 | sum[i] >> 35) ^ word) * odd;
+        }
+    for (; at < bytes; at++) {
+        uint64_t *one = &sum[at % 4];
+        *one = ((*one << 29 | *one >> 35) ^ (uint8_t)data[at]) * odd;
+    }
+    return sum[0] ^ sum[1] * odd ^ (sum[2] << 17 | sum[2] >> 47) ^ sum[3] * (odd << 1 | 1) ^ bytes;
+}
+
+/* The bytes of a range, read just now, are those that it had when it was read first. */
+static ox_status oxi_source_check(ox_stream *stream, const oxi_stream_source *source) {
+    oxi_stream_range *range = source->range ? source->range : source->cell ? source->cell->range : NULL;
+    if (!stream->desc.checksums || !range) return OX_OK;
+    bool *checked = source->range ? &range->checked : &source->cell->checked;
+    if (*checked) return OX_OK;
+    uint64_t sum = oxi_range_sum(source->data, range->bytes);
+    if (range->has_sum && range->sum != sum) {
+        if (source->range) range->load.cause = EIO; /* what is kept is not used again */
+        return oxi_fail(OX_ERR_IO, "%s: offset %llu: %llu bytes are not those that were read here before",
+                        oxi_path_text(range->file->path), (unsigned long long)range->offset,
+                        (unsigned long long)range->bytes);
+    }
+    range->sum = sum;
+    range->has_sum = *checked = true;
+    return OX_OK;
 }
 
 /* ---- ranges: kept, read ahead, or read now ------------------------------------------------------------ */
@@ -207,6 +319,7 @@ static oxi_stream_cell *oxi_ring_take_cell(ox_stream *stream, bool must) {
 static bool oxi_ring_keep(ox_stream *stream, oxi_stream_range *range) {
     if (!oxi_range_is_idle(range) || !oxi_capacitor_accept(stream, range)) return false;
     range->load.cause = 0;
+    range->checked = false;
     oxi_ring_request(stream, &range->load, range->file, range->offset, range->bytes, range->memory, false,
                      range->file->direct >= 0);
     return true;
@@ -216,8 +329,16 @@ static bool oxi_ring_keep(ox_stream *stream, oxi_stream_range *range) {
 static void oxi_ring_fill(ox_stream *stream, oxi_stream_range *range, oxi_stream_cell *cell) {
     oxi_cell_settle(stream, cell);
     cell->range = range;
+    cell->checked = cell->guessed = false;
     oxi_ring_request(stream, &cell->load, range->file, range->offset, range->bytes,
                      cell->memory + range->offset % OXI_STREAM_PAGE, false, range->file->direct >= 0);
+}
+
+/* A tensor beyond the budget may be read once and never again: its ranges are kept from the second time on,
+ * for memory has its price, too. */
+static bool oxi_range_is_new_and_far(const ox_stream *stream, const oxi_stream_range *range,
+                                     const oxi_stream_source *source) {
+    return range->used_at == 0 && source->region->bytes > stream->desc.ram_bytes;
 }
 
 /* Where the bytes of a range are or will be. False when there is no cell for them yet. */
@@ -225,13 +346,15 @@ static bool oxi_ring_get(ox_stream *stream, oxi_stream_range *range, oxi_stream_
     if (range->memory && range->load.cause != 0 && oxi_range_is_idle(range)) oxi_range_drop(range);
     oxi_stream_cell *cell = range->memory ? NULL : oxi_ring_cell_of(stream, range);
     if (range->memory) {
-        stream->stats.ram_bytes += (int64_t)range->bytes;
-    } else if (!cell && !oxi_ring_keep(stream, range)) {
+        if (!range->guessed) stream->stats.ram_bytes += (int64_t)range->bytes;
+        range->guessed = false;
+    } else if (!cell && (oxi_range_is_new_and_far(stream, range, source) || !oxi_ring_keep(stream, range))) {
         cell = oxi_ring_take_cell(stream, must);
         if (!cell) return false;
         oxi_ring_fill(stream, range, cell);
     }
     oxi_range_touch(stream, range);
+    if (cell) cell->guessed = false;
     if (range->memory) {
         source->range = range;
         source->data = range->memory;
@@ -252,13 +375,28 @@ static void oxi_ring_guess(ox_stream *stream) {
         range = range->successor;
         if (!range || range == stream->last) return;
         if (range->memory || oxi_ring_cell_of(stream, range)) continue;
-        if (!oxi_ring_keep(stream, range)) {
+        if (oxi_ring_keep(stream, range)) {
+            range->guessed = true;
+        } else {
             oxi_stream_cell *cell = oxi_ring_idle_cell(stream, true);
             if (!cell || cell->range || range->bytes + 2 * OXI_STREAM_PAGE > stream->cell_room) return;
             oxi_ring_fill(stream, range, cell);
+            cell->guessed = true;
         }
         stream->stats.guesses++;
     }
+}
+
+/* Bytes read ahead, all in, that no operation asked for yet. */
+static int64_t oxi_ring_ahead(const ox_stream *stream) {
+    int64_t bytes = 0;
+    for (int i = 0; i < stream->cell_count; i++)
+        if (stream->cells[i].guessed && stream->cells[i].load.pending == 0)
+            bytes += (int64_t)stream->cells[i].range->bytes;
+    for (int i = 0; i < OXI_STREAM_BUCKETS; i++)
+        for (const oxi_stream_range *range = stream->buckets[i]; range; range = range->chain)
+            if (range->guessed && range->load.pending == 0) bytes += (int64_t)range->bytes;
+    return bytes;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------- */
@@ -313,13 +451,18 @@ typedef struct oxi_run_job {
     const oxi_stream_region *region;
     oxi_stream_load *load;
     char *data;
-    bool write;
+    bool write, direct;
 } oxi_run_job;
 
 static void oxi_run_request(void *user, uint64_t from, size_t at, size_t bytes) {
     const oxi_run_job *job = (const oxi_run_job *)user;
     oxi_ring_request(job->stream, job->load, job->region->file, job->region->offset + from, bytes,
-                     job->data + at, job->write, false);
+                     job->data + at, job->write, job->direct);
+}
+
+/* One run of the stream's own file, which goes past the page cache where the file system allows it. */
+static bool oxi_source_is_direct(const oxi_stream_source *source) {
+    return source->region->file->writable && source->region->file->direct >= 0 && source->layout.loops == 0;
 }
 
 static void oxi_source_transfer(ox_stream *stream, oxi_stream_source *source, oxi_stream_load *load,
@@ -330,6 +473,7 @@ static void oxi_source_transfer(ox_stream *stream, oxi_stream_source *source, ox
     job.load = load;
     job.data = source->data;
     job.write = write;
+    job.direct = oxi_source_is_direct(source);
     oxi_layout_runs(&source->layout, oxi_run_request, &job);
 }
 
@@ -361,6 +505,8 @@ static bool oxi_source_begin(ox_stream *stream, const oxi_stream_flow *flow, oxi
     if (!source->cell) return false;
     source->cell->users++;
     source->data = source->cell->memory;
+    if (oxi_source_is_direct(source))
+        source->data += (source->region->offset + source->layout.first) % OXI_STREAM_PAGE;
     if (source->use & OXI_STREAM_LOAD) oxi_source_transfer(stream, source, &source->cell->load, false);
     return true;
 }
@@ -387,6 +533,8 @@ static ox_status oxi_step_wait(ox_stream *stream, oxi_stream_step *step) {
         const oxi_stream_load *load = oxi_source_load(&step->source[i]);
         oxi_ring_wait_for(stream, load);
         if (load->cause != 0) return oxi_ring_fail(load, step->source[i].region->file);
+        ox_status status = oxi_source_check(stream, &step->source[i]);
+        if (status != OX_OK) return status;
         step->ready |= 1u << i;
     }
     return OX_OK;
@@ -454,7 +602,9 @@ static ox_status oxi_flow_compute(oxi_flow_run *run) {
     ox_status status = oxi_step_wait(stream, step);
     double start = oxi_now();
     if (status == OX_OK) status = run->flow->compute(run->flow, run->tail, step);
-    stream->stats.compute_seconds += oxi_now() - start;
+    double end = oxi_now();
+    stream->stats.compute_seconds += end - start;
+    oxi_profile_span(OXI_PROFILE_COMPUTE, start, end, 0);
     if (status == OX_OK) oxi_step_store(stream, step);
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++)
         if (step->source[i].use & OXI_STREAM_STORE) run->stores = step->source[i].region->file;
@@ -463,6 +613,9 @@ static ox_status oxi_flow_compute(oxi_flow_run *run) {
     oxi_step_release(step);
     run->tail++;
     stream->stats.tiles++;
+    if (stream->desc.progress)
+        stream->desc.progress(stream->desc.progress_user, run->tail, run->flow->count,
+                              (int64_t)stream->clock);
     return status;
 }
 

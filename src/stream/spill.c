@@ -15,6 +15,8 @@ static ox_status oxi_spill_open(ox_stream *stream) {
         return oxi_fail(OX_ERR_IO, "%s: no spill file can be made there: %s",
                         oxi_path_text(stream->spill_folder), strerror(cause));
     }
+    if (!stream->desc.buffered) file->direct = oxi_stream_handle_direct(file->plain);
+    oxi_reader_know_file(&stream->reader, file);
     stream->spill = file;
     return OX_OK;
 }
@@ -23,23 +25,28 @@ static uint64_t oxi_spill_round(size_t bytes) {
     return ((uint64_t)bytes + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
 }
 
-/* Whole pages, from the first gap that has them or from the end. */
-static uint64_t oxi_spill_take(ox_stream *stream, uint64_t bytes) {
+/* Whole pages, from the first gap that has them or from the end, which is made longer: false without room. */
+static bool oxi_spill_take(ox_stream *stream, uint64_t bytes, uint64_t *out) {
     for (oxi_stream_gap **link = &stream->gaps; *link; link = &(*link)->next) {
         oxi_stream_gap *gap = *link;
         if (gap->bytes < bytes) continue;
-        uint64_t offset = gap->offset;
+        *out = gap->offset;
         gap->offset += bytes;
         gap->bytes -= bytes;
         if (gap->bytes == 0) {
             *link = gap->next;
             oxi_free(gap, sizeof *gap);
         }
-        return offset;
+        return true;
+    }
+    *out = stream->spill_end;
+    if (bytes > 0 && oxi_stream_handle_reserve(stream->spill->plain, *out, bytes) != 0) {
+        oxi_stream_handle_resize(stream->spill->plain, *out); /* what it did get */
+        return false;
     }
     stream->spill_end += bytes;
     oxi_stream_handle_resize(stream->spill->plain, stream->spill_end);
-    return stream->spill_end - bytes;
+    return true;
 }
 
 /* Joins the last gap to the unused end, and gives the disk back what lies behind it. */
@@ -88,7 +95,11 @@ static void oxi_spill_give(ox_stream *stream, uint64_t offset, uint64_t bytes) {
 static ox_status oxi_spill_alloc(ox_stream *stream, size_t bytes, oxi_stream_region **out) {
     ox_status status = oxi_spill_open(stream);
     if (status != OX_OK) return status;
-    uint64_t room = oxi_spill_round(bytes), offset = oxi_spill_take(stream, room);
+    uint64_t room = oxi_spill_round(bytes), offset = 0;
+    if (!oxi_spill_take(stream, room, &offset))
+        return oxi_fail(OX_ERR_IO, "%s: offset %llu: no room for %llu bytes of the spill file",
+                        oxi_path_text(stream->spill_folder), (unsigned long long)stream->spill_end,
+                        (unsigned long long)room);
     *out = oxi_stream_region_new(stream, stream->spill, offset, bytes);
     if (!*out) {
         oxi_spill_give(stream, offset, room);
@@ -110,6 +121,8 @@ static void oxi_spill_close(ox_stream *stream) {
         stream->gaps = gap->next;
         oxi_free(gap, sizeof *gap);
     }
-    if (stream->spill) oxi_stream_file_free(stream->spill);
+    if (!stream->spill) return;
+    oxi_reader_forget_file(&stream->reader, stream->spill);
+    oxi_stream_file_free(stream->spill);
     stream->spill = NULL;
 }

@@ -17,19 +17,28 @@ typedef enum ox_stream_reading {
 /* All zeros is a good description. */
 typedef struct ox_stream_desc {
     size_t ram_bytes;    /* the budget: what the library may hold in RAM beyond what it holds when the stream
-                          * is opened; 0 = half of what the system says is free, at least 256 MiB */
+                          * is opened; 0 = half of what the system and the limits of the process's
+                          * groups leave, 256 MiB if less than twice that */
     size_t tile_bytes;   /* most bytes of an operand that are in one tile; 0 = 8 MiB, less if the budget is
-                          * small. Rounded to 4 KiB, at least 16 KiB */
-    int depth;           /* tiles on their way at once; 0 = 4, at least 3, at most 16 */
-    int queue;           /* requests to the system in flight; 0 = 16, at most 256 */
+                          * small, and after the first tiles what suits the disk: some milliseconds of it,
+                          * 4 to 16 MiB. Rounded to 4 KiB, at least 16 KiB */
+    int depth;           /* tiles on their way at once; 0 = 4, and after the first tiles what the disk's
+                          * bandwidth and latency ask for; at least 3, at most 16 */
+    int queue;           /* requests to the system in flight; 0 = 32, at most 256 */
     size_t result_bytes; /* results up to this size are made in RAM, larger ones in the spill folder;
                           * 0 = an eighth of the budget */
     const char *spill;   /* folder for results and tensors that are moved here; NULL = $TMPDIR, else /tmp */
-    ox_device *compute;  /* what computes on the tiles; NULL = ox_cpu() */
+    ox_device *compute;  /* what computes on the tiles: ox_cpu() (NULL is that) or ox_vulkan(0), to which
+                          * tiles are moved; operands in its memory may stand beside streamed ones */
     ox_stream_reading reading;
     bool buffered;       /* always go through the system's page cache; otherwise only where a file system
-                          * refuses direct reads (tmpfs), and for the spill file */
+                          * refuses direct transfers (tmpfs), and for pages in part */
     bool forgetful;      /* keep no tiles in RAM for the next pass */
+    bool checksums;      /* a tile of a file that is read again must have the bytes that it had at first */
+    /* Called after each tile of an operation, in the thread that runs it; it must not use the stream. bytes:
+     * of files, that operations have used since the stream was opened. NULL: nothing is called. */
+    void (*progress)(void *user, int64_t tile, int64_t tiles, int64_t bytes);
+    void *progress_user;
     /* For tests: asked before each transfer, possibly from several threads at once. number counts transfers
      * from 1. Gives how many of its bytes it may move (0 = the file ends here), or an errno made negative. */
     int64_t (*fault)(void *user, int64_t number, int64_t bytes);
@@ -38,8 +47,8 @@ typedef struct ox_stream_desc {
 
 /* ox_stream_open - makes a stream device. desc NULL = zeroed; it is copied.
  * memory    ring of tiles at once (2 x depth x tile_bytes); the rest of the budget as tiles are kept
- * errors    NULL: OX_ERR_ARG a budget too small for its tiles, or a compute device that cannot read host
- *           memory; OX_ERR_NOMEM; OX_ERR_UNSUPPORTED a system without positioned reads
+ * errors    NULL: OX_ERR_ARG a budget too small for its tiles, or a stream as compute device; OX_ERR_NOMEM;
+ *           OX_ERR_UNSUPPORTED a system without positioned reads
  * threads   one operation runs on a stream at a time; others wait for it */
 OX_API ox_stream *ox_stream_open(const ox_stream_desc *desc);
 /* Tensors that are alive keep the stream; the last of them closes it. NULL is nothing. */
@@ -47,8 +56,9 @@ OX_API void ox_stream_close(ox_stream *stream);
 
 /* ox_stream_device - the device: ox_open("model.gguf", ox_stream_device(s)) gives tensors that stay in the
  * file, ox_to(t, ox_stream_device(s)) moves one to the spill folder, ox_to(t, ox_cpu()) brings one into RAM.
- * Operands in RAM may stand beside streamed ones; results lie in RAM up to result_bytes. Every operation has
- * the same bits as in RAM. What cannot be cut (sort along the only dim, say) is loaded as a whole, which is
+ * Operands in RAM may stand beside streamed ones, and results lie in RAM up to result_bytes; when a GPU
+ * computes, in its memory instead. Every operation has the same bits as in RAM (on a GPU: as in its memory,
+ * reductions as on the CPU). What cannot be cut (sort along the only dim, say) is loaded as a whole, which is
  * counted, or is OX_ERR_NOMEM when the budget has no room for it.
  * errors    of operations: OX_ERR_IO with path and offset; the result is dropped, files stay as they are */
 OX_API ox_device *ox_stream_device(ox_stream *stream);
@@ -71,6 +81,11 @@ typedef struct ox_stream_statistics {
     double overlap;         /* the part of the time in operations that was not waiting: 0 to 1 */
     size_t ring_bytes;      /* held by the ring now */
     size_t kept_bytes;      /* held by tiles that are kept now */
+    size_t tile_bytes;      /* of a tile, and tiles on their way at once, as chosen or adapted */
+    int depth;
+    double bandwidth;       /* bytes a second that the first tiles came at; 0: not measured yet */
+    double latency;         /* seconds of a transfer that began with nothing else on its way, at least */
+    int64_t ahead_bytes;    /* read ahead of operations and not used yet */
     size_t spilled_bytes;   /* live in the spill file now */
     bool uring;             /* requests go through io_uring */
 } ox_stream_statistics;

@@ -118,6 +118,7 @@ typedef struct oxi_stream_space {
     int64_t unit[OX_MAX_DIMS];                 /* parts are multiples; 0 = 1 */
     int64_t least_all;                         /* smallest product of a part's sizes; 0 = 1 */
     int dim[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* of each operand; -1 = the whole operand is in each part */
+    int64_t times[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* elements of that dim for one of the space */
 } oxi_stream_space;
 
 typedef struct oxi_stream_plan {
@@ -139,7 +140,10 @@ static int oxi_space_add(oxi_stream_space *space, int64_t size) {
     int d = space->ndim++;
     space->size[d] = size;
     space->least[d] = space->unit[d] = 1;
-    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) space->dim[i][d] = -1;
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        space->dim[i][d] = -1;
+        space->times[i][d] = 1;
+    }
     return d;
 }
 
@@ -151,8 +155,8 @@ static ox_tensor oxi_plan_part(const oxi_stream_plan *plan, int operand, const i
         int at = plan->space.dim[operand][d];
         if (at < 0) continue;
         int64_t first = operand == 0 && d == 0 && plan->rows ? plan->rows[start[0]] : start[d];
-        t.offset += first * t.stride[at];
-        t.shape[at] = count[d];
+        t.offset += first * plan->space.times[operand][d] * t.stride[at];
+        t.shape[at] = count[d] * plan->space.times[operand][d];
     }
     return t;
 }
@@ -347,6 +351,38 @@ static void oxi_plan_borrow(const oxi_stream_plan *plan, const oxi_stream_source
     memcpy(t->stride, source->layout.stride, sizeof t->stride);
 }
 
+/* The same in the memory of a device that cannot read the host's. The storage is to be released. */
+static ox_status oxi_plan_carry(const oxi_stream_plan *plan, const oxi_stream_source *source, ox_tensor *t,
+                                ox_storage **storage) {
+    ox_device *device = plan->compute;
+    *storage = oxi_storage_new(device, source->layout.bytes);
+    if (!*storage) return OX_ERR_NOMEM;
+    t->storage = *storage;
+    t->offset = source->layout.offset;
+    memcpy(t->stride, source->layout.stride, sizeof t->stride);
+    if (!(source->use & OXI_STREAM_LOAD) || source->layout.bytes == 0) return OX_OK;
+    return device->write(device, (*storage)->data, 0, source->data, source->layout.bytes);
+}
+
+/* Parts of streamed operands go to the device, the call runs there, results come back into their cells. */
+static ox_status oxi_plan_run_there(const oxi_stream_plan *plan, const oxi_stream_step *step, ox_tensor *part,
+                                    const oxi_call *call) {
+    ox_device *device = plan->compute;
+    ox_storage *storage[OXI_STREAM_OPERANDS];
+    ox_status status = OX_OK;
+    memset(storage, 0, sizeof storage);
+    for (int i = 0; i < OXI_STREAM_OPERANDS && status == OX_OK; i++)
+        if (plan->streamed[i]) status = oxi_plan_carry(plan, &step->source[i], &part[i], &storage[i]);
+    if (status == OX_OK) status = oxi_run(device, call);
+    for (int i = OXI_MAX_IN; i < OXI_STREAM_OPERANDS && status == OX_OK; i++)
+        if (storage[i])
+            status = device->read(device, storage[i]->data, 0, step->source[i].data,
+                                  step->source[i].layout.bytes);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++)
+        if (storage[i]) oxi_storage_release(storage[i]);
+    return status;
+}
+
 static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step) {
     oxi_stream_plan *plan = (oxi_stream_plan *)(void *)flow;
     ox_tensor part[OXI_STREAM_OPERANDS], *in[OXI_MAX_IN];
@@ -358,7 +394,8 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
         if (!plan->there[i]) continue;
         part[i] = oxi_plan_part(plan, i, start, count);
         part[i].references = 1;
-        if (plan->streamed[i]) oxi_plan_borrow(plan, &step->source[i], &part[i], &storage[i]);
+        if (plan->streamed[i] && plan->compute->host)
+            oxi_plan_borrow(plan, &step->source[i], &part[i], &storage[i]);
     }
     for (int i = 0; i < call.in_count; i++) in[i] = plan->there[i] ? &part[i] : NULL;
     for (int i = 0; i < call.out_count; i++) call.out[i] = &part[OXI_MAX_IN + i];
@@ -366,5 +403,5 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     call.attr = plan->attr;
     if (call.op == OXI_OP_fill)
         call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
-    return oxi_run(plan->compute, &call);
+    return plan->compute->host ? oxi_run(plan->compute, &call) : oxi_plan_run_there(plan, step, part, &call);
 }

@@ -1,0 +1,105 @@
+/* test_stream_vulkan.c - a GPU computes on the tiles of a stream: the numbers of the CPU within what the
+ * devices promise, operands on the GPU beside streamed ones, results on it and in the spill file. */
+#include "oxtorch_vulkan.h"
+#include "stream_check.h"
+
+static ox_device *gpu;
+
+static bool is_close(ox_tensor *got, ox_tensor *wanted) {
+    ox_tensor *near = got ? ox_to(got, ox_cpu()) : NULL;
+    return near && wanted && near->dtype == wanted->dtype && ox_allclose(near, wanted, 2e-5, 2e-5, true);
+}
+
+static ox_stream *open_on_gpu(const stream_case *c, size_t results) {
+    ox_stream_desc desc = case_desc(c);
+    desc.ram_bytes = 4 << 20;
+    desc.tile_bytes = 64 << 10;
+    desc.result_bytes = results;
+    desc.compute = gpu;
+    ox_stream *stream = ox_stream_open(&desc);
+    CHECK_MSG(stream != NULL, "%s", ox_error_text());
+    return stream;
+}
+
+/* One operand in a file, one on the GPU; results small and large. */
+static void test_ops(const stream_case *c, size_t results) {
+    char path[320];
+    snprintf(path, sizeof path, "%s/oxtorch-gpu.raw", c->folder);
+    ox_stream *stream = open_on_gpu(c, results);
+    OX_SCOPE {
+        ox_tensor *w = numbers(OX_SHAPE(333, 256), OX_F32, 1), *x = numbers(OX_SHAPE(5, 256), OX_F32, 2);
+        w = ox_clamp(w, -3, 3);
+        x = ox_clamp(x, -3, 3);
+        put_raw(path, w, 0);
+        ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(333, 256)), *there = ox_to(x, gpu);
+        ox_tensor *row = ox_narrow(x, 0, 0, 1), *row_there = ox_narrow(there, 0, 0, 1);
+        ox_tensor *y = ox_relu(far);
+        CHECK_MSG(is_close(y, ox_relu(w)), "%s", ox_error_text());
+        CHECK(ox_device_of(y) == (results > 1 ? gpu : ox_stream_device(stream)));
+        CHECK(is_close(ox_add(far, row_there), ox_add(w, row)));
+        CHECK(is_close(ox_add(ox_t(far), ox_exp(ox_t(far))), ox_add(ox_t(w), ox_exp(ox_t(w)))));
+        CHECK(is_close(ox_linear(there, far, NULL), ox_linear(x, w, NULL)));
+        CHECK(is_close(ox_matmul(far, ox_t(there)), ox_matmul(w, ox_t(x))));
+        CHECK(is_close(ox_sum(far, OX_DIMS(1), false), ox_sum(w, OX_DIMS(1), false)));
+        CHECK(is_close(ox_sum(far, OX_ALL_DIMS, false), ox_sum(w, OX_ALL_DIMS, false)));
+        CHECK(is_close(ox_softmax(far, -1), ox_softmax(w, -1)));
+        CHECK(is_close(ox_cumsum(far, 1), ox_cumsum(w, 1)));
+        CHECK(is_close(ox_sort(far, 1, false).values, ox_sort(w, 1, false).values)); /* by the CPU */
+        ox_tensor *ids = ox_randint(0, 333, OX_SHAPE(17), OX_I64);
+        CHECK(is_close(ox_embedding(far, ox_to(ids, gpu)), ox_embedding(w, ids)));
+        ox_tensor *both[2] = {far, there}, *near[2] = {w, x};
+        CHECK(is_close(ox_cat(both, 2, 0), ox_cat(near, 2, 0)));
+        ox_tensor *moved = ox_to(w, ox_stream_device(stream)), *mine = ox_clone(w);
+        CHECK(ox_add_(moved, row_there) && ox_add_(mine, row) && is_close(moved, mine));
+        CHECK(ox_copy_(ox_narrow(moved, 1, 3, 5), ox_narrow(far, 1, 9, 5)) &&
+              ox_copy_(ox_narrow(mine, 1, 3, 5), ox_narrow(w, 1, 9, 5)) && is_close(moved, mine));
+        CHECK(!ox_add(far, row) && ox_error() == OX_ERR_DEVICE); /* RAM is nobody's here */
+        ox_error_clear();
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    ox_stream_close(stream);
+    remove(path);
+}
+
+static void test_blocks(const stream_case *c) {
+    static const ox_dtype types[] = {OX_F16, OX_Q8_0, OX_Q4_0, OX_Q4_K, OX_Q6_K};
+    char path[320];
+    snprintf(path, sizeof path, "%s/oxtorch-gpu.raw", c->folder);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        OX_SCOPE {
+            ox_tensor *w = numbers(OX_SHAPE(700, 512), types[i], 1);
+            ox_tensor *x = numbers(OX_SHAPE(3, 512), OX_F32, 2);
+            put_raw(path, w, 0);
+            ox_stream *stream = open_on_gpu(c, 1 << 20);
+            ox_tensor *far = ox_stream_raw(stream, path, 0, types[i], OX_SHAPE(700, 512));
+            ox_tensor *near = ox_linear(ox_to(x, gpu), ox_to(w, gpu), NULL),
+                      *got = ox_linear(ox_to(x, gpu), far, NULL);
+            CHECK_MSG(near && is_close(got, ox_to(near, ox_cpu())), "%s: %s", ox_dtype_name(types[i]),
+                      ox_error_text());
+            CHECK(ox_stream_stats(stream).tiles > 1);
+            ox_tensor *ids = ox_randint(0, 700, OX_SHAPE(9), OX_I64);
+            CHECK_MSG(is_close(ox_embedding(far, ox_to(ids, gpu)), ox_embedding(w, ids)), "%s: %s",
+                      ox_dtype_name(types[i]), ox_error_text());
+            ox_stream_close(stream);
+        }
+    remove(path);
+}
+
+int main(void) {
+    check_cases();
+    gpu = ox_vulkan_count() > 0 ? ox_vulkan(0) : NULL;
+    if (!gpu) {
+        check_skip("streams on a GPU", "there is no Vulkan device");
+        return check_done("stream_vulkan");
+    }
+    for (int i = 0; i < 2; i++) {
+        stream_case c = case_at(i);
+        test_ops(&c, (size_t)1 << 20);
+        test_ops(&c, 1);
+        test_blocks(&c);
+    }
+    CHECK(ox_vulkan_close(gpu) == OX_OK);
+    ox_statistics stats = ox_stats();
+    CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
+    return check_done("stream_vulkan");
+}
