@@ -11,7 +11,7 @@ float map_f32(float a, float b, float c) {
     switch (OP) {
     case OP_abs: r = size_of(a); break;
     case OP_neg: r = uintBitsToFloat(floatBitsToUint(a) ^ 0x80000000u); break;
-    case OP_sign: r = a > 0 ? 1 : a < 0 ? -1 : 0; break;
+    case OP_sign: r = is_nan(a) || size_of(a) == 0 ? 0 : with_sign(1, a); break;
     case OP_square: r = a * a; break;
     case OP_floor: r = floor(a); r = with_sign(r, a); break;
     case OP_ceil: r = with_sign(ceil(a), a); break;

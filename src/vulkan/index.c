@@ -1,5 +1,5 @@
-/* Moving by index: gather, index_select and embedding in one shader, scatter and index_add in another, triangles
- * and one_hot in a third; cat and roll are copies into parts of the result.
+/* Moving by index: gather, index_select and embedding in one shader, scatter and index_add in another,
+ * triangles and one_hot in a third; cat and roll are copies into parts of the result.
  * Indices are looked at on the device: one out of range makes its elements 0 and the next read an error.
  * Called by the Vulkan device for INDEX. */
 
@@ -119,7 +119,8 @@ static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_dispatch dispatch;
     oxi_vk_lines l;
     memset(&dispatch, 0, sizeof dispatch);
-    ox_status status = oxi_same_layout(&x, &out) && x.storage == out.storage ? OX_OK : oxi_vk_copy(d, &x, &out);
+    bool in_place = x.storage == out.storage && oxi_same_layout(&x, &out);
+    ox_status status = in_place ? OX_OK : oxi_vk_copy(d, &x, &out);
     const ox_tensor *shape = whole ? &source : &index;
     if (status != OX_OK || ox_numel(shape) == 0) return status;
     oxi_vk_line_operand_of(&o[0], &out, out.ndim);
@@ -134,7 +135,8 @@ static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
     l.params.extra = (uint32_t)(d->fault->offset / 4);
     dispatch.shader = OXI_VK_SHADER_scatter;
     dispatch.special[0] = (uint32_t)out.dtype;
-    dispatch.special[1] = call->op == OXI_OP_scatter ? (uint32_t)OXI_VK_LANE_RAW : (uint32_t)oxi_lane_of(out.dtype);
+    dispatch.special[1] = (uint32_t)OXI_VK_LANE_RAW;
+    if (call->op != OXI_OP_scatter) dispatch.special[1] = (uint32_t)oxi_lane_of(out.dtype);
     dispatch.special[2] = (uint32_t)index.dtype;
     dispatch.special[3] = (uint32_t)call->op + 1;
     oxi_vk_bind(&dispatch, 0, &out, true);

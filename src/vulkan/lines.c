@@ -140,10 +140,11 @@ static oxi_vk_reduction oxi_vk_reduction_of(const oxi_call *call) {
     }
 }
 
-/* Integers become floats first where the result is one. */
+/* Integers become floats first where the result is one; C64 stands for parts of sums. */
 static uint32_t oxi_vk_reduce_lane(const oxi_call *call) {
     bool real = call->op == OXI_OP_logsumexp || call->op == OXI_OP_mean;
-    return real ? (uint32_t)OXI_LANE_F32 : (uint32_t)oxi_lane_of(call->in[0]->dtype);
+    ox_dtype dtype = call->in[0]->dtype;
+    return real || dtype == OX_C64 ? (uint32_t)OXI_LANE_F32 : (uint32_t)oxi_lane_of(dtype);
 }
 
 static bool oxi_vk_can_reduce(const oxi_vk_device *d, const oxi_call *call) {
@@ -251,7 +252,8 @@ static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_vk_reduction r
     return (uint32_t)(parts < most ? parts : most);
 }
 
-/* Segments' results, of floats an f32 and an exponent, go to memory that is given back at once: whoever gets it next waits for their readers. */
+/* Segments' results, of floats an f32 and an exponent, go to memory that is given back at once: whoever gets
+ * it next waits for their readers. */
 static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi_vk_reduction r,
                                      oxi_vk_reduce_job *job, uint32_t segments) {
     ox_tensor parts, *in = &parts;

@@ -112,7 +112,8 @@ static bool oxi_vk_map_packs(const oxi_walk *w) {
 
 /* How elements are taken four at a time, as the shader's QUADS; 0 where they are not: every operand of up to
  * 32 bits lies element behind element along the last dim, or stands still there, and starts at a quad. */
-static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, const int *operand, int count) {
+static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, const int *operand,
+                                 int count) {
     uint32_t still = 0, quads = oxi_vk_is_software(d) ? 1 : OXI_VK_QUADS;
     int last = w->ndim - 1;
     if (w->step[0] != 1 || (w->ndim > 1 && w->shape[last] % 4 != 0)) return 0;
@@ -141,8 +142,8 @@ typedef struct oxi_vk_turn_params {
 
 enum { OXI_VK_TILE = 32 };
 
-/* The dim along which x (operand 1 of a walk of 32-bit elements) lies element behind element, where the result
- * does so along the last one and both are long enough for tiles; -1: none. */
+/* The dim along which x (operand 1 of a walk of 32-bit elements) lies element behind element, where the
+ * result does so along the last one and both are long enough for tiles; -1: none. */
 static int oxi_vk_turned_dim(const oxi_walk *w) {
     int last = w->ndim - 1;
     if (w->operands != 2 || w->bytes[0] != 4 || w->step[0] != 1 || w->step[1] == 1) return -1;
