@@ -116,7 +116,7 @@ uvec4 added(uint what, uvec4 s, uvec2 v, uint place) {
     case ABSOLUTE: return plus_float(s, size_of(in_range(x, exponent)));
     case PRODUCT: return REAL ? times_float(s, factor_of(x, exponent)) : uvec4(times(s.xy, v), 0, 0);
     case COUNT: {
-        bool counts = REAL ? is_nan(x) || x != 0 : (v.x | v.y) != 0;
+        bool counts = REAL ? (v.x & 0x7fffffffu) != 0 : (v.x | v.y) != 0; /* subnormals are something */
         return counts ? uvec4(plus(s.xy, uvec2(1, 0)), 0, 0) : s;
     }
     case MOMENTS:
