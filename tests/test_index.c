@@ -81,22 +81,21 @@ static bool nearly(const ox_tensor *a, const ox_tensor *b) {
     return a->ndim == b->ndim && a->dtype == b->dtype;
 }
 
-/* A GPU finds indices while it works: it tells the index, not where it stands, and what fits is written. */
+/* A GPU finds indices while it works: it tells one of the bad ones, not where it stands, and what fits is
+ * written. */
 static bool found_late;
 
-static bool tells_index(const char *text, const char *words) {
-    char index[48];
-    const char *first = strstr(words, "index ");
-    const char *end = first ? strstr(first, " at [") : NULL;
-    if (!end || !strstr(text, "(found when numbers were read)")) return false;
+static bool tells_late(const char *text, const char *words) {
+    const char *index = strstr(words, "index ");
+    if (!index || strncmp(text, words, (size_t)(index - words)) != 0) return false;
+    if (!strstr(text, "is out of range") || !strstr(text, "(found when numbers were read)")) return false;
     found_late = true;
-    snprintf(index, sizeof index, "%.*s is out of range", (int)(end - first), first);
-    return strstr(text, index) != NULL;
+    return true;
 }
 
 static void expect(ox_status status, const char *words, const ox_tensor *result) {
     const char *text = ox_error_text();
-    bool told = strstr(text, words) || (status == OX_ERR_INDEX && tells_index(text, words));
+    bool told = strstr(text, words) || (status == OX_ERR_INDEX && tells_late(text, words));
     CHECK_MSG(!result && ox_error() == status && told, "'%s' instead of '%s'", text, words);
     ox_error_clear();
 }
