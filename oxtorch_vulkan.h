@@ -31309,8 +31309,9 @@ enum { OXI_VK_HELD = 16 }; /* most quads of a line that an invocation of row.com
 /* Invocations of a line, and the quads that each keeps in registers; 0 where it reads the line again. */
 static uint32_t oxi_vk_row_lanes(const oxi_vk_device *d, const oxi_vk_lines *l,
                                  const oxi_vk_line_operand *o, uint32_t *held) {
-    uint32_t n = l->params.length, quads = (n + 3) / 4, lanes = quads > 64 ? 256 : 32;
-    uint32_t most = oxi_vk_is_software(d) ? 2 : OXI_VK_HELD;
+    bool software = oxi_vk_is_software(d);
+    uint32_t n = l->params.length, quads = (n + 3) / 4, lanes = quads > 64 || software ? 256 : 32;
+    uint32_t most = software ? 1 : OXI_VK_HELD;
     *held = 0;
     if (n % 4 != 0 || quads > most * lanes || !oxi_vk_lines_quads(l, o, 0, 4)) return 256;
     *held = (quads + lanes - 1) / lanes;
