@@ -116,6 +116,7 @@ static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, cons
                                  int count) {
     uint32_t still = 0, quads = oxi_vk_is_software(d) ? 1 : OXI_VK_QUADS;
     int last = w->ndim - 1;
+    if (oxi_vk_is_software(d) && w->numel < 4096) return 0; /* not worth another pipeline */
     if (w->step[0] != 1 || (w->ndim > 1 && w->shape[last] % 4 != 0)) return 0;
     for (int i = 0; i <= count; i++) {
         int k = i == 0 ? 0 : operand[i - 1];
