@@ -13,8 +13,11 @@ layout(constant_id = 7) const uint IMMEDIATE = 0;   // bit k: operand k - 1 is a
 layout(constant_id = 8) const uint COMPUTE = 12;    // dtype that the op computes in
 layout(constant_id = 9) const uint EACH = 1;        // elements of an invocation
 layout(constant_id = 10) const uint COUNT = 1;      // operands
+layout(constant_id = 11) const uint QUADS = 0;      // > 0: so many times four neighbours an invocation; bits 8 and
+                                                    // up: operand k stands still along them (bit 8 + k)
 
 #include "common.glsl"
+#include "quads.glsl"
 #include "number.glsl"
 #include "map_ops.glsl"
 
@@ -22,13 +25,16 @@ layout(constant_id = 10) const uint COUNT = 1;      // operands
 // [3] first elements of the result and the operands; [4 + d] their strides along dim d; [12], [13] shape;
 // [14], [15] operands that are numbers, as raw elements
 DEFINE_LOAD(load0, b1)
+DEFINE_LOAD_QUAD(load_quad0, b1, p1, q1)
 #if OPERANDS > 1
 DEFINE_LOAD(load1, b2)
+DEFINE_LOAD_QUAD(load_quad1, b2, p2, q2)
 #endif
 #if OPERANDS > 2
 DEFINE_LOAD(load2, b3)
+DEFINE_LOAD_QUAD(load_quad2, b3, p3, q3)
 #endif
 DEFINE_STORE(store, b0)
-
+DEFINE_STORE_QUAD(store_quad, b0, p0, q0)
 
 const bool INTEGER = LANE == LANE_I64 || LANE == LANE_U64;

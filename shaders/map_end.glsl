@@ -7,19 +7,14 @@ uvec2 taken(uint dtype, uvec2 raw) {
     return v;
 }
 
-// The result's element from the operands' places.
-uvec2 result_at(uvec4 e) {
-    uvec2 a = (IMMEDIATE & 2) != 0 ? param[14].xy : load0(FROM0, e.y), b = uvec2(0), c = uvec2(0);
-#ifndef SELECTS
+// The result's element from raw ones.
+uvec2 result_of(uvec2 a, uvec2 b, uvec2 c) {
+#ifdef MOVES
+    if (OP == OP_copy) a = taken(FROM0, a);
+#else
     a = taken(FROM0, a);
 #endif
-#if OPERANDS > 1
-    if (COUNT > 1) b = taken(FROM1, (IMMEDIATE & 4) != 0 ? param[14].zw : load1(FROM1, e.z));
-#endif
-#if OPERANDS > 2
-    if (COUNT > 2) c = taken(FROM2, (IMMEDIATE & 8) != 0 ? param[15].xy : load2(FROM2, e.w));
-#endif
-    return raw_of(TO, compute(a, b, c), LANE);
+    return raw_of(TO, compute(a, taken(FROM1, b), taken(FROM2, c)), LANE);
 }
 
 uvec4 places(uint i) {
@@ -36,23 +31,66 @@ uvec4 places(uint i) {
     return e;
 }
 
+#define LOAD_QUAD(bit, to, t, load_quad, load, dtype, e)                                                  \
+    {                                                                                                     \
+        uvec4 quad = (QUADS >> 8 & bit) != 0 ? load(dtype, e).xxxx : load_quad(dtype, e);                 \
+        for (uint j = 0; j < 4; j++) to[t + j] = uvec2(quad[j], 0);                                       \
+    }
+
+// Elements of an invocation: EACH neighbours, or quads that are 256 quads apart. All are loaded before the first is
+// stored.
+const uint QUADS_EACH = QUADS & 255, STEPS = QUADS == 0 ? 1 : QUADS_EACH, WIDE = QUADS == 0 ? EACH : 4;
+
 void main() {
-    uint n = param[0].x, first = (group_index() * 256 + gl_LocalInvocationID.x) * EACH, width = width_of(TO);
-    uint end = min(first + EACH, n), word = 0;
-    bool whole = (FLAT & 1) != 0 && first + EACH <= n; /* the words of these elements are ours alone */
-    for (uint i = first; i < end; i++) {
-        uvec4 e = places(i);
-        uint to = (FLAT & 1) != 0 ? param[3].x + i : e.x, part = i - first;
-        uvec2 raw = result_at(e);
-        if (width >= 2 || !whole) {
-            store(TO, to, raw);
-        } else {
-            uint shift = width == 0 ? 8 * (part & 3) : 16 * (part & 1);
-            word |= (width == 0 ? raw.x & 0xff : raw.x & 0xffff) << shift;
-            if (shift == (width == 0 ? 24 : 16)) {
-                b0.d[to >> (2 - width)] = word;
-                word = 0;
-            }
+    uint n = param[0].x, first = group_index() * STEPS * 256 * WIDE + gl_LocalInvocationID.x * WIDE;
+    uint width = width_of(TO), to[STEPS * WIDE];
+    uvec2 a[STEPS * WIDE], b[STEPS * WIDE], c[STEPS * WIDE];
+    for (uint step = 0; step < STEPS; step++) {
+        uint i = first + step * 1024, t = step * WIDE;
+        if (QUADS != 0 && i + 4 <= n) {
+            uvec4 e = places(i);
+            to[t] = e.x;
+            if ((IMMEDIATE & 2) == 0) LOAD_QUAD(2, a, t, load_quad0, load0, FROM0, e.y)
+#if OPERANDS > 1
+            if (COUNT > 1 && (IMMEDIATE & 4) == 0) LOAD_QUAD(4, b, t, load_quad1, load1, FROM1, e.z)
+#endif
+#if OPERANDS > 2
+            if (COUNT > 2 && (IMMEDIATE & 8) == 0) LOAD_QUAD(8, c, t, load_quad2, load2, FROM2, e.w)
+#endif
+            continue;
         }
+        for (uint j = 0; j < WIDE; j++) {
+            if (i + j >= n) continue;
+            uvec4 e = places(i + j);
+            to[t + j] = (FLAT & 1) != 0 ? param[3].x + i + j : e.x;
+            if ((IMMEDIATE & 2) == 0) a[t + j] = load0(FROM0, e.y);
+#if OPERANDS > 1
+            if (COUNT > 1 && (IMMEDIATE & 4) == 0) b[t + j] = load1(FROM1, e.z);
+#endif
+#if OPERANDS > 2
+            if (COUNT > 2 && (IMMEDIATE & 8) == 0) c[t + j] = load2(FROM2, e.w);
+#endif
+        }
+    }
+    for (uint t = 0; t < STEPS * WIDE; t++) {
+        uvec2 x = (IMMEDIATE & 2) != 0 ? param[14].xy : a[t];
+        uvec2 y = (IMMEDIATE & 4) != 0 ? param[14].zw : COUNT > 1 ? b[t] : uvec2(0);
+        uvec2 z = (IMMEDIATE & 8) != 0 ? param[15].xy : COUNT > 2 ? c[t] : uvec2(0);
+        a[t] = result_of(x, y, z);
+    }
+    for (uint step = 0; step < STEPS; step++) {
+        uint i = first + step * 1024, t = step * WIDE, word = 0;
+        if (QUADS != 0 && i + 4 <= n) {
+            store_quad(TO, to[t], uvec4(a[t].x, a[t + 1].x, a[t + 2].x, a[t + 3].x));
+            continue;
+        }
+        /* the words of these elements are ours alone */
+        bool whole = QUADS == 0 && width < 2 && (FLAT & 1) != 0 && i + WIDE <= n;
+        for (uint j = 0; j < WIDE; j++) {
+            if (i + j >= n) continue;
+            if (whole) word |= (width == 0 ? a[t + j].x & 0xff : a[t + j].x & 0xffff) << (j * (8 << width));
+            else store(TO, to[t + j], a[t + j]);
+        }
+        if (whole) b0.d[to[t] >> (2 - width)] = word;
     }
 }

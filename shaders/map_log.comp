@@ -1,9 +1,9 @@
-// map_log.comp - functions in f32 that go through logarithms.
+// map_log.comp - functions in f32 that go through logarithms; powers, lengths and rests.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#define OPERANDS 1
+#define OPERANDS 2
 #include "map_begin.glsl"
-#include "math_log.glsl"
+#include "math_pair.glsl"
 
 float map_f32(float a, float b, float c) {
     float f0 = uintBitsToFloat(param[1].x), f1 = uintBitsToFloat(param[1].y), f2 = uintBitsToFloat(param[1].z);
@@ -18,6 +18,11 @@ float map_f32(float a, float b, float c) {
     case OP_atanh: r = my_atanh(a); break;
     case OP_softplus: r = my_softplus(a, f0, f1); break;
     case OP_logsigmoid: r = my_logsigmoid(a); break;
+    case OP_floor_divide: r = my_floor_divide(a, b); break;
+    case OP_remainder: r = my_remainder(a, b); break;
+    case OP_fmod: r = my_fmod(a, b); break;
+    case OP_pow: r = my_pow(a, b); break;
+    case OP_hypot: r = my_hypot(a, b); break;
     }
     return r;
 }

@@ -11,7 +11,7 @@ float map_f32(float a, float b, float c) {
     switch (OP) {
     case OP_abs: r = size_of(a); break;
     case OP_neg: r = uintBitsToFloat(floatBitsToUint(a) ^ 0x80000000u); break;
-    case OP_sign: r = a > 0 ? 1 : a < 0 ? -1 : 0; break;
+    case OP_sign: r = is_nan(a) || !is_something(a) ? 0 : with_sign(1, a); break;
     case OP_square: r = a * a; break;
     case OP_floor: r = floor(a); r = with_sign(r, a); break;
     case OP_ceil: r = with_sign(ceil(a), a); break;
@@ -28,7 +28,7 @@ float map_f32(float a, float b, float c) {
     case OP_isnan: r = is_nan(a) ? 1 : 0; break;
     case OP_isinf: r = is_inf(a) ? 1 : 0; break;
     case OP_isfinite: r = is_nan(a) || is_inf(a) ? 0 : 1; break;
-    case OP_logical_not: r = is_nan(a) || a != 0 ? 0 : 1; break;
+    case OP_logical_not: r = is_something(a) ? 0 : 1; break;
     case OP_relu: r = is_nan(a) ? a : greater_of(0, a); break;
     case OP_relu6: r = is_nan(a) ? a : lesser_of(6, greater_of(0, a)); break;
     case OP_leaky_relu: r = a > 0 ? a : a * f0; break;
@@ -50,9 +50,9 @@ float map_f32(float a, float b, float c) {
     case OP_le: r = !is_nan(a) && !is_nan(b) && a <= b ? 1 : 0; break;
     case OP_gt: r = !is_nan(a) && !is_nan(b) && a > b ? 1 : 0; break;
     case OP_ge: r = !is_nan(a) && !is_nan(b) && a >= b ? 1 : 0; break;
-    case OP_logical_and: r = (is_nan(a) || a != 0) && (is_nan(b) || b != 0) ? 1 : 0; break;
-    case OP_logical_or: r = is_nan(a) || a != 0 || is_nan(b) || b != 0 ? 1 : 0; break;
-    case OP_logical_xor: r = (is_nan(a) || a != 0) != (is_nan(b) || b != 0) ? 1 : 0; break;
+    case OP_logical_and: r = is_something(a) && is_something(b) ? 1 : 0; break;
+    case OP_logical_or: r = is_something(a) || is_something(b) ? 1 : 0; break;
+    case OP_logical_xor: r = is_something(a) != is_something(b) ? 1 : 0; break;
     case OP_lerp: r = size_of(c) < 0.5 ? a + c * (b - a) : b - (b - a) * (1 - c); break;
     case OP_addcmul: r = a + (f0 * b) * c; break;
     case OP_addcdiv: r = a + (f0 * b) / c; break;

@@ -14,6 +14,10 @@ bool is_inf(float x) {
 float with_sign(float size, float sign) {
     return uintBitsToFloat((floatBitsToUint(size) & 0x7fffffffu) | (floatBitsToUint(sign) & 0x80000000u));
 }
+// Not 0, also where the device takes subnormals for 0.
+bool is_something(float x) {
+    return (floatBitsToUint(x) & 0x7fffffffu) != 0;
+}
 bool is_negative(float x) {
     return floatBitsToUint(x) >> 31 != 0;
 }

@@ -1,4 +1,5 @@
-// math_exp.glsl - e^x and what is made of it.
+// math_exp.glsl - e^x and what is made of it. Polynomials go by fma, which drivers may take apart and reorder; what
+// must not be reordered does not.
 
 #include "math.glsl"
 
@@ -12,11 +13,11 @@ float exp_reduce(float x, out int n) {
 }
 float expm1_poly(float r) {
     precise float p = 1.39108044e-3;
-    p = p * r + 8.37051682e-3;
-    p = p * r + 4.16668691e-2;
-    p = p * r + 0.166664988;
-    p = p * r + 0.499999970;
-    p = (r * r) * p + r;
+    p = fma(p, r, 8.37051682e-3);
+    p = fma(p, r, 4.16668691e-2);
+    p = fma(p, r, 0.166664988);
+    p = fma(p, r, 0.499999970);
+    p = fma(r * r, p, r);
     return p;
 }
 // e^(x + y) = (z.x + z.y) 2^n
@@ -41,12 +42,12 @@ float my_exp2(float x) {
     if (x < -150) return 0;
     x = min(x, 129.0);
     precise float whole = roundEven(x), r = x - whole, p = 1.58246577e-4;
-    p = p * r + 1.34177180e-3;
-    p = p * r + 9.61706508e-3;
-    p = p * r + 5.55027276e-2;
-    p = p * r + 0.240226552;
-    p = p * r + 0.693147242;
-    p = p * r + 1.0;
+    p = fma(p, r, 1.34177180e-3);
+    p = fma(p, r, 9.61706508e-3);
+    p = fma(p, r, 5.55027276e-2);
+    p = fma(p, r, 0.240226552);
+    p = fma(p, r, 0.693147242);
+    p = fma(p, r, 1.0);
     return scaled(p, int(whole));
 }
 float my_expm1(float x) {
@@ -66,10 +67,10 @@ float my_tanh(float x) {
     if (is_nan(x)) return x;
     precise float size = size_of(x), z = x * x, p = -6.16961392e-3;
     if (size < 0.55) {
-        p = p * z + 2.10003760e-2;
-        p = p * z - 5.38357571e-2;
-        p = p * z + 0.133324370;
-        p = p * z - 0.333333135;
+        p = fma(p, z, 2.10003760e-2);
+        p = fma(p, z, -5.38357571e-2);
+        p = fma(p, z, 0.133324370);
+        p = fma(p, z, -0.333333135);
         p = (p * z) * size + size;
         return with_sign(p, x);
     }
@@ -87,23 +88,23 @@ float my_erf(float x) {
     precise float size = size_of(x), a = min(3.95, size), z = x * x;
     if (size < 1) {
         precise float p = 7.80690389e-5;
-        p = p * z - 7.99785310e-4;
-        p = p * z + 5.18716220e-3;
-        p = p * z - 2.68533472e-2;
-        p = p * z + 0.112835787;
-        p = p * z - 0.376126260;
-        p = p * z + 0.128379166;
+        p = fma(p, z, -7.99785310e-4);
+        p = fma(p, z, 5.18716220e-3);
+        p = fma(p, z, -2.68533472e-2);
+        p = fma(p, z, 0.112835787);
+        p = fma(p, z, -0.376126260);
+        p = fma(p, z, 0.128379166);
         p = p * size + size;
         return with_sign(p, x);
     }
     precise float q = -2.16922926e-5;
-    q = q * a + 4.41424811e-4;
-    q = q * a - 4.20510629e-3;
-    q = q * a + 2.52099875e-2;
-    q = q * a - 0.108421713;
-    q = q * a - 0.633216619;
-    q = q * a - 1.12958026;
-    q = q * a + 1.88468155e-4;
+    q = fma(q, a, 4.41424811e-4);
+    q = fma(q, a, -4.20510629e-3);
+    q = fma(q, a, 2.52099875e-2);
+    q = fma(q, a, -0.108421713);
+    q = fma(q, a, -0.633216619);
+    q = fma(q, a, -1.12958026);
+    q = fma(q, a, 1.88468155e-4);
     return with_sign(1 - my_exp(q), x);
 }
 // e^(-a^2) u P(u), u = 1 / (1 + 0.4 a); 2 minus that for negative x.
@@ -112,13 +113,13 @@ float my_erfc(float x) {
     float a = min(12.0, size_of(x));
     vec2 u = div2(vec2(1, 0), add2(vec2(1, 0), mul2(vec2(a, 0), vec2(0.400000006, -5.96046448e-9))));
     precise float p = 0.021914285893;
-    p = p * u.x - 0.160418186700;
-    p = p * u.x + 0.486359690246;
-    p = p * u.x - 0.764397718834;
-    p = p * u.x + 0.657407844271;
-    p = p * u.x - 0.391167638631;
-    p = p * u.x + 0.240468521224;
-    p = p * u.x + 0.070135022317;
+    p = fma(p, u.x, -0.160418186700);
+    p = fma(p, u.x, 0.486359690246);
+    p = fma(p, u.x, -0.764397718834);
+    p = fma(p, u.x, 0.657407844271);
+    p = fma(p, u.x, -0.391167638631);
+    p = fma(p, u.x, 0.240468521224);
+    p = fma(p, u.x, 0.070135022317);
     vec2 q = add2(vec2(0.182018533, 0), mul2(u, vec2(p, 0)));
     q = add2(vec2(0.206222132, 1.5e-9), mul2(u, q));
     q = add2(vec2(0.225785494, 7.5e-9), mul2(u, q));
@@ -160,24 +161,24 @@ float my_gelu(float x) {
     if (is_nan(x)) return x;
     precise float size = size_of(x), z = x * x, q = -6.78697779e-6;
     if (size < 1.05) {
-        q = q * z + 1.10864989e-4;
-        q = q * z - 1.18341495e-3;
-        q = q * z + 9.97188222e-3;
-        q = q * z - 6.64900616e-2;
-        q = q * z + 0.398942262;
+        q = fma(q, z, 1.10864989e-4);
+        q = fma(q, z, -1.18341495e-3);
+        q = fma(q, z, 9.97188222e-3);
+        q = fma(q, z, -6.64900616e-2);
+        q = fma(q, z, 0.398942262);
         q = x * (q * x + 0.5);
         return q;
     }
     precise float a = min(15.0, size), au = a / (a * 0.5 + 1.0), u = 1.0 - au * 0.5, p = 0.134060487;
-    p = p * u - 0.415568709;
-    p = p * u + 0.410808951;
-    p = p * u - 2.35542934e-3;
-    p = p * u - 0.189348504;
-    p = p * u - 2.85515413e-2;
-    p = p * u + 4.21440341e-2;
-    p = p * u + 0.150613114;
-    p = p * u + 0.199399844;
-    p = p * u + 0.199473247;
+    p = fma(p, u, -0.415568709);
+    p = fma(p, u, 0.410808951);
+    p = fma(p, u, -2.35542934e-3);
+    p = fma(p, u, -0.189348504);
+    p = fma(p, u, -2.85515413e-2);
+    p = fma(p, u, 4.21440341e-2);
+    p = fma(p, u, 0.150613114);
+    p = fma(p, u, 0.199399844);
+    p = fma(p, u, 0.199473247);
     float top = uintBitsToFloat(floatBitsToUint(a) & 0xfffff000u);
     int n;
     precise float r = exp_reduce(top * top * -0.5, n) - ((a - top) * 0.5) * (a + top);
@@ -191,8 +192,8 @@ float my_mish(float x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = 
     if (x > 40) return x;
     if (x < -80) { /* w + 2 = 2, w (w + 2) + 2 = 2: x w, scaled last */
         int n;
-        vec2 z = exp_parts(max(x, -200.0), 0, n);
-        return scaled(max(x, -200.0) * z.x, n);
+        vec2 z = exp_parts(max(x, -150.0), 0, n);
+        return scaled(max(x, -150.0) * z.x, n);
     }
     precise float w = my_exp(x), part = w * (w + 2), r = x * (part / (part + 2));
     return r;
@@ -219,9 +220,9 @@ float my_sinh(float x) {
     float size = min(size_of(x), 91.0);
     if (size < 0.5) {
         precise float z = x * x, p = 2.77e-6;
-        p = p * z + 1.984126984e-4;
-        p = p * z + 8.333333333e-3;
-        p = p * z + 0.166666667;
+        p = fma(p, z, 1.984126984e-4);
+        p = fma(p, z, 8.333333333e-3);
+        p = fma(p, z, 0.166666667);
         p = (p * z) * x + x;
         return size < 1e-4 ? x : p;
     }

@@ -15,13 +15,13 @@ void log_parts(float x, out float e, out float f, out float tail) {
     int exponent = (int(bits) - 0x3f2aaaab) >> 23;
     e = float(exponent) + bias;
     precise float g = uintBitsToFloat(bits - uint(exponent << 23)) - 1, s = g * g, p = -0.128918126;
-    p = p * g + 0.139844537;
-    p = p * g - 0.121842332;
-    p = p * g + 0.140058652;
-    p = p * g - 0.166804895;
-    p = p * g + 0.200104058;
-    p = p * g - 0.249997973;
-    p = p * g + 0.333332151;
+    p = fma(p, g, 0.139844537);
+    p = fma(p, g, -0.121842332);
+    p = fma(p, g, 0.140058652);
+    p = fma(p, g, -0.166804895);
+    p = fma(p, g, 0.200104058);
+    p = fma(p, g, -0.249997973);
+    p = fma(p, g, 0.333332151);
     precise float t = (p * g) * s + s * -0.5;
     f = g;
     tail = t;
@@ -84,10 +84,10 @@ vec2 log_two(float x) {
     /* log(1 + f) = 2 atanh(s), s = f / (2 + f) */
     vec2 s = div2(vec2(f, 0), quick_sum(2, f));
     precise float z = s.x * s.x, p = 0.1538461538;
-    p = p * z + 0.1818181818;
-    p = p * z + 0.2222222222;
-    p = p * z + 0.2857142857;
-    p = p * z + 0.4;
+    p = fma(p, z, 0.1818181818);
+    p = fma(p, z, 0.2222222222);
+    p = fma(p, z, 0.2857142857);
+    p = fma(p, z, 0.4);
     vec2 z2 = mul2(s, s), cube = mul2(z2, s);
     vec2 inner = add2(vec2(0.666666687, -1.98682154e-8), mul2(z2, vec2(p, 0)));
     vec2 r = add2(vec2(2 * s.x, 2 * s.y), mul2(cube, inner));

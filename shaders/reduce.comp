@@ -1,58 +1,78 @@
 // reduce.comp - reductions: LANES invocations share a line, partial states are merged through shared memory.
-// Float sums are kept in two floats. Lines are taken twice where a mean or a maximum is wanted first. Few long lines
-// are cut into SEGMENTS, whose results a second dispatch reduces; param[1].w is what a mean is divided by then, or 0.
+// Float sums are kept in two floats; where they leave the range of f32 the line is taken again, scaled. Few long
+// lines are cut into SEGMENTS, whose results, parts, a second dispatch reduces: param[1].w is the length then.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 layout(local_size_x = 256) in;
 layout(constant_id = 0) const uint KIND = 0;
 layout(constant_id = 1) const uint LANE = 0;
-layout(constant_id = 2) const uint TO = 12;
-layout(constant_id = 3) const uint FROM = 12;
+layout(constant_id = 2) const uint TO = 12;         // C64: a part, f32 and an exponent of 2
+layout(constant_id = 3) const uint FROM = 12;       // C64: parts
 layout(constant_id = 4) const uint LANES = 256;     // invocations of a line, a power of two
 layout(constant_id = 5) const uint ACROSS = 0;      // 1: neighbours among invocations are neighbours in kept order
 layout(constant_id = 6) const uint FINISH = 0;
 layout(constant_id = 7) const uint PLACES = 0;      // 1: also stores indices, as I64; 2: stores these alone
 layout(constant_id = 8) const uint SEGMENTS = 1;    // parts of a line, each with a result of its own (LANES is 256)
+layout(constant_id = 9) const uint QUADS = 0;       // > 0: lines lie element behind element, from a quad on; so many
+                                                    // times four are loaded at once
 
 #include "common.glsl"
+#include "quads.glsl"
 #include "number.glsl"
 #include "integer.glsl"
 #include "math_log.glsl"
+#include "sums.glsl"
 #include "lines.glsl"
 
 const uint SUM = 0, SQUARES = 1, ABSOLUTE = 2, PRODUCT = 3, MOST = 4, LEAST = 5, COUNT = 6, MOMENTS = 7,
            LOGSUMEXP = 8, MOST_ABSOLUTE = 9, LEAST_ABSOLUTE = 10;
 const uint PLAIN = 0, MEAN = 1, VARIANCE = 2, DEVIATION = 3, ROOT = 4, ALL = 5, ANY = 6;
 const bool REAL = LANE == LANE_F32;
+const bool SQUARED = KIND == SQUARES || KIND == MOMENTS;
+const uint ATTEMPTS = LANE != LANE_F32 ? 1 : KIND <= ABSOLUTE ? 2 : KIND == MOMENTS ? 2 : 1;
+const uint EACH = QUADS == 0 ? 1 : QUADS;
 
 DEFINE_LOAD(load_x, b0)
+DEFINE_LOAD_QUAD(load_quad, b0, p0, q0)
 DEFINE_STORE(store, b1)
 DEFINE_STORE(store_place, b2)
 
-// State: floats and integers as bits. SUM, SQUARES, ABSOLUTE: two floats, or an integer; MOST, LEAST: value and
-// place; COUNT: an integer; MOMENTS: sum of squares about the mean; LOGSUMEXP: sum of e^(x - shift).
+// State: floats and integers as bits. SUM, SQUARES, ABSOLUTE: two floats, or an integer; PRODUCT: two floats and an
+// exponent, or an integer; MOST, LEAST: value and place; COUNT: an integer; MOMENTS: the sum, then that of squares
+// about the mean; LOGSUMEXP: the largest, then the sum of e^(x - shift).
 shared uvec4 states[256];
+shared int retakes;
 
 vec2 pair_of(uvec4 s) {
-    return vec2(uintBitsToFloat(s.x), uintBitsToFloat(s.y));
+    return uintBitsToFloat(s.xy);
 }
 uvec4 state_of(vec2 p) {
-    return uvec4(floatBitsToUint(p.x), floatBitsToUint(p.y), 0, 0);
+    return uvec4(floatBitsToUint(p), 0, 0);
 }
-bool finite(float x) {
-    return (floatBitsToUint(x) & 0x7f800000u) != 0x7f800000u;
+uvec4 plus_float(uvec4 s, float x) {
+    return state_of(plus2(pair_of(s), x));
 }
-uvec4 plus_float(uvec4 s, vec2 x) {
-    vec2 p = pair_of(s);
-    float plain = p.x + x.x;
-    return state_of(finite(plain) ? add2(p, x) : vec2(plain, 0));
+
+// The product of two states, brought back to the size of 1 by its exponent.
+uvec4 times_float(uvec4 s, uvec4 t) {
+    vec2 p = pair_of(s), q = pair_of(t);
+    precise float plain = p.x * q.x;
+    if (plain == 0 || !finite(plain)) return uvec4(floatBitsToUint(plain), 0, s.z + t.z, 0);
+    p = mul2(p, q);
+    int up = 127 - int(floatBitsToUint(p.x) >> 23 & 255);
+    p *= uintBitsToFloat(uint(127 + up) << 23);
+    return uvec4(floatBitsToUint(p), uint(clamp(int(s.z) + int(t.z) - up, -(1 << 29), 1 << 29)), 0);
 }
-uvec4 times_float(uvec4 s, vec2 x) {
-    vec2 p = pair_of(s);
-    precise float plain = p.x * x.x;
-    bool safe = finite(plain) && size_of(plain) > 1e-30 && size_of(p.x) < 1e30 && size_of(x.x) < 1e30;
-    return state_of(safe ? mul2(p, x) : vec2(plain, 0));
+uvec4 factor_of(float x, int exponent) {
+    if (x == 0 || !finite(x)) return uvec4(floatBitsToUint(x), 0, uint(exponent), 0);
+    precise float y = size_of(x) < 1e-30 ? x * 1.26765060e30 : x;
+    exponent -= size_of(x) < 1e-30 ? 100 : 0;
+    int up = 127 - int(floatBitsToUint(y) >> 23 & 255);
+    return uvec4(floatBitsToUint(y * uintBitsToFloat(uint(127 + clamp(up, -126, 126)) << 23)), 0,
+                 uint(exponent - clamp(up, -126, 126)), 0);
 }
+
 // Whether candidate (value, place) takes the place of s: NaN wins, of equals the first.
 bool replaces(uvec4 s, uvec2 value, uint place, bool most) {
     if (s.w == 0) return true;
@@ -68,142 +88,165 @@ bool replaces(uvec4 s, uvec2 value, uint place, bool most) {
     return most != less;
 }
 
-float rest = 0; // of a mean that `shift` has the first part of
+// Of the line: the mean or the largest, what the mean is less its first float, a power of two that numbers are
+// multiplied by.
+float shift = 0, rest = 0, scale = 1;
+int scale_exponent = 0;
 
-uvec4 begun() {
-    if (KIND == PRODUCT) return REAL ? state_of(vec2(1, 0)) : uvec4(1, 0, 0, 0);
+// A number of the line in range; parts come with an exponent.
+float in_range(float x, int exponent) {
+    if (FROM == C64) return scaled(x, clamp(exponent + scale_exponent, -252, 252));
+    precise float y = x * scale;
+    return y;
+}
+
+uvec4 begun(uint what) {
+    if (what == PRODUCT) return REAL ? state_of(vec2(1, 0)) : uvec4(1, 0, 0, 0);
     return uvec4(0);
 }
-uvec4 added(uvec4 s, uvec2 v, uint place, float shift) {
-    float x = uintBitsToFloat(v.x);
-    bool most = KIND == MOST || KIND == MOST_ABSOLUTE;
-    switch (KIND) {
-    case SUM: return REAL ? plus_float(s, vec2(x, 0)) : uvec4(plus(s.xy, v), 0, 0);
-    case SQUARES: {
-        precise float y = x * shift;
-        return plus_float(s, finite(y) ? two_product(y, y) : vec2(y * y, 0));
-    }
-    case ABSOLUTE: return plus_float(s, vec2(size_of(x), 0));
-    case PRODUCT: return REAL ? times_float(s, vec2(x, 0)) : uvec4(times(s.xy, v), 0, 0);
+uvec4 added(uint what, uvec4 s, uvec2 v, uint place) {
+    bool most = what == MOST || what == MOST_ABSOLUTE;
+    int exponent = FROM == C64 ? int(v.y) : 0;
+    precise float x = uintBitsToFloat(v.x), y;
+    switch (what) {
+    case SUM: return REAL ? plus_float(s, in_range(x, exponent)) : uvec4(plus(s.xy, v), 0, 0);
+    case SQUARES:
+        y = in_range(x, 0);
+        return plus_float(s, y * y);
+    case ABSOLUTE: return plus_float(s, size_of(in_range(x, exponent)));
+    case PRODUCT: return REAL ? times_float(s, factor_of(x, exponent)) : uvec4(times(s.xy, v), 0, 0);
     case COUNT: {
-        bool counts = REAL ? is_nan(x) || x != 0 : (v.x | v.y) != 0;
+        bool counts = REAL ? (v.x & 0x7fffffffu) != 0 : (v.x | v.y) != 0; /* subnormals are something */
         return counts ? uvec4(plus(s.xy, uvec2(1, 0)), 0, 0) : s;
     }
-    case MOMENTS: {
-        precise float y = (x - shift) - rest;
-        return plus_float(s, finite(y) ? two_product(y, y) : vec2(y * y, 0));
-    }
-    case LOGSUMEXP: return plus_float(s, vec2(my_exp(x - shift), 0));
+    case MOMENTS:
+        y = (in_range(x, 0) - shift) - rest;
+        return plus_float(s, y * y);
+    case LOGSUMEXP: return plus_float(s, my_exp(x - shift));
     case MOST_ABSOLUTE: case LEAST_ABSOLUTE: v.x &= 0x7fffffffu; break;
     }
+    if (FROM == C64) v.y = 0;
     return replaces(s, v, place, most) ? uvec4(v, place, 1) : s;
 }
-uvec4 merged(uvec4 s, uvec4 t) {
-    switch (KIND) {
+uvec4 merged(uint what, uvec4 s, uvec4 t) {
+    switch (what) {
     case SUM: case SQUARES: case ABSOLUTE: case MOMENTS: case LOGSUMEXP:
-        return REAL ? plus_float(s, pair_of(t)) : uvec4(plus(s.xy, t.xy), 0, 0);
-    case PRODUCT: return REAL ? times_float(s, pair_of(t)) : uvec4(times(s.xy, t.xy), 0, 0);
+        return REAL ? state_of(join2(pair_of(s), pair_of(t))) : uvec4(plus(s.xy, t.xy), 0, 0);
+    case PRODUCT: return REAL ? times_float(s, t) : uvec4(times(s.xy, t.xy), 0, 0);
     case COUNT: return uvec4(plus(s.xy, t.xy), 0, 0);
     }
     if (t.w == 0) return s;
-    return replaces(s, t.xy, t.z, KIND == MOST || KIND == MOST_ABSOLUTE) ? t : s;
+    return replaces(s, t.xy, t.z, what == MOST || what == MOST_ABSOLUTE) ? t : s;
 }
 
 const uint GROUP_LINES = 256 / LANES;
-uint slot_of(uint line, uint lane) {
+uint line = ACROSS == 1 ? gl_LocalInvocationID.x % GROUP_LINES : gl_LocalInvocationID.x / LANES;
+uint lane = ACROSS == 1 ? gl_LocalInvocationID.x / GROUP_LINES : gl_LocalInvocationID.x % LANES;
+uint slot_of(uint lane) {
     return ACROSS == 1 ? lane * GROUP_LINES + line : line * LANES + lane;
 }
-// The line's state in its lane 0, from every lane's; all invocations come here.
-uvec4 joined(uint line, uint lane, uvec4 s) {
-    states[slot_of(line, lane)] = s;
+// The line's state, in all of its lanes, from every lane's; all invocations come here.
+uvec4 joined(uint what, uvec4 s) {
+    states[slot_of(lane)] = s;
     barrier();
-    for (uint half_way = LANES / 2; half_way > 0; half_way /= 2) {
+    [[dont_unroll]] for (uint half_way = LANES / 2; half_way > 0; half_way /= 2) {
         if (lane < half_way) {
-            s = merged(s, states[slot_of(line, lane + half_way)]);
-            states[slot_of(line, lane)] = s;
+            s = merged(what, s, states[slot_of(lane + half_way)]);
+            states[slot_of(lane)] = s;
         }
         barrier();
+    }
+    s = states[slot_of(0)];
+    barrier();
+    return s;
+}
+
+uvec2 lane_at(uint e) {
+    uvec2 raw = load_x(FROM, e);
+    return FROM == C64 ? raw : lane_of(FROM, raw, LANE);
+}
+// Elements begin .. end - 1 of the line that starts at `at`; with QUADS begin is a multiple of 4.
+uvec4 walked(uint what, bool real_line, uint at, uint begin, uint end) {
+    uvec4 s = begun(what);
+    uint step = LANES * 4, i = begin + (QUADS > 0 ? lane * 4 : lane);
+    if (!real_line) end = 0;
+    if (QUADS > 0)
+        for (; i + (EACH - 1) * step + 4 <= end; i += EACH * step) {
+            uvec4 raw[EACH];
+            for (uint q = 0; q < EACH; q++) raw[q] = load_quad(FROM, at + i + q * step);
+            for (uint t = 0; t < 4 * EACH; t++)
+                s = added(what, s, lane_of(FROM, uvec2(raw[t / 4][t % 4], 0), LANE), i + t / 4 * step + t % 4);
+        }
+    uint each = QUADS > 0 ? 4 : 1;
+    [[dont_unroll]] for (uint j = 0; i < end;) {
+        s = added(what, s, lane_at(at + (QUADS > 0 ? i + j : line_places(i).x)), i + j);
+        if (++j < each && i + j < end) continue;
+        j = 0;
+        i += LANES * each;
+    }
+    return joined(what, s);
+}
+
+// The exponent of a scale that would bring the result s into the range where sums are exact.
+int exponent_for(uvec4 s) {
+    float sum = uintBitsToFloat(s.x);
+    if (!finite(sum)) return SQUARED ? -80 : -64;
+    return SQUARED && sum < 1e-25 ? 80 : 0;
+}
+const uint FIRST = KIND == MOMENTS ? SUM : MOST; // what has to be known of the line before
+const uint PASSES = KIND == MOMENTS || KIND == LOGSUMEXP ? 2 : 1;
+uvec4 taken(bool real_line, uint at, uint begin, uint end) {
+    uvec4 s;
+    [[dont_unroll]] for (uint pass = 0; pass < PASSES; pass++) {
+        s = walked(pass + 1 == PASSES ? KIND : FIRST, real_line, at, begin, end);
+        if (pass + 1 == PASSES) break;
+        if (KIND == MOMENTS) { /* a mean far from 0 takes more than one float */
+            vec2 sum = settled(pair_of(s)), mean = finite(sum.x) ? div2(sum, vec2(float(end), 0)) : sum;
+            shift = mean.x;
+            rest = mean.y;
+        } else {
+            float most = uintBitsToFloat(s.x);
+            shift = finite(most) ? most : 0;
+        }
     }
     return s;
 }
-shared vec2 shared_pair[256];
 
-void main() {
-    uint line = ACROSS == 1 ? gl_LocalInvocationID.x % GROUP_LINES : gl_LocalInvocationID.x / LANES;
-    uint lane = ACROSS == 1 ? gl_LocalInvocationID.x / GROUP_LINES : gl_LocalInvocationID.x % LANES;
-    uint position = group_index() / SEGMENTS * GROUP_LINES + line, segment = group_index() % SEGMENTS, n = param[0].y;
-    bool real_line = position < param[0].x;
-    uvec4 at = kept_places(real_line ? position : 0);
-    uint part = (n + SEGMENTS - 1) / SEGMENTS, begin = segment * part + lane, end = min(n, (segment + 1) * part);
-    if (SEGMENTS > 1) at.y = param[2].y + position * SEGMENTS + segment;
-    float shift = 0;
-    if (KIND == MOMENTS || KIND == LOGSUMEXP || KIND == SQUARES) { /* what has to be known first */
-        vec2 sum = vec2(0);
-        float most = -INF;
-        if (real_line)
-            for (uint i = lane; i < n; i += LANES) {
-                float x = uintBitsToFloat(lane_of(FROM, load_x(FROM, at.x + line_places(i).x), LANE_F32).x);
-                float size = KIND == SQUARES ? size_of(x) : x;
-                if (KIND == MOMENTS) sum = pair_of(plus_float(state_of(sum), vec2(x, 0)));
-                else most = is_nan(most) ? most : is_nan(x) ? x : max(most, size);
-            }
-        shared_pair[slot_of(line, lane)] = KIND == MOMENTS ? sum : vec2(most, 0);
-        barrier();
-        for (uint half_way = LANES / 2; half_way > 0; half_way /= 2) {
-            if (lane < half_way) {
-                vec2 a = shared_pair[slot_of(line, lane)], b = shared_pair[slot_of(line, lane + half_way)];
-                vec2 m = vec2(is_nan(a.x) ? a.x : is_nan(b.x) ? b.x : max(a.x, b.x), 0);
-                shared_pair[slot_of(line, lane)] = KIND == MOMENTS ? pair_of(plus_float(state_of(a), b)) : m;
-            }
-            barrier();
-        }
-        vec2 p = shared_pair[slot_of(line, 0)];
-        if (KIND == MOMENTS) { /* a mean far from 0 takes more than one float */
-            vec2 mean = finite(p.x) ? div2(p, vec2(float(n), 0)) : p;
-            shift = mean.x;
-            rest = mean.y;
-        }
-        else if (KIND == LOGSUMEXP) shift = finite(p.x) ? p.x : 0;
-        else { /* a power of two that brings squares into range */
-            int exponent = int(floatBitsToUint(p.x) >> 23 & 255) - 127;
-            shift = finite(p.x) && p.x > 0 ? uintBitsToFloat(uint(clamp(127 - exponent, 1, 253)) << 23) : 1.0;
-        }
-        barrier();
-    }
-    uvec4 s = begun();
-    if (real_line)
-        for (uint i = begin; i < end; i += LANES)
-            s = added(s, lane_of(FROM, load_x(FROM, at.x + line_places(i).x), LANE), i, shift);
-    s = joined(line, lane, s);
-    if (!real_line || lane != 0) return;
+void write(uvec4 s, uvec4 at, uint n) {
     if (PLACES != 0) store_place(I64, PLACES == 2 ? at.y : at.z, uvec2(s.z, 0));
     if (PLACES == 2) return;
-    vec2 p = pair_of(s);
+    vec2 p = settled(pair_of(s));
     float f0 = uintBitsToFloat(param[1].x);
+    int exponent = KIND == PRODUCT ? int(s.z) : -scale_exponent;
+    bool two = REAL && (KIND <= PRODUCT || KIND == MOMENTS || KIND == LOGSUMEXP);
+    uvec2 v = s.xy;
+    uint lane_out = LANE;
     switch (FINISH) {
-    case MEAN: {
-        vec2 q = finite(p.x) ? div2(p, vec2(float(param[1].w != 0 ? param[1].w : n), 0)) : p;
-        p = n == 0 ? vec2(NOT_A_NUMBER, 0) : q;
+    case MEAN:
+        if (n == 0) p = vec2(NOT_A_NUMBER, 0);
+        else if (finite(p.x)) p = div2(p, vec2(float(n), 0));
         break;
-    }
     case VARIANCE: case DEVIATION: {
         float freedom = max(float(n) - f0, 0.0);
-        precise float v = (p.x + p.y) / freedom;
-        p = vec2(FINISH == DEVIATION ? sqrt(v) : v, 0);
+        precise float variance = (p.x + p.y) / freedom;
+        p = vec2(FINISH == DEVIATION ? sqrt(variance) : variance, 0);
+        if (FINISH == VARIANCE) exponent *= 2;
         break;
     }
-    case ROOT: p = vec2(finite(p.x) ? sqrt2(p).x / shift : p.x, 0); break;
-    case ALL: s.xy = uvec2(s.xy == uvec2(n, 0) ? 1 : 0, 0); break;
-    case ANY: s.xy = uvec2((s.x | s.y) != 0 ? 1 : 0, 0); break;
+    case ROOT: p = finite(p.x) ? sqrt2(p) : p; break;
+    case ALL: v = uvec2(s.xy == uvec2(n, 0) ? 1 : 0, 0); break;
+    case ANY: v = uvec2((s.x | s.y) != 0 ? 1 : 0, 0); break;
     }
     if (KIND == LOGSUMEXP) {
         precise float l = my_log(p.x + p.y) + shift;
         p = vec2(l, 0);
     }
-    bool two = KIND == SUM || KIND == SQUARES || KIND == ABSOLUTE || KIND == PRODUCT || KIND == MOMENTS || KIND == LOGSUMEXP;
-    uvec2 v = s.xy;
-    uint lane_out = LANE;
-    if (REAL && two) v = uvec2(floatBitsToUint(finite(p.x) ? p.x + p.y : p.x), 0);
+    float number = finite(p.x) ? p.x + p.y : p.x;
+    if (TO == C64) {
+        store(TO, at.y, two ? uvec2(floatBitsToUint(number), uint(exponent)) : uvec2(s.x, 0));
+        return;
+    }
+    if (two) v = uvec2(floatBitsToUint(scaled(number, clamp(exponent, -252, 252))), 0);
     if (KIND == COUNT) {
         lane_out = LANE_I64;
         if (is_float(TO)) {
@@ -212,4 +255,32 @@ void main() {
         }
     }
     store(TO, at.y, raw_of(TO, v, lane_out));
+}
+
+void main() {
+    uint position = group_index() / SEGMENTS * GROUP_LINES + line, segment = group_index() % SEGMENTS, n = param[0].y;
+    bool real_line = position < param[0].x;
+    uvec4 at = kept_places(real_line ? position : 0);
+    uint part = ((n + SEGMENTS - 1) / SEGMENTS + 3) & ~3u, begin = SEGMENTS == 1 ? 0 : segment * part;
+    uint end = SEGMENTS == 1 ? n : min(n, begin + part);
+    if (SEGMENTS > 1) at.y = param[2].y + position * SEGMENTS + segment;
+    uvec4 s;
+    [[dont_unroll]] for (uint attempt = 0; attempt < ATTEMPTS; attempt++) {
+        uvec4 fresh = taken(real_line, at.x, begin, end);
+        if (attempt == 1) {
+            if (scale_exponent > 0 && !finite(uintBitsToFloat(fresh.x))) scale_exponent = 0;
+            else s = fresh;
+            break;
+        }
+        s = fresh;
+        if (ATTEMPTS == 1) break;
+        retakes = 0;
+        barrier();
+        scale_exponent = real_line ? exponent_for(s) : 0;
+        if (scale_exponent != 0) retakes = 1;
+        scale = uintBitsToFloat(uint(127 + scale_exponent) << 23);
+        barrier();
+        if (retakes == 0) break;
+    }
+    if (real_line && lane == 0) write(s, at, param[1].w != 0 ? param[1].w : n);
 }

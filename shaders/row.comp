@@ -1,7 +1,8 @@
-// row.comp - softmax, log_softmax and the norms: a workgroup takes a line, looks at it once or twice, writes it.
-// Sums are kept in two floats.
+// row.comp - softmax, log_softmax and the norms: LANES invocations take a line, keep it in registers where it lies
+// element behind element and is not too long, and write it. Sums are kept in two floats.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 layout(local_size_x = 256) in;
 layout(constant_id = 0) const uint KIND = 0;
 layout(constant_id = 2) const uint TO = 12;
@@ -9,126 +10,190 @@ layout(constant_id = 3) const uint FROM = 12;
 layout(constant_id = 4) const uint WEIGHT = 0;      // dtype, 0 = none
 layout(constant_id = 5) const uint BIAS = 0;
 layout(constant_id = 6) const uint PACKED = 0;      // 1: a line's elements fill whole words
+layout(constant_id = 7) const uint LANES = 256;     // invocations of a line, a power of two
+layout(constant_id = 8) const uint HELD = 0;        // quads that an invocation keeps; 0: the line is read again
 
 #include "common.glsl"
+#include "quads.glsl"
 #include "number.glsl"
 #include "math_log.glsl"
+#include "sums.glsl"
 #include "lines.glsl"
 
 const uint SOFTMAX = 0, LOG_SOFTMAX = 1, LAYER = 2, RMS = 3;
+const uint KEPT = HELD == 0 ? 1 : HELD;
 
 DEFINE_LOAD(load_x, b1)
 DEFINE_LOAD(load_weight, b2)
 DEFINE_LOAD(load_bias, b3)
 DEFINE_STORE(store, b0)
+DEFINE_LOAD_QUAD(load_quad, b1, p1, q1)
+DEFINE_LOAD_QUAD(load_weights, b2, p2, q2)
+DEFINE_LOAD_QUAD(load_biases, b3, p3, q3)
+DEFINE_STORE_QUAD(store_quad, b0, p0, q0)
 
 shared vec2 pairs[256];
+shared bool retake;
+const uint GROUP_LINES = 256 / LANES;
+uint lane = gl_LocalInvocationID.x % LANES;
 
-vec2 sum_of_all(vec2 p) {
-    uint lane = gl_LocalInvocationID.x;
-    pairs[lane] = p;
+vec2 sum_of_line(vec2 p) {
+    uint id = gl_LocalInvocationID.x;
+    pairs[id] = p;
     barrier();
-    for (uint half_way = 128; half_way > 0; half_way /= 2) {
-        if (lane < half_way) pairs[lane] = add2(pairs[lane], pairs[lane + half_way]);
+    [[dont_unroll]] for (uint half_way = LANES / 2; half_way > 0; half_way /= 2) {
+        if (lane < half_way) pairs[id] = join2(pairs[id], pairs[id + half_way]);
         barrier();
     }
-    p = pairs[0];
+    p = pairs[id - lane];
     barrier();
-    return p;
+    return settled(p);
 }
-float most_of_all(float x) {
-    uint lane = gl_LocalInvocationID.x;
-    pairs[lane].x = x;
+float most_of_line(float x) {
+    uint id = gl_LocalInvocationID.x;
+    pairs[id].x = x;
     barrier();
-    for (uint half_way = 128; half_way > 0; half_way /= 2) {
-        if (lane < half_way) {
-            float a = pairs[lane].x, b = pairs[lane + half_way].x;
-            pairs[lane].x = is_nan(a) ? a : is_nan(b) ? b : max(a, b);
-        }
+    [[dont_unroll]] for (uint half_way = LANES / 2; half_way > 0; half_way /= 2) {
+        if (lane < half_way) pairs[id].x = max(pairs[id].x, pairs[id + half_way].x);
         barrier();
     }
-    x = pairs[0].x;
+    x = pairs[id - lane].x;
     barrier();
     return x;
 }
 
 float number(uint e) {
-    return uintBitsToFloat(lane_of(FROM, load_x(FROM, e), LANE_F32).x);
+    return uintBitsToFloat(f32_of(FROM, load_x(FROM, e).x));
+}
+vec4 numbers_of(uint dtype, uvec4 raw) {
+    for (int j = 0; j < 4; j++) raw[j] = f32_of(dtype, raw[j]);
+    return uintBitsToFloat(raw);
 }
 
-// What is done to each element: (x - mean - mean_rest) * scale, and so on.
+// What is done to each element: (x - shift - shift_rest) * factor, and so on.
 float shift = 0, shift_rest = 0, factor = 1;
+vec4 held[KEPT]; // softmax: later the powers
+uint n = param[0].y;
+uvec4 at;
 
-float finished(uvec4 at) {
-    precise float x = number(at.y), r;
-    if (KIND == SOFTMAX) {
-        r = my_exp(x - shift) * factor;
-    } else if (KIND == LOG_SOFTMAX) {
+float finished(float x, float weight, float bias) {
+    precise float r;
+    if (KIND == SOFTMAX) return HELD > 0 ? x * factor : my_exp(x - shift) * factor;
+    if (KIND == LOG_SOFTMAX) {
         r = (x - shift) - factor;
-    } else {
-        r = ((x - shift) - shift_rest) * factor;
-        if (WEIGHT != 0) r = r * uintBitsToFloat(lane_of(WEIGHT, load_weight(WEIGHT, at.z), LANE_F32).x);
-        if (BIAS != 0) r = r + uintBitsToFloat(lane_of(BIAS, load_bias(BIAS, at.w), LANE_F32).x);
+        return r;
     }
+    r = ((x - shift) - shift_rest) * factor;
+    if (WEIGHT != 0) r = r * weight;
+    if (BIAS != 0) r = r + bias;
     return r;
 }
+uint finished_at(uint i) {
+    uvec4 e = at + line_places(i);
+    float weight = 0, bias = 0;
+    if (WEIGHT != 0) weight = uintBitsToFloat(f32_of(WEIGHT, load_weight(WEIGHT, e.z).x));
+    if (BIAS != 0) bias = uintBitsToFloat(f32_of(BIAS, load_bias(BIAS, e.w).x));
+    return narrow_of_f32(TO, floatBitsToUint(finished(number(e.y), weight, bias)));
+}
 
-vec2 mean_square(uvec4 at, float size) {
-    uint n = param[0].y;
-    vec2 sum = vec2(0);
-    for (uint i = gl_LocalInvocationID.x; i < n; i += 256) {
-        precise float x = ((number(at.y + line_places(i).y) - shift) - shift_rest) * size, square = x * x;
-        sum = square < 1e37 && sum.x < 1e37 ? add2(sum, two_product(x, x)) : vec2(sum.x + square, 0);
+// Passes over the line. STEP: 0 the largest, 1 powers, 2 the sum, 3 squares of x size.
+const uint LARGEST = 0, POWERS = 1, PLAIN = 2, SQUARES = 3;
+float stepped(uint what, inout vec2 sum, float x, float size) {
+    if (what == LARGEST) sum.x = x > sum.x ? x : sum.x;
+    if (what == POWERS) x = my_exp(x - shift);
+    if (what == POWERS || what == PLAIN) sum = plus2(sum, x);
+    if (what == SQUARES) {
+        precise float y = ((x - shift) - shift_rest) * size, square = y * y;
+        sum = plus2(sum, square);
     }
-    return div2(sum_of_all(sum), vec2(float(n), 0));
+    return x;
+}
+vec2 walked(uint what, float size) {
+    vec2 sum = vec2(what == LARGEST ? -INF : 0.0, 0);
+    if (HELD == 0) {
+        for (uint i = lane; i < n; i += LANES) stepped(what, sum, number(at.y + line_places(i).y), size);
+    } else {
+        for (uint q = 0; q < KEPT; q++) {
+            if ((q * LANES + lane) * 4 >= n) continue;
+            vec4 x = held[q];
+            if (what == SQUARES) { /* all of one sign: four of them in f32 lose next to nothing */
+                precise vec4 y = ((x - shift) - shift_rest) * size, square = y * y;
+                precise float four = (square.x + square.y) + (square.z + square.w);
+                sum = plus2(sum, four);
+                continue;
+            }
+            for (int j = 0; j < 4; j++) x[j] = stepped(what, sum, x[j], size);
+            if (KIND == SOFTMAX && what == POWERS) held[q] = x;
+        }
+    }
+    return what == LARGEST ? vec2(most_of_line(sum.x), 0) : sum_of_line(sum);
+}
+void learn_norm() {
+    if (KIND == LAYER) {
+        vec2 mean = div2(walked(PLAIN, 1), vec2(float(n), 0));
+        shift = mean.x;
+        shift_rest = mean.y;
+    }
+    /* squares that leave the range of f32 are taken again, of numbers of another size */
+    vec2 mean = vec2(0);
+    float size = 1;
+    [[dont_unroll]] for (uint attempt = 0; attempt < 2; attempt++) {
+        vec2 fresh = div2(walked(SQUARES, size), vec2(float(n), 0));
+        if (attempt == 0 || size != 1) mean = fresh;
+        if (attempt == 1) break;
+        if (!(mean.x < 1e37)) size = 5.42101086e-20;
+        else if (mean.x < 1e-25) size = 1.84467441e19;
+        if (size != 1) retake = true;
+        barrier();
+        if (!retake) break;
+    }
+    float epsilon = uintBitsToFloat(param[1].x);
+    precise float squares = size == 1 ? mean.x + (mean.y + epsilon) : mean.x + epsilon * size * size;
+    factor = size / sqrt(squares);
+}
+
+void write_held() {
+    for (uint q = 0; q < KEPT; q++) {
+        uint i = (q * LANES + lane) * 4;
+        if (i >= n) continue;
+        vec4 x = held[q], weight = vec4(0), bias = vec4(0);
+        uvec4 r;
+        if (WEIGHT != 0) weight = numbers_of(WEIGHT, load_weights(WEIGHT, at.z + i));
+        if (BIAS != 0) bias = numbers_of(BIAS, load_biases(BIAS, at.w + i));
+        for (int j = 0; j < 4; j++) {
+            r[j] = narrow_of_f32(TO, floatBitsToUint(finished(x[j], weight[j], bias[j])));
+        }
+        store_quad(TO, at.x + i, r);
+    }
 }
 
 void main() {
-    uint position = group_index(), n = param[0].y, lane = gl_LocalInvocationID.x;
-    if (position >= param[0].x) return;
-    uvec4 at = kept_places(position);
-    vec2 sum = vec2(0);
-    if (KIND == SOFTMAX || KIND == LOG_SOFTMAX) {
-        float most = -INF;
-        for (uint i = lane; i < n; i += 256) {
-            float x = number(at.y + line_places(i).y);
-            most = is_nan(most) ? most : is_nan(x) ? x : max(most, x);
+    uint position = group_index() * GROUP_LINES + gl_LocalInvocationID.x / LANES;
+    bool real_line = position < param[0].x;
+    at = kept_places(real_line ? position : 0);
+    retake = false;
+    if (HELD > 0)
+        for (uint q = 0; q < KEPT; q++) {
+            uint i = (q * LANES + lane) * 4;
+            if (i < n) held[q] = numbers_of(FROM, load_quad(FROM, at.y + i));
         }
-        shift = most_of_all(most);
-        for (uint i = lane; i < n; i += 256) sum = add2(sum, vec2(my_exp(number(at.y + line_places(i).y) - shift), 0));
-        sum = sum_of_all(sum);
+    if (KIND == SOFTMAX || KIND == LOG_SOFTMAX) {
+        shift = walked(LARGEST, 1).x;
+        vec2 sum = walked(POWERS, 1);
         factor = KIND == SOFTMAX ? 1 / (sum.x + sum.y) : my_log(sum.x + sum.y);
     } else {
-        if (KIND == LAYER) {
-            for (uint i = lane; i < n; i += 256) sum = add2(sum, vec2(number(at.y + line_places(i).y), 0));
-            vec2 mean = div2(sum_of_all(sum), vec2(float(n), 0));
-            shift = mean.x;
-            shift_rest = mean.y;
-            sum = vec2(0);
-        }
-        float size = 1; /* squares that leave the range of f32 are taken again, of numbers of another size */
-        vec2 mean = mean_square(at, size);
-        if (!(mean.x < 1e37)) mean = mean_square(at, size = 5.42101086e-20);
-        else if (mean.x < 1e-25) mean = mean_square(at, size = 1.84467441e19);
-        precise float squares = size == 1 ? mean.x + (mean.y + uintBitsToFloat(param[1].x))
-                                          : mean.x + uintBitsToFloat(param[1].x) * size * size;
-        factor = size / sqrt(squares);
+        learn_norm();
     }
-    uint width = width_of(TO);
-    if (PACKED == 0) {
-        for (uint i = lane; i < n; i += 256) {
-            uvec4 e = at + line_places(i);
-            store(TO, e.x, raw_of(TO, uvec2(floatBitsToUint(finished(e)), 0), LANE_F32));
-        }
+    if (!real_line) return;
+    if (HELD > 0) {
+        write_held();
         return;
     }
-    uint each = 4 >> width; /* elements of a word */
-    for (uint i = lane * each; i < n; i += 256 * each) {
+    uint width = width_of(TO), each = PACKED == 0 ? 1 : 4 >> width; /* elements of a word */
+    for (uint i = lane * each; i < n; i += LANES * each) {
         uint word = 0;
-        for (uint j = 0; j < each; j++) {
-            uvec4 e = at + line_places(i + j);
-            word |= raw_of(TO, uvec2(floatBitsToUint(finished(e)), 0), LANE_F32).x << (j * (8 << width));
-        }
-        b0.d[(at.x + line_places(i).x) >> (2 - width)] = word;
+        for (uint j = 0; j < each; j++) word |= finished_at(i + j) << (j * (8 << width));
+        if (PACKED == 0) store(TO, at.x + line_places(i).x, uvec2(word, 0));
+        else b0.d[(at.x + line_places(i).x) >> (2 - width)] = word;
     }
 }

@@ -12,12 +12,13 @@
  *
  * WHERE THINGS RUN
  *     Ops on tensors of a Vulkan device run there, with any strides. What has no shader (f64 and complex
- *     arithmetic, sorting and a few more) takes a detour over the CPU, which ox_stats().detours counts.
+ *     arithmetic, sorting, random numbers, masked_select, nonzero and a few more) takes a detour over the CPU,
+ *     which ox_stats().detours counts.
  *
  * NUMBERS
- *     Within the bounds of the CPU's kernels, but not the same bits. Sums are kept in two floats: where a
- *     partial sum leaves the range of f32 (the CPU keeps f64) the result is infinite or NaN. An index out of
- *     range is told by the next read or ox_vulkan_sync, and its elements are 0.
+ *     Within the bounds of the CPU's kernels, but not the same bits. Sums are kept in two floats, and taken
+ *     again, scaled, where a partial sum leaves the range of f32 (the CPU keeps f64). An index out of range is
+ *     told by the next read or ox_vulkan_sync; elements that it picks are 0, what it would move stays.
  *
  * WITHOUT A GPU
  *     Programs compile and run as well without volk.h or without a driver: ox_vulkan gives NULL.

@@ -108,6 +108,103 @@ static void check_views(ox_dtype dtype, double tolerance) {
         }
 }
 
+/* ---- what runs there and what takes the detour --------------------------------------------------------- */
+
+/* Each gives a result of x [6,40] and ids [6,40] below 6, on whatever device they are. */
+#define OP(name, expression) \
+    static ox_tensor *op_##name(ox_tensor *x, ox_tensor *ids) { \
+        (void)x, (void)ids; \
+        return expression; \
+    }
+OP(gather, ox_gather(x, 0, ids))
+OP(scatter, ox_scatter(x, 0, ids, ox_flip(x, OX_DIMS(1))))
+OP(scatter_add, ox_scatter_add(x, 0, ids, ox_flip(x, OX_DIMS(0))))
+OP(index_add, ox_index_add(x, 1, ox_select(ids, 0, 2), ox_flip(x, OX_DIMS(1)), -2))
+OP(index_select, ox_index_select(ox_t(x), 1, ox_select(ids, 1, 3)))
+OP(embedding, ox_embedding(x, ids))
+OP(one_hot, ox_one_hot(ox_t(ids), 6))
+OP(triu, ox_triu(ox_t(x), 2))
+OP(tril, ox_tril(ox_flip(x, OX_DIMS(1)), -1))
+OP(roll, ox_roll(ox_t(x), OX_SHAPE(-3, 2), OX_SHAPE(0, 1)))
+OP(turned, ox_contiguous(ox_permute(ox_reshape(x, OX_SHAPE(2, 24, 5)), OX_DIMS(2, 0, 1))))
+OP(sum, ox_sum(x, OX_DIMS(1), false))
+OP(std, ox_std(x, OX_DIMS(0), 1, false))
+OP(prod, ox_prod(x, OX_DIMS(1), false))
+OP(argmax, ox_argmax(x, 1, false))
+OP(cumsum, ox_cumsum(x, 1))
+OP(softmax, ox_softmax(x, 1))
+OP(where, ox_where(ox_gt(x, ox_number(0)), x, ox_neg(x)))
+OP(pow, ox_pow(ox_abs(x), ox_number(1.5)))
+OP(double_sum, ox_add(ox_cast(x, OX_F64), ox_cast(x, OX_F64)))
+OP(norm_3, ox_norm(x, 3, OX_DIMS(1), false))
+OP(argsort, ox_argsort(x, 1, false))
+OP(masked_select, ox_masked_select(x, ox_gt(x, ox_number(0))))
+OP(nonzero, ox_nonzero(ox_relu(x)))
+#undef OP
+
+/* A new detour, and one that is gone, has to be noted here. */
+static void check_detours(void) {
+    static const struct {
+        const char *name;
+        ox_tensor *(*run)(ox_tensor *x, ox_tensor *ids);
+        bool detours;
+    } ops[] = {
+#define ROW(name, detours) {#name, op_##name, detours},
+        ROW(gather, false) ROW(scatter, false) ROW(scatter_add, false) ROW(index_add, false)
+        ROW(index_select, false) ROW(embedding, false) ROW(one_hot, false) ROW(triu, false) ROW(tril, false)
+        ROW(roll, false) ROW(turned, false) ROW(sum, false) ROW(std, false) ROW(prod, false)
+        ROW(argmax, false) ROW(cumsum, false) ROW(softmax, false) ROW(where, false) ROW(pow, false)
+        ROW(double_sum, true) ROW(norm_3, true) ROW(argsort, true) ROW(masked_select, true)
+        ROW(nonzero, true)
+#undef ROW
+    };
+    OX_SCOPE {
+        ox_tensor *x = ox_randn(OX_SHAPE(6, 40), OX_F32), *ids = ox_randint(0, 6, OX_SHAPE(6, 40), OX_I64);
+        ox_tensor *y = there(x), *places = there(ids);
+        for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+            int64_t before = ox_stats().detours;
+            ox_tensor *got = ops[i].run(y, places);
+            bool detours = ox_stats().detours != before;
+            CHECK_MSG(detours == ops[i].detours, "%s: %s", ops[i].name, detours ? "a detour" : "no detour");
+            CHECK_MSG(near(got, ops[i].run(x, ids), 1e-5), "%s differs: %s", ops[i].name, ox_error_text());
+            ox_error_clear();
+        }
+    }
+}
+
+/* Sums whose parts leave the range of f32, in one dispatch and in two. */
+static void check_edges(void) {
+    static const int64_t lengths[] = {64, 1001, 100000};
+    static const float sizes[] = {3e38f, 1e30f, 1e-30f, 1e-36f};
+    for (size_t l = 0; l < 3; l++)
+        for (size_t s = 0; s < 4; s++)
+            OX_SCOPE {
+                ox_tensor *x = ox_mul(ox_rand(OX_SHAPE(lengths[l]), OX_F32), ox_number(sizes[s]));
+                ox_tensor *list[2];
+                list[0] = x;
+                list[1] = ox_neg(ox_flip(x, OX_DIMS(0)));
+                ox_tensor *both = ox_cat(list, 2, 0), *y = there(both);
+                CHECK(fabs(ox_item(ox_sum(y, OX_ALL_DIMS, false))) <= 1e-7 * (double)lengths[l] * sizes[s]);
+                CHECK_MSG(near(ox_mean(there(x), OX_ALL_DIMS, false), ox_mean(x, OX_ALL_DIMS, false), 0.0),
+                          "mean of %lld around %g", (long long)lengths[l], sizes[s]);
+                double got = ox_item(ox_std(y, OX_ALL_DIMS, 1, false)),
+                       want = ox_item(ox_std(both, OX_ALL_DIMS, 1, false));
+                CHECK_MSG(fabs(got - want) <= 1e-6 * want, "std %g, not %g", got, want);
+                got = ox_item(ox_norm(y, 2, OX_ALL_DIMS, false));
+                want = ox_item(ox_norm(both, 2, OX_ALL_DIMS, false));
+                CHECK_MSG(got == want || fabs(got - want) <= 1e-6 * want, "norm %g, not %g", got, want);
+            }
+    OX_SCOPE { /* products far out of range on the way */
+        ox_tensor *x = ox_mul(ox_add(ox_rand(OX_SHAPE(40000), OX_F32), ox_number(0.5)), ox_number(1e20));
+        ox_tensor *list[2];
+        list[0] = x;
+        list[1] = ox_reciprocal(x);
+        ox_tensor *y = there(ox_cat(list, 2, 0));
+        CHECK(fabs(ox_item(ox_prod(y, OX_ALL_DIMS, false)) - 1) < 1e-3);
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+}
+
 /* A copy into a view leaves what lies beside it. */
 static void check_in_place(void) {
     static const ox_dtype dtypes[] = {OX_U8, OX_F16, OX_F32, OX_I64};
@@ -392,6 +489,8 @@ int main(void) {
     check_views(OX_F32, 1e-5);
     check_views(OX_F16, 2e-2);
     check_views(OX_BF16, 8e-2);
+    check_detours();
+    check_edges();
     check_in_place();
     check_products();
     check_all_weights();

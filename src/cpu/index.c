@@ -716,15 +716,22 @@ static ox_status oxi_roll_dims(const ox_tensor *from, const ox_tensor *to, const
     return oxi_roll_dims(&from_part, &to_part, shift, dim + 1);
 }
 
-static ox_status oxi_roll_run(const oxi_call *call) {
+/* How far each dim of a tensor with elements moves, in [0, its size). */
+static void oxi_roll_shifts(const oxi_call *call, int64_t *shift) {
     const ox_tensor *x = call->in[0];
-    int64_t shift[OX_MAX_DIMS] = {0};
-    if (ox_numel(x) == 0) return OX_OK;
+    for (int i = 0; i < OX_MAX_DIMS; i++) shift[i] = 0;
     for (int i = 0; i < call->attr.stride.ndim; i++) { /* a dim may be named twice */
         int dim = (int)call->attr.stride.dim[i];
         int64_t size = x->ndim > 0 ? x->shape[dim] : 1, by = call->attr.shape.dim[i] % size;
         shift[dim] = (shift[dim] + by + size) % size;
     }
+}
+
+static ox_status oxi_roll_run(const oxi_call *call) {
+    const ox_tensor *x = call->in[0];
+    int64_t shift[OX_MAX_DIMS];
+    if (ox_numel(x) == 0) return OX_OK;
+    oxi_roll_shifts(call, shift);
     return oxi_roll_dims(x, call->out[0], shift, 0);
 }
 

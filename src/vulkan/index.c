@@ -1,4 +1,5 @@
-/* Moving by index: gather, index_select and embedding in one shader, cat as copies into parts of the result.
+/* Moving by index: gather, index_select and embedding in one shader, scatter and index_add in another,
+ * triangles and one_hot in a third; cat and roll are copies into parts of the result.
  * Indices are looked at on the device: one out of range makes its elements 0 and the next read an error.
  * Called by the Vulkan device for INDEX. */
 
@@ -10,6 +11,13 @@ typedef struct oxi_vk_gather_params {
     uint32_t stride[OX_MAX_DIMS][4];
     uint32_t shape[OX_MAX_DIMS];
 } oxi_vk_gather_params;
+
+/* An integer alpha goes to the shader as 32 bits. */
+static bool oxi_vk_can_add_at(const oxi_call *call) {
+    ox_dtype dtype = call->out[0]->dtype;
+    double alpha = call->op == OXI_OP_index_add ? call->attr.f[0] : 1;
+    return oxi_vk_map_reads(dtype) && (oxi_is_float(dtype) || (fabs(alpha) < 2147483648.0));
+}
 
 static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
@@ -29,11 +37,36 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
                 return false;
         }
         return true;
+    case OXI_OP_scatter: return x->ndim > 0 && x->shape[call->attr.dim] > 0;
+    case OXI_OP_scatter_add:
+    case OXI_OP_index_add: return x->ndim > 0 && x->shape[call->attr.dim] > 0 && oxi_vk_can_add_at(call);
+    case OXI_OP_triu:
+    case OXI_OP_tril:
+    case OXI_OP_one_hot:
+    case OXI_OP_roll: return true;
     default: return false;
     }
 }
 
+/* The last operand of a shader that may find an index out of range. */
+static void oxi_vk_bind_fault(oxi_vk_device *d, oxi_vk_dispatch *dispatch) {
+    dispatch->use[5].chunk = d->fault;
+    dispatch->uses = 6;
+    oxi_vk_bind_rest(dispatch);
+    d->fault_told = true;
+}
+
 /* ---- cat ----------------------------------------------------------------------------------------------- */
+
+static ox_status oxi_vk_copy(oxi_vk_device *d, ox_tensor *from, ox_tensor *to) {
+    oxi_call copy;
+    memset(&copy, 0, sizeof copy);
+    copy.op = OXI_OP_copy;
+    copy.in = &from;
+    copy.in_count = copy.out_count = 1;
+    copy.out[0] = to;
+    return ox_numel(from) > 0 ? oxi_vk_map(d, &copy) : OX_OK;
+}
 
 static ox_status oxi_vk_cat(oxi_vk_device *d, const oxi_call *call) {
     int dim = call->attr.dim;
@@ -41,18 +74,124 @@ static ox_status oxi_vk_cat(oxi_vk_device *d, const oxi_call *call) {
     ox_status status = OX_OK;
     for (int i = 0; i < call->in_count && status == OX_OK; i++) {
         ox_tensor *t = call->in[i], part = oxi_borrowed(call->out[0]);
-        oxi_call copy;
-        memset(&copy, 0, sizeof copy);
+        if (ox_numel(t) == 0) continue; /* also [0], which torch lets join anything */
         part.shape[dim] = t->shape[dim];
         part.offset += at * part.stride[dim];
         at += t->shape[dim];
-        copy.op = OXI_OP_copy;
-        copy.in = &t;
-        copy.in_count = copy.out_count = 1;
-        copy.out[0] = &part;
-        if (ox_numel(t) > 0) status = oxi_vk_map(d, &copy);
+        status = oxi_vk_copy(d, t, &part);
     }
     return status;
+}
+
+/* ---- roll: each dim falls into two pieces, every combination of pieces is a copy ----------------------- */
+
+static ox_status oxi_vk_roll(oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *x = call->in[0];
+    int64_t shift[OX_MAX_DIMS];
+    ox_status status = OX_OK;
+    uint32_t rolled = 0;
+    if (ox_numel(x) == 0) return OX_OK;
+    oxi_roll_shifts(call, shift);
+    for (int i = 0; i < x->ndim; i++) rolled |= shift[i] ? 1u << i : 0;
+    for (uint32_t round = 0; round <= rolled && status == OX_OK; round++) {
+        if (round & ~rolled) continue; /* bit i: the piece of dim i that comes round */
+        ox_tensor from = oxi_borrowed(x), to = oxi_borrowed(call->out[0]);
+        for (int i = 0; i < x->ndim; i++) {
+            bool comes_round = round >> i & 1;
+            from.shape[i] = to.shape[i] = comes_round ? shift[i] : x->shape[i] - shift[i];
+            if (comes_round) from.offset += (x->shape[i] - shift[i]) * from.stride[i];
+            else to.offset += shift[i] * to.stride[i];
+        }
+        status = oxi_vk_copy(d, &from, &to);
+    }
+    return status;
+}
+
+/* ---- scatter, scatter_add, index_add ------------------------------------------------------------------- */
+
+static ox_status oxi_vk_scatter(oxi_vk_device *d, const oxi_call *call) {
+    ox_tensor x = oxi_at_least_1d(call->in[0]), index = oxi_at_least_1d(call->in[1]),
+              source = oxi_at_least_1d(call->in[2]), out = oxi_at_least_1d(call->out[0]);
+    int dim = call->attr.dim;
+    bool whole = call->op == OXI_OP_index_add, integer = oxi_is_int(out.dtype) || out.dtype == OX_BOOL;
+    double alpha = whole ? call->attr.f[0] : 1;
+    oxi_vk_line_operand o[3];
+    oxi_vk_dispatch dispatch;
+    oxi_vk_lines l;
+    memset(&dispatch, 0, sizeof dispatch);
+    bool in_place = x.storage == out.storage && oxi_same_layout(&x, &out);
+    ox_status status = in_place ? OX_OK : oxi_vk_copy(d, &x, &out);
+    const ox_tensor *shape = whole ? &source : &index;
+    if (status != OX_OK || ox_numel(shape) == 0) return status;
+    oxi_vk_line_operand_of(&o[0], &out, out.ndim);
+    oxi_vk_line_operand_of(&o[1], &index, whole ? 0 : index.ndim);
+    oxi_vk_line_operand_of(&o[2], &source, source.ndim);
+    o[0].stride[dim] = 0;
+    if (whole) o[1].stride[dim] = index.stride[0];
+    oxi_vk_lines_cut(&l, shape->ndim, shape->shape, 1u << dim, true, o, 3);
+    l.params.f[0] = integer ? (uint32_t)(int64_t)alpha : oxi_vk_float_bits(alpha);
+    l.params.f[1] = (uint32_t)out.stride[dim];
+    l.params.f[2] = (uint32_t)out.shape[dim];
+    l.params.extra = (uint32_t)(d->fault->offset / 4);
+    dispatch.shader = OXI_VK_SHADER_scatter;
+    dispatch.special[0] = (uint32_t)out.dtype;
+    dispatch.special[1] = (uint32_t)OXI_VK_LANE_RAW;
+    if (call->op != OXI_OP_scatter) dispatch.special[1] = (uint32_t)oxi_lane_of(out.dtype);
+    dispatch.special[2] = (uint32_t)index.dtype;
+    dispatch.special[3] = (uint32_t)call->op + 1;
+    oxi_vk_bind(&dispatch, 0, &out, true);
+    oxi_vk_bind(&dispatch, 1, &index, false);
+    oxi_vk_bind(&dispatch, 2, &source, false);
+    oxi_vk_bind_fault(d, &dispatch);
+    dispatch.params = &l.params;
+    dispatch.param_bytes = sizeof l.params;
+    oxi_vk_groups(&dispatch, ((uint64_t)l.kept.numel + 63) / 64);
+    return oxi_vk_record(d, &dispatch);
+}
+
+/* ---- triangles and one_hot ----------------------------------------------------------------------------- */
+
+/* Mirrors param of pattern.comp. */
+typedef struct oxi_vk_pattern_params {
+    uint32_t n, ndim, fault, unused;
+    uint32_t at[2], number, none;
+    uint32_t stride[OX_MAX_DIMS][4];
+    uint32_t shape[OX_MAX_DIMS];
+} oxi_vk_pattern_params;
+
+static ox_status oxi_vk_pattern(oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *x = call->in[0], *out = call->out[0];
+    oxi_vk_pattern_params params;
+    oxi_vk_dispatch dispatch;
+    int64_t number = call->attr.i[0];
+    memset(&params, 0, sizeof params);
+    memset(&dispatch, 0, sizeof dispatch);
+    if (ox_numel(out) == 0) return OX_OK;
+    if (call->op == OXI_OP_one_hot) number = out->shape[out->ndim - 1];
+    const int64_t most = (int64_t)1 << 30; /* a diagonal further away is as far outside */
+    number = number > most ? most : number < -most ? -most : number;
+    params.n = (uint32_t)ox_numel(out);
+    params.ndim = (uint32_t)out->ndim;
+    params.fault = (uint32_t)(d->fault->offset / 4);
+    params.at[0] = oxi_vk_element_at(out);
+    params.at[1] = oxi_vk_element_at(x);
+    params.number = (uint32_t)(int32_t)number;
+    for (int e = 0; e < out->ndim; e++) {
+        params.stride[e][0] = (uint32_t)out->stride[e];
+        params.stride[e][1] = e < x->ndim ? (uint32_t)x->stride[e] : 0;
+        params.shape[e] = (uint32_t)out->shape[e];
+    }
+    dispatch.shader = OXI_VK_SHADER_pattern;
+    dispatch.special[0] = (uint32_t)x->dtype;
+    dispatch.special[1] = call->op == OXI_OP_triu ? 0 : call->op == OXI_OP_tril ? 1 : 2;
+    dispatch.special[2] = (uint32_t)call->op + 1;
+    oxi_vk_bind(&dispatch, 0, out, true);
+    oxi_vk_bind(&dispatch, 1, x, false);
+    oxi_vk_bind_fault(d, &dispatch);
+    dispatch.params = &params;
+    dispatch.param_bytes = sizeof params;
+    oxi_vk_groups(&dispatch, ((uint64_t)params.n + 255) / 256);
+    return oxi_vk_record(d, &dispatch);
 }
 
 /* ---- gather -------------------------------------------------------------------------------------------- */
@@ -126,16 +265,23 @@ static ox_status oxi_vk_gather_run(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind(&dispatch, 0, &g.out, true);
     oxi_vk_bind(&dispatch, 1, &g.index, false);
     oxi_vk_bind(&dispatch, 2, &g.x, false);
-    dispatch.use[5].chunk = d->fault;
-    dispatch.uses = 6;
-    oxi_vk_bind_rest(&dispatch);
+    oxi_vk_bind_fault(d, &dispatch);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 256 * each - 1) / (256 * each));
-    d->fault_told = true;
     return oxi_vk_record(d, &dispatch);
 }
 
 static ox_status oxi_vk_index(oxi_vk_device *d, const oxi_call *call) {
-    return call->op == OXI_OP_cat ? oxi_vk_cat(d, call) : oxi_vk_gather_run(d, call);
+    switch (call->op) {
+    case OXI_OP_cat: return oxi_vk_cat(d, call);
+    case OXI_OP_roll: return oxi_vk_roll(d, call);
+    case OXI_OP_scatter:
+    case OXI_OP_scatter_add:
+    case OXI_OP_index_add: return oxi_vk_scatter(d, call);
+    case OXI_OP_triu:
+    case OXI_OP_tril:
+    case OXI_OP_one_hot: return oxi_vk_pattern(d, call);
+    default: return oxi_vk_gather_run(d, call);
+    }
 }

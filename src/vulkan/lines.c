@@ -140,10 +140,11 @@ static oxi_vk_reduction oxi_vk_reduction_of(const oxi_call *call) {
     }
 }
 
-/* Integers become floats first where the result is one. */
+/* Integers become floats first where the result is one; C64 stands for parts of sums. */
 static uint32_t oxi_vk_reduce_lane(const oxi_call *call) {
     bool real = call->op == OXI_OP_logsumexp || call->op == OXI_OP_mean;
-    return real ? (uint32_t)OXI_LANE_F32 : (uint32_t)oxi_lane_of(call->in[0]->dtype);
+    ox_dtype dtype = call->in[0]->dtype;
+    return real || dtype == OX_C64 ? (uint32_t)OXI_LANE_F32 : (uint32_t)oxi_lane_of(dtype);
 }
 
 static bool oxi_vk_can_reduce(const oxi_vk_device *d, const oxi_call *call) {
@@ -159,10 +160,24 @@ static uint32_t oxi_vk_power_of_two(uint64_t n, uint32_t most) {
     return p;
 }
 
+/* Whether every line lies element behind element and starts at a quad, for operands `first` .. count - 1. */
+static bool oxi_vk_lines_quads(const oxi_vk_lines *l, const oxi_vk_line_operand *o, int first, int count) {
+    const oxi_vk_line_params *p = &l->params;
+    if (p->line_dims > 1 || p->length < 4) return false;
+    for (int i = first; i < count; i++) {
+        if (!o[i].t) continue;
+        if (oxi_vk_width(o[i].t->dtype) > 2 || p->line_stride[0][i] != 1 || p->at[i] % 4 != 0) return false;
+        for (uint32_t e = 0; e < p->kept_dims; e++)
+            if (p->kept_stride[e][i] % 4 != 0) return false;
+    }
+    return true;
+}
+
 /* A reduction that is ready but for its workgroups. */
 typedef struct oxi_vk_reduce_job {
     oxi_vk_lines l;
     oxi_vk_dispatch dispatch;
+    bool quads;
 } oxi_vk_reduce_job;
 
 static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_vk_reduction r, oxi_vk_reduce_job *job) {
@@ -182,6 +197,7 @@ static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_vk_reduction r, oxi_
     }
     oxi_vk_bind(dispatch, 0, x, false);
     oxi_vk_lines_cut(&job->l, x->ndim, x->shape, call->attr.dims, r.places != 0, operands, 3);
+    job->quads = oxi_vk_lines_quads(&job->l, operands, 0, 1);
     for (int i = 0; i < 3; i++) job->l.params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
     dispatch->shader = OXI_VK_SHADER_reduce;
     dispatch->special[0] = (uint32_t)r.kind;
@@ -195,16 +211,25 @@ static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_vk_reduction r, oxi_
     dispatch->param_bytes = sizeof job->l.params;
 }
 
+#ifndef OXI_VK_LINE_QUADS
+#define OXI_VK_LINE_QUADS 4 /* quads of a line that are loaded at once */
+#endif
+
 static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) {
     const oxi_walk *kept = &job->l.kept, *line = &job->l.line;
     if (kept->numel == 0) return OX_OK;
     bool across = kept->step[0] != 0 && llabs(kept->step[0]) < llabs(line->step[0]) && kept->numel >= 64;
-    uint32_t lanes = oxi_vk_power_of_two((uint64_t)line->numel, 256), segments = job->dispatch.special[8];
+    bool quads = job->quads && !across;
+    uint64_t steps = (uint64_t)line->numel / (quads ? 4 : 1);
+    uint32_t lanes = oxi_vk_power_of_two(steps, 256), segments = job->dispatch.special[8];
     if (across && lanes > 8) lanes = kept->numel >= 4096 ? 8 : 16;
     if (segments > 1) {
         across = false;
+        quads = job->quads;
         lanes = 256;
     }
+    bool long_lines = steps / segments / lanes >= OXI_VK_LINE_QUADS && !oxi_vk_is_software(d);
+    job->dispatch.special[9] = !quads ? 0 : long_lines ? OXI_VK_LINE_QUADS : 1;
     job->dispatch.special[4] = lanes;
     job->dispatch.special[5] = across;
     uint32_t group_lines = 256 / lanes;
@@ -212,7 +237,10 @@ static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) 
     return oxi_vk_record(d, &job->dispatch);
 }
 
-enum { OXI_VK_SEGMENT = 1 << 14, OXI_VK_FEW_LINES = 64, OXI_VK_SEGMENTS = 512 };
+#ifndef OXI_VK_SEGMENTS
+#define OXI_VK_SEGMENTS 2048
+#endif
+enum { OXI_VK_SEGMENT = 1 << 14, OXI_VK_FEW_LINES = 64 };
 
 /* Into how many parts lines are cut: few long ones would leave most of the device idle. */
 static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_vk_reduction r) {
@@ -224,7 +252,8 @@ static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_vk_reduction r
     return (uint32_t)(parts < most ? parts : most);
 }
 
-/* Segments' results go to memory that is given back at once: whoever gets it next waits for their readers. */
+/* Segments' results, of floats an f32 and an exponent, go to memory that is given back at once: whoever gets
+ * it next waits for their readers. */
 static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi_vk_reduction r,
                                      oxi_vk_reduce_job *job, uint32_t segments) {
     ox_tensor parts, *in = &parts;
@@ -237,7 +266,7 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     memset(&storage, 0, sizeof storage);
     shape[0] = job->l.kept.numel;
     shape[1] = segments;
-    oxi_meta(&parts, real ? OX_F32 : call->in[0]->dtype == OX_U64 ? OX_U64 : OX_I64, 2, shape);
+    oxi_meta(&parts, real ? OX_C64 : call->in[0]->dtype == OX_U64 ? OX_U64 : OX_I64, 2, shape);
     uint64_t room = ((uint64_t)ox_nbytes(&parts) + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
     oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, room);
     if (!chunk) return OX_ERR_NOMEM;
@@ -328,6 +357,21 @@ static uint32_t oxi_vk_row_operands(const oxi_call *call, int64_t *shape, int *n
     return dims;
 }
 
+enum { OXI_VK_HELD = 16 }; /* most quads of a line that an invocation of row.comp keeps */
+
+/* Invocations of a line, and the quads that each keeps in registers; 0 where it reads the line again. */
+static uint32_t oxi_vk_row_lanes(const oxi_vk_device *d, const oxi_vk_lines *l,
+                                 const oxi_vk_line_operand *o, uint32_t *held) {
+    bool software = oxi_vk_is_software(d);
+    uint32_t n = l->params.length, quads = (n + 3) / 4, lanes = quads > 64 || software ? 256 : 32;
+    uint32_t most = software ? 1 : OXI_VK_HELD;
+    *held = 0;
+    if (n % 4 != 0 || quads > most * lanes || !oxi_vk_lines_quads(l, o, 0, 4)) return 256;
+    *held = (quads + lanes - 1) / lanes;
+    if (*held > 4) *held += *held % 2; /* fewer pipelines */
+    return lanes;
+}
+
 static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
     static const int kinds[][2] = {{OXI_OP_softmax, OXI_VK_SOFTMAX},
                                    {OXI_OP_log_softmax, OXI_VK_LOG_SOFTMAX},
@@ -361,9 +405,11 @@ static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
     dispatch.special[4] = o[2].t ? (uint32_t)o[2].t->dtype : 0;
     dispatch.special[5] = o[3].t ? (uint32_t)o[3].t->dtype : 0;
     dispatch.special[6] = packed || width == 2;
+    uint32_t lanes = oxi_vk_row_lanes(d, &l, o, &dispatch.special[8]);
+    dispatch.special[7] = lanes;
     dispatch.params = &l.params;
     dispatch.param_bytes = sizeof l.params;
-    oxi_vk_groups(&dispatch, (uint64_t)l.kept.numel);
+    oxi_vk_groups(&dispatch, ((uint64_t)l.kept.numel * lanes + 255) / 256);
     return oxi_vk_record(d, &dispatch);
 }
 

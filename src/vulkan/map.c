@@ -106,6 +106,79 @@ static bool oxi_vk_map_packs(const oxi_walk *w) {
     return oxi_walk_flat(w, 0) && first % 4 == 0;
 }
 
+#ifndef OXI_VK_QUADS
+#define OXI_VK_QUADS 2 /* quads of an invocation, where elements are taken four at a time */
+#endif
+
+/* How elements are taken four at a time, as the shader's QUADS; 0 where they are not: every operand of up to
+ * 32 bits lies element behind element along the last dim, or stands still there, and starts at a quad. */
+static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, const int *operand,
+                                 int count) {
+    uint32_t still = 0, quads = oxi_vk_is_software(d) ? 1 : OXI_VK_QUADS;
+    int last = w->ndim - 1;
+    if (oxi_vk_is_software(d) && w->numel < 4096) return 0; /* not worth another pipeline */
+    if (w->step[0] != 1 || (w->ndim > 1 && w->shape[last] % 4 != 0)) return 0;
+    for (int i = 0; i <= count; i++) {
+        int k = i == 0 ? 0 : operand[i - 1];
+        if (i > 0 && k == 0) continue;
+        bool stands = w->step[k] == 0;
+        if (w->bytes[k] > 4 || (!stands && w->step[k] != 1)) return 0;
+        if (stands) still |= 1u << i;
+        else if (oxi_vk_walk_at(w, k) % 4 != 0) return 0;
+        for (int e = 0; e < last; e++)
+            if (!stands && w->stride[k][e] % 4 != 0) return 0;
+    }
+    return quads | still << 8;
+}
+
+/* ---- copies that turn dims round ----------------------------------------------------------------------- */
+
+/* Mirrors param of turn.comp. */
+typedef struct oxi_vk_turn_params {
+    uint32_t rows, columns, outer, outer_dims;
+    uint32_t at[2], row_step, column_step;
+    uint32_t stride[OX_MAX_DIMS][4];
+    uint32_t shape[OX_MAX_DIMS];
+} oxi_vk_turn_params;
+
+enum { OXI_VK_TILE = 32 };
+
+/* The dim along which x (operand 1 of a walk of 32-bit elements) lies element behind element, where the
+ * result does so along the last one and both are long enough for tiles; -1: none. */
+static int oxi_vk_turned_dim(const oxi_walk *w) {
+    int last = w->ndim - 1;
+    if (w->operands != 2 || w->bytes[0] != 4 || w->step[0] != 1 || w->step[1] == 1) return -1;
+    for (int e = 0; e < last && w->shape[last] >= OXI_VK_TILE / 2; e++)
+        if (w->stride[1][e] == 1 && w->shape[e] >= OXI_VK_TILE / 2) return e;
+    return -1;
+}
+
+static ox_status oxi_vk_turn(oxi_vk_device *d, const oxi_walk *w, int turned, oxi_vk_dispatch *dispatch) {
+    oxi_vk_turn_params params;
+    int last = w->ndim - 1;
+    memset(&params, 0, sizeof params);
+    params.rows = (uint32_t)w->shape[turned];
+    params.columns = (uint32_t)w->shape[last];
+    params.outer = (uint32_t)(w->numel / w->shape[turned] / w->shape[last]);
+    params.row_step = (uint32_t)w->stride[0][turned];
+    params.column_step = (uint32_t)w->stride[1][last];
+    for (int k = 0; k < 2; k++) params.at[k] = oxi_vk_walk_at(w, k);
+    for (int e = 0; e < last; e++) {
+        if (e == turned) continue;
+        for (int k = 0; k < 2; k++) params.stride[params.outer_dims][k] = (uint32_t)w->stride[k][e];
+        params.shape[params.outer_dims++] = (uint32_t)w->shape[e];
+    }
+    dispatch->shader = OXI_VK_SHADER_turn;
+    dispatch->params = &params;
+    dispatch->param_bytes = sizeof params;
+    uint64_t across = (params.columns + OXI_VK_TILE - 1) / OXI_VK_TILE,
+             down = (params.rows + OXI_VK_TILE - 1) / OXI_VK_TILE;
+    oxi_vk_groups(dispatch, across * down * params.outer);
+    return oxi_vk_record(d, dispatch);
+}
+
+/* ---- any of them --------------------------------------------------------------------------------------- */
+
 static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *out = call->out[0];
     oxi_vk_map_params params;
@@ -134,6 +207,8 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind_rest(&dispatch);
     oxi_walk_ready(&w, OXI_WALK_MEMORY_ORDER);
     if (w.numel == 0) return OX_OK;
+    int turned = call->op == OXI_OP_copy && lane == OXI_VK_LANE_RAW ? oxi_vk_turned_dim(&w) : -1;
+    if (turned >= 0) return oxi_vk_turn(d, &w, turned, &dispatch);
     params.n = (uint32_t)w.numel;
     params.ndim = (uint32_t)w.ndim;
     for (int i = 0; i < 3; i++) params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
@@ -152,6 +227,8 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     for (int e = 0; e < w.ndim; e++) params.shape[e] = (uint32_t)w.shape[e];
     if (oxi_vk_map_packs(&w)) flat |= 1;
     uint32_t width = oxi_vk_width(out->dtype), each = flat & 1 && width < 2 ? 4u >> width : 1;
+    uint32_t quads = oxi_vk_map_quads(d, &w, operand, call->in_count);
+    if (quads) each = 4 * (quads & 255);
     oxi_vk_map_row row = oxi_vk_map_row_of(call->op);
     bool moves = call->op == OXI_OP_copy || call->op == OXI_OP_where;
     bool integer = !moves && (lane == OXI_LANE_I64 || lane == OXI_LANE_U64);
@@ -165,6 +242,7 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     dispatch.special[8] = (uint32_t)compute;
     dispatch.special[9] = each;
     dispatch.special[10] = (uint32_t)call->in_count;
+    dispatch.special[11] = quads;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 256 * each - 1) / (256 * each));

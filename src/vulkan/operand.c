@@ -12,6 +12,11 @@ static bool oxi_vk_is_here(const oxi_vk_device *d, const ox_tensor *t) {
     return t->storage->device == &d->base;
 }
 
+/* Shaders of a software device are compiled for long, and gain nothing by being unrolled. */
+static bool oxi_vk_is_software(const oxi_vk_device *d) {
+    return d->type == VK_PHYSICAL_DEVICE_TYPE_CPU;
+}
+
 /* A number that the host knows: it goes among the parameters. */
 static bool oxi_vk_is_immediate(const ox_tensor *t) {
     return t->is_number && t->storage->device->host;

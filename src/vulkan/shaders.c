@@ -2,11 +2,11 @@
  * `make shaders` writes spirv/<name>.inc from shaders/<name>.comp; the rows are those of shaders.def.
  * Read by record.c when a pipeline is made. */
 
-static const uint32_t oxi_vk_code_copy[] = {
-#include "vulkan/spirv/copy.inc"
+static const uint32_t oxi_vk_code_move[] = {
+#include "vulkan/spirv/move.inc"
 };
-static const uint32_t oxi_vk_code_where[] = {
-#include "vulkan/spirv/where.inc"
+static const uint32_t oxi_vk_code_turn[] = {
+#include "vulkan/spirv/turn.inc"
 };
 static const uint32_t oxi_vk_code_map_plain[] = {
 #include "vulkan/spirv/map_plain.inc"
@@ -19,9 +19,6 @@ static const uint32_t oxi_vk_code_map_log[] = {
 };
 static const uint32_t oxi_vk_code_map_angle[] = {
 #include "vulkan/spirv/map_angle.inc"
-};
-static const uint32_t oxi_vk_code_map_pair[] = {
-#include "vulkan/spirv/map_pair.inc"
 };
 static const uint32_t oxi_vk_code_map_integer[] = {
 #include "vulkan/spirv/map_integer.inc"
@@ -49,6 +46,12 @@ static const uint32_t oxi_vk_code_product_tiles_bf16[] = {
 };
 static const uint32_t oxi_vk_code_gather[] = {
 #include "vulkan/spirv/gather.inc"
+};
+static const uint32_t oxi_vk_code_scatter[] = {
+#include "vulkan/spirv/scatter.inc"
+};
+static const uint32_t oxi_vk_code_pattern[] = {
+#include "vulkan/spirv/pattern.inc"
 };
 static const uint32_t oxi_vk_code_rope[] = {
 #include "vulkan/spirv/rope.inc"

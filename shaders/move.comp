@@ -1,11 +1,12 @@
-// where.comp - one of two operands by a mask, and copies of raw elements.
+// move.comp - copies between any dtypes and strides, and one of two operands by a mask.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define OPERANDS 3
+#define MOVES
 #include "map_begin.glsl"
-#define SELECTS
 
 uvec2 compute(uvec2 a, uvec2 b, uvec2 c) {
+    if (OP == OP_copy) return a;
     return (a.x & 0xff) != 0 ? b : c;
 }
 
