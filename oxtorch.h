@@ -1037,8 +1037,8 @@ OX_EXTERN_C_END
 
 /* At -O2 gcc would spend most of its time where nobody sees the difference. What is between LIGHT lines is
  * control code, and kernels that say what they want vector by vector: little is left to find there. STRAIGHT
- * is for kernels whose loops are to be unrolled, and for the few loops of control code that run often. PLAIN is
- * for texts and the heads of files: clang, which knows no -O1 for a part of a file, leaves them as they are.
+ * is for kernels whose loops are to be unrolled, and for the few loops of control code that run often. PLAIN
+ * is for texts and the heads of files: clang, which knows no -O1 for a part of a file, leaves them as they are.
  * expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #define OXI_LIGHT_BEGIN _Pragma("GCC push_options") \
@@ -9333,7 +9333,8 @@ static float oxi_common_unit(int n, const float *number, const float *curve, flo
         best = cost < best ? cost : best;
     }
     float half = oxi_as_half(unit);
-    return half != 0 ? half : unit < 0 ? -5.9604645e-8f : 5.9604645e-8f; /* the smallest f16 makes more than 0 does */
+    if (half != 0) return half;
+    return unit < 0 ? -5.9604645e-8f : 5.9604645e-8f; /* the smallest f16 makes more than 0 does */
 }
 
 /* scale and least (above low) of a part's runs for codes. */

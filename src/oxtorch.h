@@ -86,8 +86,8 @@
 
 /* At -O2 gcc would spend most of its time where nobody sees the difference. What is between LIGHT lines is
  * control code, and kernels that say what they want vector by vector: little is left to find there. STRAIGHT
- * is for kernels whose loops are to be unrolled, and for the few loops of control code that run often. PLAIN is
- * for texts and the heads of files: clang, which knows no -O1 for a part of a file, leaves them as they are.
+ * is for kernels whose loops are to be unrolled, and for the few loops of control code that run often. PLAIN
+ * is for texts and the heads of files: clang, which knows no -O1 for a part of a file, leaves them as they are.
  * expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
 #define OXI_LIGHT_BEGIN _Pragma("GCC push_options") \

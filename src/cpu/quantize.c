@@ -328,7 +328,8 @@ static float oxi_common_unit(int n, const float *number, const float *curve, flo
         best = cost < best ? cost : best;
     }
     float half = oxi_as_half(unit);
-    return half != 0 ? half : unit < 0 ? -5.9604645e-8f : 5.9604645e-8f; /* the smallest f16 makes more than 0 does */
+    if (half != 0) return half;
+    return unit < 0 ? -5.9604645e-8f : 5.9604645e-8f; /* the smallest f16 makes more than 0 does */
 }
 
 /* scale and least (above low) of a part's runs for codes. */
