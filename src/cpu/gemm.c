@@ -543,13 +543,8 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     if (lines <= 8192 && lines * p->k <= room) return;
     p->block_k = oxi_least(p->k, oxi_round_up(room / oxi_least(lines, 8192), p->depth));
     lines = room / p->block_k;
-    if (!p->direct && p->block_k < p->k) lines = oxi_least(lines, 4096);
     if (!p->own_b) p->block_n = oxi_least(n, p->own_a ? lines : lines - oxi_least(m, lines / 2));
     if (!p->own_a) p->block_m = oxi_least(m, p->own_b ? lines : lines - oxi_least(n, lines / 2));
-    if (!p->direct && p->block_k < p->k) {
-        p->block_m = oxi_least(p->block_m, 4096);
-        p->block_n = oxi_least(p->block_n, 4096);
-    }
     if (p->block_n < n) p->block_n = oxi_round_up(p->block_n, nr);
     if (p->block_m < m) p->block_m = oxi_round_up(p->block_m, mr);
 }
