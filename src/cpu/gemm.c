@@ -362,6 +362,20 @@ static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
     return (char *)g->c + (m * g->c_row + n * g->c_col) * ox_dtype_of(g->c_dtype)->block_bytes;
 }
 
+/* A row of finished sums to C. A large C goes past the caches by way of the stage: reading its lines first,
+ * rows apart, would take longer than all else that is done to them. */
+static void oxi_gemm_store(const oxi_gemm_plan *p, int64_t columns, const char *row, char *to, char *stage) {
+    const oxi_gemm *g = p->g;
+    oxi_store_kernel store = p->kernels->store[g->c_dtype][p->type.lane];
+    int64_t bytes = columns * ox_dtype_of(g->c_dtype)->block_bytes;
+    if (g->c_col != 1 || bytes > OXI_GEMM_STAGE || g->m * bytes / columns * g->n < OXI_STREAM_BYTES) {
+        store(columns, row, to, g->c_col);
+        return;
+    }
+    store(columns, row, stage, 1);
+    p->kernels->stream((size_t)bytes, stage, to);
+}
+
 /* Finishes a tile: rows x columns sums with row stride ld, which are C itself if the plan is direct. */
 static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int64_t m, int64_t n,
                             int64_t rows, int64_t columns, char *stage) {
@@ -375,7 +389,7 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
             continue;
         }
         if (!plain) oxi_gemm_epilogue(g, p->kernels, p->type.lane, m + i, n, columns, true, row, stage);
-        if (!p->direct) p->kernels->store[g->c_dtype][p->type.lane](columns, row, to, g->c_col);
+        if (!p->direct) oxi_gemm_store(p, columns, row, to, stage);
     }
 }
 
