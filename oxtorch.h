@@ -11513,7 +11513,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
-#define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end, c is asked for: hundreds of cycles */
+#define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
 /* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
  * line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
@@ -15834,7 +15834,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
-#define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end, c is asked for: hundreds of cycles */
+#define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
 /* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
  * line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
@@ -20173,7 +20173,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
-#define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end, c is asked for: hundreds of cycles */
+#define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
 /* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
  * line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
@@ -24434,7 +24434,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
-#define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end, c is asked for: hundreds of cycles */
+#define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
 /* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
  * line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
@@ -28687,7 +28687,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
-#define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end, c is asked for: hundreds of cycles */
+#define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
 /* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
  * line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
@@ -32935,7 +32935,7 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
-#define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end, c is asked for: hundreds of cycles */
+#define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
 /* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
  * line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
@@ -42486,6 +42486,7 @@ enum {
     OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way into panels */
     OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
     OXI_GEMM_TILE = 256,        /* largest side of a tile of C */
+    OXI_GEMM_TILE_GROUPS = 512, /* where sums take so little time that panels are to be met more often */
     OXI_GEMM_BLOCKS_AHEAD = 16, /* lines of blocks asked for before they are packed */
     OXI_GEMM_TASK = 4 << 20,    /* multiplications of a tile that may hold the other threads up at the end */
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
@@ -43002,7 +43003,8 @@ static int64_t oxi_cache_bytes(void) {
 static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
-    int64_t fit = cache / 4 / (p->depth > 0 ? p->depth : 1), side = oxi_least(fit, OXI_GEMM_TILE);
+    int64_t fit = cache / 4 / (p->depth > 0 ? p->depth : 1);
+    int64_t side = oxi_least(fit, p->type.groups ? OXI_GEMM_TILE_GROUPS : OXI_GEMM_TILE);
     bool spans = n > side && m > side && (p->type.copies ? cache / 2 / n >= 8 * mr : n <= fit);
     p->tile_m = oxi_round_up(oxi_least(spans ? cache / 2 / n : side, m), mr);
     p->tile_n = oxi_round_up(spans ? n : oxi_least(side, n), nr);
@@ -43012,7 +43014,8 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
         if (tiles >= (large ? 8 : 4) * lanes) break;
         bool lower = p->tile_m > 4 * mr, narrower = p->tile_n > 2 * nr;
         if (!lower && !narrower) break;
-        if (lower && (spans || p->tile_m >= p->tile_n || !narrower)) p->tile_m = oxi_round_up(p->tile_m / 2, mr);
+        lower = lower && (spans || p->tile_m >= p->tile_n || !narrower);
+        if (lower) p->tile_m = oxi_round_up(p->tile_m / 2, mr);
         else p->tile_n = oxi_round_up(p->tile_n / 2, nr);
     }
     p->own_a = n <= p->tile_n;
