@@ -17,6 +17,8 @@ import statistics
 import subprocess
 import sys
 
+from measured import keep
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TIERS = {'x64': 'sse2-base', 'sse42': 'sse2', 'sandybridge': 'avx-base', 'ivybridge': 'avx',
          'haswell': 'avx2', 'skylakex': 'avx512-base', 'icelake': 'avx512', 'sapphirerapids': 'amx'}
@@ -77,18 +79,16 @@ def main():
     options = parser.parse_args()
     works = [('prompt', int(n)) for n in options.prompt.split(',') if n]
     works += [('new', int(n)) for n in options.new.split(',') if n]
-    program, rows = build(), []
+    program = build()
     print('%-15s %-22s %-11s %9s %9s  ratio (least .. most)' %
           ('tier', 'model', 'work', 'OxTorch', 'llama.cpp'))
     for model in options.models.split(','):
         for tier in options.tiers.split(','):
             for work in works:
                 row = measure(program, options, tier, model, work)
-                rows.append(row)
                 print('%(tier)-15s %(model)-22s %(work)-11s %(ours)9.1f %(theirs)9.1f  %(ratio).2f '
                       '(%(least).2f .. %(most).2f)' % row, flush=True)
-    with open(options.json, 'w') as f:
-        json.dump(rows, f, indent=1)
+                keep(options.json, [row], ['tier', 'model', 'work', 'threads'])
     return 0
 
 

@@ -15,11 +15,12 @@ plot of them.
 import argparse
 import ctypes
 import ctypes.util
-import json
 import os
 import subprocess
 import sys
 import time
+
+from measured import keep
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TIERS = {  # OX_ISA: what holds the peers to the same instructions
@@ -308,8 +309,7 @@ def worker(options):
             measure_ops(ox, torch, threads, options.runs, results)
         if 'attention' in options.work and torch:
             measure_attention(ox, torch, threads, max(3, options.runs // 2), results)
-    with open(options.json, 'w') as f:
-        json.dump({'isa': isa, 'results': results}, f, indent=1)
+    keep(options.json, [dict(row, tier=isa) for row in results], ['tier', 'work', 'threads'])
 
 
 def main():
@@ -333,8 +333,8 @@ def main():
     for tier in options.tiers:
         print(f'== {tier}', flush=True)
         environment = dict(os.environ, OX_ISA=tier, **TIERS[tier])
-        subprocess.run([sys.executable, __file__, *sys.argv[1:], '--worker', tier, '--json',
-                        ROOT + f'/build/peers_{tier}.json'], env=environment, check=True)
+        subprocess.run([sys.executable, __file__, *sys.argv[1:], '--worker', tier], env=environment,
+                       check=True)
 
 
 if __name__ == '__main__':

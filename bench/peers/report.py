@@ -4,23 +4,26 @@
     python3 bench/peers/report.py [--install] [--measure] [--models a.gguf] [--svg build/peers.svg]
 
 --install gets the peers from Debian's packages (as root). --measure runs both scripts first; --models are for
-llama.cpp. Otherwise the figures of their last runs are taken, build/peers_*.json and build/llama.json. The
-table (Markdown, on standard output) and the plot show the speed of OxTorch / peer: the median of the turns,
-the least and the most.
+llama.cpp. Otherwise the figures of their last runs are taken, build/peers.json and build/llama.json. The
+table (Markdown, on standard output) shows the speed of OxTorch / peer by tier: the median of the turns, the
+least and the most; the plot shows the medians.
 """
 import argparse
-import json
 import math
 import os
 import subprocess
 import sys
 from xml.sax.saxutils import escape
 
+from llama import TIERS as LLAMA_TIERS
+from measured import load
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PACKAGES = ['python3-numpy', 'python3-torch', 'libopenblas0-pthread', 'libblis4-pthread', 'libdnnl-dev',
             'llama.cpp-tools']
-TIERS = ['sse2', 'avx', 'avx2', 'avx512', 'amx']
+TIERS = ['sse2-base', 'sse2', 'avx-base', 'avx', 'avx2', 'avx512-base', 'avx512', 'amx']
+COLORS = dict(zip(TIERS, ['#bbb', '#777', '#f3c98b', '#e08214', '#59a14f', '#a6cee3', '#1f78b4', '#b2182b']))
 
 
 def measure(options):
@@ -33,69 +36,67 @@ def measure(options):
 
 
 def figures(threads):
-    """Rows of (work, peer, tier, [median, least, most])."""
-    rows = []
-    peers = {'f32/openblas': ('OpenBLAS', ', f32'), 'f32/blis': ('BLIS', ', f32'),
-             'f32/onednn': ('oneDNN', ', f32'), 'bf16/torch': ('PyTorch', ', bf16'),
-             'f16/torch': ('PyTorch', ', f16'), 'of torch': ('PyTorch', '')}
-    for tier in TIERS:
-        path = ROOT + f'/build/peers_{tier}.json'
-        results = json.load(open(path))['results'] if os.path.exists(path) else []
-        for row in results:
-            for key, (peer, more) in peers.items():
-                if key in row and row['threads'] == threads:
-                    rows.append((row['work'] + more, peer, tier, row[key]))
-    path = ROOT + '/build/llama.json'
-    for row in json.load(open(path)) if os.path.exists(path) else []:
-        work = row['model'].removesuffix('.gguf') + ', ' + row['work']
+    """{(work, peer): {tier: [median, least, most]}} of the last runs, in their order."""
+    found = {}
+    peers = {'f32/openblas': ('OpenBLAS', ' f32'), 'f32/blis': ('BLIS', ' f32'),
+             'f32/onednn': ('oneDNN', ' f32'), 'bf16/torch': ('PyTorch', ' bf16'),
+             'f16/torch': ('PyTorch', ' f16'), 'of torch': ('PyTorch', '')}
+    for key, (peer, more) in peers.items():
+        for row in load(ROOT + '/build/peers.json'):
+            if key in row and row['threads'] == threads:
+                found.setdefault((row['work'] + more, peer), {})[row['tier']] = row[key]
+    for row in load(ROOT + '/build/llama.json'):
         if row['threads'] == threads:
-            rows.append((work, 'llama.cpp', row['tier'], [row['ratio'], row['least'], row['most']]))
-    return rows
+            work = row['model'].removesuffix('.gguf') + ', ' + row['work']
+            tier = found.setdefault((work, 'llama.cpp'), {})
+            tier[LLAMA_TIERS[row['tier']]] = [row['ratio'], row['least'], row['most']]
+    return found
 
 
-def table(rows):
-    lines = ['| work | peer | tier | OxTorch / peer | least .. most |', '|---|---|---|---|---|']
-    for work, peer, tier, (middle, least, most) in rows:
-        lines.append(f'| {work} | {peer} | {tier} | {middle:.2f} | {least:.2f} .. {most:.2f} |')
+def tiers_of(found):
+    return [tier for tier in TIERS if any(tier in row for row in found.values())]
+
+
+def table(found):
+    tiers = tiers_of(found)
+    lines = ['| work | peer | ' + ' | '.join(tiers) + ' |', '|---|---|' + '---|' * len(tiers)]
+    for (work, peer), row in found.items():
+        cells = ['%.2f (%.2f .. %.2f)' % tuple(row[tier]) if tier in row else '' for tier in tiers]
+        lines.append(f'| {work} | {peer} | ' + ' | '.join(cells) + ' |')
     return '\n'.join(lines)
 
 
-def plot(rows):
-    """A bar a row on a scale of powers of two; a line where both are as fast; whiskers from least to most."""
-    left, width, step, top = 330, 420, 16, 40
-    low, high = 0.5, max([4.0] + [most for *_, (_, _, most) in rows])
-    octaves = 1
-    while low * 2 ** octaves < high:
+def plot(found):
+    """A line for each kind of work, a dot for each tier, on a scale of powers of two; at 1 both are as fast."""
+    left, width, step, top = 300, 560, 15, 58
+    most = max(row[0] for tiers in found.values() for row in tiers.values())
+    low, octaves = 0.5, 2
+    while low * 2 ** octaves < most and octaves < 10:
         octaves += 1
-    colors = {'OpenBLAS': '#4e79a7', 'PyTorch': '#e15759', 'llama.cpp': '#59a14f'}
+    tiers = tiers_of(found)
 
     def x_of(value):
         return left + width * min(1, max(0, math.log2(max(value, low) / low) / octaves))
 
-    height = top + step * len(rows) + 30
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 90}" height="{height}" '
+    height = top + step * len(found) + 10
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 20}" height="{height}" '
            'font-family="sans-serif" font-size="11">',
            '<rect width="100%" height="100%" fill="white"/>',
-           f'<text x="{left}" y="16" font-size="13">Speed of OxTorch / peer (above 1: OxTorch is faster)'
-           '</text>']
+           f'<text x="8" y="18" font-size="13">Speed of OxTorch / peer, medians</text>']
+    for i, tier in enumerate(tiers):
+        x = left + i * width / len(tiers)
+        out.append(f'<circle cx="{x:.1f}" cy="14" r="4" fill="{COLORS[tier]}"/>')
+        out.append(f'<text x="{x + 8:.1f}" y="18">{tier}</text>')
     for octave in range(octaves + 1):
-        value = low * 2 ** octave
-        x = x_of(value)
+        value, x = low * 2 ** octave, left + width * octave / octaves
         shade = '#333' if value == 1 else '#ddd'
-        out.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top - 6}" y2="{height - 24}" '
-                   f'stroke="{shade}"/>')
-        out.append(f'<text x="{x:.1f}" y="{height - 8}" text-anchor="middle">{value:g}</text>')
-    one = x_of(1)
-    for i, (work, peer, tier, (middle, least, most)) in enumerate(rows):
-        y, x = top + step * i, x_of(middle)
-        a, b = min(one, x), max(one, x)
-        label = escape(f'{work}  ({tier}, {peer})')
-        out.append(f'<text x="{left - 8}" y="{y + 9}" text-anchor="end">{label}</text>')
-        out.append(f'<rect x="{a:.1f}" y="{y}" width="{max(b - a, 1):.1f}" height="{step - 5}" '
-                   f'fill="{colors.get(peer, "#888")}"/>')
-        out.append(f'<line x1="{x_of(least):.1f}" x2="{x_of(most):.1f}" y1="{y + 5}" y2="{y + 5}" '
-                   'stroke="#222"/>')
-        out.append(f'<text x="{max(x_of(most), one) + 6:.1f}" y="{y + 9}">{middle:.2f}</text>')
+        out.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top - 8}" y2="{height - 8}" stroke="{shade}"/>')
+        out.append(f'<text x="{x:.1f}" y="{top - 14}" text-anchor="middle">{value:g}</text>')
+    for i, ((work, peer), row) in enumerate(found.items()):
+        y = top + step * i + 4
+        out.append(f'<text x="{left - 10}" y="{y + 4}" text-anchor="end">{escape(f"{work}: {peer}")}</text>')
+        out += [f'<circle cx="{x_of(row[tier][0]):.1f}" cy="{y}" r="4" fill="{COLORS[tier]}" '
+                'fill-opacity="0.8"/>' for tier in tiers if tier in row]
     out.append('</svg>')
     return '\n'.join(out) + '\n'
 
@@ -115,12 +116,12 @@ def main():
         subprocess.run(['apt-get', 'install', '-y', '--no-install-recommends', *PACKAGES], check=True)
     if options.measure:
         measure(options)
-    rows = figures(options.threads)
-    if not rows:
+    found = figures(options.threads)
+    if not found:
         sys.exit('report.py: nothing measured yet; --measure runs the benchmarks')
-    print(table(rows))
+    print(table(found))
     with open(options.svg, 'w') as f:
-        f.write(plot(rows))
+        f.write(plot(found))
     return 0
 
 
