@@ -182,16 +182,6 @@ static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     if (SetFilePointerEx((HANDLE)handle, end, NULL, FILE_BEGIN)) (void)SetEndOfFile((HANDLE)handle);
 }
 
-static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t bytes) {
-    (void)handle, (void)from, (void)bytes;
-    return 0;
-}
-
-static intptr_t oxi_stream_handle_direct(intptr_t handle) {
-    (void)handle;
-    return -1;
-}
-
 static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
     BY_HANDLE_FILE_INFORMATION info;
     if (!GetFileInformationByHandle((HANDLE)handle, &info))
@@ -226,17 +216,23 @@ static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory,
 static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     (void)handle, (void)bytes;
 }
+static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
+    (void)handle, (void)id, (void)bytes;
+    return oxi_fail(OX_ERR_UNSUPPORTED, "%s: this system has no reads at an offset", oxi_path_text(path));
+}
+
+#endif
+
+#if !defined(OXI_POSIX)
+/* Systems that reserve nothing, and whose page cache is always used. */
 static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t bytes) {
     (void)handle, (void)from, (void)bytes;
     return 0;
 }
+
 static intptr_t oxi_stream_handle_direct(intptr_t handle) {
     (void)handle;
     return -1;
-}
-static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
-    (void)handle, (void)id, (void)bytes;
-    return oxi_fail(OX_ERR_UNSUPPORTED, "%s: this system has no reads at an offset", oxi_path_text(path));
 }
 
 #endif
