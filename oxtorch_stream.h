@@ -2208,6 +2208,8 @@ typedef struct oxi_stream_plan {
     oxi_stream_space space;
     int64_t part[OX_MAX_DIMS]; /* the largest part's size */
     int64_t parts[OX_MAX_DIMS];
+    oxi_shared shared;   /* of all parts */
+    bool shares;
     const int64_t *rows; /* NULL, or which row of operand 0 is at each place along dim 0 */
 } oxi_stream_plan;
 
@@ -2477,6 +2479,7 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     for (int i = 0; i < call.out_count; i++) call.out[i] = &part[OXI_MAX_IN + i];
     call.in = in;
     call.attr = plan->attr;
+    call.shared = plan->shares ? &plan->shared : NULL;
     if (call.op == OXI_OP_fill)
         call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
     return plan->compute->host ? oxi_run(plan->compute, &call) : oxi_plan_run_there(plan, step, part, &call);
@@ -2787,11 +2790,28 @@ static size_t oxi_stream_room(const ox_stream *stream) {
     return stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
 }
 
+/* The activations of a product are quantised once for all parts that have them whole. */
+static bool oxi_plan_shares(const oxi_stream_plan *plan) {
+    int x = plan->call->op == OXI_OP_addmm ? 1 : 0;
+    if (oxi_op_row_of(plan->call->op)->family != OXI_FAMILY_PRODUCT) return false;
+    if (oxi_is_block(plan->operand[x].dtype)) x++;
+    bool shares = !plan->streamed[x];
+    for (int d = 0; d < plan->space.ndim; d++)
+        shares = shares && (plan->space.dim[x][d] < 0 || plan->parts[d] == 1);
+    return shares;
+}
+
+static ox_status oxi_stream_run_cut(ox_stream *stream, oxi_stream_plan *plan) {
+    if (plan->flow.cell_bytes > oxi_stream_room(stream)) stream->stats.whole_loads++;
+    plan->shares = oxi_plan_shares(plan);
+    ox_status status = oxi_flow_run_all(stream, &plan->flow);
+    oxi_free(plan->shared.memory, plan->shared.bytes);
+    return status;
+}
+
 static ox_status oxi_stream_run_plan(ox_stream *stream, oxi_stream_plan *plan) {
-    size_t room = oxi_stream_room(stream);
-    oxi_plan_cut(plan, room);
-    if (plan->flow.cell_bytes > room) stream->stats.whole_loads++;
-    return oxi_flow_run_all(stream, &plan->flow);
+    oxi_plan_cut(plan, oxi_stream_room(stream));
+    return oxi_stream_run_cut(stream, plan);
 }
 /* >>stream/gather.c */
 /* Operations that are copies of parts: cat, and rows of a table by index (embedding, index_select of dim 0).
@@ -2875,15 +2895,32 @@ static ox_status oxi_stream_pick_by(ox_stream *stream, const oxi_call *call, con
     return status;
 }
 
-/* An index elsewhere comes to the host as a whole. */
+/* A reference to t in RAM, or to a copy there: one that is elsewhere is loaded as a whole, which is counted
+ * and needs room in the budget. *near is NULL after an error. */
+static ox_status oxi_stream_near(ox_stream *stream, ox_tensor *t, ox_tensor **near) {
+    size_t bytes = ox_nbytes(t);
+    *near = ox_device_of(t)->host ? ox_retain(t) : NULL;
+    if (*near) return OX_OK;
+    if (bytes > stream->desc.ram_bytes)
+        return oxi_fail(OX_ERR_NOMEM, "the stream's RAM budget has no room for %llu bytes of %s",
+                        (unsigned long long)bytes, oxi_tensor_text(t));
+    oxi_capacitor_yield(stream, bytes);
+    *near = oxi_tensor_new(ox_cpu(), t->dtype, t->ndim, t->shape);
+    if (!*near) return OX_ERR_NOMEM;
+    stream->stats.whole_loads++;
+    ox_status status = oxi_is_streamed(t)    ? oxi_stream_copy_by(stream, ox_cpu(), t, *near)
+                       : ox_copy_(*near, t) ? OX_OK
+                                            : ox_error();
+    if (status == OX_OK) return OX_OK;
+    ox_release(*near);
+    *near = NULL;
+    return status;
+}
+
+/* An index elsewhere comes to the host. */
 static ox_status oxi_stream_rows(ox_stream *stream, const oxi_call *call) {
-    const ox_tensor *index = call->in[1];
-    if (ox_device_of(index)->host) return oxi_stream_pick_by(stream, call, index);
-    ox_tensor *near = oxi_tensor_new(ox_cpu(), index->dtype, index->ndim, index->shape);
-    if (!near) return OX_ERR_NOMEM;
-    ox_status status = oxi_is_streamed(index) ? oxi_stream_copy_by(stream, ox_cpu(), call->in[1], near)
-                       : ox_copy_(near, call->in[1]) ? OX_OK
-                                                     : ox_error();
+    ox_tensor *near = NULL;
+    ox_status status = oxi_stream_near(stream, call->in[1], &near);
     if (status == OX_OK) status = oxi_stream_pick_by(stream, call, near);
     ox_release(near);
     return status;
@@ -2894,29 +2931,32 @@ static bool oxi_stream_picks(const oxi_call *call) {
                 (call->op == OXI_OP_index_select && call->attr.dim == 0 && call->in[0]->ndim > 0);
     return rows && call->in[0]->shape[0] > 0 && ox_numel(call->out[0]) > 0;
 }
-/* >>stream/reduce.c */
-/* Reductions of streamed tensors, in the CPU's own chunks: cpu/reduce.c plans the whole call by its shape and
- * strides, tiles bring the bytes of some groups of results and some chunks of their lines, and the partial
- * results are joined at the end. So the bits are those of the call in RAM. Called by the device. */
+/* >>stream/lines.c */
+/* Lines of a streamed operand, for reductions and for rows longer than a tile: the CPU plans the whole call
+ * by its shape and strides (cpu/reduce.c, cpu/row.c), tiles bring the bytes of some groups of kept positions
+ * and of some part of their lines. Called by reduce.c and rows.c. */
 
-typedef struct oxi_stream_reduction {
+enum { OXI_LINES_OPERANDS = 1 + OXI_MAX_OUT };
+
+typedef struct oxi_stream_lines {
     oxi_stream_flow flow; /* first */
-    oxi_reduce r;
-    const oxi_stream_region *region;
-    ox_tensor x;            /* the operand, over no memory */
-    int64_t origin;         /* element of x, from its first, at kept position 0 of line position 0 */
-    bool far;               /* results go to the spill file part by part, not to RAM */
-    int out_count;
-    ox_tensor *out[OXI_MAX_OUT];
-    int64_t out_origin[OXI_MAX_OUT]; /* as origin */
-    int64_t groups, chunks; /* of a step, at most */
-    int64_t group_steps, chunk_steps;
-} oxi_stream_reduction;
+    oxi_reduce *r;
+    int operands;         /* of the walks: x, then results */
+    ox_tensor t[OXI_LINES_OPERANDS];     /* headers over no memory, or results in RAM as they are */
+    bool streamed[OXI_LINES_OPERANDS];
+    bool lined[OXI_LINES_OPERANDS];      /* an element for each of a line; else one a kept position */
+    int64_t origin[OXI_LINES_OPERANDS];  /* element at position 0 of both walks, from the tensor's first */
+    int64_t shift[OXI_LINES_OPERANDS];   /* bytes from a kept position's address to its line's start */
+    int64_t groups, elements; /* of a part, at most; elements: whole chunks, or a part of one */
+    int64_t group_steps, line_steps;
+} oxi_stream_lines;
 
-/* Some groups of kept positions, some chunks of their lines. */
-typedef struct oxi_reduction_part {
-    int64_t group, groups, chunk, chunks;
-} oxi_reduction_part;
+/* Some groups of kept positions, elements [first, first + count) of their lines. */
+typedef struct oxi_lines_part {
+    int64_t group, groups, first, count;
+} oxi_lines_part;
+
+/* ---- what a part covers ------------------------------------------------------------------------------- */
 
 /* Lowest and highest element of an operand that positions [first, end) of a walk reach, from position 0. */
 static void oxi_walk_reach(const oxi_walk *w, int operand, int64_t first, int64_t end, int64_t *low,
@@ -2939,136 +2979,252 @@ static void oxi_walk_reach(const oxi_walk *w, int operand, int64_t first, int64_
     }
 }
 
-/* Bytes of the region that a part needs. */
-static void oxi_reduction_span(const oxi_stream_reduction *job, const oxi_reduction_part *part,
-                               oxi_stream_layout *out) {
-    const oxi_reduce *r = &job->r;
-    int64_t low = job->origin, high = job->origin, bytes = ox_dtype_of(job->x.dtype)->block_bytes;
-    int64_t first = part->group * r->group, end = (part->group + part->groups) * r->group;
-    oxi_walk_reach(&r->kept, 0, first, oxi_min_i64(end, r->kept.numel), &low, &high);
-    first = part->chunk * r->chunk;
-    end = (part->chunk + part->chunks) * r->chunk;
-    oxi_walk_reach(&r->line, 0, first, oxi_min_i64(end, r->line.numel), &low, &high);
+/* Bytes of an operand's region that a part needs, in one run; false when it has others between its own. */
+static bool oxi_lines_span(const oxi_stream_lines *job, int operand, const oxi_lines_part *part,
+                           oxi_stream_layout *out) {
+    const oxi_reduce *r = job->r;
+    const ox_tensor *t = &job->t[operand];
+    int64_t low = job->origin[operand], high = low, bytes = ox_dtype_of(t->dtype)->block_bytes;
+    int64_t kept = part->group * r->group;
+    int64_t end = oxi_min_i64(kept + part->groups * r->group, r->kept.numel), elements = end - kept;
+    oxi_walk_reach(&r->kept, operand, kept, end, &low, &high);
+    if (job->lined[operand]) {
+        oxi_walk_reach(&r->line, operand, part->first, part->first + part->count, &low, &high);
+        elements *= part->count;
+    }
     memset(out, 0, sizeof *out);
-    out->align = oxi_layout_align(job->x.dtype);
-    out->first = (uint64_t)((job->x.offset + low) * bytes);
+    out->align = oxi_layout_align(t->dtype);
+    out->first = (uint64_t)((t->offset + low) * bytes);
     out->bytes = out->run = (size_t)((high - low + 1) * bytes);
-    out->offset = -low; /* of x's first element, seen from the cell's */
+    out->offset = -low; /* of the tensor's first element, seen from the cell's */
+    return high - low + 1 == elements;
 }
 
-/* Bytes of result o that a part makes; false when others lie between them. */
-static bool oxi_reduction_out_span(const oxi_stream_reduction *job, const oxi_reduction_part *part, int o,
-                                   oxi_stream_layout *out) {
-    const oxi_reduce *r = &job->r;
-    int64_t low = job->out_origin[o], high = low, bytes = ox_dtype_of(job->out[o]->dtype)->block_bytes;
-    int64_t first = part->group * r->group;
-    int64_t end = oxi_min_i64((part->group + part->groups) * r->group, r->kept.numel);
-    oxi_walk_reach(&r->kept, 1 + o, first, end, &low, &high);
-    memset(out, 0, sizeof *out);
-    out->align = oxi_layout_align(job->out[o]->dtype);
-    out->first = (uint64_t)((job->out[o]->offset + low) * bytes);
-    out->bytes = out->run = (size_t)((high - low + 1) * bytes);
-    out->offset = -low;
-    return high - low + 1 == end - first;
-}
-
-static oxi_reduction_part oxi_reduction_at(const oxi_stream_reduction *job, int64_t index) {
-    oxi_reduction_part part;
-    part.group = index / job->chunk_steps * job->groups;
-    part.chunk = index % job->chunk_steps * job->chunks;
-    part.groups = oxi_min_i64(oxi_reduce_groups(&job->r) - part.group, job->groups);
-    part.chunks = oxi_min_i64(job->r.chunks - part.chunk, job->chunks);
+/* Part number `index`: those of a line follow each other. A chunk in parts begins each with a part of its
+ * own. */
+static oxi_lines_part oxi_lines_at(const oxi_stream_lines *job, int64_t index) {
+    const oxi_reduce *r = job->r;
+    oxi_lines_part part;
+    int64_t at = index % job->line_steps, end = r->line.numel;
+    part.group = index / job->line_steps * job->groups;
+    part.groups = oxi_min_i64(oxi_reduce_groups(r) - part.group, job->groups);
+    part.first = at * job->elements;
+    if (job->elements < r->chunk) {
+        int64_t pieces = oxi_divide_up(r->chunk, job->elements), chunk = at / pieces * r->chunk;
+        part.first = chunk + at % pieces * job->elements;
+        end = oxi_min_i64(end, chunk + r->chunk);
+    }
+    part.count = oxi_min_i64(end - part.first, job->elements);
     return part;
 }
 
-static ox_status oxi_reduction_prepare(oxi_stream_flow *flow, int64_t index, oxi_stream_step *step) {
-    const oxi_stream_reduction *job = (const oxi_stream_reduction *)(const void *)flow;
-    oxi_reduction_part part = oxi_reduction_at(job, index);
-    step->source[0].use = OXI_STREAM_LOAD;
-    step->source[0].region = job->region;
-    oxi_reduction_span(job, &part, &step->source[0].layout);
-    for (int o = 0; job->far && o < job->out_count; o++) {
-        oxi_stream_source *source = &step->source[OXI_PLAN_OUT + o];
-        source->use = OXI_STREAM_STORE;
-        source->region = oxi_region_of(job->out[o]);
-        (void)oxi_reduction_out_span(job, &part, o, &source->layout);
+/* ---- cutting ------------------------------------------------------------------------------------------ */
+
+/* x, and results that are as long. */
+static bool oxi_lines_fit(const oxi_stream_lines *job, const oxi_lines_part *part, size_t room) {
+    oxi_stream_layout layout;
+    for (int k = 0; k < job->operands; k++) {
+        if (!job->streamed[k] || !job->lined[k]) continue;
+        (void)oxi_lines_span(job, k, part, &layout);
+        if (layout.bytes > room) return false;
     }
+    return true;
+}
+
+/* Widens `side`, one of the part's two counts, in multiples of `unit` up to `most`, as far as the part fits
+ * the room; at least one unit. */
+static void oxi_lines_widen(const oxi_stream_lines *job, oxi_lines_part *part, int64_t *side, int64_t unit,
+                            int64_t most, size_t room) {
+    int64_t low = 1, high = oxi_divide_up(most, unit);
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2;
+        *side = oxi_min_i64(middle * unit, most);
+        if (oxi_lines_fit(job, part, room))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    *side = oxi_min_i64(low * unit, most);
+}
+
+/* Whole lines of some groups where one fits; else some chunks of all groups; else, by columns, some rows of a
+ * chunk of all groups, which are taken as many at a time as in RAM; else some chunks of one group. */
+static void oxi_lines_cut(oxi_stream_lines *job, size_t room) {
+    oxi_reduce *r = job->r;
+    int64_t groups = oxi_reduce_groups(r), numel = r->line.numel, chunk = oxi_min_i64(r->chunk, numel);
+    oxi_lines_part part = {0, 1, 0, numel};
+    if (oxi_lines_fit(job, &part, room)) {
+        oxi_lines_widen(job, &part, &part.groups, 1, groups, room);
+    } else {
+        part.groups = groups;
+        part.count = chunk;
+        if (oxi_lines_fit(job, &part, room)) {
+            oxi_lines_widen(job, &part, &part.count, chunk, numel, room);
+        } else if (r->by_columns && r->line.ndim == 1) {
+            r->in_parts = chunk > OXI_REDUCE_ROWS;
+            oxi_lines_widen(job, &part, &part.count, OXI_REDUCE_ROWS, chunk, room);
+        } else {
+            part.groups = 1;
+            oxi_lines_widen(job, &part, &part.count, chunk, numel, room);
+        }
+    }
+    job->groups = part.groups;
+    job->elements = part.count;
+    job->group_steps = oxi_divide_up(groups, part.groups);
+    job->line_steps = oxi_divide_up(numel, part.count);
+    if (part.count < r->chunk)
+        job->line_steps = numel / r->chunk * oxi_divide_up(r->chunk, part.count) +
+                          oxi_divide_up(numel % r->chunk, part.count);
+    job->flow.count = job->group_steps * job->line_steps;
+    for (int64_t i = 0; i < job->flow.count; i++)
+        for (int k = 0; k < job->operands; k++) {
+            oxi_stream_layout layout;
+            part = oxi_lines_at(job, i);
+            if (!job->streamed[k]) continue;
+            (void)oxi_lines_span(job, k, &part, &layout);
+            if (layout.bytes > job->flow.cell_bytes) job->flow.cell_bytes = layout.bytes;
+        }
+}
+
+/* Whether the streamed results of every part are one run of their own. */
+static bool oxi_lines_can_store(const oxi_stream_lines *job) {
+    oxi_stream_layout layout;
+    for (int64_t i = 0; i < job->flow.count; i++) {
+        oxi_lines_part part = oxi_lines_at(job, i);
+        for (int k = 1; k < job->operands; k++)
+            if (job->streamed[k] && !oxi_lines_span(job, k, &part, &layout)) return false;
+    }
+    return true;
+}
+
+/* ---- planning ------------------------------------------------------------------------------------------ */
+
+/* The call as it is planned: over streamed operands that lie nowhere. */
+typedef struct oxi_lines_call {
+    oxi_call call;
+    ox_tensor *in[OXI_MAX_IN];
+    ox_storage storage;
+} oxi_lines_call;
+
+static char oxi_lines_nowhere[64];
+
+/* far: results are of the stream, too. */
+static void oxi_lines_begin(oxi_stream_lines *job, const oxi_call *call, bool far, oxi_lines_call *planned) {
+    memset(job, 0, sizeof *job);
+    memset(planned, 0, sizeof *planned);
+    planned->call = *call;
+    planned->call.in = planned->in;
+    planned->storage.device = ox_cpu();
+    planned->storage.data = oxi_lines_nowhere;
+    job->operands = 1 + call->out_count;
+    for (int i = 0; i < call->in_count; i++) planned->in[i] = call->in[i];
+    for (int k = 0; k < job->operands; k++) {
+        job->t[k] = oxi_borrowed(k == 0 ? call->in[0] : call->out[k - 1]);
+        job->streamed[k] = k == 0 || far;
+        if (!job->streamed[k]) continue;
+        job->flow.cells++;
+        job->t[k].offset = 0;
+        job->t[k].storage = &planned->storage;
+        if (k == 0)
+            planned->in[0] = &job->t[0];
+        else
+            planned->call.out[k - 1] = &job->t[k];
+    }
+}
+
+/* After planning: where everything begins, for the call's own operands. lined: those that have lines. */
+static void oxi_lines_end(oxi_stream_lines *job, const oxi_call *call, oxi_reduce *r, int lined) {
+    job->r = r;
+    r->call = call;
+    for (int k = 0; k < job->operands; k++) {
+        int64_t bytes = ox_dtype_of(job->t[k].dtype)->block_bytes;
+        job->lined[k] = k < lined;
+        if (!job->streamed[k]) continue;
+        int64_t first = (int64_t)((uintptr_t)r->kept.base[k] - (uintptr_t)oxi_lines_nowhere);
+        job->origin[k] = (first + job->shift[k]) / bytes;
+        job->t[k].offset = (k == 0 ? call->in[0] : call->out[k - 1])->offset;
+        job->t[k].storage = (k == 0 ? call->in[0] : call->out[k - 1])->storage;
+    }
+}
+
+/* ---- a step -------------------------------------------------------------------------------------------- */
+
+static void oxi_lines_prepare(const oxi_stream_lines *job, const oxi_lines_part *part, bool stores,
+                              oxi_stream_step *step) {
+    for (int k = 0; k < job->operands; k++) {
+        oxi_stream_source *source = &step->source[k == 0 ? 0 : OXI_PLAN_OUT + k - 1];
+        if (!job->streamed[k] || (k > 0 && !stores)) continue;
+        source->use = k == 0 ? OXI_STREAM_LOAD : OXI_STREAM_STORE;
+        source->region = oxi_region_of(&job->t[k]);
+        (void)oxi_lines_span(job, k, part, &source->layout);
+    }
+}
+
+typedef void (*oxi_lines_fn)(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
+                             int lane);
+
+typedef struct oxi_lines_tasks {
+    const oxi_stream_lines *job;
+    oxi_lines_part part;
+    oxi_lines_fn run;
+    int64_t chunk, chunks; /* that the part touches */
+} oxi_lines_tasks;
+
+static void oxi_lines_task(void *arg, int64_t index, int lane) {
+    const oxi_lines_tasks *tasks = (const oxi_lines_tasks *)arg;
+    const oxi_lines_part *part = &tasks->part;
+    int64_t chunk = tasks->job->r->chunk, first = (tasks->chunk + index % tasks->chunks) * chunk;
+    int64_t end = oxi_min_i64(first + chunk, part->first + part->count);
+    if (first < part->first) first = part->first;
+    tasks->run(tasks->job, part->group + index / tasks->chunks, first, end - first, lane);
+}
+
+/* Points the walks at the step's bytes, and runs over all groups and chunks of the part. */
+static void oxi_lines_run(oxi_stream_lines *job, const oxi_lines_part *part, const oxi_stream_step *step,
+                          oxi_lines_fn run) {
+    oxi_lines_tasks tasks;
+    oxi_reduce *r = job->r;
+    for (int k = 0; k < job->operands; k++) {
+        const oxi_stream_source *source = &step->source[k == 0 ? 0 : OXI_PLAN_OUT + k - 1];
+        if (source->use == OXI_STREAM_UNUSED) continue;
+        /* Position 0 may lie outside the cell; only its distance to the part matters. */
+        int64_t from = (job->origin[k] + source->layout.offset) * ox_dtype_of(job->t[k].dtype)->block_bytes;
+        r->kept.base[k] = (char *)((uintptr_t)source->data + (uintptr_t)(from - job->shift[k]));
+    }
+    tasks.job = job;
+    tasks.part = *part;
+    tasks.run = run;
+    tasks.chunk = part->first / r->chunk;
+    tasks.chunks = (part->first + part->count - 1) / r->chunk - tasks.chunk + 1;
+    oxi_parallel_for(part->groups * tasks.chunks, oxi_lines_task, &tasks);
+}
+/* >>stream/reduce.c */
+/* Reductions of streamed tensors, in the CPU's own chunks, whose partial results are joined at the end: so
+ * the bits are those of the call in RAM. Called by the device. */
+
+typedef struct oxi_stream_reduction {
+    oxi_stream_lines lines; /* first */
+    oxi_reduce r;
+    bool far; /* results go to the spill file part by part, not to RAM */
+} oxi_stream_reduction;
+
+static ox_status oxi_reduction_prepare(oxi_stream_flow *flow, int64_t index, oxi_stream_step *step) {
+    const oxi_stream_lines *job = (const oxi_stream_lines *)(const void *)flow;
+    oxi_lines_part part = oxi_lines_at(job, index);
+    oxi_lines_prepare(job, &part, true, step);
     return OX_OK;
 }
 
-typedef struct oxi_reduction_tasks {
-    const oxi_reduce *r;
-    oxi_reduction_part part;
-} oxi_reduction_tasks;
-
-static void oxi_reduction_task(void *arg, int64_t index, int lane) {
-    const oxi_reduction_tasks *tasks = (const oxi_reduction_tasks *)arg;
-    const oxi_reduction_part *part = &tasks->part;
-    oxi_reduce_one(tasks->r, part->chunk + index % part->chunks, part->group + index / part->chunks, lane);
+static void oxi_reduction_part(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
+                               int lane) {
+    oxi_reduce_part(job->r, group, first, count, lane);
 }
 
 static ox_status oxi_reduction_compute(oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step) {
-    oxi_stream_reduction *job = (oxi_stream_reduction *)(void *)flow;
-    const oxi_stream_source *source = &step->source[0];
-    oxi_reduction_tasks tasks;
-    tasks.r = &job->r;
-    tasks.part = oxi_reduction_at(job, index);
-    /* Kept position 0 may lie outside the cell; only its distance to the part matters. */
-    int64_t bytes = ox_dtype_of(job->x.dtype)->block_bytes;
-    int64_t kept = (job->origin + source->layout.offset) * bytes - job->r.line_shift;
-    job->r.kept.base[0] = (char *)((uintptr_t)source->data + (uintptr_t)kept);
-    for (int o = 0; job->far && o < job->out_count; o++) {
-        const oxi_stream_source *out = &step->source[OXI_PLAN_OUT + o];
-        kept = (job->out_origin[o] + out->layout.offset) * ox_dtype_of(job->out[o]->dtype)->block_bytes;
-        job->r.kept.base[1 + o] = (char *)((uintptr_t)out->data + (uintptr_t)kept);
-    }
-    oxi_parallel_for(tasks.part.groups * tasks.part.chunks, oxi_reduction_task, &tasks);
+    oxi_stream_lines *job = (oxi_stream_lines *)(void *)flow;
+    oxi_lines_part part = oxi_lines_at(job, index);
+    oxi_lines_run(job, &part, step, oxi_reduction_part);
     return OX_OK;
-}
-
-static bool oxi_reduction_fits(const oxi_stream_reduction *job, const oxi_reduction_part *part, size_t room) {
-    oxi_stream_layout layout;
-    oxi_reduction_span(job, part, &layout);
-    return layout.bytes <= room;
-}
-
-/* Widens `side`, one of the part's two counts, up to `most` as far as the part fits the room; at least 1. */
-static void oxi_reduction_widen(const oxi_stream_reduction *job, oxi_reduction_part *part, int64_t *side,
-                                int64_t most, size_t room) {
-    int64_t low = 1, high = most;
-    while (low < high) {
-        *side = low + (high - low + 1) / 2;
-        if (oxi_reduction_fits(job, part, room))
-            low = *side;
-        else
-            high = *side - 1;
-    }
-    *side = low;
-}
-
-/* Whole lines of some groups where one fits; else some chunks of all groups; else of one group. */
-static void oxi_reduction_cut(oxi_stream_reduction *job, size_t room) {
-    int64_t groups = oxi_reduce_groups(&job->r), chunks = job->r.chunks;
-    oxi_stream_layout layout;
-    oxi_reduction_part part = {0, 1, 0, chunks};
-    if (oxi_reduction_fits(job, &part, room)) {
-        oxi_reduction_widen(job, &part, &part.groups, groups, room);
-    } else {
-        part.groups = groups;
-        part.chunks = 1;
-        if (!oxi_reduction_fits(job, &part, room)) part.groups = 1;
-        oxi_reduction_widen(job, &part, &part.chunks, chunks, room);
-    }
-    job->groups = part.groups;
-    job->chunks = part.chunks;
-    job->group_steps = oxi_divide_up(groups, job->groups);
-    job->chunk_steps = oxi_divide_up(chunks, job->chunks);
-    job->flow.count = job->group_steps * job->chunk_steps;
-    for (int64_t i = 0; i < job->flow.count; i++) {
-        part = oxi_reduction_at(job, i);
-        oxi_reduction_span(job, &part, &layout);
-        if (layout.bytes > job->flow.cell_bytes) job->flow.cell_bytes = layout.bytes;
-    }
 }
 
 /* Reductions of a streamed operand that has elements. */
@@ -3077,68 +3233,29 @@ static bool oxi_stream_reduces(const oxi_call *call) {
     return reduces && oxi_is_streamed(call->in[0]);
 }
 
-/* The element that a walk's operand begins with, from the first of its tensor, which lies at `nowhere`. */
-static int64_t oxi_reduction_origin(const oxi_stream_reduction *job, int operand, ox_dtype dtype,
-                                    const char *nowhere) {
-    int64_t bytes = ox_dtype_of(dtype)->block_bytes;
-    return (int64_t)((uintptr_t)job->r.kept.base[operand] - (uintptr_t)nowhere) / bytes;
+static void oxi_reduction_open(oxi_stream_reduction *job, ox_stream *stream, const oxi_call *call, bool far) {
+    oxi_lines_call planned;
+    oxi_lines_begin(&job->lines, call, far, &planned);
+    oxi_reduce_plan(&job->r, &planned.call);
+    job->far = far;
+    job->lines.shift[0] = job->r.line_shift;
+    oxi_lines_end(&job->lines, call, &job->r, 1);
+    job->lines.flow.prepare = oxi_reduction_prepare;
+    job->lines.flow.compute = oxi_reduction_compute;
+    oxi_lines_cut(&job->lines, oxi_stream_room(stream));
 }
 
 /* Results in the spill file can be written part by part: whole lines fit, and each part's results are one run
  * that fits as well. */
 static bool oxi_reduction_stores(const oxi_stream_reduction *job, size_t room) {
-    oxi_stream_layout layout;
-    if (job->r.chunks != 1) return false;
-    for (int64_t i = 0; i < job->flow.count; i++) {
-        oxi_reduction_part part = oxi_reduction_at(job, i);
-        for (int o = 0; o < job->out_count; o++)
-            if (!oxi_reduction_out_span(job, &part, o, &layout) || layout.bytes > room) return false;
-    }
-    return true;
-}
-
-/* Plans over an operand, and results if they are far, that lie nowhere. */
-static void oxi_reduction_open(oxi_stream_reduction *job, ox_stream *stream, const oxi_call *call, bool far) {
-    static char nowhere[64];
-    ox_storage storage;
-    ox_tensor *in = &job->x, out[OXI_MAX_OUT];
-    oxi_call planned = *call;
-    memset(job, 0, sizeof *job);
-    memset(&storage, 0, sizeof storage);
-    job->region = oxi_region_of(call->in[0]);
-    job->x = oxi_borrowed(call->in[0]);
-    job->x.offset = 0;
-    job->x.storage = &storage;
-    storage.device = ox_cpu();
-    storage.data = nowhere;
-    planned.in = &in;
-    for (int o = 0; o < call->out_count; o++) {
-        job->out[o] = call->out[o];
-        if (!far) continue;
-        out[o] = oxi_borrowed(call->out[o]);
-        out[o].offset = 0;
-        out[o].storage = &storage;
-        planned.out[o] = &out[o];
-    }
-    oxi_reduce_plan(&job->r, &planned);
-    job->r.call = call;
-    job->far = far;
-    job->out_count = call->out_count;
-    job->origin = oxi_reduction_origin(job, 0, job->x.dtype, nowhere) +
-                  job->r.line_shift / ox_dtype_of(job->x.dtype)->block_bytes;
-    for (int o = 0; far && o < call->out_count; o++)
-        job->out_origin[o] = oxi_reduction_origin(job, 1 + o, call->out[o]->dtype, nowhere);
-    job->x.offset = call->in[0]->offset;
-    job->flow.prepare = oxi_reduction_prepare;
-    job->flow.compute = oxi_reduction_compute;
-    job->flow.cells = 1 + (far ? call->out_count : 0);
-    oxi_reduction_cut(job, oxi_stream_room(stream));
+    return !oxi_reduce_keeps_partials(&job->r) && job->lines.flow.cell_bytes <= room &&
+           oxi_lines_can_store(&job->lines);
 }
 
 static ox_status oxi_reduction_run(oxi_stream_reduction *job, ox_stream *stream) {
-    if (job->flow.cell_bytes > oxi_stream_room(stream)) stream->stats.whole_loads++;
+    if (job->lines.flow.cell_bytes > oxi_stream_room(stream)) stream->stats.whole_loads++;
     ox_status status = oxi_reduce_begin(&job->r);
-    if (status == OX_OK) status = oxi_flow_run_all(stream, &job->flow);
+    if (status == OX_OK) status = oxi_flow_run_all(stream, &job->lines.flow);
     if (status == OX_OK) oxi_reduce_join(&job->r);
     oxi_reduce_end(&job->r);
     return status;
@@ -3176,6 +3293,98 @@ static ox_status oxi_stream_reduce(ox_stream *stream, const oxi_call *call) {
     if (far) oxi_reduction_open(&job, stream, call, true);
     if (far && oxi_reduction_stores(&job, oxi_stream_room(stream))) return oxi_reduction_run(&job, stream);
     return oxi_stream_reduce_near(stream, call);
+}
+/* >>stream/rows.c */
+/* Softmax and norms over lines that are longer than a tile, or whose elements lie further apart: a pass that
+ * measures them and one that writes, both in the CPU's own chunks (cpu/row.c). Called by the device for
+ * calls whose rows do not fit tiles as a whole. */
+
+typedef struct oxi_stream_long_rows {
+    oxi_stream_lines lines; /* first */
+    oxi_row row;
+    int64_t parts;          /* steps of a pass */
+} oxi_stream_long_rows;
+
+static ox_status oxi_long_rows_prepare(oxi_stream_flow *flow, int64_t index, oxi_stream_step *step) {
+    const oxi_stream_long_rows *job = (const oxi_stream_long_rows *)(const void *)flow;
+    oxi_lines_part part = oxi_lines_at(&job->lines, index % job->parts);
+    oxi_lines_prepare(&job->lines, &part, index >= job->parts, step);
+    return OX_OK;
+}
+
+static void oxi_long_rows_measure(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
+                                  int lane) {
+    oxi_reduce_part(job->r, group, first, count, lane);
+}
+
+static void oxi_long_rows_write(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
+                                int lane) {
+    (void)lane;
+    oxi_row_write_part(&((const oxi_stream_long_rows *)(const void *)job)->row, group, first, count);
+}
+
+static ox_status oxi_long_rows_compute(oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step) {
+    oxi_stream_long_rows *job = (oxi_stream_long_rows *)(void *)flow;
+    oxi_lines_part part = oxi_lines_at(&job->lines, index % job->parts);
+    if (index == job->parts) oxi_parallel_for(oxi_reduce_groups(job->lines.r), oxi_row_join_task, &job->row);
+    oxi_lines_run(&job->lines, &part, step, index < job->parts ? oxi_long_rows_measure : oxi_long_rows_write);
+    return OX_OK;
+}
+
+/* False when the CPU takes such rows as a whole, or parts of the result lie between each other. */
+static bool oxi_long_rows_cut(oxi_stream_long_rows *job, ox_stream *stream) {
+    oxi_reduce *r = &job->row.measure;
+    if (r->chunks == 1 && !r->by_columns) return false;
+    oxi_lines_cut(&job->lines, oxi_stream_room(stream));
+    if (!oxi_lines_can_store(&job->lines)) return false;
+    r->in_parts = r->chunks == 1 || r->in_parts;
+    job->parts = job->lines.flow.count;
+    job->lines.flow.count = 2 * job->parts;
+    job->lines.flow.prepare = oxi_long_rows_prepare;
+    job->lines.flow.compute = oxi_long_rows_compute;
+    return true;
+}
+
+/* weights: on the host */
+static ox_status oxi_long_rows_run(ox_stream *stream, const oxi_call *call, bool *done) {
+    oxi_stream_long_rows job;
+    oxi_lines_call planned;
+    oxi_reduce *r = &job.row.measure;
+    oxi_lines_begin(&job.lines, call, oxi_is_streamed(call->out[0]), &planned);
+    ox_status status = oxi_row_plan(&job.row, &planned.call);
+    for (int k = 0; k < 2 && status == OX_OK; k++) job.lines.shift[k] = job.row.line_shift[k];
+    if (status == OX_OK) oxi_lines_end(&job.lines, call, r, 2);
+    *done = status != OX_OK || oxi_long_rows_cut(&job, stream);
+    if (status == OX_OK && *done) {
+        if (job.lines.flow.cell_bytes > oxi_stream_room(stream)) stream->stats.whole_loads++;
+        status = oxi_reduce_begin(r);
+        if (status == OX_OK) status = oxi_flow_run_all(stream, &job.lines.flow);
+        oxi_reduce_end(r);
+    }
+    oxi_row_close(&job.row);
+    return status;
+}
+
+/* Rows of a streamed tensor that the plan has to load as a whole. The result is in RAM or streamed. */
+static bool oxi_stream_has_long_rows(const ox_stream *stream, const oxi_stream_plan *plan) {
+    const oxi_call *call = plan->call;
+    bool here = oxi_is_streamed(call->out[0]) || ox_device_of(call->out[0])->host;
+    return oxi_op_row_of(call->op)->family == OXI_FAMILY_ROW && here && oxi_is_streamed(call->in[0]) &&
+           plan->flow.cell_bytes > oxi_stream_room(stream);
+}
+
+/* *done: false when the call is to be run another way. */
+static ox_status oxi_stream_long_rows_run(ox_stream *stream, const oxi_call *call, bool *done) {
+    ox_tensor *in[OXI_MAX_IN] = {call->in[0]};
+    oxi_call near = *call;
+    ox_status status = OX_OK;
+    near.in = in;
+    for (int i = 1; i < call->in_count && status == OX_OK; i++)
+        status = call->in[i] ? oxi_stream_near(stream, call->in[i], &in[i]) : OX_OK;
+    *done = status != OX_OK;
+    if (status == OX_OK) status = oxi_long_rows_run(stream, &near, done);
+    for (int i = 1; i < call->in_count; i++) ox_release(in[i]);
+    return status;
 }
 /* >>stream/memory.c */
 /* How much memory there is for the taking, for the budget that a stream has when nobody says: what the system
@@ -3251,7 +3460,7 @@ static size_t oxi_available_memory(void) {
 #endif
 /* >>stream/device.c */
 /* The stream device and the public functions: opening, regions for open files, moving bytes, running calls.
- * A call becomes a plan of tiles (tile.c, ops.c), or the few things that are no plan (gather.c, reduce.c).
+ * A call becomes a plan of tiles (tile.c, ops.c), or what is no plan (gather.c, reduce.c, rows.c).
  * The lock is held by whoever runs, moves or frees. */
 
 #ifdef OX_NO_THREADS
@@ -3386,7 +3595,13 @@ static ox_status oxi_stream_run_locked(ox_stream *stream, const oxi_call *call) 
     if (oxi_stream_reduces(call)) return oxi_stream_reduce(stream, call);
     oxi_stream_plan plan;
     oxi_plan_open(&plan, stream->desc.compute, call);
-    return oxi_stream_run_plan(stream, &plan);
+    oxi_plan_cut(&plan, oxi_stream_room(stream));
+    if (oxi_stream_has_long_rows(stream, &plan)) {
+        bool done = false;
+        ox_status status = oxi_stream_long_rows_run(stream, call, &done);
+        if (done) return status;
+    }
+    return oxi_stream_run_cut(stream, &plan);
 }
 
 static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {

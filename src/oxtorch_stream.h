@@ -58,7 +58,9 @@
 #include "stream/tile.c"
 #include "stream/ops.c"
 #include "stream/gather.c"
+#include "stream/lines.c"
 #include "stream/reduce.c"
+#include "stream/rows.c"
 #include "stream/memory.c"
 #include "stream/device.c"
 

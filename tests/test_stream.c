@@ -229,6 +229,65 @@ static void test_rows(const stream_case *small) {
     }
 }
 
+REDUCE(log_softmax_0, ox_log_softmax(in[0], 0))
+REDUCE(softmax_t, ox_softmax(ox_t(in[0]), -1))
+REDUCE(softmax_flipped, ox_softmax(ox_flip(in[0], OX_DIMS(0, 1)), 0))
+REDUCE(layer_norm_all, ox_layer_norm(in[0], 2, in[1], in[2], 1e-5))
+REDUCE(rms_norm_all, ox_rms_norm(in[0], 2, in[1], 1e-5))
+REDUCE(group_norm, ox_group_norm(in[0], 2, in[1], in[2], 1e-5))
+REDUCE(var_0, ox_var(in[0], OX_DIMS(0), 1, false))
+REDUCE(logsumexp_0, ox_logsumexp(in[0], OX_DIMS(0), true))
+REDUCE(prod_0, ox_prod(in[0], OX_DIMS(0), false))
+
+/* Lines beyond a tile, side by side (dim 0, of few and of many columns) and each in one run: what was
+ * measured in parts is written in parts. */
+static void test_long_rows(const stream_case *small, ox_dtype dtype) {
+    static const stream_run across[] = {run_softmax_0, run_log_softmax_0, run_softmax_flipped, run_sum_0,
+                                        run_var_0,     run_logsumexp_0,   run_prod_0,          run_argmax};
+    static const int64_t shapes[][2] = {{5001, 70}, {1500, 301}, {130, 17000}, {2, 90001}, {40, 70000}};
+    stream_case large = *small, *c = &large;
+    large.tile_bytes = 64 << 10;
+    large.ram_bytes = 16 << 20;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        OX_SCOPE {
+            ox_tensor *x[1] = {numbers(OX_SHAPE(shapes[i][0], shapes[i][1]), dtype, i)};
+            for (size_t w = 0; w < sizeof across / sizeof *across; w++) compare(c, "dim 0", across[w], x, 1);
+            compare(c, "softmax of rows", run_softmax, x, 1);
+            compare(c, "softmax, transposed", run_softmax_t, x, 1);
+        }
+    OX_SCOPE {
+        ox_tensor *x[3] = {numbers(OX_SHAPE(3, 250, 301), dtype, 1), numbers(OX_SHAPE(250, 301), dtype, 2),
+                           numbers(OX_SHAPE(250, 301), dtype, 3)};
+        compare_masks(c, "layer_norm of 2 dims", run_layer_norm_all, x, 3);
+        compare(c, "rms_norm of 2 dims", run_rms_norm_all, x, 2);
+        x[0] = numbers(OX_SHAPE(2, 4, 60011), dtype, 4);
+        x[1] = numbers(OX_SHAPE(4), dtype, 5);
+        x[2] = numbers(OX_SHAPE(4), dtype, 6);
+        compare(c, "group_norm", run_group_norm, x, 3);
+        x[0] = numbers(OX_SHAPE(400001), dtype, 7);
+        compare(c, "softmax of one line", run_softmax, x, 1);
+        compare(c, "log_softmax of one line", run_log_softmax, x, 1);
+    }
+}
+
+/* No operand of such calls is loaded as a whole where a tile has room for 16 rows, or a chunk of a line. */
+static void test_long_rows_in_tiles(const stream_case *small) {
+    stream_case c = *small;
+    c.ram_bytes = 16 << 20;
+    c.tile_bytes = 1 << 20;
+    OX_SCOPE {
+        ox_stream *stream = case_open(&c);
+        ox_tensor *wide = ox_to(numbers(OX_SHAPE(300, 17000), OX_F16, 1), ox_stream_device(stream)),
+                  *line = ox_to(numbers(OX_SHAPE(6000000), OX_F32, 2), ox_stream_device(stream));
+        CHECK(ox_softmax(wide, 0) && ox_sum(wide, OX_DIMS(0), false) && ox_softmax(line, 0));
+        CHECK_MSG(ox_stream_stats(stream).whole_loads == 0, "%lld whole loads",
+                  (long long)ox_stream_stats(stream).whole_loads);
+        ox_stream_close(stream);
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    ox_error_clear();
+}
+
 /* ---- by index ----------------------------------------------------------------------------------------- */
 
 static ox_tensor *run_embedding(ox_tensor *const *in) {
@@ -377,7 +436,11 @@ int main(void) {
         test_strided(&c);
         test_index(&c);
         if (i < 2) test_products(&c);
-        if (i < 2) test_rows(&c);
+        if (i < 2) {
+            test_rows(&c);
+            test_long_rows(&c, i ? OX_F32 : OX_F16);
+            test_long_rows_in_tiles(&c);
+        }
         if (i < 2) {
             test_attention(&c, 2, 4, 2, 1, 100);
             test_attention(&c, 3, 4, 4, 40, 70);

@@ -1,5 +1,5 @@
 /* The stream device and the public functions: opening, regions for open files, moving bytes, running calls.
- * A call becomes a plan of tiles (tile.c, ops.c), or the few things that are no plan (gather.c, reduce.c).
+ * A call becomes a plan of tiles (tile.c, ops.c), or what is no plan (gather.c, reduce.c, rows.c).
  * The lock is held by whoever runs, moves or frees. */
 
 #ifdef OX_NO_THREADS
@@ -134,7 +134,13 @@ static ox_status oxi_stream_run_locked(ox_stream *stream, const oxi_call *call) 
     if (oxi_stream_reduces(call)) return oxi_stream_reduce(stream, call);
     oxi_stream_plan plan;
     oxi_plan_open(&plan, stream->desc.compute, call);
-    return oxi_stream_run_plan(stream, &plan);
+    oxi_plan_cut(&plan, oxi_stream_room(stream));
+    if (oxi_stream_has_long_rows(stream, &plan)) {
+        bool done = false;
+        ox_status status = oxi_stream_long_rows_run(stream, call, &done);
+        if (done) return status;
+    }
+    return oxi_stream_run_cut(stream, &plan);
 }
 
 static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {

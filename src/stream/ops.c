@@ -303,9 +303,26 @@ static size_t oxi_stream_room(const ox_stream *stream) {
     return stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
 }
 
+/* The activations of a product are quantised once for all parts that have them whole. */
+static bool oxi_plan_shares(const oxi_stream_plan *plan) {
+    int x = plan->call->op == OXI_OP_addmm ? 1 : 0;
+    if (oxi_op_row_of(plan->call->op)->family != OXI_FAMILY_PRODUCT) return false;
+    if (oxi_is_block(plan->operand[x].dtype)) x++;
+    bool shares = !plan->streamed[x];
+    for (int d = 0; d < plan->space.ndim; d++)
+        shares = shares && (plan->space.dim[x][d] < 0 || plan->parts[d] == 1);
+    return shares;
+}
+
+static ox_status oxi_stream_run_cut(ox_stream *stream, oxi_stream_plan *plan) {
+    if (plan->flow.cell_bytes > oxi_stream_room(stream)) stream->stats.whole_loads++;
+    plan->shares = oxi_plan_shares(plan);
+    ox_status status = oxi_flow_run_all(stream, &plan->flow);
+    oxi_free(plan->shared.memory, plan->shared.bytes);
+    return status;
+}
+
 static ox_status oxi_stream_run_plan(ox_stream *stream, oxi_stream_plan *plan) {
-    size_t room = oxi_stream_room(stream);
-    oxi_plan_cut(plan, room);
-    if (plan->flow.cell_bytes > room) stream->stats.whole_loads++;
-    return oxi_flow_run_all(stream, &plan->flow);
+    oxi_plan_cut(plan, oxi_stream_room(stream));
+    return oxi_stream_run_cut(stream, plan);
 }
