@@ -54,6 +54,7 @@
 #include "stream/spill.c"
 #include "stream/reader.c"
 #include "stream/capacitor.c"
+#include "stream/checksum.c"
 #include "stream/ring.c"
 #include "stream/tile.c"
 #include "stream/ops.c"

@@ -5,6 +5,7 @@
 #include "stream_check.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 /* ---- formats ------------------------------------------------------------------------------------------ */
 
@@ -249,6 +250,54 @@ static void test_checksums(const stream_case *c) {
     remove(path);
 }
 
+/* Changes a byte of the spill file in `folder`, found among the process's handles, for it has no name. */
+static bool spoil_spill(const char *folder, long at) {
+    char name[64], target[512];
+    for (int i = 3; i < 256; i++) {
+        snprintf(name, sizeof name, "/proc/self/fd/%d", i);
+        ssize_t n = readlink(name, target, sizeof target - 1);
+        target[n > 0 ? n : 0] = 0;
+        unsigned char one;
+        if (!strstr(target, folder) || !strstr(target, "(deleted)") || pread(i, &one, 1, at) != 1) continue;
+        one ^= 4;
+        return pwrite(i, &one, 1, at) == 1;
+    }
+    return false;
+}
+
+/* The same for what the stream has written itself: a tensor that was moved to it, and a result of tiles. The
+ * bytes lie in pages that are in one tile. */
+static void test_spill_checksums(const stream_case *c) {
+    const long page = 4096, pages = 49; /* of 50,021 numbers */
+    ox_stream_desc desc = case_desc(c);
+    desc.checksums = true;
+    desc.result_bytes = 1;
+    desc.ram_bytes = 4 << 20;
+    desc.tile_bytes = (64 << 10) + 2 * page;
+    ox_stream *stream = ox_stream_open(&desc);
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(50021), OX_F32, 1), *moved = ox_to(x, ox_stream_device(stream));
+        ox_tensor *result = ox_neg(moved), *far[2] = {moved, result}, *near[2] = {x, ox_neg(x)};
+        for (int i = 0; i < 2; i++)
+            for (long at = 5 * page + 7; at < pages * page; at += (pages - 6) * page) {
+                CHECK(same_bits(far[i], near[i]) && same_bits(ox_exp(far[i]), ox_exp(near[i])));
+                CHECK(spoil_spill(c->folder, i * pages * page + at));
+                CHECK(!ox_exp(far[i]) && ox_error() == OX_ERR_IO);
+                CHECK_MSG(strstr(ox_error_text(), "written here"), "byte %ld of %d: %s", at, i,
+                          ox_error_text());
+                ox_error_clear();
+                CHECK(!ox_to(far[i], ox_cpu()) && ox_error() == OX_ERR_IO);
+                ox_error_clear();
+                CHECK(spoil_spill(c->folder, i * pages * page + at));
+            }
+        CHECK(ox_add_(moved, x) && same_bits(moved, ox_mul_number(x, 2))); /* written anew */
+        CHECK(ox_copy_(ox_narrow(moved, 0, 3, 30), ox_narrow(x, 0, 3, 30)) &&
+              same_bits(ox_narrow(moved, 0, 3, 30), ox_narrow(x, 0, 3, 30)));
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    ox_stream_close(stream);
+}
+
 /* ---- threads ------------------------------------------------------------------------------------------ */
 
 typedef struct thread_work {
@@ -307,6 +356,10 @@ int main(void) {
         test_save(&c);
         test_threads(&c);
         test_checksums(&c);
+        if (access("/proc/self/fd", R_OK) == 0)
+            test_spill_checksums(&c);
+        else
+            check_skip("checksums of the spill file", "there is no /proc");
         test_model(&c, OX_F32);
         test_model(&c, OX_F16);
         test_model(&c, OX_Q8_0);

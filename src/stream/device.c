@@ -62,7 +62,7 @@ static void oxi_stream_region_free(oxi_stream_region *region) {
         oxi_spill_free(stream, region);
     else
         oxi_stream_file_release(stream, region->file);
-    oxi_free(region, sizeof *region);
+    oxi_stream_region_delete(region);
     oxi_stream_release(stream);
 }
 
@@ -82,9 +82,11 @@ static ox_status oxi_stream_move(const oxi_stream_region *region, size_t at, voi
     ox_stream *stream = region->stream;
     oxi_stream_load load;
     memset(&load, 0, sizeof load);
+    if (write) oxi_region_note(region, at, (const char *)memory, bytes);
     oxi_ring_request(stream, &load, region->file, region->offset + at, bytes, (char *)memory, write, false);
     oxi_ring_wait_for(stream, &load);
-    return load.cause == 0 ? OX_OK : oxi_ring_fail(&load, region->file);
+    if (load.cause != 0) return oxi_ring_fail(&load, region->file);
+    return write ? OX_OK : oxi_region_check(region, at, (const char *)memory, bytes);
 }
 
 static ox_status oxi_stream_read(ox_device *self, const void *memory, size_t offset, void *out,

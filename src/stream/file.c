@@ -306,6 +306,10 @@ static ox_status oxi_stream_file_open(ox_stream *stream, const char *path, oxi_s
 
 /* ---- regions ----------------------------------------------------------------------------------------- */
 
+static size_t oxi_region_pages(const oxi_stream_region *region) {
+    return region->bytes / OXI_STREAM_PAGE + (region->bytes % OXI_STREAM_PAGE != 0);
+}
+
 /* Takes over one reference to the file. */
 static oxi_stream_region *oxi_stream_region_new(ox_stream *stream, oxi_stream_file *file, uint64_t offset,
                                                 size_t bytes) {
@@ -315,8 +319,21 @@ static oxi_stream_region *oxi_stream_region_new(ox_stream *stream, oxi_stream_fi
     region->file = file;
     region->offset = offset;
     region->bytes = bytes;
+    region->sums = NULL;
+    if (file->writable && stream->desc.checksums && bytes > 0) {
+        region->sums = (uint32_t *)oxi_calloc(oxi_region_pages(region), sizeof *region->sums);
+        if (!region->sums) {
+            oxi_free(region, sizeof *region);
+            return NULL;
+        }
+    }
     stream->references++;
     return region;
+}
+
+static void oxi_stream_region_delete(oxi_stream_region *region) {
+    if (region->sums) oxi_free(region->sums, oxi_region_pages(region) * sizeof *region->sums);
+    oxi_free(region, sizeof *region);
 }
 
 static ox_status oxi_stream_region_open(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,

@@ -34,7 +34,9 @@ typedef struct ox_stream_desc {
     bool buffered;       /* always go through the system's page cache; otherwise only where a file system
                           * refuses direct transfers (tmpfs), and for pages in part */
     bool forgetful;      /* keep no tiles in RAM for the next pass */
-    bool checksums;      /* a tile of a file that is read again must have the bytes that it had at first */
+    bool checksums;      /* a tile of a file that is read again must have the bytes that it had at first, and
+                          * a page of the spill file those that were written, where a tile has all of it: 4
+                          * bytes of RAM for each page */
     /* Called after each tile of an operation, in the thread that runs it; it must not use the stream. bytes:
      * of files, that operations have used since the stream was opened. NULL: nothing is called. */
     void (*progress)(void *user, int64_t tile, int64_t tiles, int64_t bytes);
