@@ -76,7 +76,9 @@ typedef struct ox_stream_desc {
     bool buffered;       /* always go through the system's page cache; otherwise only where a file system
                           * refuses direct transfers (tmpfs), and for pages in part */
     bool forgetful;      /* keep no tiles in RAM for the next pass */
-    bool checksums;      /* a tile of a file that is read again must have the bytes that it had at first */
+    bool checksums;      /* a tile of a file that is read again must have the bytes that it had at first, and
+                          * a page of the spill file those that were written, where a tile has all of it: 4
+                          * bytes of RAM for each page */
     /* Called after each tile of an operation, in the thread that runs it; it must not use the stream. bytes:
      * of files, that operations have used since the stream was opened. NULL: nothing is called. */
     void (*progress)(void *user, int64_t tile, int64_t tiles, int64_t bytes);
@@ -110,6 +112,15 @@ OX_API ox_device *ox_stream_device(ox_stream *stream);
  * errors    NULL: OX_ERR_IO, also when the file is too short; OX_ERR_SHAPE; OX_ERR_DTYPE; OX_ERR_ARG */
 OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t offset, ox_dtype dtype,
                                 ox_shape shape);
+
+/* ox_stream_named - a tensor in a file of its own that stays: NAME.safetensors in the stream's spill folder,
+ * with the one tensor NAME. Zeros at first; it can be written to: ox_copy_(t, result), ox_add_(t, x). What an
+ * operation wrote is in the file when the operation returns; it reaches the disk when the system writes it.
+ * memory    one reference; the file stays when it goes, also when the process is killed
+ * errors    NULL: OX_ERR_IO a file of that name is there already, or there is no room; OX_ERR_SHAPE;
+ *           OX_ERR_DTYPE; OX_ERR_ARG a name that cannot be one of a file; OX_ERR_UNSUPPORTED a dtype that
+ *           safetensors does not know, a big-endian machine */
+OX_API ox_tensor *ox_stream_named(ox_stream *stream, const char *name, ox_dtype dtype, ox_shape shape);
 
 typedef struct ox_stream_statistics {
     int64_t disk_bytes;     /* read from files */
@@ -184,6 +195,7 @@ typedef struct oxi_stream_region {
     oxi_stream_file *file;
     uint64_t offset;
     size_t bytes;
+    uint32_t *sums;                 /* of its pages as they were written last, 0 = not known; or NULL */
 } oxi_stream_region;
 
 /* Free bytes of the spill file, by offset. */
@@ -275,6 +287,7 @@ typedef struct oxi_stream_slab {
     struct oxi_stream_slab *next;
     char *block;
     size_t bytes, used;
+    size_t touched;                 /* bytes that the system has given pages for */
     uint64_t used_at;               /* when one of its ranges was read last */
 } oxi_stream_slab;
 
@@ -464,6 +477,11 @@ static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t
     return named;
 }
 
+/* A file that was not there. */
+static intptr_t oxi_stream_handle_create(const char *path) {
+    return open(path, O_RDWR | O_CLOEXEC | O_LARGEFILE | O_CREAT | O_EXCL, 0666);
+}
+
 static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
                                       uint64_t offset) {
     if (offset > INT64_MAX) return -EINVAL;
@@ -553,6 +571,15 @@ static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t
     return file == INVALID_HANDLE_VALUE ? -1 : (intptr_t)file;
 }
 
+static intptr_t oxi_stream_handle_create(const char *path) {
+    wchar_t wide[OXI_WIDE_ROOM];
+    if (!oxi_wide_path(path, wide)) return -1;
+    HANDLE file = CreateFileW(wide, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL,
+                              CREATE_NEW, 0, NULL);
+    errno = GetLastError() == ERROR_FILE_EXISTS ? EEXIST : EACCES;
+    return file == INVALID_HANDLE_VALUE ? -1 : (intptr_t)file;
+}
+
 static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
                                       uint64_t offset) {
     OVERLAPPED at;
@@ -598,6 +625,10 @@ static void oxi_stream_handle_close(intptr_t handle) {
 }
 static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t room) {
     (void)folder, (void)path, (void)room;
+    return -1;
+}
+static intptr_t oxi_stream_handle_create(const char *path) {
+    (void)path;
     return -1;
 }
 static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
@@ -698,6 +729,10 @@ static ox_status oxi_stream_file_open(ox_stream *stream, const char *path, oxi_s
 
 /* ---- regions ----------------------------------------------------------------------------------------- */
 
+static size_t oxi_region_pages(const oxi_stream_region *region) {
+    return region->bytes / OXI_STREAM_PAGE + (region->bytes % OXI_STREAM_PAGE != 0);
+}
+
 /* Takes over one reference to the file. */
 static oxi_stream_region *oxi_stream_region_new(ox_stream *stream, oxi_stream_file *file, uint64_t offset,
                                                 size_t bytes) {
@@ -707,8 +742,21 @@ static oxi_stream_region *oxi_stream_region_new(ox_stream *stream, oxi_stream_fi
     region->file = file;
     region->offset = offset;
     region->bytes = bytes;
+    region->sums = NULL;
+    if (file->writable && stream->desc.checksums && bytes > 0) {
+        region->sums = (uint32_t *)oxi_calloc(oxi_region_pages(region), sizeof *region->sums);
+        if (!region->sums) {
+            oxi_free(region, sizeof *region);
+            return NULL;
+        }
+    }
     stream->references++;
     return region;
+}
+
+static void oxi_stream_region_delete(oxi_stream_region *region) {
+    if (region->sums) oxi_free(region->sums, oxi_region_pages(region) * sizeof *region->sums);
+    oxi_free(region, sizeof *region);
 }
 
 static ox_status oxi_stream_region_open(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,
@@ -729,9 +777,9 @@ static ox_status oxi_stream_region_open(ox_stream *stream, const char *path, uin
     return status == OX_OK ? OX_ERR_NOMEM : status;
 }
 /* >>stream/spill.c */
-/* The spill file: memory on the disk for tensors that are moved to the stream and for large results.
- * One file without a name, so that nothing stays behind whatever happens; its free parts are a list of gaps,
- * first fit. Called by the device's alloc and free. */
+/* The spill folder: memory on the disk for tensors that are moved to the stream and for large results, in
+ * one file without a name, so that nothing stays behind whatever happens; its free parts are a list of gaps,
+ * first fit. Named tensors have files of their own, which stay. Called by the device. */
 
 static ox_status oxi_spill_open(ox_stream *stream) {
     if (stream->spill) return OX_OK;
@@ -856,6 +904,47 @@ static void oxi_spill_close(ox_stream *stream) {
     oxi_reader_forget_file(&stream->reader, stream->spill);
     oxi_stream_file_free(stream->spill);
     stream->spill = NULL;
+}
+
+/* ---- named tensors ------------------------------------------------------------------------------------- */
+
+/* A file of `room` bytes that begins with `header`; removed again if that cannot be. */
+static ox_status oxi_named_fill(const oxi_stream_file *file, char *header, size_t bytes, uint64_t room) {
+    int64_t moved = 0;
+    int cause = oxi_stream_handle_reserve(file->plain, 0, room);
+    for (size_t at = 0; cause == 0 && at < bytes; at += (size_t)moved) {
+        do moved = oxi_stream_handle_move(file->plain, true, header + at, bytes - at, at);
+        while (moved == -EINTR);
+        if (moved <= 0) cause = moved < 0 ? (int)-moved : ENOSPC;
+    }
+    if (cause == 0) {
+        oxi_stream_handle_resize(file->plain, room);
+        return OX_OK;
+    }
+    oxi_remove_file(file->path);
+    return oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(file->path), strerror(cause));
+}
+
+/* header: so many pages, in front of the numbers. */
+static ox_status oxi_named_open(ox_stream *stream, const char *path, char *header, size_t header_bytes,
+                                size_t bytes, oxi_stream_region **out) {
+    oxi_stream_file *file = oxi_stream_file_new(path);
+    if (!file) return OX_ERR_NOMEM;
+    file->writable = true;
+    file->plain = oxi_stream_handle_create(path);
+    ox_status status = file->plain == -1 ? oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno))
+                                         : oxi_named_fill(file, header, header_bytes, header_bytes + bytes);
+    if (status != OX_OK) {
+        oxi_stream_file_free(file);
+        return status;
+    }
+    if (!stream->desc.buffered) file->direct = oxi_stream_handle_direct(file->plain);
+    oxi_reader_know_file(&stream->reader, file);
+    *out = oxi_stream_region_new(stream, file, header_bytes, bytes);
+    if (*out) return OX_OK;
+    oxi_remove_file(path);
+    oxi_stream_file_release(stream, file);
+    return OX_ERR_NOMEM;
 }
 /* >>stream/reader.c */
 /* Carries out requests: through io_uring, through threads, or at once where there are neither.
@@ -1337,13 +1426,21 @@ static void oxi_capacitor_yield(ox_stream *stream, size_t wanted) {
         if (!oxi_slab_free(stream, stream->slabs)) return;
 }
 
-/* The system clears pages when they are first used: by all threads now, not by the one that submits reads. */
-static void oxi_slab_touch(void *arg, int64_t index, int lane) {
+static void oxi_slab_touch_some(void *arg, int64_t index, int lane) {
     const oxi_stream_slab *slab = (const oxi_stream_slab *)arg;
-    size_t at = (size_t)index * OXI_HUGE_PAGE, end = at + OXI_HUGE_PAGE;
+    size_t at = slab->touched + (size_t)index * OXI_HUGE_PAGE, end = at + OXI_HUGE_PAGE;
     if (end > slab->bytes) end = slab->bytes;
     (void)lane;
     for (; at < end; at += OXI_STREAM_PAGE) *(volatile char *)(slab->block + at) = 0;
+}
+
+/* The system clears pages when they are first used: by all threads, not by the one that submits reads, and a
+ * few at a time, while reads that were begun before go on. */
+static void oxi_slab_touch(oxi_stream_slab *slab, size_t end) {
+    if (end <= slab->touched) return;
+    size_t pages = (end - slab->touched + OXI_HUGE_PAGE - 1) / OXI_HUGE_PAGE;
+    oxi_parallel_for((int64_t)pages, oxi_slab_touch_some, slab);
+    slab->touched += pages * OXI_HUGE_PAGE;
 }
 
 static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
@@ -1359,12 +1456,11 @@ static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
         return NULL;
     }
     slab->bytes = bytes;
-    slab->used = 0;
+    slab->used = slab->touched = 0;
     slab->used_at = stream->clock;
     slab->next = stream->slabs;
     stream->slabs = slab;
     stream->slab_bytes += bytes;
-    oxi_parallel_for((int64_t)((bytes + OXI_HUGE_PAGE - 1) / OXI_HUGE_PAGE), oxi_slab_touch, slab);
     return slab;
 }
 
@@ -1396,6 +1492,7 @@ static bool oxi_capacitor_accept(ox_stream *stream, oxi_stream_range *range) {
     at = (uintptr_t)range->memory + range->bytes; /* a direct read fills its last page */
     at = (at + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
     slab->used = (size_t)(at - (uintptr_t)slab->block);
+    oxi_slab_touch(slab, slab->used);
     return true;
 }
 
@@ -1431,6 +1528,100 @@ static void oxi_capacitor_forget_file(ox_stream *stream, const oxi_stream_file *
 
 static void oxi_capacitor_close(ox_stream *stream) {
     oxi_capacitor_forget_file(stream, NULL);
+}
+/* >>stream/checksum.c */
+/* Checksums, when they are asked for: of ranges of files as they were read first, and of the pages of the
+ * spill file as they were written last. Bytes that are others when they are read again are an error.
+ * Called by the ring and by the device. */
+
+/* Four sums of 8-byte words, each turned and multiplied, so that any changed byte changes them. */
+static uint64_t oxi_sum_of(const char *data, size_t bytes) {
+    const uint64_t odd = 0x9E3779B97F4A7C15u;
+    uint64_t sum[4] = {1, 2, 3, 4}, word;
+    size_t at = 0;
+    for (; at + 32 <= bytes; at += 32)
+        for (int i = 0; i < 4; i++) {
+            memcpy(&word, data + at + 8 * (size_t)i, 8);
+            sum[i] = ((sum[i] << 29 | sum[i] >> 35) ^ word) * odd;
+        }
+    for (; at < bytes; at++) {
+        uint64_t *one = &sum[at % 4];
+        *one = ((*one << 29 | *one >> 35) ^ (uint8_t)data[at]) * odd;
+    }
+    return sum[0] ^ sum[1] * odd ^ (sum[2] << 17 | sum[2] >> 47) ^ sum[3] * (odd << 1 | 1) ^ bytes;
+}
+
+static ox_status oxi_sum_fail(const oxi_stream_file *file, uint64_t offset, size_t bytes,
+                              const char *what) {
+    return oxi_fail(OX_ERR_IO, "%s: offset %llu: %llu bytes are not those that were %s",
+                    oxi_path_text(file->path), (unsigned long long)offset, (unsigned long long)bytes, what);
+}
+
+/* ---- pages of the spill file --------------------------------------------------------------------------- */
+
+/* Visits the pages of a region that [from, from + bytes) touches, until one says no, which is at *at; those
+ * of which it has a part only have no data. The last one may be short. */
+typedef bool (*oxi_page_fn)(uint32_t *known, const char *data, size_t bytes);
+static bool oxi_region_visit(const oxi_stream_region *region, uint64_t from, const char *data, size_t bytes,
+                             oxi_page_fn visit, uint64_t *at) {
+    uint64_t end = from + bytes, page = from / OXI_STREAM_PAGE;
+    for (; page * OXI_STREAM_PAGE < end; page++) {
+        uint64_t first = page * OXI_STREAM_PAGE, last = first + OXI_STREAM_PAGE;
+        if (last > region->bytes) last = region->bytes;
+        bool whole = first >= from && last <= end;
+        *at = first;
+        if (!visit(&region->sums[page], whole ? data + (first - from) : NULL, (size_t)(last - first)))
+            return false;
+    }
+    return true;
+}
+
+/* 0 stands for what is not known. */
+static uint32_t oxi_page_sum(const char *data, size_t bytes) {
+    uint64_t sum = oxi_sum_of(data, bytes);
+    uint32_t folded = (uint32_t)(sum ^ sum >> 32);
+    return folded ? folded : 1;
+}
+
+static bool oxi_page_note(uint32_t *known, const char *data, size_t bytes) {
+    *known = data ? oxi_page_sum(data, bytes) : 0;
+    return true;
+}
+
+static bool oxi_page_check(uint32_t *known, const char *data, size_t bytes) {
+    return !data || *known == 0 || *known == oxi_page_sum(data, bytes);
+}
+
+/* Before bytes [from, from + bytes) of a region are written. */
+static void oxi_region_note(const oxi_stream_region *region, uint64_t from, const char *data, size_t bytes) {
+    uint64_t at;
+    if (region->sums) (void)oxi_region_visit(region, from, data, bytes, oxi_page_note, &at);
+}
+
+/* After they were read: what is known of them holds. */
+static ox_status oxi_region_check(const oxi_stream_region *region, uint64_t from, const char *data,
+                                  size_t bytes) {
+    uint64_t at;
+    if (!region->sums || oxi_region_visit(region, from, data, bytes, oxi_page_check, &at)) return OX_OK;
+    return oxi_sum_fail(region->file, region->offset + at, OXI_STREAM_PAGE, "written here");
+}
+
+/* ---- ranges of files ---------------------------------------------------------------------------------- */
+
+/* The bytes of a range, read just now, are those that it had when it was read first. */
+static ox_status oxi_range_check(ox_stream *stream, const oxi_stream_source *source) {
+    oxi_stream_range *range = source->range ? source->range : source->cell ? source->cell->range : NULL;
+    if (!stream->desc.checksums || !range) return OX_OK;
+    bool *checked = source->range ? &range->checked : &source->cell->checked;
+    if (*checked) return OX_OK;
+    uint64_t sum = oxi_sum_of(source->data, range->bytes);
+    if (range->has_sum && range->sum != sum) {
+        if (source->range) range->load.cause = EIO; /* what is kept is not used again */
+        return oxi_sum_fail(range->file, range->offset, range->bytes, "read here before");
+    }
+    range->sum = sum;
+    range->has_sum = *checked = true;
+    return OX_OK;
 }
 /* >>stream/ring.c */
 /* The ring (CrookScheduler): cells that tiles are read into, and the steps of an operation that flow through
@@ -1711,43 +1902,6 @@ static oxi_stream_cell *oxi_ring_take_cell(ox_stream *stream, bool must) {
     return cell;
 }
 
-/* ---- checksums ----------------------------------------------------------------------------------------- */
-
-/* Four sums of 8-byte words, each turned and multiplied, so that any changed byte changes them. */
-static uint64_t oxi_range_sum(const char *data, size_t bytes) {
-    const uint64_t odd = 0x9E3779B97F4A7C15u;
-    uint64_t sum[4] = {1, 2, 3, 4}, word;
-    size_t at = 0;
-    for (; at + 32 <= bytes; at += 32)
-        for (int i = 0; i < 4; i++) {
-            memcpy(&word, data + at + 8 * (size_t)i, 8);
-            sum[i] = ((sum[i] << 29 | sum[i] >> 35) ^ word) * odd;
-        }
-    for (; at < bytes; at++) {
-        uint64_t *one = &sum[at % 4];
-        *one = ((*one << 29 | *one >> 35) ^ (uint8_t)data[at]) * odd;
-    }
-    return sum[0] ^ sum[1] * odd ^ (sum[2] << 17 | sum[2] >> 47) ^ sum[3] * (odd << 1 | 1) ^ bytes;
-}
-
-/* The bytes of a range, read just now, are those that it had when it was read first. */
-static ox_status oxi_source_check(ox_stream *stream, const oxi_stream_source *source) {
-    oxi_stream_range *range = source->range ? source->range : source->cell ? source->cell->range : NULL;
-    if (!stream->desc.checksums || !range) return OX_OK;
-    bool *checked = source->range ? &range->checked : &source->cell->checked;
-    if (*checked) return OX_OK;
-    uint64_t sum = oxi_range_sum(source->data, range->bytes);
-    if (range->has_sum && range->sum != sum) {
-        if (source->range) range->load.cause = EIO; /* what is kept is not used again */
-        return oxi_fail(OX_ERR_IO, "%s: offset %llu: %llu bytes are not those that were read here before",
-                        oxi_path_text(range->file->path), (unsigned long long)range->offset,
-                        (unsigned long long)range->bytes);
-    }
-    range->sum = sum;
-    range->has_sum = *checked = true;
-    return OX_OK;
-}
-
 /* ---- ranges: kept, read ahead, or read now ------------------------------------------------------------ */
 
 /* Begins to read a range to where it will be kept; false when there is no room for it. */
@@ -1881,6 +2035,31 @@ static void oxi_layout_runs(const oxi_stream_layout *layout, oxi_run_fn visit, v
     }
 }
 
+typedef struct oxi_source_pages {
+    const oxi_stream_source *source;
+    ox_status status;
+} oxi_source_pages;
+
+static void oxi_run_note(void *user, uint64_t from, size_t at, size_t bytes) {
+    const oxi_stream_source *source = ((const oxi_source_pages *)user)->source;
+    oxi_region_note(source->region, from, source->data + at, bytes);
+}
+
+static void oxi_run_check(void *user, uint64_t from, size_t at, size_t bytes) {
+    oxi_source_pages *pages = (oxi_source_pages *)user;
+    const oxi_stream_source *source = pages->source;
+    if (pages->status == OX_OK)
+        pages->status = oxi_region_check(source->region, from, source->data + at, bytes);
+}
+
+/* What was read has the bytes that were read, or written, here before. */
+static ox_status oxi_source_check(ox_stream *stream, const oxi_stream_source *source) {
+    oxi_source_pages pages = {source, oxi_range_check(stream, source)};
+    if (pages.status == OX_OK && source->region->sums)
+        oxi_layout_runs(&source->layout, oxi_run_check, &pages);
+    return pages.status;
+}
+
 typedef struct oxi_run_job {
     ox_stream *stream;
     const oxi_stream_region *region;
@@ -1981,6 +2160,8 @@ static void oxi_step_store(ox_stream *stream, oxi_stream_step *step) {
         oxi_stream_source *source = &step->source[i];
         if (!(source->use & OXI_STREAM_STORE) || !source->cell) continue;
         source->cell->storing = true;
+        oxi_source_pages pages = {source, OX_OK};
+        if (source->region->sums) oxi_layout_runs(&source->layout, oxi_run_note, &pages);
         oxi_source_transfer(stream, source, &source->cell->load, true);
     }
 }
@@ -3519,11 +3700,11 @@ static ox_status oxi_stream_alloc(ox_device *self, size_t bytes, void **out) {
 static void oxi_stream_region_free(oxi_stream_region *region) {
     ox_stream *stream = region->stream;
     oxi_stream_lock(stream);
-    if (region->file->writable)
+    if (region->file == stream->spill)
         oxi_spill_free(stream, region);
     else
         oxi_stream_file_release(stream, region->file);
-    oxi_free(region, sizeof *region);
+    oxi_stream_region_delete(region);
     oxi_stream_release(stream);
 }
 
@@ -3543,9 +3724,11 @@ static ox_status oxi_stream_move(const oxi_stream_region *region, size_t at, voi
     ox_stream *stream = region->stream;
     oxi_stream_load load;
     memset(&load, 0, sizeof load);
+    if (write) oxi_region_note(region, at, (const char *)memory, bytes);
     oxi_ring_request(stream, &load, region->file, region->offset + at, bytes, (char *)memory, write, false);
     oxi_ring_wait_for(stream, &load);
-    return load.cause == 0 ? OX_OK : oxi_ring_fail(&load, region->file);
+    if (load.cause != 0) return oxi_ring_fail(&load, region->file);
+    return write ? OX_OK : oxi_region_check(region, at, (const char *)memory, bytes);
 }
 
 static ox_status oxi_stream_read(ox_device *self, const void *memory, size_t offset, void *out,
@@ -3624,6 +3807,17 @@ static ox_status oxi_stream_sync(ox_device *self) {
 
 /* ---- tensors over files ------------------------------------------------------------------------------- */
 
+/* The storage of a file's region, which it takes over; NULL: no memory. */
+static ox_storage *oxi_stream_storage_of(oxi_stream_region *region) {
+    ox_storage *storage = oxi_storage_borrow(&region->stream->device, region, region->bytes,
+                                             oxi_stream_region_released, NULL);
+    if (storage)
+        storage->read_only = !region->file->writable;
+    else
+        oxi_stream_region_free(region);
+    return storage;
+}
+
 static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,
                                            ox_storage **out) {
     oxi_stream_region *region = NULL;
@@ -3631,13 +3825,8 @@ static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, 
     ox_status status = oxi_stream_region_open(stream, path, offset, bytes, &region);
     oxi_stream_unlock(stream);
     if (status != OX_OK) return status;
-    *out = oxi_storage_borrow(&stream->device, region, bytes, oxi_stream_region_released, NULL);
-    if (*out) {
-        (*out)->read_only = true;
-        return OX_OK;
-    }
-    oxi_stream_region_free(region);
-    return OX_ERR_NOMEM;
+    *out = oxi_stream_storage_of(region);
+    return *out ? OX_OK : OX_ERR_NOMEM;
 }
 
 /* What ox_open asks every device room: a region of one of its files. */
@@ -3660,6 +3849,46 @@ OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t off
     oxi_meta(&meta, dtype, shape.ndim, shape.dim);
     ox_tensor *t = oxi_tensor_over(storage, &meta);
     oxi_storage_release(storage);
+    return t;
+}
+
+/* FOLDER/NAME.safetensors, to be freed; NULL: an error. */
+static char *oxi_stream_named_path(const ox_stream *stream, const char *name, size_t *bytes) {
+    bool usable = name && *name && *name != '.' && !name[strcspn(name, "/\\:")];
+    if (!usable) {
+        (void)oxi_fail(OX_ERR_ARG, "stream_named: %s cannot be the name of a file",
+                       name ? OXI_QUOTE(name) : "NULL");
+        return NULL;
+    }
+    *bytes = strlen(stream->spill_folder) + strlen(name) + sizeof "/.safetensors";
+    char *path = (char *)oxi_alloc(*bytes);
+    if (path) (void)snprintf(path, *bytes, "%s/%s.safetensors", stream->spill_folder, name);
+    return path;
+}
+
+OX_API ox_tensor *ox_stream_named(ox_stream *stream, const char *name, ox_dtype dtype, ox_shape shape) {
+    size_t bytes = 0, header_bytes = 0, header_room = 0, path_bytes = 0;
+    ox_tensor meta, *t = NULL;
+    oxi_stream_region *region = NULL;
+    if (!stream) return OXI_FAIL_NULL(OX_ERR_ARG, "stream_named: no stream");
+    if (oxi_check_shape("stream_named", dtype, shape.ndim, shape.dim, &bytes) != OX_OK) return NULL;
+    if (oxi_big_endian_host())
+        return OXI_FAIL_NULL(OX_ERR_UNSUPPORTED, "stream_named: numbers of a file have the other byte order");
+    oxi_meta(&meta, dtype, shape.ndim, shape.dim);
+    char *path = oxi_stream_named_path(stream, name, &path_bytes), *header = NULL;
+    if (path) header = oxi_save_header_of(name, &meta, OXI_STREAM_PAGE, &header_bytes, &header_room);
+    if (header) {
+        oxi_stream_lock(stream);
+        (void)oxi_named_open(stream, path, header, header_bytes, bytes, &region);
+        oxi_stream_unlock(stream);
+    }
+    ox_storage *storage = region ? oxi_stream_storage_of(region) : NULL;
+    if (storage) {
+        t = oxi_tensor_over(storage, &meta);
+        oxi_storage_release(storage);
+    }
+    oxi_free(header, header_room);
+    oxi_free(path, path_bytes);
     return t;
 }
 

@@ -82,6 +82,49 @@ static void test_save(const stream_case *small) {
     remove(path);
 }
 
+/* Tensors in files of their own: zeros, written to in place and by copies, there when the stream is gone. */
+static void test_named(const stream_case *c) {
+    const ox_dtype dtypes[] = {OX_F32, OX_F16, OX_U8};
+    char path[340];
+    ox_stream *stream = case_open(c);
+    for (int i = 0; i < 3; i++)
+        OX_SCOPE {
+            char name[32];
+            snprintf(name, sizeof name, "oxtorch named %d", i);
+            snprintf(path, sizeof path, "%s/%s.safetensors", c->folder, name);
+            remove(path);
+            ox_tensor *x = ox_cast(ox_abs(numbers(OX_SHAPE(70, 301), OX_F32, 1)), dtypes[i]);
+            ox_tensor *t = ox_stream_named(stream, name, dtypes[i], OX_SHAPE(70, 301));
+            CHECK_MSG(t && ox_device_of(t) == ox_stream_device(stream), "%s", ox_error_text());
+            CHECK(same_bits(t, ox_zeros(OX_SHAPE(70, 301), dtypes[i])));
+            CHECK(ox_copy_(t, ox_to(x, ox_stream_device(stream))) && same_bits(t, x));
+            CHECK(ox_add_(t, x) && same_bits(t, ox_add(x, x)));
+            CHECK(ox_copy_(ox_narrow(t, 1, 7, 100), ox_narrow(x, 1, 7, 100)));
+            CHECK(ox_error() == OX_OK);
+            CHECK(!ox_stream_named(stream, name, OX_F32, OX_SHAPE(1)) && ox_error() == OX_ERR_IO);
+            ox_error_clear();
+            ox_file *file = ox_open(path, NULL);
+            CHECK_MSG(file && ox_file_count(file) == 1 && same_bits(ox_load(file, name), t), "%s",
+                      ox_error_text());
+            ox_close(file);
+            compare_file(c, path);
+        }
+    static const char *const wrong[] = {"", ".", "..", ".hidden", "a/b", "a\\b", "__metadata__", "\xff"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK(!ox_stream_named(stream, wrong[i], OX_F32, OX_SHAPE(1)) && ox_error() == OX_ERR_ARG);
+        ox_error_clear();
+    }
+    CHECK(!ox_stream_named(stream, "blocks", OX_Q4_0, OX_SHAPE(32)) && ox_error() == OX_ERR_UNSUPPORTED);
+    ox_error_clear();
+    CHECK(!ox_stream_named(NULL, "none", OX_F32, OX_SHAPE(1)) && ox_error() == OX_ERR_ARG);
+    ox_error_clear();
+    ox_stream_close(stream);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/oxtorch named %d.safetensors", c->folder, i);
+        CHECK(remove(path) == 0);
+    }
+}
+
 /* ---- a language model --------------------------------------------------------------------------------- */
 
 static void add_weight(gguf_make *g, const char *name, int64_t rows, int64_t columns, ox_dtype dtype) {
@@ -354,6 +397,7 @@ int main(void) {
         c.result_bytes = 0;
         test_formats(&c);
         test_save(&c);
+        test_named(&c);
         test_threads(&c);
         test_checksums(&c);
         if (access("/proc/self/fd", R_OK) == 0)

@@ -72,6 +72,11 @@ static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t
     return named;
 }
 
+/* A file that was not there. */
+static intptr_t oxi_stream_handle_create(const char *path) {
+    return open(path, O_RDWR | O_CLOEXEC | O_LARGEFILE | O_CREAT | O_EXCL, 0666);
+}
+
 static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
                                       uint64_t offset) {
     if (offset > INT64_MAX) return -EINVAL;
@@ -161,6 +166,15 @@ static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t
     return file == INVALID_HANDLE_VALUE ? -1 : (intptr_t)file;
 }
 
+static intptr_t oxi_stream_handle_create(const char *path) {
+    wchar_t wide[OXI_WIDE_ROOM];
+    if (!oxi_wide_path(path, wide)) return -1;
+    HANDLE file = CreateFileW(wide, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL,
+                              CREATE_NEW, 0, NULL);
+    errno = GetLastError() == ERROR_FILE_EXISTS ? EEXIST : EACCES;
+    return file == INVALID_HANDLE_VALUE ? -1 : (intptr_t)file;
+}
+
 static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
                                       uint64_t offset) {
     OVERLAPPED at;
@@ -206,6 +220,10 @@ static void oxi_stream_handle_close(intptr_t handle) {
 }
 static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t room) {
     (void)folder, (void)path, (void)room;
+    return -1;
+}
+static intptr_t oxi_stream_handle_create(const char *path) {
+    (void)path;
     return -1;
 }
 static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,

@@ -126,6 +126,7 @@ typedef struct oxi_stream_slab {
     struct oxi_stream_slab *next;
     char *block;
     size_t bytes, used;
+    size_t touched;                 /* bytes that the system has given pages for */
     uint64_t used_at;               /* when one of its ranges was read last */
 } oxi_stream_slab;
 

@@ -71,6 +71,15 @@ OX_API ox_device *ox_stream_device(ox_stream *stream);
 OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t offset, ox_dtype dtype,
                                 ox_shape shape);
 
+/* ox_stream_named - a tensor in a file of its own that stays: NAME.safetensors in the stream's spill folder,
+ * with the one tensor NAME. Zeros at first; it can be written to: ox_copy_(t, result), ox_add_(t, x). What an
+ * operation wrote is in the file when the operation returns; it reaches the disk when the system writes it.
+ * memory    one reference; the file stays when it goes, also when the process is killed
+ * errors    NULL: OX_ERR_IO a file of that name is there already, or there is no room; OX_ERR_SHAPE;
+ *           OX_ERR_DTYPE; OX_ERR_ARG a name that cannot be one of a file; OX_ERR_UNSUPPORTED a dtype that
+ *           safetensors does not know, a big-endian machine */
+OX_API ox_tensor *ox_stream_named(ox_stream *stream, const char *name, ox_dtype dtype, ox_shape shape);
+
 typedef struct ox_stream_statistics {
     int64_t disk_bytes;     /* read from files */
     int64_t ram_bytes;      /* taken from tiles that were kept, instead of being read again */
