@@ -2373,7 +2373,6 @@ typedef struct oxi_stream_space {
     int64_t size[OX_MAX_DIMS];
     int64_t least[OX_MAX_DIMS];                /* smallest part that computes as the whole does; 0 = 1 */
     int64_t unit[OX_MAX_DIMS];                 /* parts are multiples; 0 = 1 */
-    int64_t least_all;                         /* smallest product of a part's sizes; 0 = 1 */
     int dim[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* of each operand; -1 = the whole operand is in each part */
     int64_t times[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* elements of that dim for one of the space */
 } oxi_stream_space;
@@ -2386,6 +2385,7 @@ typedef struct oxi_stream_plan {
     ox_tensor operand[OXI_STREAM_OPERANDS]; /* headers; may be reshaped */
     bool there[OXI_STREAM_OPERANDS], streamed[OXI_STREAM_OPERANDS];
     bool packs[OXI_STREAM_OPERANDS]; /* how the parts of an operand are put into cells */
+    bool keeps_strides;  /* results hang on strides: nothing is packed */
     oxi_stream_space space;
     int64_t part[OX_MAX_DIMS]; /* the largest part's size */
     int64_t parts[OX_MAX_DIMS];
@@ -2424,6 +2424,10 @@ static bool oxi_plan_is_result(int operand) {
     return operand >= OXI_MAX_IN;
 }
 
+static bool oxi_plan_packs(const oxi_stream_plan *plan, const ox_tensor *part, size_t room) {
+    return !plan->keeps_strides && oxi_layout_packs(part, room);
+}
+
 /* What parts of a size take. */
 typedef struct oxi_plan_cost {
     size_t most;    /* bytes of the largest streamed operand */
@@ -2438,7 +2442,7 @@ static oxi_plan_cost oxi_plan_measure(const oxi_stream_plan *plan, const int64_t
         if (!plan->streamed[i]) continue;
         oxi_stream_layout layout;
         ox_tensor t = oxi_plan_part(plan, i, origin, count);
-        oxi_layout_of(&t, oxi_layout_packs(&t, room), &layout);
+        oxi_layout_of(&t, oxi_plan_packs(plan, &t, room), &layout);
         if (layout.bytes > cost.most) cost.most = layout.bytes;
         if (layout.bytes > room) cost.excess += (double)(layout.bytes - room);
         cost.traffic += oxi_layout_cost(&layout);
@@ -2463,13 +2467,12 @@ static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t mos
 }
 
 static bool oxi_space_allows(const oxi_stream_space *space, const int64_t *part) {
-    int64_t all = 1, largest, smallest;
+    int64_t largest, smallest;
     for (int d = 0; d < space->ndim; d++) {
         int64_t parts = oxi_space_parts(space, d, part[d], &largest, &smallest);
         if (parts > 1 && smallest < space->least[d]) return false;
-        if (all < INT64_MAX / (smallest + 1)) all *= smallest;
     }
-    return all >= space->least_all;
+    return true;
 }
 
 /* Halves dim d, or makes it as small as the space allows. */
@@ -2534,7 +2537,7 @@ static void oxi_plan_settle(oxi_stream_plan *plan, size_t room) {
         oxi_stream_layout layout;
         if (!plan->streamed[i]) continue;
         ox_tensor t = oxi_plan_part(plan, i, origin, plan->part);
-        plan->packs[i] = oxi_layout_packs(&t, room);
+        plan->packs[i] = oxi_plan_packs(plan, &t, room);
         oxi_layout_of(&t, plan->packs[i], &layout);
         if (layout.bytes > plan->flow.cell_bytes) plan->flow.cell_bytes = layout.bytes;
         if (oxi_plan_is_result(i) && layout.gaps) plan->flow.window = 1;
@@ -2731,47 +2734,20 @@ static void oxi_space_one_dim(oxi_stream_plan *plan) {
     if (plan->operand[0].ndim > 0) oxi_space_other_dims(plan, 1u << plan->call->attr.dim);
 }
 
-/* Short rows, and rows whose neighbours lie closer together than their elements, are computed many at a time:
- * parts keep as many together as cpu/row.c asks for. */
-static void oxi_space_keep_rows(oxi_stream_plan *plan, int64_t length) {
-    oxi_stream_space *space = &plan->space;
-    const ox_tensor *x = &plan->operand[0];
-    int64_t rows = 1, step = INT64_MAX, inside = INT64_MAX;
-    int nearest = -1;
-    uint32_t cut = 0;
-    for (int d = 0; d < space->ndim; d++) {
-        int64_t stride = llabs(x->stride[space->dim[0][d]]);
-        cut |= 1u << space->dim[0][d];
-        rows *= space->size[d];
-        if (space->size[d] == 1 || stride >= step) continue;
-        step = stride;
-        nearest = d;
-    }
-    for (int d = 0; d < x->ndim; d++)
-        if (!(cut >> d & 1) && x->shape[d] > 1) inside = oxi_least_i64(inside, llabs(x->stride[d]));
-    if (nearest < 0 || (length >= 16 && step > inside)) return;
-    space->least[nearest] = oxi_least_i64(space->size[nearest], 16);
-    space->least_all = oxi_least_i64(rows, 16);
-    if (length > 1024 && rows >= 32 * OXI_ROW_BLOCK) space->least_all = 32 * OXI_ROW_BLOCK;
-}
-
+/* What the CPU chooses by strides holds for parts that have those of the whole, and are told the rest. */
 static void oxi_space_rows(oxi_stream_plan *plan) {
     const oxi_call *call = plan->call;
     const ox_tensor *x = &plan->operand[0];
     uint32_t whole = 0;
-    int64_t length = 1;
     bool norm = call->op == OXI_OP_layer_norm || call->op == OXI_OP_rms_norm;
     for (int d = 0; d < x->ndim; d++) {
         bool inside = norm                            ? d >= x->ndim - (int)call->attr.i[0]
                       : call->op == OXI_OP_group_norm ? d > 0
                                                       : d == call->attr.dim;
-        if (!inside) continue;
-        whole |= 1u << d;
-        length *= x->shape[d];
+        if (inside) whole |= 1u << d;
     }
     oxi_space_other_dims(plan, whole);
-    if (call->op == OXI_OP_group_norm) length = x->ndim > 1 ? length / call->attr.i[0] : length;
-    oxi_space_keep_rows(plan, length);
+    plan->keeps_strides = !oxi_row_tell(call, &plan->attr);
 }
 
 /* x [..,S,D]: without positions those of a part would begin at 0 again, so S stays whole. */
@@ -2946,7 +2922,6 @@ static void oxi_plan_operands(oxi_stream_plan *plan, ox_device *compute, const o
     plan->compute = compute;
     plan->call = call;
     plan->attr = call->attr;
-    plan->space.least_all = 1;
     plan->flow.prepare = oxi_plan_prepare;
     plan->flow.compute = oxi_plan_compute;
     for (int i = 0; i < call->in_count; i++) oxi_plan_operand(plan, i, call->in[i]);
@@ -3047,9 +3022,19 @@ static void oxi_space_picked_rows(oxi_stream_plan *plan) {
     oxi_space_keep_blocks(plan, OXI_PLAN_OUT);
 }
 
+/* A first dim, of size 1. */
+static void oxi_gather_add_dim(ox_tensor *t) {
+    memmove(t->shape + 1, t->shape, (size_t)t->ndim * sizeof *t->shape);
+    memmove(t->stride + 1, t->stride, (size_t)t->ndim * sizeof *t->stride);
+    t->shape[0] = 1;
+    t->stride[0] = 0;
+    t->ndim++;
+}
+
 static ox_status oxi_stream_pick(ox_stream *stream, const oxi_call *call, const int64_t *rows) {
     oxi_stream_plan plan;
     ox_tensor out = oxi_borrowed(call->out[0]), *table = call->in[0];
+    if (out.ndim < table->ndim) oxi_gather_add_dim(&out); /* of one index without dims */
     if (!oxi_plan_join(&out, table->ndim - 1))
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: rows of a streamed table go to dense results only",
                         oxi_op_row_of(call->op)->name);

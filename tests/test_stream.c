@@ -229,6 +229,8 @@ static void test_rows(const stream_case *small) {
     }
 }
 
+REDUCE(embedding, ox_embedding(in[0], in[1]))
+REDUCE(select, ox_index_select(in[0], 0, in[1]))
 REDUCE(log_softmax_0, ox_log_softmax(in[0], 0))
 REDUCE(softmax_t, ox_softmax(ox_t(in[0]), -1))
 REDUCE(softmax_flipped, ox_softmax(ox_flip(in[0], OX_DIMS(0, 1)), 0))
@@ -238,6 +240,17 @@ REDUCE(group_norm, ox_group_norm(in[0], 2, in[1], in[2], 1e-5))
 REDUCE(var_0, ox_var(in[0], OX_DIMS(0), 1, false))
 REDUCE(logsumexp_0, ox_logsumexp(in[0], OX_DIMS(0), true))
 REDUCE(prod_0, ox_prod(in[0], OX_DIMS(0), false))
+
+static ox_tensor *gaps(ox_tensor *x) {
+    x = ox_narrow(ox_narrow(ox_narrow(x, 0, 1, 3), 1, 2, 8), 2, 1, 5);
+    return ox_narrow(x, 3, 4, 6);
+}
+REDUCE(gap_softmax, ox_softmax(gaps(in[0]), 0))
+REDUCE(gap_log_softmax, ox_log_softmax(gaps(in[0]), 1))
+REDUCE(gap_rms_norm, ox_rms_norm(gaps(in[0]), 2, NULL, 1e-5))
+REDUCE(gap_group_norm, ox_group_norm(gaps(in[0]), 2, NULL, NULL, 1e-5))
+REDUCE(every_other, ox_softmax(ox_slice(in[0], 2, 0, INT64_MAX, 2), -1))
+REDUCE(norm_every_other, ox_layer_norm(ox_slice(in[0], 2, 1, INT64_MAX, 3), 2, NULL, NULL, 1e-5))
 
 /* Lines beyond a tile, side by side (dim 0, of few and of many columns) and each in one run: what was
  * measured in parts is written in parts. */
@@ -270,6 +283,25 @@ static void test_long_rows(const stream_case *small, ox_dtype dtype) {
     }
 }
 
+/* Rows with gaps between and inside them, which the CPU takes by columns or not by their strides: also where
+ * a tile would have room for fewer gaps. */
+static void test_gaps(const stream_case *c) {
+    OX_SCOPE {
+        ox_tensor *big[1] = {numbers(OX_SHAPE(4, 11, 8, 12), OX_F32, 1)};
+        compare(c, "softmax, gaps", run_gap_softmax, big, 1);
+        compare(c, "log_softmax, gaps", run_gap_log_softmax, big, 1);
+        compare(c, "rms_norm, gaps", run_gap_rms_norm, big, 1);
+        compare(c, "group_norm, gaps", run_gap_group_norm, big, 1);
+        ox_tensor *wide[1] = {numbers(OX_SHAPE(9, 40, 300), OX_F64, 2)};
+        compare(c, "softmax of every other", run_every_other, wide, 1);
+        compare(c, "layer_norm of every other", run_norm_every_other, wide, 1);
+        ox_tensor *table[2] = {numbers(OX_SHAPE(6, 96), OX_F16, 3),
+                               ox_select(ox_arange(0, 6, 1, OX_I64), 0, 4)};
+        compare_masks(c, "one row of a table", run_embedding, table, 2);
+        compare_masks(c, "index_select of one row", run_select, table, 2);
+    }
+}
+
 /* No operand of such calls is loaded as a whole where a tile has room for 16 rows, or a chunk of a line. */
 static void test_long_rows_in_tiles(const stream_case *small) {
     stream_case c = *small;
@@ -290,12 +322,6 @@ static void test_long_rows_in_tiles(const stream_case *small) {
 
 /* ---- by index ----------------------------------------------------------------------------------------- */
 
-static ox_tensor *run_embedding(ox_tensor *const *in) {
-    return ox_embedding(in[0], in[1]);
-}
-static ox_tensor *run_select(ox_tensor *const *in) {
-    return ox_index_select(in[0], 0, in[1]);
-}
 static ox_tensor *run_cat_0(ox_tensor *const *in) {
     return ox_cat(in, 2, 0);
 }
@@ -438,6 +464,7 @@ int main(void) {
         if (i < 2) test_products(&c);
         if (i < 2) {
             test_rows(&c);
+            test_gaps(&c);
             test_long_rows(&c, i ? OX_F32 : OX_F16);
             test_long_rows_in_tiles(&c);
         }

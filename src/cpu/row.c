@@ -514,11 +514,14 @@ static void oxi_row_shape(oxi_row *r) {
     for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
     r->streams = r->flat && m->kind != OXI_REDUCE_LOGSUMEXP && m->lane == OXI_LANE_F32 &&
                  oxi_streams(m->call->out[0]);
+    const oxi_attrs *told = &m->call->attr; /* i[2], i[3]: see oxi_row_tell */
     m->by_columns = m->kept.length >= 16 && ((step != 0 && step < llabs(line->step[OXI_ROW_X])) || n < 16);
+    if (told->i[2]) m->by_columns = told->i[2] == 2;
     m->width = m->by_columns ? OXI_ROW_BLOCK : OXI_STRIP;
     m->chunk = OXI_REDUCE_LINE;
     /* A tile of up to this many rows stays in the cache between measuring and writing. */
     if (m->by_columns) m->chunk = m->kept.numel >= 32 * m->width ? n : 1024;
+    if (told->i[2]) m->chunk = told->i[3];
     m->chunks = (n - 1) / m->chunk + 1;
     m->group = OXI_REDUCE_LINE / oxi_min_i64(n, m->chunk);
     if (m->by_columns) m->group = m->group / m->width * m->width;
@@ -562,6 +565,24 @@ static void oxi_row_choose(oxi_row *r) {
     r->load_weight = m->kernels->load[oxi_lane_dtype(m->lane)][m->lane];
     r->finish = finish[which][m->lane == OXI_LANE_F64];
     r->native = m->direct = dtype == oxi_lane_dtype(m->lane);
+}
+
+/* Parts of a call compute as the whole does when they are told what that chooses by its shape and strides:
+ * whether by columns, and the elements of a chunk. Operands may lie nowhere. True when parts may be packed,
+ * for what else strides decide makes no difference by columns of one stride. */
+static OXI_UNUSED bool oxi_row_tell(const oxi_call *call, oxi_attrs *attr) {
+    oxi_row r;
+    memset(&r, 0, sizeof r);
+    r.op = call->op;
+    r.measure.call = call;
+    oxi_row_choose(&r);
+    for (int k = 0; k < 2; k++)
+        if (call->in_count > 1 + k && call->in[1 + k]) r.weights[k] = oxi_ptr(call->in[0]);
+    oxi_row_split(&r);
+    oxi_row_shape(&r);
+    attr->i[2] = r.measure.by_columns ? 2 : 1;
+    attr->i[3] = r.measure.chunk;
+    return r.measure.by_columns && r.measure.line.ndim == 1;
 }
 
 static void oxi_row_close(oxi_row *r) {

@@ -50,9 +50,19 @@ static void oxi_space_picked_rows(oxi_stream_plan *plan) {
     oxi_space_keep_blocks(plan, OXI_PLAN_OUT);
 }
 
+/* A first dim, of size 1. */
+static void oxi_gather_add_dim(ox_tensor *t) {
+    memmove(t->shape + 1, t->shape, (size_t)t->ndim * sizeof *t->shape);
+    memmove(t->stride + 1, t->stride, (size_t)t->ndim * sizeof *t->stride);
+    t->shape[0] = 1;
+    t->stride[0] = 0;
+    t->ndim++;
+}
+
 static ox_status oxi_stream_pick(ox_stream *stream, const oxi_call *call, const int64_t *rows) {
     oxi_stream_plan plan;
     ox_tensor out = oxi_borrowed(call->out[0]), *table = call->in[0];
+    if (out.ndim < table->ndim) oxi_gather_add_dim(&out); /* of one index without dims */
     if (!oxi_plan_join(&out, table->ndim - 1))
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: rows of a streamed table go to dense results only",
                         oxi_op_row_of(call->op)->name);
