@@ -139,6 +139,9 @@ static void test_products(const stream_case *c) {
     test_linear(c, OX_F32, 200, 700, 256);
     test_linear(c, OX_F32, 2, 3, 4097);
     test_linear(c, OX_F16, 1, 1, 1);
+    test_linear(c, OX_Q8_0, 3, 5, 32 * 1001); /* a row is longer than a tile */
+    test_linear(c, OX_Q4_K, 9, 7, 256 * 97);
+    test_linear(c, OX_Q5_1, 2, 77, 32 * 3);
     OX_SCOPE {
         ox_tensor *a[2] = {numbers(OX_SHAPE(150, 257), OX_F32, 1), numbers(OX_SHAPE(257, 190), OX_F32, 2)};
         compare_masks(c, "matmul", run_matmul, a, 2);
@@ -347,6 +350,9 @@ static void test_index(const stream_case *c) {
             compare_masks(c, "embedding", run_embedding, in, 2);
             compare(c, "expand", run_expand, in, 1);
         }
+        ox_tensor *odd[2] = {numbers(OX_SHAPE(7, 256 * 97), OX_Q6_K, 1), ox_arange(6, -1, -2, OX_I64)};
+        compare_masks(c, "embedding of long rows of blocks", run_embedding, odd, 2);
+        compare(c, "expand long rows of blocks", run_expand, odd, 1);
         ox_tensor *in[2] = {numbers(OX_SHAPE(300, 51, 11), OX_F32, 1),
                             ox_randint(0, 300, OX_SHAPE(77), OX_I32)};
         compare_masks(c, "index_select", run_select, in, 2);
@@ -445,6 +451,38 @@ static void test_moves(const stream_case *c) {
     ox_stream_close(stream);
 }
 
+/* Tensors without dims and without elements; two streams at once, whose tensors meet by moves alone. */
+static void test_odd_ones(const stream_case *c) {
+    ox_stream *stream = case_open(c), *other = case_open(c);
+    ox_device *here = ox_stream_device(stream), *there = ox_stream_device(other);
+    OX_SCOPE {
+        ox_tensor *point = ox_select(numbers(OX_SHAPE(3), OX_F32, 1), 0, 2), *far = ox_to(point, here);
+        CHECK(same_bits(far, point) && same_bits(ox_exp(far), ox_exp(point)));
+        CHECK(same_bits(ox_softmax(far, 0), ox_softmax(point, 0)));
+        CHECK(same_bits(ox_sum(far, OX_ALL_DIMS, false), ox_sum(point, OX_ALL_DIMS, false)));
+        ox_tensor *none = ox_zeros(OX_SHAPE(0, 5), OX_F32), *empty = ox_to(none, here);
+        CHECK(same_bits(ox_relu(empty), none) && same_bits(ox_softmax(empty, 1), none));
+        CHECK(same_bits(ox_sum(empty, OX_DIMS(0), false), ox_zeros(OX_SHAPE(5), OX_F32)));
+        CHECK(same_bits(ox_sum(empty, OX_DIMS(1), false), ox_zeros(OX_SHAPE(0), OX_F32)));
+        CHECK(same_bits(ox_linear(empty, ox_to(ox_ones(OX_SHAPE(7, 5), OX_F32), here), NULL),
+                        ox_zeros(OX_SHAPE(0, 7), OX_F32)));
+        ox_tensor *parts[2] = {empty, ox_to(ox_ones(OX_SHAPE(2, 5), OX_F32), here)};
+        CHECK(same_bits(ox_cat(parts, 2, 0), ox_ones(OX_SHAPE(2, 5), OX_F32)));
+        ox_tensor *x = numbers(OX_SHAPE(70, 300), OX_F32, 2), *a = ox_to(x, here), *b = ox_to(a, there);
+        CHECK(b && ox_device_of(b) == there && same_bits(a, b));
+        CHECK(!ox_add(a, b) && ox_error() == OX_ERR_DEVICE);
+        ox_error_clear();
+        CHECK(ox_add_(a, ox_to(b, here)) && same_bits(a, ox_mul_number(x, 2)) && same_bits(b, x));
+        CHECK(ox_copy_(ox_t(b), ox_t(a)) && same_bits(b, a));
+        CHECK(ox_copy_(ox_narrow(a, 0, 1, 69), ox_narrow(a, 0, 0, 69)) && /* onto itself, a row further */
+              same_bits(ox_narrow(a, 0, 1, 69), ox_narrow(b, 0, 0, 69)));
+        CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+        ox_error_clear();
+    }
+    ox_stream_close(stream);
+    ox_stream_close(other);
+}
+
 #ifdef __SANITIZE_THREAD__
 enum { CASES = 2 }; /* io_uring and threads; the sanitizer takes its time */
 #else
@@ -458,6 +496,7 @@ int main(void) {
         if (!c.folder) continue;
         test_elementwise(&c);
         test_moves(&c);
+        test_odd_ones(&c);
         if (i % 3 == 2) continue; /* the rest depends less on how bytes are read */
         test_strided(&c);
         test_index(&c);

@@ -56,6 +56,38 @@ static void test_formats(const stream_case *c) {
     ox_error_clear();
 }
 
+/* Numbers that lie at odd bytes of a file: legal in safetensors, whose own writers align them. */
+static void test_unaligned(const stream_case *c) {
+    static const char header[] = "{\"a\":{\"dtype\":\"U8\",\"shape\":[33],\"data_offsets\":[0,33]},"
+                                 "\"b\":{\"dtype\":\"F32\",\"shape\":[40,50],\"data_offsets\":[33,8033]},"
+                                 "\"c\":{\"dtype\":\"F16\",\"shape\":[3001],\"data_offsets\":[8033,14035]},"
+                                 "\"d\":{\"dtype\":\"F64\",\"shape\":[777],\"data_offsets\":[14035,20251]}}";
+    const char length[8] = {(char)(sizeof header - 1), (char)((sizeof header - 1) >> 8), 0, 0, 0, 0, 0, 0};
+    char path[320];
+    snprintf(path, sizeof path, "%s/oxtorch-unaligned.safetensors", c->folder);
+    FILE *file = fopen(path, "wb");
+    CHECK(file && fwrite(length, 8, 1, file) == 1 && fwrite(header, sizeof header - 1, 1, file) == 1);
+    OX_SCOPE {
+        ox_tensor *t[4] = {ox_cast(ox_arange(0, 33, 1, OX_I64), OX_U8), numbers(OX_SHAPE(40, 50), OX_F32, 1),
+                           numbers(OX_SHAPE(3001), OX_F16, 2), numbers(OX_SHAPE(777), OX_F64, 3)};
+        for (int i = 0; i < 4; i++) {
+            size_t bytes;
+            char *data = bytes_of(t[i], &bytes);
+            CHECK(fwrite(data, bytes, 1, file) == 1);
+            free(data);
+        }
+        CHECK(fclose(file) == 0);
+        compare_file(c, path);
+        ox_stream *stream = case_open(c);
+        file = NULL;
+        ox_file *far = ox_open(path, ox_stream_device(stream));
+        for (int i = 0; i < 4; i++) CHECK(far && same_bits(ox_load_at(far, i), t[i]));
+        ox_close(far);
+        ox_stream_close(stream);
+    }
+    remove(path);
+}
+
 /* Results on the disk become files of a name, a piece at a time. */
 static void test_save(const stream_case *small) {
     char path[320];
@@ -396,6 +428,7 @@ int main(void) {
         if (!c.folder || i == 2 || i == 3) continue;
         c.result_bytes = 0;
         test_formats(&c);
+        test_unaligned(&c);
         test_save(&c);
         test_named(&c);
         test_threads(&c);
