@@ -1552,8 +1552,7 @@ static uint64_t oxi_sum_of(const char *data, size_t bytes) {
     return sum[0] ^ sum[1] * odd ^ (sum[2] << 17 | sum[2] >> 47) ^ sum[3] * (odd << 1 | 1) ^ bytes;
 }
 
-static ox_status oxi_sum_fail(const oxi_stream_file *file, uint64_t offset, size_t bytes,
-                              const char *what) {
+static ox_status oxi_sum_fail(const oxi_stream_file *file, uint64_t offset, size_t bytes, const char *what) {
     return oxi_fail(OX_ERR_IO, "%s: offset %llu: %llu bytes are not those that were %s",
                     oxi_path_text(file->path), (unsigned long long)offset, (unsigned long long)bytes, what);
 }
@@ -3075,7 +3074,7 @@ static ox_status oxi_stream_near(ox_stream *stream, ox_tensor *t, ox_tensor **ne
     *near = oxi_tensor_new(ox_cpu(), t->dtype, t->ndim, t->shape);
     if (!*near) return OX_ERR_NOMEM;
     stream->stats.whole_loads++;
-    ox_status status = oxi_is_streamed(t)    ? oxi_stream_copy_by(stream, ox_cpu(), t, *near)
+    ox_status status = oxi_is_streamed(t)   ? oxi_stream_copy_by(stream, ox_cpu(), t, *near)
                        : ox_copy_(*near, t) ? OX_OK
                                             : ox_error();
     if (status == OX_OK) return OX_OK;
@@ -3108,13 +3107,13 @@ enum { OXI_LINES_OPERANDS = 1 + OXI_MAX_OUT };
 typedef struct oxi_stream_lines {
     oxi_stream_flow flow; /* first */
     oxi_reduce *r;
-    int operands;         /* of the walks: x, then results */
-    ox_tensor t[OXI_LINES_OPERANDS];     /* headers over no memory, or results in RAM as they are */
+    int operands;                    /* of the walks: x, then results */
+    ox_tensor t[OXI_LINES_OPERANDS]; /* headers over no memory, or results in RAM as they are */
     bool streamed[OXI_LINES_OPERANDS];
-    bool lined[OXI_LINES_OPERANDS];      /* an element for each of a line; else one a kept position */
-    int64_t origin[OXI_LINES_OPERANDS];  /* element at position 0 of both walks, from the tensor's first */
-    int64_t shift[OXI_LINES_OPERANDS];   /* bytes from a kept position's address to its line's start */
-    int64_t groups, elements; /* of a part, at most; elements: whole chunks, or a part of one */
+    bool lined[OXI_LINES_OPERANDS];     /* an element for each of a line; else one a kept position */
+    int64_t origin[OXI_LINES_OPERANDS]; /* element at position 0 of both walks, from the tensor's first */
+    int64_t shift[OXI_LINES_OPERANDS];  /* bytes from a kept position's address to its line's start */
+    int64_t groups, elements;           /* of a part, at most; elements: whole chunks, or a part of one */
     int64_t group_steps, line_steps;
 } oxi_stream_lines;
 
@@ -3469,7 +3468,7 @@ static ox_status oxi_stream_reduce(ox_stream *stream, const oxi_call *call) {
 typedef struct oxi_stream_long_rows {
     oxi_stream_lines lines; /* first */
     oxi_row row;
-    int64_t parts;          /* steps of a pass */
+    int64_t parts; /* steps of a pass */
 } oxi_stream_long_rows;
 
 static ox_status oxi_long_rows_prepare(oxi_stream_flow *flow, int64_t index, oxi_stream_step *step) {
@@ -3795,8 +3794,8 @@ static ox_status oxi_stream_sync(ox_device *self) {
 
 /* The storage of a file's region, which it takes over; NULL: no memory. */
 static ox_storage *oxi_stream_storage_of(oxi_stream_region *region) {
-    ox_storage *storage = oxi_storage_borrow(&region->stream->device, region, region->bytes,
-                                             oxi_stream_region_released, NULL);
+    ox_storage *storage =
+        oxi_storage_borrow(&region->stream->device, region, region->bytes, oxi_stream_region_released, NULL);
     if (storage)
         storage->read_only = !region->file->writable;
     else

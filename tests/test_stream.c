@@ -190,17 +190,18 @@ REDUCE(rms_norm, ox_rms_norm(in[0], 1, in[1], 1e-5))
 REDUCE(layer_norm, ox_layer_norm(in[0], 1, in[1], NULL, 1e-5))
 REDUCE(rope, ox_rope(in[0], NULL, NULL))
 
-#define ROW_WORK(name, operands) {#name, run_##name, operands}
+#define ROW_WORK(name, operands) \
+    { #name, run_##name, operands }
 static const struct {
     const char *name;
     stream_run run;
     int operands;
 } row_works[] = {
-    ROW_WORK(sum_all, 1),    ROW_WORK(sum_0, 1),      ROW_WORK(sum_1, 1),       ROW_WORK(mean, 1),
-    ROW_WORK(var, 1),        ROW_WORK(norm, 1),       ROW_WORK(amax, 1),        ROW_WORK(argmax, 1),
-    ROW_WORK(argmax_all, 1), ROW_WORK(logsumexp, 1),  ROW_WORK(any, 1),         ROW_WORK(max_values, 1),
-    ROW_WORK(softmax, 1),    ROW_WORK(softmax_0, 1),  ROW_WORK(log_softmax, 1), ROW_WORK(flipped_sum, 1),
-    ROW_WORK(cumsum, 1),     ROW_WORK(cumsum_0, 1),   ROW_WORK(sort, 1),        ROW_WORK(rms_norm, 2),
+    ROW_WORK(sum_all, 1),    ROW_WORK(sum_0, 1),     ROW_WORK(sum_1, 1),       ROW_WORK(mean, 1),
+    ROW_WORK(var, 1),        ROW_WORK(norm, 1),      ROW_WORK(amax, 1),        ROW_WORK(argmax, 1),
+    ROW_WORK(argmax_all, 1), ROW_WORK(logsumexp, 1), ROW_WORK(any, 1),         ROW_WORK(max_values, 1),
+    ROW_WORK(softmax, 1),    ROW_WORK(softmax_0, 1), ROW_WORK(log_softmax, 1), ROW_WORK(flipped_sum, 1),
+    ROW_WORK(cumsum, 1),     ROW_WORK(cumsum_0, 1),  ROW_WORK(sort, 1),        ROW_WORK(rms_norm, 2),
     ROW_WORK(layer_norm, 2),
 };
 

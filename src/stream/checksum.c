@@ -19,8 +19,7 @@ static uint64_t oxi_sum_of(const char *data, size_t bytes) {
     return sum[0] ^ sum[1] * odd ^ (sum[2] << 17 | sum[2] >> 47) ^ sum[3] * (odd << 1 | 1) ^ bytes;
 }
 
-static ox_status oxi_sum_fail(const oxi_stream_file *file, uint64_t offset, size_t bytes,
-                              const char *what) {
+static ox_status oxi_sum_fail(const oxi_stream_file *file, uint64_t offset, size_t bytes, const char *what) {
     return oxi_fail(OX_ERR_IO, "%s: offset %llu: %llu bytes are not those that were %s",
                     oxi_path_text(file->path), (unsigned long long)offset, (unsigned long long)bytes, what);
 }

@@ -167,8 +167,8 @@ static ox_status oxi_stream_sync(ox_device *self) {
 
 /* The storage of a file's region, which it takes over; NULL: no memory. */
 static ox_storage *oxi_stream_storage_of(oxi_stream_region *region) {
-    ox_storage *storage = oxi_storage_borrow(&region->stream->device, region, region->bytes,
-                                             oxi_stream_region_released, NULL);
+    ox_storage *storage =
+        oxi_storage_borrow(&region->stream->device, region, region->bytes, oxi_stream_region_released, NULL);
     if (storage)
         storage->read_only = !region->file->writable;
     else

@@ -102,7 +102,7 @@ static ox_status oxi_stream_near(ox_stream *stream, ox_tensor *t, ox_tensor **ne
     *near = oxi_tensor_new(ox_cpu(), t->dtype, t->ndim, t->shape);
     if (!*near) return OX_ERR_NOMEM;
     stream->stats.whole_loads++;
-    ox_status status = oxi_is_streamed(t)    ? oxi_stream_copy_by(stream, ox_cpu(), t, *near)
+    ox_status status = oxi_is_streamed(t)   ? oxi_stream_copy_by(stream, ox_cpu(), t, *near)
                        : ox_copy_(*near, t) ? OX_OK
                                             : ox_error();
     if (status == OX_OK) return OX_OK;

@@ -7,13 +7,13 @@ enum { OXI_LINES_OPERANDS = 1 + OXI_MAX_OUT };
 typedef struct oxi_stream_lines {
     oxi_stream_flow flow; /* first */
     oxi_reduce *r;
-    int operands;         /* of the walks: x, then results */
-    ox_tensor t[OXI_LINES_OPERANDS];     /* headers over no memory, or results in RAM as they are */
+    int operands;                    /* of the walks: x, then results */
+    ox_tensor t[OXI_LINES_OPERANDS]; /* headers over no memory, or results in RAM as they are */
     bool streamed[OXI_LINES_OPERANDS];
-    bool lined[OXI_LINES_OPERANDS];      /* an element for each of a line; else one a kept position */
-    int64_t origin[OXI_LINES_OPERANDS];  /* element at position 0 of both walks, from the tensor's first */
-    int64_t shift[OXI_LINES_OPERANDS];   /* bytes from a kept position's address to its line's start */
-    int64_t groups, elements; /* of a part, at most; elements: whole chunks, or a part of one */
+    bool lined[OXI_LINES_OPERANDS];     /* an element for each of a line; else one a kept position */
+    int64_t origin[OXI_LINES_OPERANDS]; /* element at position 0 of both walks, from the tensor's first */
+    int64_t shift[OXI_LINES_OPERANDS];  /* bytes from a kept position's address to its line's start */
+    int64_t groups, elements;           /* of a part, at most; elements: whole chunks, or a part of one */
     int64_t group_steps, line_steps;
 } oxi_stream_lines;
 

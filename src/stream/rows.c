@@ -5,7 +5,7 @@
 typedef struct oxi_stream_long_rows {
     oxi_stream_lines lines; /* first */
     oxi_row row;
-    int64_t parts;          /* steps of a pass */
+    int64_t parts; /* steps of a pass */
 } oxi_stream_long_rows;
 
 static ox_status oxi_long_rows_prepare(oxi_stream_flow *flow, int64_t index, oxi_stream_step *step) {
