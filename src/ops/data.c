@@ -59,9 +59,9 @@ OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source) {
 /* Bytes from one device's memory to another's, neither the host's: a piece at a time, for they may be more
  * than the host has. */
 static ox_status oxi_move_across(const ox_tensor *from, const ox_tensor *to) {
-    enum { PIECE = 8 << 20 };
+    const size_t most = (size_t)8 << 20;
     ox_device *source = ox_device_of(from), *device = ox_device_of(to);
-    size_t bytes = ox_nbytes(from), room = bytes < PIECE ? bytes : PIECE, done = 0;
+    size_t bytes = ox_nbytes(from), room = bytes < most ? bytes : most, done = 0;
     size_t offset = oxi_byte_offset(from->dtype, from->offset);
     char *piece = (char *)oxi_alloc(room);
     ox_status status = piece ? OX_OK : OX_ERR_NOMEM;
