@@ -4110,12 +4110,20 @@ typedef struct oxi_attrs {
     const char *name;     /* the function that was called, for messages; NULL = the row's name */
 } oxi_attrs;
 
+/* What the parts of a call that is cut have in common: made by the first that wants it, of operands that all
+ * parts have whole, and freed by who cuts. */
+typedef struct oxi_shared {
+    void *memory;
+    size_t bytes;
+} oxi_shared;
+
 typedef struct oxi_call {
     oxi_op op;
     int in_count, out_count;
     ox_tensor *const *in;            /* optional operands may be NULL where the row marks them with '?' */
     ox_tensor *out[OXI_MAX_OUT];     /* NULL: oxi_apply makes it; given: the result is written there */
     oxi_attrs attr;
+    oxi_shared *shared;              /* NULL, or for the quantised activations of a product */
 } oxi_call;
 
 typedef struct oxi_op_row {
@@ -7804,6 +7812,25 @@ OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source) {
 
 /* ---- devices ------------------------------------------------------------------------------------------- */
 
+/* Bytes from one device's memory to another's, neither the host's: a piece at a time, for they may be more
+ * than the host has. */
+static ox_status oxi_move_across(const ox_tensor *from, const ox_tensor *to) {
+    const size_t most = (size_t)8 << 20;
+    ox_device *source = ox_device_of(from), *device = ox_device_of(to);
+    size_t bytes = ox_nbytes(from), room = bytes < most ? bytes : most, done = 0;
+    size_t offset = oxi_byte_offset(from->dtype, from->offset);
+    char *piece = (char *)oxi_alloc(room);
+    ox_status status = piece ? OX_OK : OX_ERR_NOMEM;
+    while (status == OX_OK && done < bytes) {
+        size_t part = bytes - done < room ? bytes - done : room;
+        status = source->read(source, from->storage->data, offset + done, piece, part);
+        if (status == OX_OK) status = device->write(device, to->storage->data, done, piece, part);
+        done += part;
+    }
+    oxi_free(piece, room);
+    return status;
+}
+
 /* Bytes go through host memory; a strided source is made contiguous on its own device first. */
 static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device) {
     ox_tensor *from = oxi_contiguous(t);
@@ -7817,10 +7844,7 @@ static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device) {
     } else if (status == OX_OK && device->host) {
         status = source->read(source, from->storage->data, offset, to->storage->data, bytes);
     } else if (status == OX_OK) {
-        void *host = oxi_alloc(bytes);
-        status = host ? source->read(source, from->storage->data, offset, host, bytes) : OX_ERR_NOMEM;
-        if (status == OX_OK) status = device->write(device, to->storage->data, 0, host, bytes);
-        oxi_free(host, bytes);
+        status = oxi_move_across(from, to);
     }
     ox_release(from);
     if (status == OX_OK) {
@@ -8195,6 +8219,7 @@ typedef struct oxi_gemm {
     const float *bias;                               /* NULL, or n floats */
     oxi_activation activation;
     bool rough; /* operands may be rounded to bf16, as int8 is too */
+    oxi_shared *shared; /* NULL, or keeps what a is quantised to for further products with it */
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 
@@ -41490,7 +41515,8 @@ typedef struct oxi_reduce {
     int64_t chunk, chunks; /* elements of a chunk; chunks of a line */
     int64_t group;         /* kept positions of a task */
     int64_t width;         /* kept positions handled together, at most */
-    char *partials;        /* chunks > 1: a and b of each chunk, for all kept positions */
+    bool in_parts;         /* a chunk comes in several parts, what is known of it is stored in between */
+    char *partials;        /* chunks > 1 or in_parts: a and b of each chunk, for all kept positions */
     char *scratch;         /* for each lane of the thread pool: a, b, buffer */
     int64_t scratch_bytes;
     size_t partial_memory, scratch_memory; /* bytes of the two */
@@ -41508,7 +41534,7 @@ static oxi_partial oxi_partial_at(const oxi_partial *p, int64_t column, int64_t 
     return one;
 }
 
-/* The stored partial of a chunk, from a kept position on. */
+/* The stored partial of a whole chunk, from a kept position on. */
 static oxi_partial oxi_reduce_stored(const oxi_reduce *r, int64_t chunk, int64_t position) {
     oxi_partial p;
     p.a = r->partials + chunk * r->kept.numel * 16;
@@ -41677,14 +41703,17 @@ static void oxi_reduce_tile(const oxi_reduce *r, const oxi_walk *line, oxi_parti
 
 /* ---- tasks --------------------------------------------------------------------------------------------- */
 
+/* Elements [first, first + count) of the lines of a piece, of one chunk: adds them to what is known of those
+ * before in the chunk. */
 static void oxi_reduce_piece(const oxi_reduce *r, oxi_walk *line, const oxi_cursor *c, oxi_partial *p,
-                             int64_t chunk, char *buffer) {
-    int64_t first = chunk * r->chunk, count = oxi_min_i64(r->line.numel - first, r->chunk);
-    int64_t value_bytes = oxi_reduce_value_bytes(r);
-    memset(p->a, 0, (size_t)(c->n * value_bytes));
-    memset(p->b, 0, (size_t)(c->n * 8));
-    if (r->reducer.begin) r->reducer.begin(p, c->n);
-    p->count = 0;
+                             int64_t first, int64_t count, char *buffer) {
+    int64_t value_bytes = oxi_reduce_value_bytes(r), before = first % r->chunk;
+    if (before == 0) {
+        memset(p->a, 0, (size_t)(c->n * value_bytes));
+        memset(p->b, 0, (size_t)(c->n * 8));
+        if (r->reducer.begin) r->reducer.begin(p, c->n);
+    }
+    p->count = before;
     line->base[0] = c->p[0] + r->line_shift;
     if (r->by_columns) {
         oxi_reduce_tile(r, line, p, c->n, first, count, buffer);
@@ -41695,29 +41724,38 @@ static void oxi_reduce_piece(const oxi_reduce *r, oxi_walk *line, const oxi_curs
             line->base[0] += r->kept.step[0] * r->kept.bytes[0];
         }
     }
-    p->count = count;
+    p->count = before + count;
 }
 
-/* One chunk of the lines of one group of kept positions. */
-static void oxi_reduce_one(const oxi_reduce *r, int64_t chunk, int64_t group, int lane) {
+static bool oxi_reduce_keeps_partials(const oxi_reduce *r) {
+    return r->chunks > 1 || r->in_parts;
+}
+
+/* The kept positions of a group, for oxi_walk_next. */
+static void oxi_reduce_seek_group(const oxi_reduce *r, int64_t group, oxi_cursor *c) {
     int64_t first = group * r->group;
+    oxi_walk_seek(&r->kept, c, first, oxi_min_i64(r->kept.numel - first, r->group), r->width);
+}
+
+/* Elements [first, first + count) of one chunk of the lines of one group of kept positions. */
+static void oxi_reduce_part(const oxi_reduce *r, int64_t group, int64_t first, int64_t count, int lane) {
     char *scratch = r->scratch + lane * r->scratch_bytes;
     oxi_walk line = r->line;
     oxi_cursor c;
-    oxi_walk_seek(&r->kept, &c, first, oxi_min_i64(r->kept.numel - first, r->group), r->width);
-    for (; c.n; oxi_walk_next(&r->kept, &c)) {
+    for (oxi_reduce_seek_group(r, group, &c); c.n; oxi_walk_next(&r->kept, &c)) {
         oxi_partial p;
         p.a = scratch;
         p.b = scratch + 8 * r->width;
-        if (r->chunks > 1) p = oxi_reduce_stored(r, chunk, c.position);
-        oxi_reduce_piece(r, &line, &c, &p, chunk, scratch + 16 * r->width);
-        if (r->chunks == 1) oxi_reduce_store(r, &c, &p);
+        if (oxi_reduce_keeps_partials(r)) p = oxi_reduce_stored(r, first / r->chunk, c.position);
+        oxi_reduce_piece(r, &line, &c, &p, first, count, scratch + 16 * r->width);
+        if (!oxi_reduce_keeps_partials(r)) oxi_reduce_store(r, &c, &p);
     }
 }
 
 static void oxi_reduce_task(void *arg, int64_t index, int lane) {
     const oxi_reduce *r = (const oxi_reduce *)arg;
-    oxi_reduce_one(r, index % r->chunks, index / r->chunks, lane);
+    int64_t first = index % r->chunks * r->chunk;
+    oxi_reduce_part(r, index / r->chunks, first, oxi_min_i64(r->line.numel - first, r->chunk), lane);
 }
 
 /* What is known of the whole lines of a piece: their stored chunks joined in order, in place of the first. */
@@ -41733,11 +41771,9 @@ static oxi_partial oxi_reduce_joined(const oxi_reduce *r, const oxi_cursor *c) {
 
 static void oxi_reduce_join_task(void *arg, int64_t index, int lane) {
     const oxi_reduce *r = (const oxi_reduce *)arg;
-    int64_t first = index * r->group;
     oxi_cursor c;
     (void)lane;
-    oxi_walk_seek(&r->kept, &c, first, oxi_min_i64(r->kept.numel - first, r->group), r->width);
-    for (; c.n; oxi_walk_next(&r->kept, &c)) {
+    for (oxi_reduce_seek_group(r, index, &c); c.n; oxi_walk_next(&r->kept, &c)) {
         oxi_partial p = oxi_reduce_joined(r, &c);
         oxi_reduce_store(r, &c, &p);
     }
@@ -41793,6 +41829,7 @@ static void oxi_reduce_shape(oxi_reduce *r) {
     r->group = OXI_REDUCE_LINE / oxi_min_i64(elements + 1, r->chunk);
     if (r->by_columns) r->group = r->group / r->width * r->width;
     if (r->group < 1) r->group = r->by_columns ? r->width : 1;
+    r->scratch_bytes = 16 * r->width + OXI_REDUCE_BUFFER * 8 * (r->by_columns ? OXI_REDUCE_ROWS : 1);
 }
 
 static int64_t oxi_reduce_groups(const oxi_reduce *r) {
@@ -41807,10 +41844,8 @@ static void oxi_reduce_end(oxi_reduce *r) {
 
 /* Memory for the partial results of all chunks, and for the lanes. */
 static ox_status oxi_reduce_begin(oxi_reduce *r) {
-    int64_t buffer = OXI_REDUCE_BUFFER * 8 * (r->by_columns ? OXI_REDUCE_ROWS : 1);
-    r->scratch_bytes = 16 * r->width + buffer;
     r->scratch_memory = (size_t)r->scratch_bytes * (size_t)oxi_lanes(oxi_reduce_groups(r) * r->chunks);
-    if (r->chunks > 1) {
+    if (oxi_reduce_keeps_partials(r)) {
         bool fits = oxi_mul_size((size_t)r->chunks, (size_t)r->kept.numel, &r->partial_memory) &&
                     oxi_mul_size(r->partial_memory, 16, &r->partial_memory);
         if (!fits) return oxi_fail(OX_ERR_NOMEM, "reduction of %s", oxi_tensor_text(r->call->in[0]));
@@ -41823,7 +41858,7 @@ static ox_status oxi_reduce_begin(oxi_reduce *r) {
 
 /* Joins the chunks, which are all done. */
 static void oxi_reduce_join(oxi_reduce *r) {
-    if (r->chunks > 1) oxi_parallel_for(oxi_reduce_groups(r), oxi_reduce_join_task, r);
+    if (oxi_reduce_keeps_partials(r)) oxi_parallel_for(oxi_reduce_groups(r), oxi_reduce_join_task, r);
 }
 
 static ox_status oxi_reduce_run(oxi_reduce *r) {
@@ -42167,7 +42202,7 @@ static void oxi_row_tile(const oxi_row *r, oxi_walk *line, const oxi_cursor *c, 
     oxi_partial p;
     p.a = scratch;
     p.b = scratch + 8 * r->measure.width;
-    oxi_reduce_piece(&r->measure, line, c, &p, 0, scratch + 16 * r->measure.width);
+    oxi_reduce_piece(&r->measure, line, c, &p, 0, line->numel, scratch + 16 * r->measure.width);
     oxi_row_set_tile(r, &p, c->n, &t);
     oxi_row_write_tile(r, line, c->n, 0, line->numel, &t);
 }
@@ -42239,11 +42274,9 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
     const oxi_row *r = (const oxi_row *)arg;
     const oxi_reduce *m = &r->measure;
     char *scratch = m->scratch + lane * m->scratch_bytes;
-    int64_t first = index * m->group;
     oxi_walk line = m->line;
     oxi_cursor c;
-    oxi_walk_seek(&m->kept, &c, first, oxi_min_i64(m->kept.numel - first, m->group), m->width);
-    for (; c.n; oxi_walk_next(&m->kept, &c)) {
+    for (oxi_reduce_seek_group(m, index, &c); c.n; oxi_walk_next(&m->kept, &c)) {
         for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
             oxi_row_place_line(r, &c, i, &line);
             if (m->by_columns)
@@ -42257,38 +42290,40 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
 /* Long rows: their chunks are measured by oxi_reduce_task, joined by this ... */
 static void oxi_row_join_task(void *arg, int64_t index, int lane) {
     const oxi_reduce *m = &((const oxi_row *)arg)->measure;
-    int64_t first = index * m->group;
     oxi_cursor c;
     (void)lane;
-    oxi_walk_seek(&m->kept, &c, first, oxi_min_i64(m->kept.numel - first, m->group), m->width);
-    for (; c.n; oxi_walk_next(&m->kept, &c)) (void)oxi_reduce_joined(m, &c);
+    for (oxi_reduce_seek_group(m, index, &c); c.n; oxi_walk_next(&m->kept, &c))
+        (void)oxi_reduce_joined(m, &c);
 }
 
-/* ... and written by this, a chunk of the rows of one group. */
-static void oxi_row_write_task(void *arg, int64_t index, int lane) {
-    const oxi_row *r = (const oxi_row *)arg;
+/* ... and written by this: elements [first, first + count) of the rows of one group. */
+static void oxi_row_write_part(const oxi_row *r, int64_t group, int64_t first, int64_t count) {
     const oxi_reduce *m = &r->measure;
-    int64_t start = index % m->chunks * m->chunk, first = index / m->chunks * m->group;
-    int64_t count = oxi_min_i64(m->line.numel - start, m->chunk);
     oxi_row_tile_numbers t;
     oxi_walk line = m->line;
     oxi_cursor c;
-    (void)lane;
-    oxi_walk_seek(&m->kept, &c, first, oxi_min_i64(m->kept.numel - first, m->group), m->width);
-    for (; c.n; oxi_walk_next(&m->kept, &c)) {
+    for (oxi_reduce_seek_group(m, group, &c); c.n; oxi_walk_next(&m->kept, &c)) {
         oxi_partial p = oxi_reduce_stored(m, 0, c.position);
         if (m->by_columns) oxi_row_set_tile(r, &p, c.n, &t);
         for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
             double shift, scale;
             oxi_row_place_line(r, &c, i, &line);
             if (m->by_columns) {
-                oxi_row_write_tile(r, &line, c.n, start, count, &t);
+                oxi_row_write_tile(r, &line, c.n, first, count, &t);
             } else {
                 oxi_row_numbers(r, ((double *)p.a)[i], ((double *)p.b)[i], &shift, &scale);
-                oxi_row_write(r, &line, start, count, shift, scale);
+                oxi_row_write(r, &line, first, count, shift, scale);
             }
         }
     }
+}
+
+static void oxi_row_write_task(void *arg, int64_t index, int lane) {
+    const oxi_row *r = (const oxi_row *)arg;
+    int64_t first = index % r->measure.chunks * r->measure.chunk;
+    (void)lane;
+    oxi_row_write_part(r, index / r->measure.chunks, first,
+                       oxi_min_i64(r->measure.line.numel - first, r->measure.chunk));
 }
 
 /* ---- planning ------------------------------------------------------------------------------------------ */
@@ -42396,11 +42431,14 @@ static void oxi_row_shape(oxi_row *r) {
     for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
     r->streams = r->flat && m->kind != OXI_REDUCE_LOGSUMEXP && m->lane == OXI_LANE_F32 &&
                  oxi_streams(m->call->out[0]);
+    const oxi_attrs *told = &m->call->attr; /* i[2], i[3]: see oxi_row_tell */
     m->by_columns = m->kept.length >= 16 && ((step != 0 && step < llabs(line->step[OXI_ROW_X])) || n < 16);
+    if (told->i[2]) m->by_columns = told->i[2] == 2;
     m->width = m->by_columns ? OXI_ROW_BLOCK : OXI_STRIP;
     m->chunk = OXI_REDUCE_LINE;
     /* A tile of up to this many rows stays in the cache between measuring and writing. */
     if (m->by_columns) m->chunk = m->kept.numel >= 32 * m->width ? n : 1024;
+    if (told->i[2]) m->chunk = told->i[3];
     m->chunks = (n - 1) / m->chunk + 1;
     m->group = OXI_REDUCE_LINE / oxi_min_i64(n, m->chunk);
     if (m->by_columns) m->group = m->group / m->width * m->width;
@@ -42412,22 +42450,16 @@ static void oxi_row_shape(oxi_row *r) {
 
 static ox_status oxi_row_run(oxi_row *r) {
     oxi_reduce *m = &r->measure;
-    int64_t groups = (m->kept.numel + m->group - 1) / m->group, tasks = groups * m->chunks;
-    size_t scratch_bytes = (size_t)m->scratch_bytes * (size_t)oxi_lanes(tasks);
-    size_t partial_bytes = m->chunks > 1 ? (size_t)m->chunks * (size_t)m->kept.numel * 16 : 0;
-    bool ready;
-    m->scratch = (char *)oxi_alloc(scratch_bytes);
-    if (partial_bytes) m->partials = (char *)oxi_alloc(partial_bytes);
-    ready = m->scratch && (m->partials || partial_bytes == 0);
-    if (ready && m->chunks == 1) oxi_parallel_for(tasks, oxi_row_task, r);
-    if (ready && m->chunks > 1) {
+    int64_t groups = oxi_reduce_groups(m), tasks = groups * m->chunks;
+    ox_status status = oxi_reduce_begin(m);
+    if (status == OX_OK && m->chunks == 1) oxi_parallel_for(tasks, oxi_row_task, r);
+    if (status == OX_OK && m->chunks > 1) {
         oxi_parallel_for(tasks, oxi_reduce_task, m);
         oxi_parallel_for(groups, oxi_row_join_task, r);
         oxi_parallel_for(tasks, oxi_row_write_task, r);
     }
-    oxi_free(m->partials, partial_bytes);
-    oxi_free(m->scratch, scratch_bytes);
-    return ready ? OX_OK : OX_ERR_NOMEM;
+    oxi_reduce_end(m);
+    return status;
 }
 
 static void oxi_row_choose(oxi_row *r) {
@@ -42452,24 +42484,52 @@ static void oxi_row_choose(oxi_row *r) {
     r->native = m->direct = dtype == oxi_lane_dtype(m->lane);
 }
 
-static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call) {
-    ox_status status = OX_OK;
+/* Parts of a call compute as the whole does when they are told what that chooses by its shape and strides:
+ * whether by columns, and the elements of a chunk. Operands may lie nowhere. True when parts may be packed,
+ * for what else strides decide makes no difference by columns of one stride. */
+static OXI_UNUSED bool oxi_row_tell(const oxi_call *call, oxi_attrs *attr) {
     oxi_row r;
-    if (ox_numel(call->in[0]) == 0) return OX_OK;
     memset(&r, 0, sizeof r);
     r.op = call->op;
-    r.eps = call->attr.f[0];
     r.measure.call = call;
     oxi_row_choose(&r);
+    for (int k = 0; k < 2; k++)
+        if (call->in_count > 1 + k && call->in[1 + k]) r.weights[k] = oxi_ptr(call->in[0]);
+    oxi_row_split(&r);
+    oxi_row_shape(&r);
+    attr->i[2] = r.measure.by_columns ? 2 : 1;
+    attr->i[3] = r.measure.chunk;
+    return r.measure.by_columns && r.measure.line.ndim == 1;
+}
+
+static void oxi_row_close(oxi_row *r) {
+    for (int k = 0; k < 2; k++) oxi_free(r->converted[k], r->converted_bytes[k]);
+}
+
+/* How the call is computed, by shapes, strides and dtypes alone; x has elements. To be closed also after an
+ * error. */
+static ox_status oxi_row_plan(oxi_row *r, const oxi_call *call) {
+    ox_status status = OX_OK;
+    memset(r, 0, sizeof *r);
+    r->op = call->op;
+    r->eps = call->attr.f[0];
+    r->measure.call = call;
+    oxi_row_choose(r);
     for (int k = 0; k < 2 && status == OX_OK; k++) {
-        if (call->in_count > 1 + k) status = oxi_row_convert(&r, k, call->in[1 + k]);
+        if (call->in_count > 1 + k) status = oxi_row_convert(r, k, call->in[1 + k]);
     }
-    if (status == OX_OK) {
-        oxi_row_split(&r);
-        oxi_row_shape(&r);
-        status = oxi_row_run(&r);
-    }
-    for (int k = 0; k < 2; k++) oxi_free(r.converted[k], r.converted_bytes[k]);
+    if (status != OX_OK) return status;
+    oxi_row_split(r);
+    oxi_row_shape(r);
+    return OX_OK;
+}
+
+static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call) {
+    oxi_row r;
+    if (ox_numel(call->in[0]) == 0) return OX_OK;
+    ox_status status = oxi_row_plan(&r, call);
+    if (status == OX_OK) status = oxi_row_run(&r);
+    oxi_row_close(&r);
     return status;
 }
 /* >>cpu/gemm.c */
@@ -43410,6 +43470,24 @@ static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t row
         out[i] += oxi_dot_codes(kernels, dtype, whole, n, blocks + i * row_bytes, x);
 }
 
+/* Memory for what activations are quantised to. *done: it is there already, from a product before with the
+ * same ones. */
+static char *oxi_quantized_memory(const oxi_gemm *g, size_t bytes, bool *done) {
+    oxi_shared *shared = g->shared;
+    *done = shared && shared->memory && shared->bytes == bytes;
+    if (*done) return (char *)shared->memory;
+    char *memory = (char *)oxi_alloc(bytes);
+    if (!shared || !memory) return memory;
+    oxi_free(shared->memory, shared->bytes);
+    shared->memory = memory;
+    shared->bytes = bytes;
+    return memory;
+}
+
+static void oxi_quantized_free(const oxi_gemm *g, char *memory, size_t bytes) {
+    if (!g->shared) oxi_free(memory, bytes);
+}
+
 /* Rows of blocks against few rows of activations: out[m,n] = sum_k x[m,k] * w[n,k]. */
 typedef struct oxi_block_rows {
     const oxi_gemm *g; /* b is w: b_col its row stride, b_row 1 */
@@ -43418,7 +43496,7 @@ typedef struct oxi_block_rows {
     float *x;          /* [m][k] */
     oxi_q8 *q;         /* [m][pieces of k] */
     int64_t pieces;
-    float lift[OXI_BLOCK_ROWS]; /* of each row of x: what its dot products are multiplied by */
+    float *lift;       /* of each row of x: what its dot products are multiplied by */
     int64_t task_rows;
     char *scratch;     /* of each lane: sums [m][task_rows], stage [task_rows], a row if expanded */
     size_t lane_bytes;
@@ -43486,17 +43564,21 @@ static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     int64_t tasks = oxi_parts(g->n, r.task_rows);
     r.pieces = oxi_parts(g->k, OXI_CODES_PIECE);
     size_t x_bytes = oxi_align_up(cells * f32), q_bytes = exact ? 0 : (size_t)(g->m * r.pieces) * sizeof *r.q;
+    size_t lift_at = oxi_align_up(x_bytes + q_bytes), made = lift_at + (size_t)g->m * f32;
     r.lane_bytes = oxi_align_up((size_t)((g->m + 1) * r.task_rows + (exact ? g->k : 0)) * f32);
-    size_t bytes = x_bytes + q_bytes + (size_t)oxi_lanes(tasks) * r.lane_bytes;
-    char *memory = (char *)oxi_alloc(bytes);
+    size_t bytes = (size_t)oxi_lanes(tasks) * r.lane_bytes;
+    bool done = false;
+    char *memory = oxi_quantized_memory(g, made, &done);
     if (!memory) return OX_ERR_NOMEM;
     r.x = (float *)(void *)memory;
     r.q = (oxi_q8 *)(void *)(memory + x_bytes);
-    r.scratch = memory + x_bytes + q_bytes;
-    oxi_block_rows_prepare(&r);
-    oxi_parallel_for(tasks, oxi_block_rows_task, &r);
-    oxi_free(memory, bytes);
-    return OX_OK;
+    r.lift = (float *)(void *)(memory + lift_at);
+    r.scratch = (char *)oxi_alloc(bytes);
+    if (r.scratch && !done) oxi_block_rows_prepare(&r);
+    if (r.scratch) oxi_parallel_for(tasks, oxi_block_rows_task, &r);
+    oxi_quantized_free(g, memory, made);
+    oxi_free(r.scratch, bytes);
+    return r.scratch ? OX_OK : OX_ERR_NOMEM;
 }
 
 /* C^T = B^T A^T: the blocks become b. */
@@ -43805,22 +43887,27 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
     size_t sum_at = oxi_code_place(&bytes, cells / p.type->group * f32);
     int64_t steps = p.kernel->wants_ratios ? oxi_round_up(rows, mr) * oxi_parts(g->k, OXI_CODES_PIECE) : 0;
     size_t step_at = oxi_code_place(&bytes, steps * f32), lift_at = oxi_code_place(&bytes, rows * f32);
-    size_t scratch_at = oxi_code_place(&bytes, oxi_lanes(INT32_MAX) * (int64_t)p.lane_bytes);
-    char *memory = (char *)oxi_alloc(bytes);
-    *status = memory ? OX_OK : OX_ERR_NOMEM;
-    if (!memory) return true;
+    size_t scratch_bytes = (size_t)oxi_lanes(INT32_MAX) * p.lane_bytes;
+    bool done = false;
+    char *memory = oxi_quantized_memory(g, bytes, &done);
+    p.scratch = memory ? (char *)oxi_alloc(scratch_bytes) : NULL;
+    *status = p.scratch ? OX_OK : OX_ERR_NOMEM;
+    if (!p.scratch) {
+        oxi_quantized_free(g, memory, bytes);
+        return true;
+    }
     p.q = memory + q_at;
     p.scale = (float *)(void *)(memory + scale_at);
     p.sum = (float *)(void *)(memory + sum_at);
     p.step = steps > 0 ? (float *)(void *)(memory + step_at) : NULL;
     p.lift = (float *)(void *)(memory + lift_at);
-    p.scratch = memory + scratch_at;
     for (p.m0 = 0; p.m0 < g->m; p.m0 += rows) {
         p.rows = oxi_least(rows, g->m - p.m0);
-        oxi_parallel_for(oxi_parts(p.rows, mr), oxi_code_rows_task, &p);
+        if (!done || rows < g->m) oxi_parallel_for(oxi_parts(p.rows, mr), oxi_code_rows_task, &p);
         oxi_parallel_for(panels, oxi_code_product_task, &p);
     }
-    oxi_free(memory, bytes);
+    oxi_quantized_free(g, memory, bytes);
+    oxi_free(p.scratch, scratch_bytes);
     return true;
 }
 /* >>cpu/product.c */
@@ -43967,6 +44054,7 @@ static ox_status oxi_product_run(oxi_product *p) {
     int64_t count = 1;
     for (int d = 0; d < p->ndim; d++) count *= p->shape[d];
     if (count == 1) return oxi_product_one(&p->g);
+    p->g.shared = NULL; /* each has an a of its own */
     double flops = 2.0 * (double)p->g.m * (double)p->g.n * (double)p->g.k;
     if (flops < 5e7 || count >= 8 * (int64_t)oxi_lanes(count)) {
         oxi_parallel_for(count, oxi_product_task, p);
@@ -43982,8 +44070,10 @@ static ox_status oxi_product_run(oxi_product *p) {
 
 /* ---- the calls ----------------------------------------------------------------------------------------- */
 
-static void oxi_product_start(oxi_product *p, const ox_tensor *a, const ox_tensor *b, const ox_tensor *c) {
+static void oxi_product_start(oxi_product *p, const oxi_call *call, const ox_tensor *a, const ox_tensor *b) {
+    const ox_tensor *c = call->out[0];
     memset(p, 0, sizeof *p);
+    p->g.shared = call->shared;
     p->g.a = oxi_ptr(a);
     p->g.b = oxi_ptr(b);
     p->g.c = oxi_ptr(c);
@@ -44003,7 +44093,7 @@ static int64_t oxi_leading_stride(const ox_tensor *t, int own, int ndim, int d) 
 static ox_status oxi_cpu_matmul(const oxi_call *call) {
     const ox_tensor *a = call->in[0], *b = call->in[1], *c = call->out[0];
     oxi_product p;
-    oxi_product_start(&p, a, b, c);
+    oxi_product_start(&p, call, a, b);
     int a_leading = a->ndim > 2 ? a->ndim - 2 : 0, b_leading = b->ndim > 2 ? b->ndim - 2 : 0;
     p.ndim = a_leading > b_leading ? a_leading : b_leading;
     p.g.k = a->shape[a->ndim - 1];
@@ -44058,7 +44148,7 @@ static ox_status oxi_cpu_linear(const oxi_call *call) {
     const ox_tensor *x = call->in[0], *w = call->in[1], *bias = call->in[2], *out = call->out[0];
     int last = x->ndim - 1;
     oxi_product p;
-    oxi_product_start(&p, x, w, out);
+    oxi_product_start(&p, call, x, w);
     p.ndim = last > 0 ? last - 1 : 0;
     p.g.m = last > 0 ? x->shape[last - 1] : 1;
     p.g.n = w->shape[0];
@@ -44086,7 +44176,7 @@ static ox_status oxi_cpu_linear(const oxi_call *call) {
 static ox_status oxi_cpu_addmm(const oxi_call *call) {
     const ox_tensor *c = call->in[0], *a = call->in[1], *b = call->in[2], *out = call->out[0];
     oxi_product p;
-    oxi_product_start(&p, a, b, out);
+    oxi_product_start(&p, call, a, b);
     p.g.m = a->shape[0];
     p.g.n = b->shape[1];
     p.g.k = a->shape[1];
@@ -47267,7 +47357,7 @@ static const oxi_format oxi_format_shards = {"safetensors",   ".json", oxi_shard
 /* >>files/safetensors_save.c */
 /* Writing safetensors: a JSON header whose lengths are known before the numbers are, then the numbers;
  * several files of bounded size with an index when asked for. The bytes are those of the reference
- * writer. ox_save_safetensors is all there is. */
+ * writer. Called by ox_save_safetensors and by rooms above that write the numbers themselves. */
 
 /* A text that grows; the first failure sticks. */
 typedef struct oxi_json_out {
@@ -47371,8 +47461,10 @@ static ox_status oxi_save_check(const oxi_save *save) {
     return OX_OK;
 }
 
-/* The header of one shard, which holds order[first, end), padded to 8 bytes, its length in front. */
-static void oxi_save_header(const oxi_save *save, int64_t first, int64_t end, oxi_json_out *words) {
+/* The header of one shard, which holds order[first, end), padded to a multiple of `align` bytes, its length
+ * in front. */
+static void oxi_save_header(const oxi_save *save, int64_t first, int64_t end, size_t align,
+                            oxi_json_out *words) {
     int64_t offset = 0;
     oxi_json_put_bytes(words, "\0\0\0\0\0\0\0\0{", 9);
     if (save->pairs > 0) {
@@ -47403,16 +47495,38 @@ static void oxi_save_header(const oxi_save *save, int64_t first, int64_t end, ox
         oxi_json_put(words, "]}");
     }
     oxi_json_put(words, "}");
-    while (!words->failed && words->used % 8) oxi_json_put(words, " ");
+    while (!words->failed && words->used % align) oxi_json_put(words, " ");
     for (int i = 0; i < 8 && !words->failed; i++)
         words->data[i] = (char)((uint64_t)(words->used - 8) >> (8 * i));
+}
+
+/* The header of a file of one tensor, padded to a multiple of `align` bytes; *bytes of it, of `room` to be
+ * freed. NULL: an error. */
+static OXI_UNUSED char *oxi_save_header_of(const char *name, ox_tensor *t, size_t align, size_t *bytes,
+                                           size_t *room) {
+    uint32_t order = 0;
+    oxi_json_out words;
+    oxi_save save;
+    memset(&words, 0, sizeof words);
+    memset(&save, 0, sizeof save);
+    save.names = &name;
+    save.tensors = &t;
+    save.count = 1;
+    save.order = &order;
+    if (oxi_save_check(&save) != OX_OK) return NULL;
+    oxi_save_header(&save, 0, 1, align, &words);
+    *bytes = words.used;
+    *room = words.room;
+    if (!words.failed) return words.data;
+    oxi_free(words.data, words.room);
+    return NULL;
 }
 
 static ox_status oxi_save_shard(const oxi_save *save, int64_t first, int64_t end, const char *path,
                                 oxi_output *output) {
     oxi_json_out words;
     memset(&words, 0, sizeof words);
-    oxi_save_header(save, first, end, &words);
+    oxi_save_header(save, first, end, 8, &words);
     ox_status status = words.failed ? OX_ERR_NOMEM : OX_OK;
     if (status == OX_OK && words.used - 8 > OXI_SAFETENSORS_HEADER_MOST)
         status = oxi_fail(OX_ERR_ARG, "save_safetensors: header of more than %u bytes",

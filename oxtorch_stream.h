@@ -29,11 +29,13 @@
  *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it
  *
  * LIMITS
- *     One operation at a time for each stream. Softmax over a dim whose lines lie apart and are longer than a
- *     tile, group norms within a sample, sorting along the only dim, attention over keys of one head beyond a
- *     tile and other operations that cannot be cut load their operands as a whole, within the budget.
+ *     One operation at a time for each stream. Sorts and running sums along the only dim, attention over keys
+ *     of one head beyond a tile, rows longer than a tile whose result lies in another order (softmax over the
+ *     last dim of a transposed tensor), and other operations that cannot be cut load their operands as a
+ *     whole, within the budget. Rows with gaps between their elements are read with the gaps.
  *     A file must not be written to while tensors lie in it; one that becomes shorter is an error, and other
- *     bytes are one if checksums are asked for. On a GPU the numbers are the GPU's; reductions are the CPU's.
+ *     bytes are one if checksums are asked for. On a GPU the numbers are the GPU's; reductions, and rows that
+ *     are longer than a tile, are the CPU's.
  */
 #ifndef OX_TORCH_STREAM_H
 #define OX_TORCH_STREAM_H
@@ -76,7 +78,9 @@ typedef struct ox_stream_desc {
     bool buffered;       /* always go through the system's page cache; otherwise only where a file system
                           * refuses direct transfers (tmpfs), and for pages in part */
     bool forgetful;      /* keep no tiles in RAM for the next pass */
-    bool checksums;      /* a tile of a file that is read again must have the bytes that it had at first */
+    bool checksums;      /* a tile of a file that is read again must have the bytes that it had at first, and
+                          * a page of the spill file those that were written, where a tile has all of it: 4
+                          * bytes of RAM for each page */
     /* Called after each tile of an operation, in the thread that runs it; it must not use the stream. bytes:
      * of files, that operations have used since the stream was opened. NULL: nothing is called. */
     void (*progress)(void *user, int64_t tile, int64_t tiles, int64_t bytes);
@@ -110,6 +114,15 @@ OX_API ox_device *ox_stream_device(ox_stream *stream);
  * errors    NULL: OX_ERR_IO, also when the file is too short; OX_ERR_SHAPE; OX_ERR_DTYPE; OX_ERR_ARG */
 OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t offset, ox_dtype dtype,
                                 ox_shape shape);
+
+/* ox_stream_named - a tensor in a file of its own that stays: NAME.safetensors in the stream's spill folder,
+ * with the one tensor NAME. Zeros at first; it can be written to: ox_copy_(t, result), ox_add_(t, x). What an
+ * operation wrote is in the file when the operation returns; it reaches the disk when the system writes it.
+ * memory    one reference; the file stays when it goes, also when the process is killed
+ * errors    NULL: OX_ERR_IO a file of that name is there already, or there is no room; OX_ERR_SHAPE;
+ *           OX_ERR_DTYPE; OX_ERR_ARG a name that cannot be one of a file; OX_ERR_UNSUPPORTED a dtype that
+ *           safetensors does not know, a big-endian machine */
+OX_API ox_tensor *ox_stream_named(ox_stream *stream, const char *name, ox_dtype dtype, ox_shape shape);
 
 typedef struct ox_stream_statistics {
     int64_t disk_bytes;     /* read from files */
@@ -184,6 +197,7 @@ typedef struct oxi_stream_region {
     oxi_stream_file *file;
     uint64_t offset;
     size_t bytes;
+    uint32_t *sums;                 /* of its pages as they were written last, 0 = not known; or NULL */
 } oxi_stream_region;
 
 /* Free bytes of the spill file, by offset. */
@@ -275,6 +289,7 @@ typedef struct oxi_stream_slab {
     struct oxi_stream_slab *next;
     char *block;
     size_t bytes, used;
+    size_t touched;                 /* bytes that the system has given pages for */
     uint64_t used_at;               /* when one of its ranges was read last */
 } oxi_stream_slab;
 
@@ -464,6 +479,11 @@ static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t
     return named;
 }
 
+/* A file that was not there. */
+static intptr_t oxi_stream_handle_create(const char *path) {
+    return open(path, O_RDWR | O_CLOEXEC | O_LARGEFILE | O_CREAT | O_EXCL, 0666);
+}
+
 static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
                                       uint64_t offset) {
     if (offset > INT64_MAX) return -EINVAL;
@@ -553,6 +573,15 @@ static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t
     return file == INVALID_HANDLE_VALUE ? -1 : (intptr_t)file;
 }
 
+static intptr_t oxi_stream_handle_create(const char *path) {
+    wchar_t wide[OXI_WIDE_ROOM];
+    if (!oxi_wide_path(path, wide)) return -1;
+    HANDLE file = CreateFileW(wide, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL,
+                              CREATE_NEW, 0, NULL);
+    errno = GetLastError() == ERROR_FILE_EXISTS ? EEXIST : EACCES;
+    return file == INVALID_HANDLE_VALUE ? -1 : (intptr_t)file;
+}
+
 static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
                                       uint64_t offset) {
     OVERLAPPED at;
@@ -572,16 +601,6 @@ static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     LARGE_INTEGER end;
     end.QuadPart = (LONGLONG)bytes;
     if (SetFilePointerEx((HANDLE)handle, end, NULL, FILE_BEGIN)) (void)SetEndOfFile((HANDLE)handle);
-}
-
-static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t bytes) {
-    (void)handle, (void)from, (void)bytes;
-    return 0;
-}
-
-static intptr_t oxi_stream_handle_direct(intptr_t handle) {
-    (void)handle;
-    return -1;
 }
 
 static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
@@ -610,6 +629,10 @@ static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t
     (void)folder, (void)path, (void)room;
     return -1;
 }
+static intptr_t oxi_stream_handle_create(const char *path) {
+    (void)path;
+    return -1;
+}
 static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
                                       uint64_t offset) {
     (void)handle, (void)write, (void)memory, (void)bytes, (void)offset;
@@ -618,17 +641,23 @@ static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory,
 static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     (void)handle, (void)bytes;
 }
+static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
+    (void)handle, (void)id, (void)bytes;
+    return oxi_fail(OX_ERR_UNSUPPORTED, "%s: this system has no reads at an offset", oxi_path_text(path));
+}
+
+#endif
+
+#if !defined(OXI_POSIX)
+/* Systems that reserve nothing, and whose page cache is always used. */
 static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t bytes) {
     (void)handle, (void)from, (void)bytes;
     return 0;
 }
+
 static intptr_t oxi_stream_handle_direct(intptr_t handle) {
     (void)handle;
     return -1;
-}
-static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
-    (void)handle, (void)id, (void)bytes;
-    return oxi_fail(OX_ERR_UNSUPPORTED, "%s: this system has no reads at an offset", oxi_path_text(path));
 }
 
 #endif
@@ -702,6 +731,10 @@ static ox_status oxi_stream_file_open(ox_stream *stream, const char *path, oxi_s
 
 /* ---- regions ----------------------------------------------------------------------------------------- */
 
+static size_t oxi_region_pages(const oxi_stream_region *region) {
+    return region->bytes / OXI_STREAM_PAGE + (region->bytes % OXI_STREAM_PAGE != 0);
+}
+
 /* Takes over one reference to the file. */
 static oxi_stream_region *oxi_stream_region_new(ox_stream *stream, oxi_stream_file *file, uint64_t offset,
                                                 size_t bytes) {
@@ -711,8 +744,21 @@ static oxi_stream_region *oxi_stream_region_new(ox_stream *stream, oxi_stream_fi
     region->file = file;
     region->offset = offset;
     region->bytes = bytes;
+    region->sums = NULL;
+    if (file->writable && stream->desc.checksums && bytes > 0) {
+        region->sums = (uint32_t *)oxi_calloc(oxi_region_pages(region), sizeof *region->sums);
+        if (!region->sums) {
+            oxi_free(region, sizeof *region);
+            return NULL;
+        }
+    }
     stream->references++;
     return region;
+}
+
+static void oxi_stream_region_delete(oxi_stream_region *region) {
+    if (region->sums) oxi_free(region->sums, oxi_region_pages(region) * sizeof *region->sums);
+    oxi_free(region, sizeof *region);
 }
 
 static ox_status oxi_stream_region_open(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,
@@ -733,9 +779,9 @@ static ox_status oxi_stream_region_open(ox_stream *stream, const char *path, uin
     return status == OX_OK ? OX_ERR_NOMEM : status;
 }
 /* >>stream/spill.c */
-/* The spill file: memory on the disk for tensors that are moved to the stream and for large results.
- * One file without a name, so that nothing stays behind whatever happens; its free parts are a list of gaps,
- * first fit. Called by the device's alloc and free. */
+/* The spill folder: memory on the disk for tensors that are moved to the stream and for large results, in
+ * one file without a name, so that nothing stays behind whatever happens; its free parts are a list of gaps,
+ * first fit. Named tensors have files of their own, which stay. Called by the device. */
 
 static ox_status oxi_spill_open(ox_stream *stream) {
     if (stream->spill) return OX_OK;
@@ -860,6 +906,47 @@ static void oxi_spill_close(ox_stream *stream) {
     oxi_reader_forget_file(&stream->reader, stream->spill);
     oxi_stream_file_free(stream->spill);
     stream->spill = NULL;
+}
+
+/* ---- named tensors ------------------------------------------------------------------------------------- */
+
+/* A file of `room` bytes that begins with `header`; removed again if that cannot be. */
+static ox_status oxi_named_fill(const oxi_stream_file *file, char *header, size_t bytes, uint64_t room) {
+    int64_t moved = 0;
+    int cause = oxi_stream_handle_reserve(file->plain, 0, room);
+    for (size_t at = 0; cause == 0 && at < bytes; at += (size_t)moved) {
+        do moved = oxi_stream_handle_move(file->plain, true, header + at, bytes - at, at);
+        while (moved == -EINTR);
+        if (moved <= 0) cause = moved < 0 ? (int)-moved : ENOSPC;
+    }
+    if (cause == 0) {
+        oxi_stream_handle_resize(file->plain, room);
+        return OX_OK;
+    }
+    oxi_remove_file(file->path);
+    return oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(file->path), strerror(cause));
+}
+
+/* header: so many pages, in front of the numbers. */
+static ox_status oxi_named_open(ox_stream *stream, const char *path, char *header, size_t header_bytes,
+                                size_t bytes, oxi_stream_region **out) {
+    oxi_stream_file *file = oxi_stream_file_new(path);
+    if (!file) return OX_ERR_NOMEM;
+    file->writable = true;
+    file->plain = oxi_stream_handle_create(path);
+    ox_status status = file->plain == -1 ? oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno))
+                                         : oxi_named_fill(file, header, header_bytes, header_bytes + bytes);
+    if (status != OX_OK) {
+        oxi_stream_file_free(file);
+        return status;
+    }
+    if (!stream->desc.buffered) file->direct = oxi_stream_handle_direct(file->plain);
+    oxi_reader_know_file(&stream->reader, file);
+    *out = oxi_stream_region_new(stream, file, header_bytes, bytes);
+    if (*out) return OX_OK;
+    oxi_remove_file(path);
+    oxi_stream_file_release(stream, file);
+    return OX_ERR_NOMEM;
 }
 /* >>stream/reader.c */
 /* Carries out requests: through io_uring, through threads, or at once where there are neither.
@@ -1341,13 +1428,21 @@ static void oxi_capacitor_yield(ox_stream *stream, size_t wanted) {
         if (!oxi_slab_free(stream, stream->slabs)) return;
 }
 
-/* The system clears pages when they are first used: by all threads now, not by the one that submits reads. */
-static void oxi_slab_touch(void *arg, int64_t index, int lane) {
+static void oxi_slab_touch_some(void *arg, int64_t index, int lane) {
     const oxi_stream_slab *slab = (const oxi_stream_slab *)arg;
-    size_t at = (size_t)index * OXI_HUGE_PAGE, end = at + OXI_HUGE_PAGE;
+    size_t at = slab->touched + (size_t)index * OXI_HUGE_PAGE, end = at + OXI_HUGE_PAGE;
     if (end > slab->bytes) end = slab->bytes;
     (void)lane;
     for (; at < end; at += OXI_STREAM_PAGE) *(volatile char *)(slab->block + at) = 0;
+}
+
+/* The system clears pages when they are first used: by all threads, not by the one that submits reads, and a
+ * few at a time, while reads that were begun before go on. */
+static void oxi_slab_touch(oxi_stream_slab *slab, size_t end) {
+    if (end <= slab->touched) return;
+    size_t pages = (end - slab->touched + OXI_HUGE_PAGE - 1) / OXI_HUGE_PAGE;
+    oxi_parallel_for((int64_t)pages, oxi_slab_touch_some, slab);
+    slab->touched += pages * OXI_HUGE_PAGE;
 }
 
 static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
@@ -1363,12 +1458,11 @@ static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
         return NULL;
     }
     slab->bytes = bytes;
-    slab->used = 0;
+    slab->used = slab->touched = 0;
     slab->used_at = stream->clock;
     slab->next = stream->slabs;
     stream->slabs = slab;
     stream->slab_bytes += bytes;
-    oxi_parallel_for((int64_t)((bytes + OXI_HUGE_PAGE - 1) / OXI_HUGE_PAGE), oxi_slab_touch, slab);
     return slab;
 }
 
@@ -1400,6 +1494,7 @@ static bool oxi_capacitor_accept(ox_stream *stream, oxi_stream_range *range) {
     at = (uintptr_t)range->memory + range->bytes; /* a direct read fills its last page */
     at = (at + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
     slab->used = (size_t)(at - (uintptr_t)slab->block);
+    oxi_slab_touch(slab, slab->used);
     return true;
 }
 
@@ -1435,6 +1530,99 @@ static void oxi_capacitor_forget_file(ox_stream *stream, const oxi_stream_file *
 
 static void oxi_capacitor_close(ox_stream *stream) {
     oxi_capacitor_forget_file(stream, NULL);
+}
+/* >>stream/checksum.c */
+/* Checksums, when they are asked for: of ranges of files as they were read first, and of the pages of the
+ * spill file as they were written last. Bytes that are others when they are read again are an error.
+ * Called by the ring and by the device. */
+
+/* Four sums of 8-byte words, each turned and multiplied, so that any changed byte changes them. */
+static uint64_t oxi_sum_of(const char *data, size_t bytes) {
+    const uint64_t odd = 0x9E3779B97F4A7C15u;
+    uint64_t sum[4] = {1, 2, 3, 4}, word;
+    size_t at = 0;
+    for (; at + 32 <= bytes; at += 32)
+        for (int i = 0; i < 4; i++) {
+            memcpy(&word, data + at + 8 * (size_t)i, 8);
+            sum[i] = ((sum[i] << 29 | sum[i] >> 35) ^ word) * odd;
+        }
+    for (; at < bytes; at++) {
+        uint64_t *one = &sum[at % 4];
+        *one = ((*one << 29 | *one >> 35) ^ (uint8_t)data[at]) * odd;
+    }
+    return sum[0] ^ sum[1] * odd ^ (sum[2] << 17 | sum[2] >> 47) ^ sum[3] * (odd << 1 | 1) ^ bytes;
+}
+
+static ox_status oxi_sum_fail(const oxi_stream_file *file, uint64_t offset, size_t bytes, const char *what) {
+    return oxi_fail(OX_ERR_IO, "%s: offset %llu: %llu bytes are not those that were %s",
+                    oxi_path_text(file->path), (unsigned long long)offset, (unsigned long long)bytes, what);
+}
+
+/* ---- pages of the spill file --------------------------------------------------------------------------- */
+
+/* Visits the pages of a region that [from, from + bytes) touches, until one says no, which is at *at; those
+ * of which it has a part only have no data. The last one may be short. */
+typedef bool (*oxi_page_fn)(uint32_t *known, const char *data, size_t bytes);
+static bool oxi_region_visit(const oxi_stream_region *region, uint64_t from, const char *data, size_t bytes,
+                             oxi_page_fn visit, uint64_t *at) {
+    uint64_t end = from + bytes, page = from / OXI_STREAM_PAGE;
+    for (; page * OXI_STREAM_PAGE < end; page++) {
+        uint64_t first = page * OXI_STREAM_PAGE, last = first + OXI_STREAM_PAGE;
+        if (last > region->bytes) last = region->bytes;
+        bool whole = first >= from && last <= end;
+        *at = first;
+        if (!visit(&region->sums[page], whole ? data + (first - from) : NULL, (size_t)(last - first)))
+            return false;
+    }
+    return true;
+}
+
+/* 0 stands for what is not known. */
+static uint32_t oxi_page_sum(const char *data, size_t bytes) {
+    uint64_t sum = oxi_sum_of(data, bytes);
+    uint32_t folded = (uint32_t)(sum ^ sum >> 32);
+    return folded ? folded : 1;
+}
+
+static bool oxi_page_note(uint32_t *known, const char *data, size_t bytes) {
+    *known = data ? oxi_page_sum(data, bytes) : 0;
+    return true;
+}
+
+static bool oxi_page_check(uint32_t *known, const char *data, size_t bytes) {
+    return !data || *known == 0 || *known == oxi_page_sum(data, bytes);
+}
+
+/* Before bytes [from, from + bytes) of a region are written. */
+static void oxi_region_note(const oxi_stream_region *region, uint64_t from, const char *data, size_t bytes) {
+    uint64_t at;
+    if (region->sums) (void)oxi_region_visit(region, from, data, bytes, oxi_page_note, &at);
+}
+
+/* After they were read: what is known of them holds. */
+static ox_status oxi_region_check(const oxi_stream_region *region, uint64_t from, const char *data,
+                                  size_t bytes) {
+    uint64_t at;
+    if (!region->sums || oxi_region_visit(region, from, data, bytes, oxi_page_check, &at)) return OX_OK;
+    return oxi_sum_fail(region->file, region->offset + at, OXI_STREAM_PAGE, "written here");
+}
+
+/* ---- ranges of files ---------------------------------------------------------------------------------- */
+
+/* The bytes of a range, read just now, are those that it had when it was read first. */
+static ox_status oxi_range_check(ox_stream *stream, const oxi_stream_source *source) {
+    oxi_stream_range *range = source->range ? source->range : source->cell ? source->cell->range : NULL;
+    if (!stream->desc.checksums || !range) return OX_OK;
+    bool *checked = source->range ? &range->checked : &source->cell->checked;
+    if (*checked) return OX_OK;
+    uint64_t sum = oxi_sum_of(source->data, range->bytes);
+    if (range->has_sum && range->sum != sum) {
+        if (source->range) range->load.cause = EIO; /* what is kept is not used again */
+        return oxi_sum_fail(range->file, range->offset, range->bytes, "read here before");
+    }
+    range->sum = sum;
+    range->has_sum = *checked = true;
+    return OX_OK;
 }
 /* >>stream/ring.c */
 /* The ring (CrookScheduler): cells that tiles are read into, and the steps of an operation that flow through
@@ -1715,43 +1903,6 @@ static oxi_stream_cell *oxi_ring_take_cell(ox_stream *stream, bool must) {
     return cell;
 }
 
-/* ---- checksums ----------------------------------------------------------------------------------------- */
-
-/* Four sums of 8-byte words, each turned and multiplied, so that any changed byte changes them. */
-static uint64_t oxi_range_sum(const char *data, size_t bytes) {
-    const uint64_t odd = 0x9E3779B97F4A7C15u;
-    uint64_t sum[4] = {1, 2, 3, 4}, word;
-    size_t at = 0;
-    for (; at + 32 <= bytes; at += 32)
-        for (int i = 0; i < 4; i++) {
-            memcpy(&word, data + at + 8 * (size_t)i, 8);
-            sum[i] = ((sum[i] << 29 | sum[i] >> 35) ^ word) * odd;
-        }
-    for (; at < bytes; at++) {
-        uint64_t *one = &sum[at % 4];
-        *one = ((*one << 29 | *one >> 35) ^ (uint8_t)data[at]) * odd;
-    }
-    return sum[0] ^ sum[1] * odd ^ (sum[2] << 17 | sum[2] >> 47) ^ sum[3] * (odd << 1 | 1) ^ bytes;
-}
-
-/* The bytes of a range, read just now, are those that it had when it was read first. */
-static ox_status oxi_source_check(ox_stream *stream, const oxi_stream_source *source) {
-    oxi_stream_range *range = source->range ? source->range : source->cell ? source->cell->range : NULL;
-    if (!stream->desc.checksums || !range) return OX_OK;
-    bool *checked = source->range ? &range->checked : &source->cell->checked;
-    if (*checked) return OX_OK;
-    uint64_t sum = oxi_range_sum(source->data, range->bytes);
-    if (range->has_sum && range->sum != sum) {
-        if (source->range) range->load.cause = EIO; /* what is kept is not used again */
-        return oxi_fail(OX_ERR_IO, "%s: offset %llu: %llu bytes are not those that were read here before",
-                        oxi_path_text(range->file->path), (unsigned long long)range->offset,
-                        (unsigned long long)range->bytes);
-    }
-    range->sum = sum;
-    range->has_sum = *checked = true;
-    return OX_OK;
-}
-
 /* ---- ranges: kept, read ahead, or read now ------------------------------------------------------------ */
 
 /* Begins to read a range to where it will be kept; false when there is no room for it. */
@@ -1885,6 +2036,31 @@ static void oxi_layout_runs(const oxi_stream_layout *layout, oxi_run_fn visit, v
     }
 }
 
+typedef struct oxi_source_pages {
+    const oxi_stream_source *source;
+    ox_status status;
+} oxi_source_pages;
+
+static void oxi_run_note(void *user, uint64_t from, size_t at, size_t bytes) {
+    const oxi_stream_source *source = ((const oxi_source_pages *)user)->source;
+    oxi_region_note(source->region, from, source->data + at, bytes);
+}
+
+static void oxi_run_check(void *user, uint64_t from, size_t at, size_t bytes) {
+    oxi_source_pages *pages = (oxi_source_pages *)user;
+    const oxi_stream_source *source = pages->source;
+    if (pages->status == OX_OK)
+        pages->status = oxi_region_check(source->region, from, source->data + at, bytes);
+}
+
+/* What was read has the bytes that were read, or written, here before. */
+static ox_status oxi_source_check(ox_stream *stream, const oxi_stream_source *source) {
+    oxi_source_pages pages = {source, oxi_range_check(stream, source)};
+    if (pages.status == OX_OK && source->region->sums)
+        oxi_layout_runs(&source->layout, oxi_run_check, &pages);
+    return pages.status;
+}
+
 typedef struct oxi_run_job {
     ox_stream *stream;
     const oxi_stream_region *region;
@@ -1985,6 +2161,8 @@ static void oxi_step_store(ox_stream *stream, oxi_stream_step *step) {
         oxi_stream_source *source = &step->source[i];
         if (!(source->use & OXI_STREAM_STORE) || !source->cell) continue;
         source->cell->storing = true;
+        oxi_source_pages pages = {source, OX_OK};
+        if (source->region->sums) oxi_layout_runs(&source->layout, oxi_run_note, &pages);
         oxi_source_transfer(stream, source, &source->cell->load, true);
     }
 }
@@ -2196,7 +2374,6 @@ typedef struct oxi_stream_space {
     int64_t size[OX_MAX_DIMS];
     int64_t least[OX_MAX_DIMS];                /* smallest part that computes as the whole does; 0 = 1 */
     int64_t unit[OX_MAX_DIMS];                 /* parts are multiples; 0 = 1 */
-    int64_t least_all;                         /* smallest product of a part's sizes; 0 = 1 */
     int dim[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* of each operand; -1 = the whole operand is in each part */
     int64_t times[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* elements of that dim for one of the space */
 } oxi_stream_space;
@@ -2209,9 +2386,12 @@ typedef struct oxi_stream_plan {
     ox_tensor operand[OXI_STREAM_OPERANDS]; /* headers; may be reshaped */
     bool there[OXI_STREAM_OPERANDS], streamed[OXI_STREAM_OPERANDS];
     bool packs[OXI_STREAM_OPERANDS]; /* how the parts of an operand are put into cells */
+    bool keeps_strides;  /* results hang on strides: nothing is packed */
     oxi_stream_space space;
     int64_t part[OX_MAX_DIMS]; /* the largest part's size */
     int64_t parts[OX_MAX_DIMS];
+    oxi_shared shared;   /* of all parts */
+    bool shares;
     const int64_t *rows; /* NULL, or which row of operand 0 is at each place along dim 0 */
 } oxi_stream_plan;
 
@@ -2245,6 +2425,10 @@ static bool oxi_plan_is_result(int operand) {
     return operand >= OXI_MAX_IN;
 }
 
+static bool oxi_plan_packs(const oxi_stream_plan *plan, const ox_tensor *part, size_t room) {
+    return !plan->keeps_strides && oxi_layout_packs(part, room);
+}
+
 /* What parts of a size take. */
 typedef struct oxi_plan_cost {
     size_t most;    /* bytes of the largest streamed operand */
@@ -2259,7 +2443,7 @@ static oxi_plan_cost oxi_plan_measure(const oxi_stream_plan *plan, const int64_t
         if (!plan->streamed[i]) continue;
         oxi_stream_layout layout;
         ox_tensor t = oxi_plan_part(plan, i, origin, count);
-        oxi_layout_of(&t, oxi_layout_packs(&t, room), &layout);
+        oxi_layout_of(&t, oxi_plan_packs(plan, &t, room), &layout);
         if (layout.bytes > cost.most) cost.most = layout.bytes;
         if (layout.bytes > room) cost.excess += (double)(layout.bytes - room);
         cost.traffic += oxi_layout_cost(&layout);
@@ -2284,13 +2468,12 @@ static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t mos
 }
 
 static bool oxi_space_allows(const oxi_stream_space *space, const int64_t *part) {
-    int64_t all = 1, largest, smallest;
+    int64_t largest, smallest;
     for (int d = 0; d < space->ndim; d++) {
         int64_t parts = oxi_space_parts(space, d, part[d], &largest, &smallest);
         if (parts > 1 && smallest < space->least[d]) return false;
-        if (all < INT64_MAX / (smallest + 1)) all *= smallest;
     }
-    return all >= space->least_all;
+    return true;
 }
 
 /* Halves dim d, or makes it as small as the space allows. */
@@ -2355,7 +2538,7 @@ static void oxi_plan_settle(oxi_stream_plan *plan, size_t room) {
         oxi_stream_layout layout;
         if (!plan->streamed[i]) continue;
         ox_tensor t = oxi_plan_part(plan, i, origin, plan->part);
-        plan->packs[i] = oxi_layout_packs(&t, room);
+        plan->packs[i] = oxi_plan_packs(plan, &t, room);
         oxi_layout_of(&t, plan->packs[i], &layout);
         if (layout.bytes > plan->flow.cell_bytes) plan->flow.cell_bytes = layout.bytes;
         if (oxi_plan_is_result(i) && layout.gaps) plan->flow.window = 1;
@@ -2481,6 +2664,7 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     for (int i = 0; i < call.out_count; i++) call.out[i] = &part[OXI_MAX_IN + i];
     call.in = in;
     call.attr = plan->attr;
+    call.shared = plan->shares ? &plan->shared : NULL;
     if (call.op == OXI_OP_fill)
         call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
     return plan->compute->host ? oxi_run(plan->compute, &call) : oxi_plan_run_there(plan, step, part, &call);
@@ -2551,47 +2735,20 @@ static void oxi_space_one_dim(oxi_stream_plan *plan) {
     if (plan->operand[0].ndim > 0) oxi_space_other_dims(plan, 1u << plan->call->attr.dim);
 }
 
-/* Short rows, and rows whose neighbours lie closer together than their elements, are computed many at a time:
- * parts keep as many together as cpu/row.c asks for. */
-static void oxi_space_keep_rows(oxi_stream_plan *plan, int64_t length) {
-    oxi_stream_space *space = &plan->space;
-    const ox_tensor *x = &plan->operand[0];
-    int64_t rows = 1, step = INT64_MAX, inside = INT64_MAX;
-    int nearest = -1;
-    uint32_t cut = 0;
-    for (int d = 0; d < space->ndim; d++) {
-        int64_t stride = llabs(x->stride[space->dim[0][d]]);
-        cut |= 1u << space->dim[0][d];
-        rows *= space->size[d];
-        if (space->size[d] == 1 || stride >= step) continue;
-        step = stride;
-        nearest = d;
-    }
-    for (int d = 0; d < x->ndim; d++)
-        if (!(cut >> d & 1) && x->shape[d] > 1) inside = oxi_least_i64(inside, llabs(x->stride[d]));
-    if (nearest < 0 || (length >= 16 && step > inside)) return;
-    space->least[nearest] = oxi_least_i64(space->size[nearest], 16);
-    space->least_all = oxi_least_i64(rows, 16);
-    if (length > 1024 && rows >= 32 * OXI_ROW_BLOCK) space->least_all = 32 * OXI_ROW_BLOCK;
-}
-
+/* What the CPU chooses by strides holds for parts that have those of the whole, and are told the rest. */
 static void oxi_space_rows(oxi_stream_plan *plan) {
     const oxi_call *call = plan->call;
     const ox_tensor *x = &plan->operand[0];
     uint32_t whole = 0;
-    int64_t length = 1;
     bool norm = call->op == OXI_OP_layer_norm || call->op == OXI_OP_rms_norm;
     for (int d = 0; d < x->ndim; d++) {
         bool inside = norm                            ? d >= x->ndim - (int)call->attr.i[0]
                       : call->op == OXI_OP_group_norm ? d > 0
                                                       : d == call->attr.dim;
-        if (!inside) continue;
-        whole |= 1u << d;
-        length *= x->shape[d];
+        if (inside) whole |= 1u << d;
     }
     oxi_space_other_dims(plan, whole);
-    if (call->op == OXI_OP_group_norm) length = x->ndim > 1 ? length / call->attr.i[0] : length;
-    oxi_space_keep_rows(plan, length);
+    plan->keeps_strides = !oxi_row_tell(call, &plan->attr);
 }
 
 /* x [..,S,D]: without positions those of a part would begin at 0 again, so S stays whole. */
@@ -2766,7 +2923,6 @@ static void oxi_plan_operands(oxi_stream_plan *plan, ox_device *compute, const o
     plan->compute = compute;
     plan->call = call;
     plan->attr = call->attr;
-    plan->space.least_all = 1;
     plan->flow.prepare = oxi_plan_prepare;
     plan->flow.compute = oxi_plan_compute;
     for (int i = 0; i < call->in_count; i++) oxi_plan_operand(plan, i, call->in[i]);
@@ -2791,11 +2947,28 @@ static size_t oxi_stream_room(const ox_stream *stream) {
     return stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
 }
 
+/* The activations of a product are quantised once for all parts that have them whole. */
+static bool oxi_plan_shares(const oxi_stream_plan *plan) {
+    int x = plan->call->op == OXI_OP_addmm ? 1 : 0;
+    if (oxi_op_row_of(plan->call->op)->family != OXI_FAMILY_PRODUCT) return false;
+    if (oxi_is_block(plan->operand[x].dtype)) x++;
+    bool shares = !plan->streamed[x];
+    for (int d = 0; d < plan->space.ndim; d++)
+        shares = shares && (plan->space.dim[x][d] < 0 || plan->parts[d] == 1);
+    return shares;
+}
+
+static ox_status oxi_stream_run_cut(ox_stream *stream, oxi_stream_plan *plan) {
+    if (plan->flow.cell_bytes > oxi_stream_room(stream)) stream->stats.whole_loads++;
+    plan->shares = oxi_plan_shares(plan);
+    ox_status status = oxi_flow_run_all(stream, &plan->flow);
+    oxi_free(plan->shared.memory, plan->shared.bytes);
+    return status;
+}
+
 static ox_status oxi_stream_run_plan(ox_stream *stream, oxi_stream_plan *plan) {
-    size_t room = oxi_stream_room(stream);
-    oxi_plan_cut(plan, room);
-    if (plan->flow.cell_bytes > room) stream->stats.whole_loads++;
-    return oxi_flow_run_all(stream, &plan->flow);
+    oxi_plan_cut(plan, oxi_stream_room(stream));
+    return oxi_stream_run_cut(stream, plan);
 }
 /* >>stream/gather.c */
 /* Operations that are copies of parts: cat, and rows of a table by index (embedding, index_select of dim 0).
@@ -2850,9 +3023,19 @@ static void oxi_space_picked_rows(oxi_stream_plan *plan) {
     oxi_space_keep_blocks(plan, OXI_PLAN_OUT);
 }
 
+/* A first dim, of size 1. */
+static void oxi_gather_add_dim(ox_tensor *t) {
+    memmove(t->shape + 1, t->shape, (size_t)t->ndim * sizeof *t->shape);
+    memmove(t->stride + 1, t->stride, (size_t)t->ndim * sizeof *t->stride);
+    t->shape[0] = 1;
+    t->stride[0] = 0;
+    t->ndim++;
+}
+
 static ox_status oxi_stream_pick(ox_stream *stream, const oxi_call *call, const int64_t *rows) {
     oxi_stream_plan plan;
     ox_tensor out = oxi_borrowed(call->out[0]), *table = call->in[0];
+    if (out.ndim < table->ndim) oxi_gather_add_dim(&out); /* of one index without dims */
     if (!oxi_plan_join(&out, table->ndim - 1))
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: rows of a streamed table go to dense results only",
                         oxi_op_row_of(call->op)->name);
@@ -2879,15 +3062,32 @@ static ox_status oxi_stream_pick_by(ox_stream *stream, const oxi_call *call, con
     return status;
 }
 
-/* An index elsewhere comes to the host as a whole. */
+/* A reference to t in RAM, or to a copy there: one that is elsewhere is loaded as a whole, which is counted
+ * and needs room in the budget. *near is NULL after an error. */
+static ox_status oxi_stream_near(ox_stream *stream, ox_tensor *t, ox_tensor **near) {
+    size_t bytes = ox_nbytes(t);
+    *near = ox_device_of(t)->host ? ox_retain(t) : NULL;
+    if (*near) return OX_OK;
+    if (bytes > stream->desc.ram_bytes)
+        return oxi_fail(OX_ERR_NOMEM, "the stream's RAM budget has no room for %llu bytes of %s",
+                        (unsigned long long)bytes, oxi_tensor_text(t));
+    oxi_capacitor_yield(stream, bytes);
+    *near = oxi_tensor_new(ox_cpu(), t->dtype, t->ndim, t->shape);
+    if (!*near) return OX_ERR_NOMEM;
+    stream->stats.whole_loads++;
+    ox_status status = oxi_is_streamed(t)   ? oxi_stream_copy_by(stream, ox_cpu(), t, *near)
+                       : ox_copy_(*near, t) ? OX_OK
+                                            : ox_error();
+    if (status == OX_OK) return OX_OK;
+    ox_release(*near);
+    *near = NULL;
+    return status;
+}
+
+/* An index elsewhere comes to the host. */
 static ox_status oxi_stream_rows(ox_stream *stream, const oxi_call *call) {
-    const ox_tensor *index = call->in[1];
-    if (ox_device_of(index)->host) return oxi_stream_pick_by(stream, call, index);
-    ox_tensor *near = oxi_tensor_new(ox_cpu(), index->dtype, index->ndim, index->shape);
-    if (!near) return OX_ERR_NOMEM;
-    ox_status status = oxi_is_streamed(index) ? oxi_stream_copy_by(stream, ox_cpu(), call->in[1], near)
-                       : ox_copy_(near, call->in[1]) ? OX_OK
-                                                     : ox_error();
+    ox_tensor *near = NULL;
+    ox_status status = oxi_stream_near(stream, call->in[1], &near);
     if (status == OX_OK) status = oxi_stream_pick_by(stream, call, near);
     ox_release(near);
     return status;
@@ -2898,29 +3098,32 @@ static bool oxi_stream_picks(const oxi_call *call) {
                 (call->op == OXI_OP_index_select && call->attr.dim == 0 && call->in[0]->ndim > 0);
     return rows && call->in[0]->shape[0] > 0 && ox_numel(call->out[0]) > 0;
 }
-/* >>stream/reduce.c */
-/* Reductions of streamed tensors, in the CPU's own chunks: cpu/reduce.c plans the whole call by its shape and
- * strides, tiles bring the bytes of some groups of results and some chunks of their lines, and the partial
- * results are joined at the end. So the bits are those of the call in RAM. Called by the device. */
+/* >>stream/lines.c */
+/* Lines of a streamed operand, for reductions and for rows longer than a tile: the CPU plans the whole call
+ * by its shape and strides (cpu/reduce.c, cpu/row.c), tiles bring the bytes of some groups of kept positions
+ * and of some part of their lines. Called by reduce.c and rows.c. */
 
-typedef struct oxi_stream_reduction {
+enum { OXI_LINES_OPERANDS = 1 + OXI_MAX_OUT };
+
+typedef struct oxi_stream_lines {
     oxi_stream_flow flow; /* first */
-    oxi_reduce r;
-    const oxi_stream_region *region;
-    ox_tensor x;            /* the operand, over no memory */
-    int64_t origin;         /* element of x, from its first, at kept position 0 of line position 0 */
-    bool far;               /* results go to the spill file part by part, not to RAM */
-    int out_count;
-    ox_tensor *out[OXI_MAX_OUT];
-    int64_t out_origin[OXI_MAX_OUT]; /* as origin */
-    int64_t groups, chunks; /* of a step, at most */
-    int64_t group_steps, chunk_steps;
-} oxi_stream_reduction;
+    oxi_reduce *r;
+    int operands;                    /* of the walks: x, then results */
+    ox_tensor t[OXI_LINES_OPERANDS]; /* headers over no memory, or results in RAM as they are */
+    bool streamed[OXI_LINES_OPERANDS];
+    bool lined[OXI_LINES_OPERANDS];     /* an element for each of a line; else one a kept position */
+    int64_t origin[OXI_LINES_OPERANDS]; /* element at position 0 of both walks, from the tensor's first */
+    int64_t shift[OXI_LINES_OPERANDS];  /* bytes from a kept position's address to its line's start */
+    int64_t groups, elements;           /* of a part, at most; elements: whole chunks, or a part of one */
+    int64_t group_steps, line_steps;
+} oxi_stream_lines;
 
-/* Some groups of kept positions, some chunks of their lines. */
-typedef struct oxi_reduction_part {
-    int64_t group, groups, chunk, chunks;
-} oxi_reduction_part;
+/* Some groups of kept positions, elements [first, first + count) of their lines. */
+typedef struct oxi_lines_part {
+    int64_t group, groups, first, count;
+} oxi_lines_part;
+
+/* ---- what a part covers ------------------------------------------------------------------------------- */
 
 /* Lowest and highest element of an operand that positions [first, end) of a walk reach, from position 0. */
 static void oxi_walk_reach(const oxi_walk *w, int operand, int64_t first, int64_t end, int64_t *low,
@@ -2943,136 +3146,252 @@ static void oxi_walk_reach(const oxi_walk *w, int operand, int64_t first, int64_
     }
 }
 
-/* Bytes of the region that a part needs. */
-static void oxi_reduction_span(const oxi_stream_reduction *job, const oxi_reduction_part *part,
-                               oxi_stream_layout *out) {
-    const oxi_reduce *r = &job->r;
-    int64_t low = job->origin, high = job->origin, bytes = ox_dtype_of(job->x.dtype)->block_bytes;
-    int64_t first = part->group * r->group, end = (part->group + part->groups) * r->group;
-    oxi_walk_reach(&r->kept, 0, first, oxi_min_i64(end, r->kept.numel), &low, &high);
-    first = part->chunk * r->chunk;
-    end = (part->chunk + part->chunks) * r->chunk;
-    oxi_walk_reach(&r->line, 0, first, oxi_min_i64(end, r->line.numel), &low, &high);
+/* Bytes of an operand's region that a part needs, in one run; false when it has others between its own. */
+static bool oxi_lines_span(const oxi_stream_lines *job, int operand, const oxi_lines_part *part,
+                           oxi_stream_layout *out) {
+    const oxi_reduce *r = job->r;
+    const ox_tensor *t = &job->t[operand];
+    int64_t low = job->origin[operand], high = low, bytes = ox_dtype_of(t->dtype)->block_bytes;
+    int64_t kept = part->group * r->group;
+    int64_t end = oxi_min_i64(kept + part->groups * r->group, r->kept.numel), elements = end - kept;
+    oxi_walk_reach(&r->kept, operand, kept, end, &low, &high);
+    if (job->lined[operand]) {
+        oxi_walk_reach(&r->line, operand, part->first, part->first + part->count, &low, &high);
+        elements *= part->count;
+    }
     memset(out, 0, sizeof *out);
-    out->align = oxi_layout_align(job->x.dtype);
-    out->first = (uint64_t)((job->x.offset + low) * bytes);
+    out->align = oxi_layout_align(t->dtype);
+    out->first = (uint64_t)((t->offset + low) * bytes);
     out->bytes = out->run = (size_t)((high - low + 1) * bytes);
-    out->offset = -low; /* of x's first element, seen from the cell's */
+    out->offset = -low; /* of the tensor's first element, seen from the cell's */
+    return high - low + 1 == elements;
 }
 
-/* Bytes of result o that a part makes; false when others lie between them. */
-static bool oxi_reduction_out_span(const oxi_stream_reduction *job, const oxi_reduction_part *part, int o,
-                                   oxi_stream_layout *out) {
-    const oxi_reduce *r = &job->r;
-    int64_t low = job->out_origin[o], high = low, bytes = ox_dtype_of(job->out[o]->dtype)->block_bytes;
-    int64_t first = part->group * r->group;
-    int64_t end = oxi_min_i64((part->group + part->groups) * r->group, r->kept.numel);
-    oxi_walk_reach(&r->kept, 1 + o, first, end, &low, &high);
-    memset(out, 0, sizeof *out);
-    out->align = oxi_layout_align(job->out[o]->dtype);
-    out->first = (uint64_t)((job->out[o]->offset + low) * bytes);
-    out->bytes = out->run = (size_t)((high - low + 1) * bytes);
-    out->offset = -low;
-    return high - low + 1 == end - first;
-}
-
-static oxi_reduction_part oxi_reduction_at(const oxi_stream_reduction *job, int64_t index) {
-    oxi_reduction_part part;
-    part.group = index / job->chunk_steps * job->groups;
-    part.chunk = index % job->chunk_steps * job->chunks;
-    part.groups = oxi_min_i64(oxi_reduce_groups(&job->r) - part.group, job->groups);
-    part.chunks = oxi_min_i64(job->r.chunks - part.chunk, job->chunks);
+/* Part number `index`: those of a line follow each other. A chunk in parts begins each with a part of its
+ * own. */
+static oxi_lines_part oxi_lines_at(const oxi_stream_lines *job, int64_t index) {
+    const oxi_reduce *r = job->r;
+    oxi_lines_part part;
+    int64_t at = index % job->line_steps, end = r->line.numel;
+    part.group = index / job->line_steps * job->groups;
+    part.groups = oxi_min_i64(oxi_reduce_groups(r) - part.group, job->groups);
+    part.first = at * job->elements;
+    if (job->elements < r->chunk) {
+        int64_t pieces = oxi_divide_up(r->chunk, job->elements), chunk = at / pieces * r->chunk;
+        part.first = chunk + at % pieces * job->elements;
+        end = oxi_min_i64(end, chunk + r->chunk);
+    }
+    part.count = oxi_min_i64(end - part.first, job->elements);
     return part;
 }
 
-static ox_status oxi_reduction_prepare(oxi_stream_flow *flow, int64_t index, oxi_stream_step *step) {
-    const oxi_stream_reduction *job = (const oxi_stream_reduction *)(const void *)flow;
-    oxi_reduction_part part = oxi_reduction_at(job, index);
-    step->source[0].use = OXI_STREAM_LOAD;
-    step->source[0].region = job->region;
-    oxi_reduction_span(job, &part, &step->source[0].layout);
-    for (int o = 0; job->far && o < job->out_count; o++) {
-        oxi_stream_source *source = &step->source[OXI_PLAN_OUT + o];
-        source->use = OXI_STREAM_STORE;
-        source->region = oxi_region_of(job->out[o]);
-        (void)oxi_reduction_out_span(job, &part, o, &source->layout);
+/* ---- cutting ------------------------------------------------------------------------------------------ */
+
+/* x, and results that are as long. */
+static bool oxi_lines_fit(const oxi_stream_lines *job, const oxi_lines_part *part, size_t room) {
+    oxi_stream_layout layout;
+    for (int k = 0; k < job->operands; k++) {
+        if (!job->streamed[k] || !job->lined[k]) continue;
+        (void)oxi_lines_span(job, k, part, &layout);
+        if (layout.bytes > room) return false;
     }
+    return true;
+}
+
+/* Widens `side`, one of the part's two counts, in multiples of `unit` up to `most`, as far as the part fits
+ * the room; at least one unit. */
+static void oxi_lines_widen(const oxi_stream_lines *job, oxi_lines_part *part, int64_t *side, int64_t unit,
+                            int64_t most, size_t room) {
+    int64_t low = 1, high = oxi_divide_up(most, unit);
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2;
+        *side = oxi_min_i64(middle * unit, most);
+        if (oxi_lines_fit(job, part, room))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    *side = oxi_min_i64(low * unit, most);
+}
+
+/* Whole lines of some groups where one fits; else some chunks of all groups; else, by columns, some rows of a
+ * chunk of all groups, which are taken as many at a time as in RAM; else some chunks of one group. */
+static void oxi_lines_cut(oxi_stream_lines *job, size_t room) {
+    oxi_reduce *r = job->r;
+    int64_t groups = oxi_reduce_groups(r), numel = r->line.numel, chunk = oxi_min_i64(r->chunk, numel);
+    oxi_lines_part part = {0, 1, 0, numel};
+    if (oxi_lines_fit(job, &part, room)) {
+        oxi_lines_widen(job, &part, &part.groups, 1, groups, room);
+    } else {
+        part.groups = groups;
+        part.count = chunk;
+        if (oxi_lines_fit(job, &part, room)) {
+            oxi_lines_widen(job, &part, &part.count, chunk, numel, room);
+        } else if (r->by_columns && r->line.ndim == 1) {
+            r->in_parts = chunk > OXI_REDUCE_ROWS;
+            oxi_lines_widen(job, &part, &part.count, OXI_REDUCE_ROWS, chunk, room);
+        } else {
+            part.groups = 1;
+            oxi_lines_widen(job, &part, &part.count, chunk, numel, room);
+        }
+    }
+    job->groups = part.groups;
+    job->elements = part.count;
+    job->group_steps = oxi_divide_up(groups, part.groups);
+    job->line_steps = oxi_divide_up(numel, part.count);
+    if (part.count < r->chunk)
+        job->line_steps = numel / r->chunk * oxi_divide_up(r->chunk, part.count) +
+                          oxi_divide_up(numel % r->chunk, part.count);
+    job->flow.count = job->group_steps * job->line_steps;
+    for (int64_t i = 0; i < job->flow.count; i++)
+        for (int k = 0; k < job->operands; k++) {
+            oxi_stream_layout layout;
+            part = oxi_lines_at(job, i);
+            if (!job->streamed[k]) continue;
+            (void)oxi_lines_span(job, k, &part, &layout);
+            if (layout.bytes > job->flow.cell_bytes) job->flow.cell_bytes = layout.bytes;
+        }
+}
+
+/* Whether the streamed results of every part are one run of their own. */
+static bool oxi_lines_can_store(const oxi_stream_lines *job) {
+    oxi_stream_layout layout;
+    for (int64_t i = 0; i < job->flow.count; i++) {
+        oxi_lines_part part = oxi_lines_at(job, i);
+        for (int k = 1; k < job->operands; k++)
+            if (job->streamed[k] && !oxi_lines_span(job, k, &part, &layout)) return false;
+    }
+    return true;
+}
+
+/* ---- planning ------------------------------------------------------------------------------------------ */
+
+/* The call as it is planned: over streamed operands that lie nowhere. */
+typedef struct oxi_lines_call {
+    oxi_call call;
+    ox_tensor *in[OXI_MAX_IN];
+    ox_storage storage;
+} oxi_lines_call;
+
+static char oxi_lines_nowhere[64];
+
+/* far: results are of the stream, too. */
+static void oxi_lines_begin(oxi_stream_lines *job, const oxi_call *call, bool far, oxi_lines_call *planned) {
+    memset(job, 0, sizeof *job);
+    memset(planned, 0, sizeof *planned);
+    planned->call = *call;
+    planned->call.in = planned->in;
+    planned->storage.device = ox_cpu();
+    planned->storage.data = oxi_lines_nowhere;
+    job->operands = 1 + call->out_count;
+    for (int i = 0; i < call->in_count; i++) planned->in[i] = call->in[i];
+    for (int k = 0; k < job->operands; k++) {
+        job->t[k] = oxi_borrowed(k == 0 ? call->in[0] : call->out[k - 1]);
+        job->streamed[k] = k == 0 || far;
+        if (!job->streamed[k]) continue;
+        job->flow.cells++;
+        job->t[k].offset = 0;
+        job->t[k].storage = &planned->storage;
+        if (k == 0)
+            planned->in[0] = &job->t[0];
+        else
+            planned->call.out[k - 1] = &job->t[k];
+    }
+}
+
+/* After planning: where everything begins, for the call's own operands. lined: those that have lines. */
+static void oxi_lines_end(oxi_stream_lines *job, const oxi_call *call, oxi_reduce *r, int lined) {
+    job->r = r;
+    r->call = call;
+    for (int k = 0; k < job->operands; k++) {
+        int64_t bytes = ox_dtype_of(job->t[k].dtype)->block_bytes;
+        job->lined[k] = k < lined;
+        if (!job->streamed[k]) continue;
+        int64_t first = (int64_t)((uintptr_t)r->kept.base[k] - (uintptr_t)oxi_lines_nowhere);
+        job->origin[k] = (first + job->shift[k]) / bytes;
+        job->t[k].offset = (k == 0 ? call->in[0] : call->out[k - 1])->offset;
+        job->t[k].storage = (k == 0 ? call->in[0] : call->out[k - 1])->storage;
+    }
+}
+
+/* ---- a step -------------------------------------------------------------------------------------------- */
+
+static void oxi_lines_prepare(const oxi_stream_lines *job, const oxi_lines_part *part, bool stores,
+                              oxi_stream_step *step) {
+    for (int k = 0; k < job->operands; k++) {
+        oxi_stream_source *source = &step->source[k == 0 ? 0 : OXI_PLAN_OUT + k - 1];
+        if (!job->streamed[k] || (k > 0 && !stores)) continue;
+        source->use = k == 0 ? OXI_STREAM_LOAD : OXI_STREAM_STORE;
+        source->region = oxi_region_of(&job->t[k]);
+        (void)oxi_lines_span(job, k, part, &source->layout);
+    }
+}
+
+typedef void (*oxi_lines_fn)(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
+                             int lane);
+
+typedef struct oxi_lines_tasks {
+    const oxi_stream_lines *job;
+    oxi_lines_part part;
+    oxi_lines_fn run;
+    int64_t chunk, chunks; /* that the part touches */
+} oxi_lines_tasks;
+
+static void oxi_lines_task(void *arg, int64_t index, int lane) {
+    const oxi_lines_tasks *tasks = (const oxi_lines_tasks *)arg;
+    const oxi_lines_part *part = &tasks->part;
+    int64_t chunk = tasks->job->r->chunk, first = (tasks->chunk + index % tasks->chunks) * chunk;
+    int64_t end = oxi_min_i64(first + chunk, part->first + part->count);
+    if (first < part->first) first = part->first;
+    tasks->run(tasks->job, part->group + index / tasks->chunks, first, end - first, lane);
+}
+
+/* Points the walks at the step's bytes, and runs over all groups and chunks of the part. */
+static void oxi_lines_run(oxi_stream_lines *job, const oxi_lines_part *part, const oxi_stream_step *step,
+                          oxi_lines_fn run) {
+    oxi_lines_tasks tasks;
+    oxi_reduce *r = job->r;
+    for (int k = 0; k < job->operands; k++) {
+        const oxi_stream_source *source = &step->source[k == 0 ? 0 : OXI_PLAN_OUT + k - 1];
+        if (source->use == OXI_STREAM_UNUSED) continue;
+        /* Position 0 may lie outside the cell; only its distance to the part matters. */
+        int64_t from = (job->origin[k] + source->layout.offset) * ox_dtype_of(job->t[k].dtype)->block_bytes;
+        r->kept.base[k] = (char *)((uintptr_t)source->data + (uintptr_t)(from - job->shift[k]));
+    }
+    tasks.job = job;
+    tasks.part = *part;
+    tasks.run = run;
+    tasks.chunk = part->first / r->chunk;
+    tasks.chunks = (part->first + part->count - 1) / r->chunk - tasks.chunk + 1;
+    oxi_parallel_for(part->groups * tasks.chunks, oxi_lines_task, &tasks);
+}
+/* >>stream/reduce.c */
+/* Reductions of streamed tensors, in the CPU's own chunks, whose partial results are joined at the end: so
+ * the bits are those of the call in RAM. Called by the device. */
+
+typedef struct oxi_stream_reduction {
+    oxi_stream_lines lines; /* first */
+    oxi_reduce r;
+    bool far; /* results go to the spill file part by part, not to RAM */
+} oxi_stream_reduction;
+
+static ox_status oxi_reduction_prepare(oxi_stream_flow *flow, int64_t index, oxi_stream_step *step) {
+    const oxi_stream_lines *job = (const oxi_stream_lines *)(const void *)flow;
+    oxi_lines_part part = oxi_lines_at(job, index);
+    oxi_lines_prepare(job, &part, true, step);
     return OX_OK;
 }
 
-typedef struct oxi_reduction_tasks {
-    const oxi_reduce *r;
-    oxi_reduction_part part;
-} oxi_reduction_tasks;
-
-static void oxi_reduction_task(void *arg, int64_t index, int lane) {
-    const oxi_reduction_tasks *tasks = (const oxi_reduction_tasks *)arg;
-    const oxi_reduction_part *part = &tasks->part;
-    oxi_reduce_one(tasks->r, part->chunk + index % part->chunks, part->group + index / part->chunks, lane);
+static void oxi_reduction_part(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
+                               int lane) {
+    oxi_reduce_part(job->r, group, first, count, lane);
 }
 
 static ox_status oxi_reduction_compute(oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step) {
-    oxi_stream_reduction *job = (oxi_stream_reduction *)(void *)flow;
-    const oxi_stream_source *source = &step->source[0];
-    oxi_reduction_tasks tasks;
-    tasks.r = &job->r;
-    tasks.part = oxi_reduction_at(job, index);
-    /* Kept position 0 may lie outside the cell; only its distance to the part matters. */
-    int64_t bytes = ox_dtype_of(job->x.dtype)->block_bytes;
-    int64_t kept = (job->origin + source->layout.offset) * bytes - job->r.line_shift;
-    job->r.kept.base[0] = (char *)((uintptr_t)source->data + (uintptr_t)kept);
-    for (int o = 0; job->far && o < job->out_count; o++) {
-        const oxi_stream_source *out = &step->source[OXI_PLAN_OUT + o];
-        kept = (job->out_origin[o] + out->layout.offset) * ox_dtype_of(job->out[o]->dtype)->block_bytes;
-        job->r.kept.base[1 + o] = (char *)((uintptr_t)out->data + (uintptr_t)kept);
-    }
-    oxi_parallel_for(tasks.part.groups * tasks.part.chunks, oxi_reduction_task, &tasks);
+    oxi_stream_lines *job = (oxi_stream_lines *)(void *)flow;
+    oxi_lines_part part = oxi_lines_at(job, index);
+    oxi_lines_run(job, &part, step, oxi_reduction_part);
     return OX_OK;
-}
-
-static bool oxi_reduction_fits(const oxi_stream_reduction *job, const oxi_reduction_part *part, size_t room) {
-    oxi_stream_layout layout;
-    oxi_reduction_span(job, part, &layout);
-    return layout.bytes <= room;
-}
-
-/* Widens `side`, one of the part's two counts, up to `most` as far as the part fits the room; at least 1. */
-static void oxi_reduction_widen(const oxi_stream_reduction *job, oxi_reduction_part *part, int64_t *side,
-                                int64_t most, size_t room) {
-    int64_t low = 1, high = most;
-    while (low < high) {
-        *side = low + (high - low + 1) / 2;
-        if (oxi_reduction_fits(job, part, room))
-            low = *side;
-        else
-            high = *side - 1;
-    }
-    *side = low;
-}
-
-/* Whole lines of some groups where one fits; else some chunks of all groups; else of one group. */
-static void oxi_reduction_cut(oxi_stream_reduction *job, size_t room) {
-    int64_t groups = oxi_reduce_groups(&job->r), chunks = job->r.chunks;
-    oxi_stream_layout layout;
-    oxi_reduction_part part = {0, 1, 0, chunks};
-    if (oxi_reduction_fits(job, &part, room)) {
-        oxi_reduction_widen(job, &part, &part.groups, groups, room);
-    } else {
-        part.groups = groups;
-        part.chunks = 1;
-        if (!oxi_reduction_fits(job, &part, room)) part.groups = 1;
-        oxi_reduction_widen(job, &part, &part.chunks, chunks, room);
-    }
-    job->groups = part.groups;
-    job->chunks = part.chunks;
-    job->group_steps = oxi_divide_up(groups, job->groups);
-    job->chunk_steps = oxi_divide_up(chunks, job->chunks);
-    job->flow.count = job->group_steps * job->chunk_steps;
-    for (int64_t i = 0; i < job->flow.count; i++) {
-        part = oxi_reduction_at(job, i);
-        oxi_reduction_span(job, &part, &layout);
-        if (layout.bytes > job->flow.cell_bytes) job->flow.cell_bytes = layout.bytes;
-    }
 }
 
 /* Reductions of a streamed operand that has elements. */
@@ -3081,68 +3400,29 @@ static bool oxi_stream_reduces(const oxi_call *call) {
     return reduces && oxi_is_streamed(call->in[0]);
 }
 
-/* The element that a walk's operand begins with, from the first of its tensor, which lies at `nowhere`. */
-static int64_t oxi_reduction_origin(const oxi_stream_reduction *job, int operand, ox_dtype dtype,
-                                    const char *nowhere) {
-    int64_t bytes = ox_dtype_of(dtype)->block_bytes;
-    return (int64_t)((uintptr_t)job->r.kept.base[operand] - (uintptr_t)nowhere) / bytes;
+static void oxi_reduction_open(oxi_stream_reduction *job, ox_stream *stream, const oxi_call *call, bool far) {
+    oxi_lines_call planned;
+    oxi_lines_begin(&job->lines, call, far, &planned);
+    oxi_reduce_plan(&job->r, &planned.call);
+    job->far = far;
+    job->lines.shift[0] = job->r.line_shift;
+    oxi_lines_end(&job->lines, call, &job->r, 1);
+    job->lines.flow.prepare = oxi_reduction_prepare;
+    job->lines.flow.compute = oxi_reduction_compute;
+    oxi_lines_cut(&job->lines, oxi_stream_room(stream));
 }
 
 /* Results in the spill file can be written part by part: whole lines fit, and each part's results are one run
  * that fits as well. */
 static bool oxi_reduction_stores(const oxi_stream_reduction *job, size_t room) {
-    oxi_stream_layout layout;
-    if (job->r.chunks != 1) return false;
-    for (int64_t i = 0; i < job->flow.count; i++) {
-        oxi_reduction_part part = oxi_reduction_at(job, i);
-        for (int o = 0; o < job->out_count; o++)
-            if (!oxi_reduction_out_span(job, &part, o, &layout) || layout.bytes > room) return false;
-    }
-    return true;
-}
-
-/* Plans over an operand, and results if they are far, that lie nowhere. */
-static void oxi_reduction_open(oxi_stream_reduction *job, ox_stream *stream, const oxi_call *call, bool far) {
-    static char nowhere[64];
-    ox_storage storage;
-    ox_tensor *in = &job->x, out[OXI_MAX_OUT];
-    oxi_call planned = *call;
-    memset(job, 0, sizeof *job);
-    memset(&storage, 0, sizeof storage);
-    job->region = oxi_region_of(call->in[0]);
-    job->x = oxi_borrowed(call->in[0]);
-    job->x.offset = 0;
-    job->x.storage = &storage;
-    storage.device = ox_cpu();
-    storage.data = nowhere;
-    planned.in = &in;
-    for (int o = 0; o < call->out_count; o++) {
-        job->out[o] = call->out[o];
-        if (!far) continue;
-        out[o] = oxi_borrowed(call->out[o]);
-        out[o].offset = 0;
-        out[o].storage = &storage;
-        planned.out[o] = &out[o];
-    }
-    oxi_reduce_plan(&job->r, &planned);
-    job->r.call = call;
-    job->far = far;
-    job->out_count = call->out_count;
-    job->origin = oxi_reduction_origin(job, 0, job->x.dtype, nowhere) +
-                  job->r.line_shift / ox_dtype_of(job->x.dtype)->block_bytes;
-    for (int o = 0; far && o < call->out_count; o++)
-        job->out_origin[o] = oxi_reduction_origin(job, 1 + o, call->out[o]->dtype, nowhere);
-    job->x.offset = call->in[0]->offset;
-    job->flow.prepare = oxi_reduction_prepare;
-    job->flow.compute = oxi_reduction_compute;
-    job->flow.cells = 1 + (far ? call->out_count : 0);
-    oxi_reduction_cut(job, oxi_stream_room(stream));
+    return !oxi_reduce_keeps_partials(&job->r) && job->lines.flow.cell_bytes <= room &&
+           oxi_lines_can_store(&job->lines);
 }
 
 static ox_status oxi_reduction_run(oxi_stream_reduction *job, ox_stream *stream) {
-    if (job->flow.cell_bytes > oxi_stream_room(stream)) stream->stats.whole_loads++;
+    if (job->lines.flow.cell_bytes > oxi_stream_room(stream)) stream->stats.whole_loads++;
     ox_status status = oxi_reduce_begin(&job->r);
-    if (status == OX_OK) status = oxi_flow_run_all(stream, &job->flow);
+    if (status == OX_OK) status = oxi_flow_run_all(stream, &job->lines.flow);
     if (status == OX_OK) oxi_reduce_join(&job->r);
     oxi_reduce_end(&job->r);
     return status;
@@ -3180,6 +3460,98 @@ static ox_status oxi_stream_reduce(ox_stream *stream, const oxi_call *call) {
     if (far) oxi_reduction_open(&job, stream, call, true);
     if (far && oxi_reduction_stores(&job, oxi_stream_room(stream))) return oxi_reduction_run(&job, stream);
     return oxi_stream_reduce_near(stream, call);
+}
+/* >>stream/rows.c */
+/* Softmax and norms over lines that are longer than a tile, or whose elements lie further apart: a pass that
+ * measures them and one that writes, both in the CPU's own chunks (cpu/row.c). Called by the device for
+ * calls whose rows do not fit tiles as a whole. */
+
+typedef struct oxi_stream_long_rows {
+    oxi_stream_lines lines; /* first */
+    oxi_row row;
+    int64_t parts; /* steps of a pass */
+} oxi_stream_long_rows;
+
+static ox_status oxi_long_rows_prepare(oxi_stream_flow *flow, int64_t index, oxi_stream_step *step) {
+    const oxi_stream_long_rows *job = (const oxi_stream_long_rows *)(const void *)flow;
+    oxi_lines_part part = oxi_lines_at(&job->lines, index % job->parts);
+    oxi_lines_prepare(&job->lines, &part, index >= job->parts, step);
+    return OX_OK;
+}
+
+static void oxi_long_rows_measure(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
+                                  int lane) {
+    oxi_reduce_part(job->r, group, first, count, lane);
+}
+
+static void oxi_long_rows_write(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
+                                int lane) {
+    (void)lane;
+    oxi_row_write_part(&((const oxi_stream_long_rows *)(const void *)job)->row, group, first, count);
+}
+
+static ox_status oxi_long_rows_compute(oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step) {
+    oxi_stream_long_rows *job = (oxi_stream_long_rows *)(void *)flow;
+    oxi_lines_part part = oxi_lines_at(&job->lines, index % job->parts);
+    if (index == job->parts) oxi_parallel_for(oxi_reduce_groups(job->lines.r), oxi_row_join_task, &job->row);
+    oxi_lines_run(&job->lines, &part, step, index < job->parts ? oxi_long_rows_measure : oxi_long_rows_write);
+    return OX_OK;
+}
+
+/* False when the CPU takes such rows as a whole, or parts of the result lie between each other. */
+static bool oxi_long_rows_cut(oxi_stream_long_rows *job, ox_stream *stream) {
+    oxi_reduce *r = &job->row.measure;
+    if (r->chunks == 1 && !r->by_columns) return false;
+    oxi_lines_cut(&job->lines, oxi_stream_room(stream));
+    if (!oxi_lines_can_store(&job->lines)) return false;
+    r->in_parts = r->chunks == 1 || r->in_parts;
+    job->parts = job->lines.flow.count;
+    job->lines.flow.count = 2 * job->parts;
+    job->lines.flow.prepare = oxi_long_rows_prepare;
+    job->lines.flow.compute = oxi_long_rows_compute;
+    return true;
+}
+
+/* weights: on the host */
+static ox_status oxi_long_rows_run(ox_stream *stream, const oxi_call *call, bool *done) {
+    oxi_stream_long_rows job;
+    oxi_lines_call planned;
+    oxi_reduce *r = &job.row.measure;
+    oxi_lines_begin(&job.lines, call, oxi_is_streamed(call->out[0]), &planned);
+    ox_status status = oxi_row_plan(&job.row, &planned.call);
+    for (int k = 0; k < 2 && status == OX_OK; k++) job.lines.shift[k] = job.row.line_shift[k];
+    if (status == OX_OK) oxi_lines_end(&job.lines, call, r, 2);
+    *done = status != OX_OK || oxi_long_rows_cut(&job, stream);
+    if (status == OX_OK && *done) {
+        if (job.lines.flow.cell_bytes > oxi_stream_room(stream)) stream->stats.whole_loads++;
+        status = oxi_reduce_begin(r);
+        if (status == OX_OK) status = oxi_flow_run_all(stream, &job.lines.flow);
+        oxi_reduce_end(r);
+    }
+    oxi_row_close(&job.row);
+    return status;
+}
+
+/* Rows of a streamed tensor that the plan has to load as a whole. The result is in RAM or streamed. */
+static bool oxi_stream_has_long_rows(const ox_stream *stream, const oxi_stream_plan *plan) {
+    const oxi_call *call = plan->call;
+    bool here = oxi_is_streamed(call->out[0]) || ox_device_of(call->out[0])->host;
+    return oxi_op_row_of(call->op)->family == OXI_FAMILY_ROW && here && oxi_is_streamed(call->in[0]) &&
+           plan->flow.cell_bytes > oxi_stream_room(stream);
+}
+
+/* *done: false when the call is to be run another way. */
+static ox_status oxi_stream_long_rows_run(ox_stream *stream, const oxi_call *call, bool *done) {
+    ox_tensor *in[OXI_MAX_IN] = {call->in[0]};
+    oxi_call near = *call;
+    ox_status status = OX_OK;
+    near.in = in;
+    for (int i = 1; i < call->in_count && status == OX_OK; i++)
+        status = call->in[i] ? oxi_stream_near(stream, call->in[i], &in[i]) : OX_OK;
+    *done = status != OX_OK;
+    if (status == OX_OK) status = oxi_long_rows_run(stream, &near, done);
+    for (int i = 1; i < call->in_count; i++) ox_release(in[i]);
+    return status;
 }
 /* >>stream/memory.c */
 /* How much memory there is for the taking, for the budget that a stream has when nobody says: what the system
@@ -3255,7 +3627,7 @@ static size_t oxi_available_memory(void) {
 #endif
 /* >>stream/device.c */
 /* The stream device and the public functions: opening, regions for open files, moving bytes, running calls.
- * A call becomes a plan of tiles (tile.c, ops.c), or the few things that are no plan (gather.c, reduce.c).
+ * A call becomes a plan of tiles (tile.c, ops.c), or what is no plan (gather.c, reduce.c, rows.c).
  * The lock is held by whoever runs, moves or frees. */
 
 #ifdef OX_NO_THREADS
@@ -3314,11 +3686,11 @@ static ox_status oxi_stream_alloc(ox_device *self, size_t bytes, void **out) {
 static void oxi_stream_region_free(oxi_stream_region *region) {
     ox_stream *stream = region->stream;
     oxi_stream_lock(stream);
-    if (region->file->writable)
+    if (region->file == stream->spill)
         oxi_spill_free(stream, region);
     else
         oxi_stream_file_release(stream, region->file);
-    oxi_free(region, sizeof *region);
+    oxi_stream_region_delete(region);
     oxi_stream_release(stream);
 }
 
@@ -3338,9 +3710,11 @@ static ox_status oxi_stream_move(const oxi_stream_region *region, size_t at, voi
     ox_stream *stream = region->stream;
     oxi_stream_load load;
     memset(&load, 0, sizeof load);
+    if (write) oxi_region_note(region, at, (const char *)memory, bytes);
     oxi_ring_request(stream, &load, region->file, region->offset + at, bytes, (char *)memory, write, false);
     oxi_ring_wait_for(stream, &load);
-    return load.cause == 0 ? OX_OK : oxi_ring_fail(&load, region->file);
+    if (load.cause != 0) return oxi_ring_fail(&load, region->file);
+    return write ? OX_OK : oxi_region_check(region, at, (const char *)memory, bytes);
 }
 
 static ox_status oxi_stream_read(ox_device *self, const void *memory, size_t offset, void *out,
@@ -3390,7 +3764,13 @@ static ox_status oxi_stream_run_locked(ox_stream *stream, const oxi_call *call) 
     if (oxi_stream_reduces(call)) return oxi_stream_reduce(stream, call);
     oxi_stream_plan plan;
     oxi_plan_open(&plan, stream->desc.compute, call);
-    return oxi_stream_run_plan(stream, &plan);
+    oxi_plan_cut(&plan, oxi_stream_room(stream));
+    if (oxi_stream_has_long_rows(stream, &plan)) {
+        bool done = false;
+        ox_status status = oxi_stream_long_rows_run(stream, call, &done);
+        if (done) return status;
+    }
+    return oxi_stream_run_cut(stream, &plan);
 }
 
 static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {
@@ -3413,6 +3793,17 @@ static ox_status oxi_stream_sync(ox_device *self) {
 
 /* ---- tensors over files ------------------------------------------------------------------------------- */
 
+/* The storage of a file's region, which it takes over; NULL: no memory. */
+static ox_storage *oxi_stream_storage_of(oxi_stream_region *region) {
+    ox_storage *storage =
+        oxi_storage_borrow(&region->stream->device, region, region->bytes, oxi_stream_region_released, NULL);
+    if (storage)
+        storage->read_only = !region->file->writable;
+    else
+        oxi_stream_region_free(region);
+    return storage;
+}
+
 static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,
                                            ox_storage **out) {
     oxi_stream_region *region = NULL;
@@ -3420,13 +3811,8 @@ static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, 
     ox_status status = oxi_stream_region_open(stream, path, offset, bytes, &region);
     oxi_stream_unlock(stream);
     if (status != OX_OK) return status;
-    *out = oxi_storage_borrow(&stream->device, region, bytes, oxi_stream_region_released, NULL);
-    if (*out) {
-        (*out)->read_only = true;
-        return OX_OK;
-    }
-    oxi_stream_region_free(region);
-    return OX_ERR_NOMEM;
+    *out = oxi_stream_storage_of(region);
+    return *out ? OX_OK : OX_ERR_NOMEM;
 }
 
 /* What ox_open asks every device room: a region of one of its files. */
@@ -3449,6 +3835,46 @@ OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t off
     oxi_meta(&meta, dtype, shape.ndim, shape.dim);
     ox_tensor *t = oxi_tensor_over(storage, &meta);
     oxi_storage_release(storage);
+    return t;
+}
+
+/* FOLDER/NAME.safetensors, to be freed; NULL: an error. */
+static char *oxi_stream_named_path(const ox_stream *stream, const char *name, size_t *bytes) {
+    bool usable = name && *name && *name != '.' && !name[strcspn(name, "/\\:")];
+    if (!usable) {
+        (void)oxi_fail(OX_ERR_ARG, "stream_named: %s cannot be the name of a file",
+                       name ? OXI_QUOTE(name) : "NULL");
+        return NULL;
+    }
+    *bytes = strlen(stream->spill_folder) + strlen(name) + sizeof "/.safetensors";
+    char *path = (char *)oxi_alloc(*bytes);
+    if (path) (void)snprintf(path, *bytes, "%s/%s.safetensors", stream->spill_folder, name);
+    return path;
+}
+
+OX_API ox_tensor *ox_stream_named(ox_stream *stream, const char *name, ox_dtype dtype, ox_shape shape) {
+    size_t bytes = 0, header_bytes = 0, header_room = 0, path_bytes = 0;
+    ox_tensor meta, *t = NULL;
+    oxi_stream_region *region = NULL;
+    if (!stream) return OXI_FAIL_NULL(OX_ERR_ARG, "stream_named: no stream");
+    if (oxi_check_shape("stream_named", dtype, shape.ndim, shape.dim, &bytes) != OX_OK) return NULL;
+    if (oxi_big_endian_host())
+        return OXI_FAIL_NULL(OX_ERR_UNSUPPORTED, "stream_named: numbers of a file have the other byte order");
+    oxi_meta(&meta, dtype, shape.ndim, shape.dim);
+    char *path = oxi_stream_named_path(stream, name, &path_bytes), *header = NULL;
+    if (path) header = oxi_save_header_of(name, &meta, OXI_STREAM_PAGE, &header_bytes, &header_room);
+    if (header) {
+        oxi_stream_lock(stream);
+        (void)oxi_named_open(stream, path, header, header_bytes, bytes, &region);
+        oxi_stream_unlock(stream);
+    }
+    ox_storage *storage = region ? oxi_stream_storage_of(region) : NULL;
+    if (storage) {
+        t = oxi_tensor_over(storage, &meta);
+        oxi_storage_release(storage);
+    }
+    oxi_free(header, header_room);
+    oxi_free(path, path_bytes);
     return t;
 }
 

@@ -9,6 +9,7 @@
  * spill file). One line a measurement: its name, seconds, bytes read and written, bytes taken from RAM,
  * seconds of waiting and of computing; at the end the most memory that the process had. bench/peers/stream.py
  * puts these figures beside what the disk can do. Without a file it says so and ends well. */
+#include "../tests/most_memory.h"
 #include "bench.h"
 #include "oxtorch_llm.h"
 #include "oxtorch_stream.h"
@@ -145,16 +146,6 @@ static bool measure_model(const options *o, ox_stream *stream) {
     return ok;
 }
 
-static void print_most_memory(void) {
-    char line[256];
-    long long kilobytes = 0;
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file && fgets(line, (int)sizeof line, file))
-        if (sscanf(line, "VmHWM: %lld kB", &kilobytes) == 1) break;
-    if (file) fclose(file);
-    printf("memory %lld\n", kilobytes * 1024);
-}
-
 int main(int argc, char **argv) {
     options o;
     if (!read_options(&o, argc, argv)) {
@@ -182,7 +173,7 @@ int main(int argc, char **argv) {
     if (stream)
         fprintf(stderr, "tiles of %llu KiB, %d on their way, disk %.0f MB/s, latency %.2f ms\n",
                 (unsigned long long)s.tile_bytes / 1024, s.depth, s.bandwidth / 1e6, 1e3 * s.latency);
-    print_most_memory();
+    printf("memory %lld\n", (long long)most_memory());
     ox_stream_close(stream);
     return ok ? 0 : 1;
 }

@@ -2,7 +2,7 @@
  *
  * Shows   ox_llm_open (the weights stay in the mapped file), a context, ox_llm_generate with a callback that
  *         gets each piece of text as it is made, what the model says about itself, tokens per second.
- * build   cc -O2 examples/generate.c -I. -o generate -lm -lpthread   (options.h lies beside it)
+ * build   cc -O2 examples/generate.c -I. -o generate -lm -lpthread   (options.h, bar.h beside it)
  * run     ./generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] [--top-k K] [--top-p P] [--min-p P]
  *                    [--seed S] [--threads N] [--ctx N] [--batch 512] [--device vulkan] [--stream] [--ram 2G]
  *         --stream leaves the weights in the file and reads them layer by layer, with at most --ram of memory
@@ -25,6 +25,7 @@
 #include "oxtorch_stream.h"
 #include "oxtorch_vulkan.h"
 
+#include "bar.h"
 #include "options.h"
 
 typedef struct options {
@@ -104,18 +105,10 @@ static void print_stream(ox_stream *stream) {
             (double)s.disk_bytes / 1e6, (double)s.ram_bytes / 1e6, s.stall_seconds);
 }
 
-/* How much of the weights the prompt's pass over them has used. */
-typedef struct bar {
-    int64_t bytes, shown;
-} bar;
-
+/* How much of the weights the first pass over them has used. */
 static void show_progress(void *user, int64_t tile, int64_t tiles, int64_t bytes) {
-    bar *b = (bar *)user;
-    int64_t percent = b->bytes > 0 ? 100 * bytes / b->bytes : 100;
     (void)tile, (void)tiles;
-    if (percent >= 100 || percent == b->shown) return;
-    b->shown = percent;
-    fprintf(stderr, percent < 99 ? "\rprompt %2d %%" : "\r           \r", (int)percent);
+    bar_show((bar *)user, bytes);
 }
 
 int main(int count, char **words) {
@@ -126,7 +119,7 @@ int main(int count, char **words) {
     }
     if (o.threads > 0) ox_set_threads((int)o.threads);
     ox_generate_result result;
-    bar progress = {0, -1};
+    bar progress = {0, 0};
     memset(&result, 0, sizeof result);
     o.stream.progress = show_progress;
     o.stream.progress_user = &progress;
@@ -135,7 +128,7 @@ int main(int count, char **words) {
     ox_device *device = stream ? ox_stream_device(stream) : o.streams ? NULL : o.stream.compute;
     ox_llm *model = device ? ox_llm_open(o.model, device) : NULL;
     if (model) print_facts(model, o.vulkan ? o.stream.compute : NULL);
-    if (model) progress.bytes = (int64_t)ox_llm_config_of(model)->bytes;
+    if (model) progress.all = (int64_t)ox_llm_config_of(model)->bytes;
     ox_llm_context *context = model ? ox_llm_context_open(model, &o.context) : NULL;
     ox_status status = OX_ERR_ARG;
     if (context) {

@@ -2,7 +2,7 @@
  *
  * Shows   ox_stream_open with a budget, a raw file as a tensor, a result that is made on the disk, a bar that
  *         tells how far an operation is, what the stream has counted, the most memory that the library had.
- * build   cc -O2 examples/stream_relu.c -I. -o stream_relu -lm -lpthread   (or -DOX_USE_LIBURING ... -luring)
+ * build   cc -O2 examples/stream_relu.c -I. -o stream_relu -lm -lpthread   (bar.h lies beside it)
  * run     ./stream_relu [MiB] [MiB of memory] [folder]
  * prints
  *     64 MiB of f32, 16 MiB of memory
@@ -11,6 +11,8 @@
  */
 #define OX_IMPLEMENTATION
 #include "oxtorch_stream.h"
+
+#include "bar.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,15 +30,12 @@ static bool write_numbers(const char *path, int64_t count) {
     return done;
 }
 
-/* A bar on standard error, moved when it changes; it goes with the last tile. */
+/* A bar for each operation of many tiles. */
 static void show_progress(void *user, int64_t tile, int64_t tiles, int64_t bytes) {
-    static const char full[] = "########################################";
-    int *shown = (int *)user, now = (int)(40 * tile / tiles);
+    bar *b = (bar *)user;
     (void)bytes;
-    if (tiles < 40 || (now == *shown && tile < tiles)) return;
-    *shown = now;
-    if (tile < tiles) fprintf(stderr, "\r[%.*s%*s]", now, full, 40 - now, "");
-    else fprintf(stderr, "\r%42s\r", "");
+    b->all = tiles;
+    if (tiles >= 40) bar_show(b, tile);
 }
 
 static void run(ox_stream *stream, const char *path, int64_t count) {
@@ -54,7 +53,7 @@ int main(int count, char **words) {
     const long mib = count > 1 ? atol(words[1]) : 64, ram = count > 2 ? atol(words[2]) : 16;
     const char *folder = count > 3 ? words[3] : getenv("TMPDIR");
     char path[1024];
-    int shown = 0;
+    bar progress = {0, 0};
     snprintf(path, sizeof path, "%s/stream_relu.raw", folder ? folder : "/tmp");
     if (mib < 1 || ram < 1 || !write_numbers(path, (int64_t)mib << 18)) {
         fprintf(stderr, "stream_relu: cannot write %ld MiB to %s\n", mib, path);
@@ -66,7 +65,7 @@ int main(int count, char **words) {
     desc.ram_bytes = (size_t)ram << 20;
     desc.spill = folder;
     desc.progress = show_progress;
-    desc.progress_user = &shown;
+    desc.progress_user = &progress;
     ox_stream *stream = ox_stream_open(&desc);
     if (stream) run(stream, path, (int64_t)mib << 18);
     const ox_stream_statistics s = ox_stream_stats(stream);

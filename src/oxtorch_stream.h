@@ -28,11 +28,13 @@
  *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it
  *
  * LIMITS
- *     One operation at a time for each stream. Softmax over a dim whose lines lie apart and are longer than a
- *     tile, group norms within a sample, sorting along the only dim, attention over keys of one head beyond a
- *     tile and other operations that cannot be cut load their operands as a whole, within the budget.
+ *     One operation at a time for each stream. Sorts and running sums along the only dim, attention over keys
+ *     of one head beyond a tile, rows longer than a tile whose result lies in another order (softmax over the
+ *     last dim of a transposed tensor), and other operations that cannot be cut load their operands as a
+ *     whole, within the budget. Rows with gaps between their elements are read with the gaps.
  *     A file must not be written to while tensors lie in it; one that becomes shorter is an error, and other
- *     bytes are one if checksums are asked for. On a GPU the numbers are the GPU's; reductions are the CPU's.
+ *     bytes are one if checksums are asked for. On a GPU the numbers are the GPU's; reductions, and rows that
+ *     are longer than a tile, are the CPU's.
  */
 #ifndef OX_TORCH_STREAM_H
 #define OX_TORCH_STREAM_H
@@ -54,11 +56,14 @@
 #include "stream/spill.c"
 #include "stream/reader.c"
 #include "stream/capacitor.c"
+#include "stream/checksum.c"
 #include "stream/ring.c"
 #include "stream/tile.c"
 #include "stream/ops.c"
 #include "stream/gather.c"
+#include "stream/lines.c"
 #include "stream/reduce.c"
+#include "stream/rows.c"
 #include "stream/memory.c"
 #include "stream/device.c"
 

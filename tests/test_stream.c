@@ -139,6 +139,9 @@ static void test_products(const stream_case *c) {
     test_linear(c, OX_F32, 200, 700, 256);
     test_linear(c, OX_F32, 2, 3, 4097);
     test_linear(c, OX_F16, 1, 1, 1);
+    test_linear(c, OX_Q8_0, 3, 5, 32 * 301); /* a row is longer than a tile */
+    test_linear(c, OX_Q4_K, 2, 7, 256 * 60);
+    test_linear(c, OX_Q5_1, 2, 77, 32 * 3);
     OX_SCOPE {
         ox_tensor *a[2] = {numbers(OX_SHAPE(150, 257), OX_F32, 1), numbers(OX_SHAPE(257, 190), OX_F32, 2)};
         compare_masks(c, "matmul", run_matmul, a, 2);
@@ -187,6 +190,21 @@ REDUCE(rms_norm, ox_rms_norm(in[0], 1, in[1], 1e-5))
 REDUCE(layer_norm, ox_layer_norm(in[0], 1, in[1], NULL, 1e-5))
 REDUCE(rope, ox_rope(in[0], NULL, NULL))
 
+#define ROW_WORK(name, operands) \
+    { #name, run_##name, operands }
+static const struct {
+    const char *name;
+    stream_run run;
+    int operands;
+} row_works[] = {
+    ROW_WORK(sum_all, 1),    ROW_WORK(sum_0, 1),     ROW_WORK(sum_1, 1),       ROW_WORK(mean, 1),
+    ROW_WORK(var, 1),        ROW_WORK(norm, 1),      ROW_WORK(amax, 1),        ROW_WORK(argmax, 1),
+    ROW_WORK(argmax_all, 1), ROW_WORK(logsumexp, 1), ROW_WORK(any, 1),         ROW_WORK(max_values, 1),
+    ROW_WORK(softmax, 1),    ROW_WORK(softmax_0, 1), ROW_WORK(log_softmax, 1), ROW_WORK(flipped_sum, 1),
+    ROW_WORK(cumsum, 1),     ROW_WORK(cumsum_0, 1),  ROW_WORK(sort, 1),        ROW_WORK(rms_norm, 2),
+    ROW_WORK(layer_norm, 2),
+};
+
 /* The CPU reduces in chunks of up to half a million elements: a tile holds at least one. */
 static void test_rows(const stream_case *small) {
     static const int64_t shapes[][2] = {{1, 1}, {3, 20000}, {3000, 300}, {20000, 5}, {30000, 33}, {7, 99999}};
@@ -197,18 +215,16 @@ static void test_rows(const stream_case *small) {
         OX_SCOPE {
             ox_tensor *x[2] = {numbers(OX_SHAPE(shapes[i][0], shapes[i][1]), OX_F32, 1),
                                numbers(OX_SHAPE(shapes[i][1]), OX_F32, 2)};
-#define ROWS(name, n) compare(c, #name, run_##name, x, n);
-            ROWS(sum_all, 1)
-            ROWS(sum_0, 1) ROWS(sum_1, 1) ROWS(mean, 1) ROWS(var, 1) ROWS(norm, 1) ROWS(amax, 1)
-                ROWS(argmax, 1) ROWS(argmax_all, 1) ROWS(logsumexp, 1) ROWS(any, 1) ROWS(max_values, 1)
-                    ROWS(flipped_sum, 1) ROWS(softmax, 1) ROWS(softmax_0, 1) ROWS(log_softmax, 1)
-                        ROWS(cumsum, 1) ROWS(cumsum_0, 1) ROWS(sort, 1) ROWS(rms_norm, 2) ROWS(layer_norm, 2)
+            for (size_t w = 0; w < sizeof row_works / sizeof *row_works; w++)
+                compare(c, row_works[w].name, row_works[w].run, x, row_works[w].operands);
         }
     OX_SCOPE {
         ox_tensor *x[1] = {numbers(OX_SHAPE(5 * BUDGET / 2), OX_F16, 1)};
-        ROWS(sum_all, 1)
-        ROWS(var, 1) ROWS(argmax_all, 1) ROWS(any, 1)
-            ox_tensor *y[1] = {numbers(OX_SHAPE(5 * BUDGET), OX_I8, 1)};
+        compare(c, "sum of f16", run_sum_all, x, 1);
+        compare(c, "var of f16", run_var, x, 1);
+        compare(c, "argmax of f16", run_argmax_all, x, 1);
+        compare(c, "any of f16", run_any, x, 1);
+        ox_tensor *y[1] = {numbers(OX_SHAPE(5 * BUDGET), OX_I8, 1)};
         compare(c, "sum of i8", run_sum_all, y, 1);
         ox_tensor *z[1] = {numbers(OX_SHAPE(8, 100, 64), OX_F32, 1)};
         compare(c, "rope", run_rope, z, 1);
@@ -217,14 +233,99 @@ static void test_rows(const stream_case *small) {
     }
 }
 
+REDUCE(embedding, ox_embedding(in[0], in[1]))
+REDUCE(select, ox_index_select(in[0], 0, in[1]))
+REDUCE(log_softmax_0, ox_log_softmax(in[0], 0))
+REDUCE(softmax_t, ox_softmax(ox_t(in[0]), -1))
+REDUCE(softmax_flipped, ox_softmax(ox_flip(in[0], OX_DIMS(0, 1)), 0))
+REDUCE(layer_norm_all, ox_layer_norm(in[0], 2, in[1], in[2], 1e-5))
+REDUCE(rms_norm_all, ox_rms_norm(in[0], 2, in[1], 1e-5))
+REDUCE(group_norm, ox_group_norm(in[0], 2, in[1], in[2], 1e-5))
+REDUCE(var_0, ox_var(in[0], OX_DIMS(0), 1, false))
+REDUCE(logsumexp_0, ox_logsumexp(in[0], OX_DIMS(0), true))
+REDUCE(prod_0, ox_prod(in[0], OX_DIMS(0), false))
+
+static ox_tensor *gaps(ox_tensor *x) {
+    x = ox_narrow(ox_narrow(ox_narrow(x, 0, 1, 3), 1, 2, 8), 2, 1, 5);
+    return ox_narrow(x, 3, 4, 6);
+}
+REDUCE(gap_softmax, ox_softmax(gaps(in[0]), 0))
+REDUCE(gap_log_softmax, ox_log_softmax(gaps(in[0]), 1))
+REDUCE(gap_rms_norm, ox_rms_norm(gaps(in[0]), 2, NULL, 1e-5))
+REDUCE(gap_group_norm, ox_group_norm(gaps(in[0]), 2, NULL, NULL, 1e-5))
+REDUCE(every_other, ox_softmax(ox_slice(in[0], 2, 0, INT64_MAX, 2), -1))
+REDUCE(norm_every_other, ox_layer_norm(ox_slice(in[0], 2, 1, INT64_MAX, 3), 2, NULL, NULL, 1e-5))
+
+/* Lines beyond a tile, side by side (dim 0, of few and of many columns) and each in one run: what was
+ * measured in parts is written in parts. */
+static void test_long_rows(const stream_case *small, ox_dtype dtype) {
+    static const stream_run across[] = {run_softmax_0, run_log_softmax_0, run_softmax_flipped, run_sum_0,
+                                        run_var_0,     run_logsumexp_0,   run_prod_0,          run_argmax};
+    static const int64_t shapes[][2] = {{5001, 70}, {1500, 301}, {130, 17000}, {2, 90001}, {40, 70000}};
+    stream_case large = *small, *c = &large;
+    large.tile_bytes = 64 << 10;
+    large.ram_bytes = 16 << 20;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        OX_SCOPE {
+            ox_tensor *x[1] = {numbers(OX_SHAPE(shapes[i][0], shapes[i][1]), dtype, i)};
+            for (size_t w = 0; w < sizeof across / sizeof *across; w++) compare(c, "dim 0", across[w], x, 1);
+            compare(c, "softmax of rows", run_softmax, x, 1);
+            compare(c, "softmax, transposed", run_softmax_t, x, 1);
+        }
+    OX_SCOPE {
+        ox_tensor *x[3] = {numbers(OX_SHAPE(3, 250, 301), dtype, 1), numbers(OX_SHAPE(250, 301), dtype, 2),
+                           numbers(OX_SHAPE(250, 301), dtype, 3)};
+        compare_masks(c, "layer_norm of 2 dims", run_layer_norm_all, x, 3);
+        compare(c, "rms_norm of 2 dims", run_rms_norm_all, x, 2);
+        x[0] = numbers(OX_SHAPE(2, 4, 60011), dtype, 4);
+        x[1] = numbers(OX_SHAPE(4), dtype, 5);
+        x[2] = numbers(OX_SHAPE(4), dtype, 6);
+        compare(c, "group_norm", run_group_norm, x, 3);
+        x[0] = numbers(OX_SHAPE(400001), dtype, 7);
+        compare(c, "softmax of one line", run_softmax, x, 1);
+        compare(c, "log_softmax of one line", run_log_softmax, x, 1);
+    }
+}
+
+/* Rows with gaps between and inside them, which the CPU takes by columns or not by their strides: also where
+ * a tile would have room for fewer gaps. */
+static void test_gaps(const stream_case *c) {
+    OX_SCOPE {
+        ox_tensor *big[1] = {numbers(OX_SHAPE(4, 11, 8, 12), OX_F32, 1)};
+        compare(c, "softmax, gaps", run_gap_softmax, big, 1);
+        compare(c, "log_softmax, gaps", run_gap_log_softmax, big, 1);
+        compare(c, "rms_norm, gaps", run_gap_rms_norm, big, 1);
+        compare(c, "group_norm, gaps", run_gap_group_norm, big, 1);
+        ox_tensor *wide[1] = {numbers(OX_SHAPE(9, 40, 300), OX_F64, 2)};
+        compare(c, "softmax of every other", run_every_other, wide, 1);
+        compare(c, "layer_norm of every other", run_norm_every_other, wide, 1);
+        ox_tensor *table[2] = {numbers(OX_SHAPE(6, 96), OX_F16, 3),
+                               ox_select(ox_arange(0, 6, 1, OX_I64), 0, 4)};
+        compare_masks(c, "one row of a table", run_embedding, table, 2);
+        compare_masks(c, "index_select of one row", run_select, table, 2);
+    }
+}
+
+/* No operand of such calls is loaded as a whole where a tile has room for 16 rows, or a chunk of a line. */
+static void test_long_rows_in_tiles(const stream_case *small) {
+    stream_case c = *small;
+    c.ram_bytes = 16 << 20;
+    c.tile_bytes = 1 << 20;
+    OX_SCOPE {
+        ox_stream *stream = case_open(&c);
+        ox_tensor *wide = ox_to(numbers(OX_SHAPE(300, 17000), OX_F16, 1), ox_stream_device(stream)),
+                  *line = ox_to(numbers(OX_SHAPE(6000000), OX_F32, 2), ox_stream_device(stream));
+        CHECK(ox_softmax(wide, 0) && ox_sum(wide, OX_DIMS(0), false) && ox_softmax(line, 0));
+        CHECK_MSG(ox_stream_stats(stream).whole_loads == 0, "%lld whole loads",
+                  (long long)ox_stream_stats(stream).whole_loads);
+        ox_stream_close(stream);
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    ox_error_clear();
+}
+
 /* ---- by index ----------------------------------------------------------------------------------------- */
 
-static ox_tensor *run_embedding(ox_tensor *const *in) {
-    return ox_embedding(in[0], in[1]);
-}
-static ox_tensor *run_select(ox_tensor *const *in) {
-    return ox_index_select(in[0], 0, in[1]);
-}
 static ox_tensor *run_cat_0(ox_tensor *const *in) {
     return ox_cat(in, 2, 0);
 }
@@ -250,6 +351,9 @@ static void test_index(const stream_case *c) {
             compare_masks(c, "embedding", run_embedding, in, 2);
             compare(c, "expand", run_expand, in, 1);
         }
+        ox_tensor *odd[2] = {numbers(OX_SHAPE(7, 256 * 97), OX_Q6_K, 1), ox_arange(6, -1, -2, OX_I64)};
+        compare_masks(c, "embedding of long rows of blocks", run_embedding, odd, 2);
+        compare(c, "expand long rows of blocks", run_expand, odd, 1);
         ox_tensor *in[2] = {numbers(OX_SHAPE(300, 51, 11), OX_F32, 1),
                             ox_randint(0, 300, OX_SHAPE(77), OX_I32)};
         compare_masks(c, "index_select", run_select, in, 2);
@@ -348,6 +452,38 @@ static void test_moves(const stream_case *c) {
     ox_stream_close(stream);
 }
 
+/* Tensors without dims and without elements; two streams at once, whose tensors meet by moves alone. */
+static void test_odd_ones(const stream_case *c) {
+    ox_stream *stream = case_open(c), *other = case_open(c);
+    ox_device *here = ox_stream_device(stream), *there = ox_stream_device(other);
+    OX_SCOPE {
+        ox_tensor *point = ox_select(numbers(OX_SHAPE(3), OX_F32, 1), 0, 2), *far = ox_to(point, here);
+        CHECK(same_bits(far, point) && same_bits(ox_exp(far), ox_exp(point)));
+        CHECK(same_bits(ox_softmax(far, 0), ox_softmax(point, 0)));
+        CHECK(same_bits(ox_sum(far, OX_ALL_DIMS, false), ox_sum(point, OX_ALL_DIMS, false)));
+        ox_tensor *none = ox_zeros(OX_SHAPE(0, 5), OX_F32), *empty = ox_to(none, here);
+        CHECK(same_bits(ox_relu(empty), none) && same_bits(ox_softmax(empty, 1), none));
+        CHECK(same_bits(ox_sum(empty, OX_DIMS(0), false), ox_zeros(OX_SHAPE(5), OX_F32)));
+        CHECK(same_bits(ox_sum(empty, OX_DIMS(1), false), ox_zeros(OX_SHAPE(0), OX_F32)));
+        CHECK(same_bits(ox_linear(empty, ox_to(ox_ones(OX_SHAPE(7, 5), OX_F32), here), NULL),
+                        ox_zeros(OX_SHAPE(0, 7), OX_F32)));
+        ox_tensor *parts[2] = {empty, ox_to(ox_ones(OX_SHAPE(2, 5), OX_F32), here)};
+        CHECK(same_bits(ox_cat(parts, 2, 0), ox_ones(OX_SHAPE(2, 5), OX_F32)));
+        ox_tensor *x = numbers(OX_SHAPE(70, 300), OX_F32, 2), *a = ox_to(x, here), *b = ox_to(a, there);
+        CHECK(b && ox_device_of(b) == there && same_bits(a, b));
+        CHECK(!ox_add(a, b) && ox_error() == OX_ERR_DEVICE);
+        ox_error_clear();
+        CHECK(ox_add_(a, ox_to(b, here)) && same_bits(a, ox_mul_number(x, 2)) && same_bits(b, x));
+        CHECK(ox_copy_(ox_t(b), ox_t(a)) && same_bits(b, a));
+        CHECK(ox_copy_(ox_narrow(a, 0, 1, 69), ox_narrow(a, 0, 0, 69)) && /* onto itself, a row further */
+              same_bits(ox_narrow(a, 0, 1, 69), ox_narrow(b, 0, 0, 69)));
+        CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+        ox_error_clear();
+    }
+    ox_stream_close(stream);
+    ox_stream_close(other);
+}
+
 #ifdef __SANITIZE_THREAD__
 enum { CASES = 2 }; /* io_uring and threads; the sanitizer takes its time */
 #else
@@ -361,11 +497,17 @@ int main(void) {
         if (!c.folder) continue;
         test_elementwise(&c);
         test_moves(&c);
+        test_odd_ones(&c);
         if (i % 3 == 2) continue; /* the rest depends less on how bytes are read */
         test_strided(&c);
         test_index(&c);
         if (i < 2) test_products(&c);
-        if (i < 2) test_rows(&c);
+        if (i < 2) {
+            test_rows(&c);
+            test_gaps(&c);
+            test_long_rows(&c, i ? OX_F32 : OX_F16);
+            test_long_rows_in_tiles(&c);
+        }
         if (i < 2) {
             test_attention(&c, 2, 4, 2, 1, 100);
             test_attention(&c, 3, 4, 4, 40, 70);

@@ -208,29 +208,37 @@ static void test_three_streams(const stream_case *c) {
     remove(path);
 }
 
+/* Files in a folder other than "kept.safetensors". */
 static int files_in(const char *folder) {
     int count = 0;
     DIR *all = opendir(folder);
-    for (struct dirent *one; all && (one = readdir(all));) count += one->d_name[0] != '.';
+    for (struct dirent *one; all && (one = readdir(all));)
+        count += one->d_name[0] != '.' && strcmp(one->d_name, "kept.safetensors") != 0;
     if (all) closedir(all);
     return count;
 }
 
-/* A process that is killed while it computes into its spill file leaves none, and its input as it was. */
+/* A process that is killed, at any moment, while it computes into its spill file and a named one leaves only
+ * that, and its input as it was. */
 static void test_kill(const char *program, const stream_case *c) {
-    char path[400], folder[320], command[1400];
+    char path[400], folder[320], kept[400], command[1400];
+    int kept_ones = 0;
     snprintf(folder, sizeof folder, "%s/oxtorch-kill-%p", c->folder, (void *)folder);
     snprintf(path, sizeof path, "%s.raw", folder);
     CHECK(mkdir(folder, 0700) == 0);
     OX_SCOPE {
         ox_tensor *x = numbers(OX_SHAPE(300000), OX_F32, 1);
         put_raw(path, x, 0);
-        for (int i = 0; i < 5; i++) {
-            snprintf(command, sizeof command, "timeout -s KILL 0.%d '%s' --spill '%s' '%s' %d 2> /dev/null",
-                     1 + i, program, path, folder, (int)c->reading);
+        for (int i = 0; i < 12; i++) {
+            int64_t moment = ox_item_int(ox_randint(5, 400, OX_SHAPE(1), OX_I64)); /* milliseconds */
+            snprintf(command, sizeof command, "timeout -s KILL 0.%03d '%s' --spill '%s' '%s' %d 2> /dev/null",
+                     (int)moment, program, path, folder, (int)c->reading);
             CHECK_MSG(system(command) != 0, "%s ended by itself", command);
-            CHECK(files_in(folder) == 0);
+            CHECK_MSG(files_in(folder) == 0, "%s left %d files", command, files_in(folder));
+            snprintf(kept, sizeof kept, "%s/kept.safetensors", folder);
+            kept_ones += remove(kept) == 0;
         }
+        CHECK(kept_ones > 0);
         ox_stream *stream = case_open(c);
         ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(300000));
         CHECK(same_bits(far, x));
@@ -240,7 +248,7 @@ static void test_kill(const char *program, const stream_case *c) {
     CHECK(rmdir(folder) == 0);
 }
 
-/* What test_kill runs: relu into the spill file, again and again. */
+/* What test_kill runs: relu into the spill file and from there to the named one, again and again. */
 static int spill_for_ever(const char *path, const char *folder, int reading) {
     ox_stream_desc desc;
     memset(&desc, 0, sizeof desc);
@@ -250,7 +258,8 @@ static int spill_for_ever(const char *path, const char *folder, int reading) {
     desc.reading = (ox_stream_reading)reading;
     ox_stream *stream = ox_stream_open(&desc);
     ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(300000)), *y = ox_relu(far);
-    while (y) {
+    ox_tensor *kept = ox_stream_named(stream, "kept", OX_F32, OX_SHAPE(300000));
+    while (y && ox_copy_(kept, y)) {
         ox_release(y);
         y = ox_relu(far);
     }

@@ -5,6 +5,7 @@
 #include "stream_check.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 /* ---- formats ------------------------------------------------------------------------------------------ */
 
@@ -55,6 +56,38 @@ static void test_formats(const stream_case *c) {
     ox_error_clear();
 }
 
+/* Numbers that lie at odd bytes of a file: legal in safetensors, whose own writers align them. */
+static void test_unaligned(const stream_case *c) {
+    static const char header[] = "{\"a\":{\"dtype\":\"U8\",\"shape\":[33],\"data_offsets\":[0,33]},"
+                                 "\"b\":{\"dtype\":\"F32\",\"shape\":[40,50],\"data_offsets\":[33,8033]},"
+                                 "\"c\":{\"dtype\":\"F16\",\"shape\":[3001],\"data_offsets\":[8033,14035]},"
+                                 "\"d\":{\"dtype\":\"F64\",\"shape\":[777],\"data_offsets\":[14035,20251]}}";
+    const char length[8] = {(char)(sizeof header - 1), (char)((sizeof header - 1) >> 8), 0, 0, 0, 0, 0, 0};
+    char path[320];
+    snprintf(path, sizeof path, "%s/oxtorch-unaligned.safetensors", c->folder);
+    FILE *file = fopen(path, "wb");
+    CHECK(file && fwrite(length, 8, 1, file) == 1 && fwrite(header, sizeof header - 1, 1, file) == 1);
+    OX_SCOPE {
+        ox_tensor *t[4] = {ox_cast(ox_arange(0, 33, 1, OX_I64), OX_U8), numbers(OX_SHAPE(40, 50), OX_F32, 1),
+                           numbers(OX_SHAPE(3001), OX_F16, 2), numbers(OX_SHAPE(777), OX_F64, 3)};
+        for (int i = 0; i < 4; i++) {
+            size_t bytes;
+            char *data = bytes_of(t[i], &bytes);
+            CHECK(fwrite(data, bytes, 1, file) == 1);
+            free(data);
+        }
+        CHECK(fclose(file) == 0);
+        compare_file(c, path);
+        ox_stream *stream = case_open(c);
+        file = NULL;
+        ox_file *far = ox_open(path, ox_stream_device(stream));
+        for (int i = 0; i < 4; i++) CHECK(far && same_bits(ox_load_at(far, i), t[i]));
+        ox_close(far);
+        ox_stream_close(stream);
+    }
+    remove(path);
+}
+
 /* Results on the disk become files of a name, a piece at a time. */
 static void test_save(const stream_case *small) {
     char path[320];
@@ -79,6 +112,49 @@ static void test_save(const stream_case *small) {
     ox_error_clear();
     ox_stream_close(stream);
     remove(path);
+}
+
+/* Tensors in files of their own: zeros, written to in place and by copies, there when the stream is gone. */
+static void test_named(const stream_case *c) {
+    const ox_dtype dtypes[] = {OX_F32, OX_F16, OX_U8};
+    char path[340];
+    ox_stream *stream = case_open(c);
+    for (int i = 0; i < 3; i++)
+        OX_SCOPE {
+            char name[32];
+            snprintf(name, sizeof name, "oxtorch named %d", i);
+            snprintf(path, sizeof path, "%s/%s.safetensors", c->folder, name);
+            remove(path);
+            ox_tensor *x = ox_cast(ox_abs(numbers(OX_SHAPE(70, 301), OX_F32, 1)), dtypes[i]);
+            ox_tensor *t = ox_stream_named(stream, name, dtypes[i], OX_SHAPE(70, 301));
+            CHECK_MSG(t && ox_device_of(t) == ox_stream_device(stream), "%s", ox_error_text());
+            CHECK(same_bits(t, ox_zeros(OX_SHAPE(70, 301), dtypes[i])));
+            CHECK(ox_copy_(t, ox_to(x, ox_stream_device(stream))) && same_bits(t, x));
+            CHECK(ox_add_(t, x) && same_bits(t, ox_add(x, x)));
+            CHECK(ox_copy_(ox_narrow(t, 1, 7, 100), ox_narrow(x, 1, 7, 100)));
+            CHECK(ox_error() == OX_OK);
+            CHECK(!ox_stream_named(stream, name, OX_F32, OX_SHAPE(1)) && ox_error() == OX_ERR_IO);
+            ox_error_clear();
+            ox_file *file = ox_open(path, NULL);
+            CHECK_MSG(file && ox_file_count(file) == 1 && same_bits(ox_load(file, name), t), "%s",
+                      ox_error_text());
+            ox_close(file);
+            compare_file(c, path);
+        }
+    static const char *const wrong[] = {"", ".", "..", ".hidden", "a/b", "a\\b", "__metadata__", "\xff"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK(!ox_stream_named(stream, wrong[i], OX_F32, OX_SHAPE(1)) && ox_error() == OX_ERR_ARG);
+        ox_error_clear();
+    }
+    CHECK(!ox_stream_named(stream, "blocks", OX_Q4_0, OX_SHAPE(32)) && ox_error() == OX_ERR_UNSUPPORTED);
+    ox_error_clear();
+    CHECK(!ox_stream_named(NULL, "none", OX_F32, OX_SHAPE(1)) && ox_error() == OX_ERR_ARG);
+    ox_error_clear();
+    ox_stream_close(stream);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/oxtorch named %d.safetensors", c->folder, i);
+        CHECK(remove(path) == 0);
+    }
 }
 
 /* ---- a language model --------------------------------------------------------------------------------- */
@@ -249,6 +325,54 @@ static void test_checksums(const stream_case *c) {
     remove(path);
 }
 
+/* Changes a byte of the spill file in `folder`, found among the process's handles, for it has no name. */
+static bool spoil_spill(const char *folder, long at) {
+    char name[64], target[512];
+    for (int i = 3; i < 256; i++) {
+        snprintf(name, sizeof name, "/proc/self/fd/%d", i);
+        ssize_t n = readlink(name, target, sizeof target - 1);
+        target[n > 0 ? n : 0] = 0;
+        unsigned char one;
+        if (!strstr(target, folder) || !strstr(target, "(deleted)") || pread(i, &one, 1, at) != 1) continue;
+        one ^= 4;
+        return pwrite(i, &one, 1, at) == 1;
+    }
+    return false;
+}
+
+/* The same for what the stream has written itself: a tensor that was moved to it, and a result of tiles. The
+ * bytes lie in pages that are in one tile. */
+static void test_spill_checksums(const stream_case *c) {
+    const long page = 4096, pages = 49; /* of 50,021 numbers */
+    ox_stream_desc desc = case_desc(c);
+    desc.checksums = true;
+    desc.result_bytes = 1;
+    desc.ram_bytes = 4 << 20;
+    desc.tile_bytes = (64 << 10) + 2 * page;
+    ox_stream *stream = ox_stream_open(&desc);
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(50021), OX_F32, 1), *moved = ox_to(x, ox_stream_device(stream));
+        ox_tensor *result = ox_neg(moved), *far[2] = {moved, result}, *near[2] = {x, ox_neg(x)};
+        for (int i = 0; i < 2; i++)
+            for (long at = 5 * page + 7; at < pages * page; at += (pages - 6) * page) {
+                CHECK(same_bits(far[i], near[i]) && same_bits(ox_exp(far[i]), ox_exp(near[i])));
+                CHECK(spoil_spill(c->folder, i * pages * page + at));
+                CHECK(!ox_exp(far[i]) && ox_error() == OX_ERR_IO);
+                CHECK_MSG(strstr(ox_error_text(), "written here"), "byte %ld of %d: %s", at, i,
+                          ox_error_text());
+                ox_error_clear();
+                CHECK(!ox_to(far[i], ox_cpu()) && ox_error() == OX_ERR_IO);
+                ox_error_clear();
+                CHECK(spoil_spill(c->folder, i * pages * page + at));
+            }
+        CHECK(ox_add_(moved, x) && same_bits(moved, ox_mul_number(x, 2))); /* written anew */
+        CHECK(ox_copy_(ox_narrow(moved, 0, 3, 30), ox_narrow(x, 0, 3, 30)) &&
+              same_bits(ox_narrow(moved, 0, 3, 30), ox_narrow(x, 0, 3, 30)));
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    ox_stream_close(stream);
+}
+
 /* ---- threads ------------------------------------------------------------------------------------------ */
 
 typedef struct thread_work {
@@ -304,9 +428,15 @@ int main(void) {
         if (!c.folder || i == 2 || i == 3) continue;
         c.result_bytes = 0;
         test_formats(&c);
+        test_unaligned(&c);
         test_save(&c);
+        test_named(&c);
         test_threads(&c);
         test_checksums(&c);
+        if (access("/proc/self/fd", R_OK) == 0)
+            test_spill_checksums(&c);
+        else
+            check_skip("checksums of the spill file", "there is no /proc");
         test_model(&c, OX_F32);
         test_model(&c, OX_F16);
         test_model(&c, OX_Q8_0);

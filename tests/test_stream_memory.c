@@ -1,5 +1,6 @@
 /* test_stream_memory.c - memory stays under the budget while tensors of five times the budget are computed:
  * the most that the process ever had, as the system counts it. */
+#include "most_memory.h"
 #include "stream_check.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -7,17 +8,6 @@
 #endif
 
 enum { MIB = 1 << 20, RAM = 24 * MIB, SLACK = 64 * MIB };
-
-/* VmHWM in bytes; 0 where the system does not tell. */
-static int64_t most_memory(void) {
-    char line[256];
-    long long kilobytes = 0;
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file && fgets(line, (int)sizeof line, file))
-        if (sscanf(line, "VmHWM: %lld kB", &kilobytes) == 1) break;
-    if (file) fclose(file);
-    return (int64_t)kilobytes * 1024;
-}
 
 /* f32 numbers that are easy to add up: i % 8 - 2. */
 static void write_numbers(const char *path, int64_t count) {

@@ -261,21 +261,26 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
     size_t sum_at = oxi_code_place(&bytes, cells / p.type->group * f32);
     int64_t steps = p.kernel->wants_ratios ? oxi_round_up(rows, mr) * oxi_parts(g->k, OXI_CODES_PIECE) : 0;
     size_t step_at = oxi_code_place(&bytes, steps * f32), lift_at = oxi_code_place(&bytes, rows * f32);
-    size_t scratch_at = oxi_code_place(&bytes, oxi_lanes(INT32_MAX) * (int64_t)p.lane_bytes);
-    char *memory = (char *)oxi_alloc(bytes);
-    *status = memory ? OX_OK : OX_ERR_NOMEM;
-    if (!memory) return true;
+    size_t scratch_bytes = (size_t)oxi_lanes(INT32_MAX) * p.lane_bytes;
+    bool done = false;
+    char *memory = oxi_quantized_memory(g, bytes, &done);
+    p.scratch = memory ? (char *)oxi_alloc(scratch_bytes) : NULL;
+    *status = p.scratch ? OX_OK : OX_ERR_NOMEM;
+    if (!p.scratch) {
+        oxi_quantized_free(g, memory, bytes);
+        return true;
+    }
     p.q = memory + q_at;
     p.scale = (float *)(void *)(memory + scale_at);
     p.sum = (float *)(void *)(memory + sum_at);
     p.step = steps > 0 ? (float *)(void *)(memory + step_at) : NULL;
     p.lift = (float *)(void *)(memory + lift_at);
-    p.scratch = memory + scratch_at;
     for (p.m0 = 0; p.m0 < g->m; p.m0 += rows) {
         p.rows = oxi_least(rows, g->m - p.m0);
-        oxi_parallel_for(oxi_parts(p.rows, mr), oxi_code_rows_task, &p);
+        if (!done || rows < g->m) oxi_parallel_for(oxi_parts(p.rows, mr), oxi_code_rows_task, &p);
         oxi_parallel_for(panels, oxi_code_product_task, &p);
     }
-    oxi_free(memory, bytes);
+    oxi_quantized_free(g, memory, bytes);
+    oxi_free(p.scratch, scratch_bytes);
     return true;
 }

@@ -141,6 +141,7 @@ static ox_status oxi_product_run(oxi_product *p) {
     int64_t count = 1;
     for (int d = 0; d < p->ndim; d++) count *= p->shape[d];
     if (count == 1) return oxi_product_one(&p->g);
+    p->g.shared = NULL; /* each has an a of its own */
     double flops = 2.0 * (double)p->g.m * (double)p->g.n * (double)p->g.k;
     if (flops < 5e7 || count >= 8 * (int64_t)oxi_lanes(count)) {
         oxi_parallel_for(count, oxi_product_task, p);
@@ -156,8 +157,10 @@ static ox_status oxi_product_run(oxi_product *p) {
 
 /* ---- the calls ----------------------------------------------------------------------------------------- */
 
-static void oxi_product_start(oxi_product *p, const ox_tensor *a, const ox_tensor *b, const ox_tensor *c) {
+static void oxi_product_start(oxi_product *p, const oxi_call *call, const ox_tensor *a, const ox_tensor *b) {
+    const ox_tensor *c = call->out[0];
     memset(p, 0, sizeof *p);
+    p->g.shared = call->shared;
     p->g.a = oxi_ptr(a);
     p->g.b = oxi_ptr(b);
     p->g.c = oxi_ptr(c);
@@ -177,7 +180,7 @@ static int64_t oxi_leading_stride(const ox_tensor *t, int own, int ndim, int d) 
 static ox_status oxi_cpu_matmul(const oxi_call *call) {
     const ox_tensor *a = call->in[0], *b = call->in[1], *c = call->out[0];
     oxi_product p;
-    oxi_product_start(&p, a, b, c);
+    oxi_product_start(&p, call, a, b);
     int a_leading = a->ndim > 2 ? a->ndim - 2 : 0, b_leading = b->ndim > 2 ? b->ndim - 2 : 0;
     p.ndim = a_leading > b_leading ? a_leading : b_leading;
     p.g.k = a->shape[a->ndim - 1];
@@ -232,7 +235,7 @@ static ox_status oxi_cpu_linear(const oxi_call *call) {
     const ox_tensor *x = call->in[0], *w = call->in[1], *bias = call->in[2], *out = call->out[0];
     int last = x->ndim - 1;
     oxi_product p;
-    oxi_product_start(&p, x, w, out);
+    oxi_product_start(&p, call, x, w);
     p.ndim = last > 0 ? last - 1 : 0;
     p.g.m = last > 0 ? x->shape[last - 1] : 1;
     p.g.n = w->shape[0];
@@ -260,7 +263,7 @@ static ox_status oxi_cpu_linear(const oxi_call *call) {
 static ox_status oxi_cpu_addmm(const oxi_call *call) {
     const ox_tensor *c = call->in[0], *a = call->in[1], *b = call->in[2], *out = call->out[0];
     oxi_product p;
-    oxi_product_start(&p, a, b, out);
+    oxi_product_start(&p, call, a, b);
     p.g.m = a->shape[0];
     p.g.n = b->shape[1];
     p.g.k = a->shape[1];

@@ -49,7 +49,8 @@ typedef struct oxi_reduce {
     int64_t chunk, chunks; /* elements of a chunk; chunks of a line */
     int64_t group;         /* kept positions of a task */
     int64_t width;         /* kept positions handled together, at most */
-    char *partials;        /* chunks > 1: a and b of each chunk, for all kept positions */
+    bool in_parts;         /* a chunk comes in several parts, what is known of it is stored in between */
+    char *partials;        /* chunks > 1 or in_parts: a and b of each chunk, for all kept positions */
     char *scratch;         /* for each lane of the thread pool: a, b, buffer */
     int64_t scratch_bytes;
     size_t partial_memory, scratch_memory; /* bytes of the two */
@@ -67,7 +68,7 @@ static oxi_partial oxi_partial_at(const oxi_partial *p, int64_t column, int64_t 
     return one;
 }
 
-/* The stored partial of a chunk, from a kept position on. */
+/* The stored partial of a whole chunk, from a kept position on. */
 static oxi_partial oxi_reduce_stored(const oxi_reduce *r, int64_t chunk, int64_t position) {
     oxi_partial p;
     p.a = r->partials + chunk * r->kept.numel * 16;
@@ -236,14 +237,17 @@ static void oxi_reduce_tile(const oxi_reduce *r, const oxi_walk *line, oxi_parti
 
 /* ---- tasks --------------------------------------------------------------------------------------------- */
 
+/* Elements [first, first + count) of the lines of a piece, of one chunk: adds them to what is known of those
+ * before in the chunk. */
 static void oxi_reduce_piece(const oxi_reduce *r, oxi_walk *line, const oxi_cursor *c, oxi_partial *p,
-                             int64_t chunk, char *buffer) {
-    int64_t first = chunk * r->chunk, count = oxi_min_i64(r->line.numel - first, r->chunk);
-    int64_t value_bytes = oxi_reduce_value_bytes(r);
-    memset(p->a, 0, (size_t)(c->n * value_bytes));
-    memset(p->b, 0, (size_t)(c->n * 8));
-    if (r->reducer.begin) r->reducer.begin(p, c->n);
-    p->count = 0;
+                             int64_t first, int64_t count, char *buffer) {
+    int64_t value_bytes = oxi_reduce_value_bytes(r), before = first % r->chunk;
+    if (before == 0) {
+        memset(p->a, 0, (size_t)(c->n * value_bytes));
+        memset(p->b, 0, (size_t)(c->n * 8));
+        if (r->reducer.begin) r->reducer.begin(p, c->n);
+    }
+    p->count = before;
     line->base[0] = c->p[0] + r->line_shift;
     if (r->by_columns) {
         oxi_reduce_tile(r, line, p, c->n, first, count, buffer);
@@ -254,29 +258,38 @@ static void oxi_reduce_piece(const oxi_reduce *r, oxi_walk *line, const oxi_curs
             line->base[0] += r->kept.step[0] * r->kept.bytes[0];
         }
     }
-    p->count = count;
+    p->count = before + count;
 }
 
-/* One chunk of the lines of one group of kept positions. */
-static void oxi_reduce_one(const oxi_reduce *r, int64_t chunk, int64_t group, int lane) {
+static bool oxi_reduce_keeps_partials(const oxi_reduce *r) {
+    return r->chunks > 1 || r->in_parts;
+}
+
+/* The kept positions of a group, for oxi_walk_next. */
+static void oxi_reduce_seek_group(const oxi_reduce *r, int64_t group, oxi_cursor *c) {
     int64_t first = group * r->group;
+    oxi_walk_seek(&r->kept, c, first, oxi_min_i64(r->kept.numel - first, r->group), r->width);
+}
+
+/* Elements [first, first + count) of one chunk of the lines of one group of kept positions. */
+static void oxi_reduce_part(const oxi_reduce *r, int64_t group, int64_t first, int64_t count, int lane) {
     char *scratch = r->scratch + lane * r->scratch_bytes;
     oxi_walk line = r->line;
     oxi_cursor c;
-    oxi_walk_seek(&r->kept, &c, first, oxi_min_i64(r->kept.numel - first, r->group), r->width);
-    for (; c.n; oxi_walk_next(&r->kept, &c)) {
+    for (oxi_reduce_seek_group(r, group, &c); c.n; oxi_walk_next(&r->kept, &c)) {
         oxi_partial p;
         p.a = scratch;
         p.b = scratch + 8 * r->width;
-        if (r->chunks > 1) p = oxi_reduce_stored(r, chunk, c.position);
-        oxi_reduce_piece(r, &line, &c, &p, chunk, scratch + 16 * r->width);
-        if (r->chunks == 1) oxi_reduce_store(r, &c, &p);
+        if (oxi_reduce_keeps_partials(r)) p = oxi_reduce_stored(r, first / r->chunk, c.position);
+        oxi_reduce_piece(r, &line, &c, &p, first, count, scratch + 16 * r->width);
+        if (!oxi_reduce_keeps_partials(r)) oxi_reduce_store(r, &c, &p);
     }
 }
 
 static void oxi_reduce_task(void *arg, int64_t index, int lane) {
     const oxi_reduce *r = (const oxi_reduce *)arg;
-    oxi_reduce_one(r, index % r->chunks, index / r->chunks, lane);
+    int64_t first = index % r->chunks * r->chunk;
+    oxi_reduce_part(r, index / r->chunks, first, oxi_min_i64(r->line.numel - first, r->chunk), lane);
 }
 
 /* What is known of the whole lines of a piece: their stored chunks joined in order, in place of the first. */
@@ -292,11 +305,9 @@ static oxi_partial oxi_reduce_joined(const oxi_reduce *r, const oxi_cursor *c) {
 
 static void oxi_reduce_join_task(void *arg, int64_t index, int lane) {
     const oxi_reduce *r = (const oxi_reduce *)arg;
-    int64_t first = index * r->group;
     oxi_cursor c;
     (void)lane;
-    oxi_walk_seek(&r->kept, &c, first, oxi_min_i64(r->kept.numel - first, r->group), r->width);
-    for (; c.n; oxi_walk_next(&r->kept, &c)) {
+    for (oxi_reduce_seek_group(r, index, &c); c.n; oxi_walk_next(&r->kept, &c)) {
         oxi_partial p = oxi_reduce_joined(r, &c);
         oxi_reduce_store(r, &c, &p);
     }
@@ -352,6 +363,7 @@ static void oxi_reduce_shape(oxi_reduce *r) {
     r->group = OXI_REDUCE_LINE / oxi_min_i64(elements + 1, r->chunk);
     if (r->by_columns) r->group = r->group / r->width * r->width;
     if (r->group < 1) r->group = r->by_columns ? r->width : 1;
+    r->scratch_bytes = 16 * r->width + OXI_REDUCE_BUFFER * 8 * (r->by_columns ? OXI_REDUCE_ROWS : 1);
 }
 
 static int64_t oxi_reduce_groups(const oxi_reduce *r) {
@@ -366,10 +378,8 @@ static void oxi_reduce_end(oxi_reduce *r) {
 
 /* Memory for the partial results of all chunks, and for the lanes. */
 static ox_status oxi_reduce_begin(oxi_reduce *r) {
-    int64_t buffer = OXI_REDUCE_BUFFER * 8 * (r->by_columns ? OXI_REDUCE_ROWS : 1);
-    r->scratch_bytes = 16 * r->width + buffer;
     r->scratch_memory = (size_t)r->scratch_bytes * (size_t)oxi_lanes(oxi_reduce_groups(r) * r->chunks);
-    if (r->chunks > 1) {
+    if (oxi_reduce_keeps_partials(r)) {
         bool fits = oxi_mul_size((size_t)r->chunks, (size_t)r->kept.numel, &r->partial_memory) &&
                     oxi_mul_size(r->partial_memory, 16, &r->partial_memory);
         if (!fits) return oxi_fail(OX_ERR_NOMEM, "reduction of %s", oxi_tensor_text(r->call->in[0]));
@@ -382,7 +392,7 @@ static ox_status oxi_reduce_begin(oxi_reduce *r) {
 
 /* Joins the chunks, which are all done. */
 static void oxi_reduce_join(oxi_reduce *r) {
-    if (r->chunks > 1) oxi_parallel_for(oxi_reduce_groups(r), oxi_reduce_join_task, r);
+    if (oxi_reduce_keeps_partials(r)) oxi_parallel_for(oxi_reduce_groups(r), oxi_reduce_join_task, r);
 }
 
 static ox_status oxi_reduce_run(oxi_reduce *r) {

@@ -285,7 +285,7 @@ static void oxi_row_tile(const oxi_row *r, oxi_walk *line, const oxi_cursor *c, 
     oxi_partial p;
     p.a = scratch;
     p.b = scratch + 8 * r->measure.width;
-    oxi_reduce_piece(&r->measure, line, c, &p, 0, scratch + 16 * r->measure.width);
+    oxi_reduce_piece(&r->measure, line, c, &p, 0, line->numel, scratch + 16 * r->measure.width);
     oxi_row_set_tile(r, &p, c->n, &t);
     oxi_row_write_tile(r, line, c->n, 0, line->numel, &t);
 }
@@ -357,11 +357,9 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
     const oxi_row *r = (const oxi_row *)arg;
     const oxi_reduce *m = &r->measure;
     char *scratch = m->scratch + lane * m->scratch_bytes;
-    int64_t first = index * m->group;
     oxi_walk line = m->line;
     oxi_cursor c;
-    oxi_walk_seek(&m->kept, &c, first, oxi_min_i64(m->kept.numel - first, m->group), m->width);
-    for (; c.n; oxi_walk_next(&m->kept, &c)) {
+    for (oxi_reduce_seek_group(m, index, &c); c.n; oxi_walk_next(&m->kept, &c)) {
         for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
             oxi_row_place_line(r, &c, i, &line);
             if (m->by_columns)
@@ -375,38 +373,40 @@ static void oxi_row_task(void *arg, int64_t index, int lane) {
 /* Long rows: their chunks are measured by oxi_reduce_task, joined by this ... */
 static void oxi_row_join_task(void *arg, int64_t index, int lane) {
     const oxi_reduce *m = &((const oxi_row *)arg)->measure;
-    int64_t first = index * m->group;
     oxi_cursor c;
     (void)lane;
-    oxi_walk_seek(&m->kept, &c, first, oxi_min_i64(m->kept.numel - first, m->group), m->width);
-    for (; c.n; oxi_walk_next(&m->kept, &c)) (void)oxi_reduce_joined(m, &c);
+    for (oxi_reduce_seek_group(m, index, &c); c.n; oxi_walk_next(&m->kept, &c))
+        (void)oxi_reduce_joined(m, &c);
 }
 
-/* ... and written by this, a chunk of the rows of one group. */
-static void oxi_row_write_task(void *arg, int64_t index, int lane) {
-    const oxi_row *r = (const oxi_row *)arg;
+/* ... and written by this: elements [first, first + count) of the rows of one group. */
+static void oxi_row_write_part(const oxi_row *r, int64_t group, int64_t first, int64_t count) {
     const oxi_reduce *m = &r->measure;
-    int64_t start = index % m->chunks * m->chunk, first = index / m->chunks * m->group;
-    int64_t count = oxi_min_i64(m->line.numel - start, m->chunk);
     oxi_row_tile_numbers t;
     oxi_walk line = m->line;
     oxi_cursor c;
-    (void)lane;
-    oxi_walk_seek(&m->kept, &c, first, oxi_min_i64(m->kept.numel - first, m->group), m->width);
-    for (; c.n; oxi_walk_next(&m->kept, &c)) {
+    for (oxi_reduce_seek_group(m, group, &c); c.n; oxi_walk_next(&m->kept, &c)) {
         oxi_partial p = oxi_reduce_stored(m, 0, c.position);
         if (m->by_columns) oxi_row_set_tile(r, &p, c.n, &t);
         for (int64_t i = 0; i < (m->by_columns ? 1 : c.n); i++) {
             double shift, scale;
             oxi_row_place_line(r, &c, i, &line);
             if (m->by_columns) {
-                oxi_row_write_tile(r, &line, c.n, start, count, &t);
+                oxi_row_write_tile(r, &line, c.n, first, count, &t);
             } else {
                 oxi_row_numbers(r, ((double *)p.a)[i], ((double *)p.b)[i], &shift, &scale);
-                oxi_row_write(r, &line, start, count, shift, scale);
+                oxi_row_write(r, &line, first, count, shift, scale);
             }
         }
     }
+}
+
+static void oxi_row_write_task(void *arg, int64_t index, int lane) {
+    const oxi_row *r = (const oxi_row *)arg;
+    int64_t first = index % r->measure.chunks * r->measure.chunk;
+    (void)lane;
+    oxi_row_write_part(r, index / r->measure.chunks, first,
+                       oxi_min_i64(r->measure.line.numel - first, r->measure.chunk));
 }
 
 /* ---- planning ------------------------------------------------------------------------------------------ */
@@ -514,11 +514,14 @@ static void oxi_row_shape(oxi_row *r) {
     for (int k = 0; k < 2; k++) r->flat = r->flat && (!r->weights[k] || line->step[OXI_ROW_WEIGHT + k] == 1);
     r->streams = r->flat && m->kind != OXI_REDUCE_LOGSUMEXP && m->lane == OXI_LANE_F32 &&
                  oxi_streams(m->call->out[0]);
+    const oxi_attrs *told = &m->call->attr; /* i[2], i[3]: see oxi_row_tell */
     m->by_columns = m->kept.length >= 16 && ((step != 0 && step < llabs(line->step[OXI_ROW_X])) || n < 16);
+    if (told->i[2]) m->by_columns = told->i[2] == 2;
     m->width = m->by_columns ? OXI_ROW_BLOCK : OXI_STRIP;
     m->chunk = OXI_REDUCE_LINE;
     /* A tile of up to this many rows stays in the cache between measuring and writing. */
     if (m->by_columns) m->chunk = m->kept.numel >= 32 * m->width ? n : 1024;
+    if (told->i[2]) m->chunk = told->i[3];
     m->chunks = (n - 1) / m->chunk + 1;
     m->group = OXI_REDUCE_LINE / oxi_min_i64(n, m->chunk);
     if (m->by_columns) m->group = m->group / m->width * m->width;
@@ -530,22 +533,16 @@ static void oxi_row_shape(oxi_row *r) {
 
 static ox_status oxi_row_run(oxi_row *r) {
     oxi_reduce *m = &r->measure;
-    int64_t groups = (m->kept.numel + m->group - 1) / m->group, tasks = groups * m->chunks;
-    size_t scratch_bytes = (size_t)m->scratch_bytes * (size_t)oxi_lanes(tasks);
-    size_t partial_bytes = m->chunks > 1 ? (size_t)m->chunks * (size_t)m->kept.numel * 16 : 0;
-    bool ready;
-    m->scratch = (char *)oxi_alloc(scratch_bytes);
-    if (partial_bytes) m->partials = (char *)oxi_alloc(partial_bytes);
-    ready = m->scratch && (m->partials || partial_bytes == 0);
-    if (ready && m->chunks == 1) oxi_parallel_for(tasks, oxi_row_task, r);
-    if (ready && m->chunks > 1) {
+    int64_t groups = oxi_reduce_groups(m), tasks = groups * m->chunks;
+    ox_status status = oxi_reduce_begin(m);
+    if (status == OX_OK && m->chunks == 1) oxi_parallel_for(tasks, oxi_row_task, r);
+    if (status == OX_OK && m->chunks > 1) {
         oxi_parallel_for(tasks, oxi_reduce_task, m);
         oxi_parallel_for(groups, oxi_row_join_task, r);
         oxi_parallel_for(tasks, oxi_row_write_task, r);
     }
-    oxi_free(m->partials, partial_bytes);
-    oxi_free(m->scratch, scratch_bytes);
-    return ready ? OX_OK : OX_ERR_NOMEM;
+    oxi_reduce_end(m);
+    return status;
 }
 
 static void oxi_row_choose(oxi_row *r) {
@@ -570,23 +567,51 @@ static void oxi_row_choose(oxi_row *r) {
     r->native = m->direct = dtype == oxi_lane_dtype(m->lane);
 }
 
-static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call) {
-    ox_status status = OX_OK;
+/* Parts of a call compute as the whole does when they are told what that chooses by its shape and strides:
+ * whether by columns, and the elements of a chunk. Operands may lie nowhere. True when parts may be packed,
+ * for what else strides decide makes no difference by columns of one stride. */
+static OXI_UNUSED bool oxi_row_tell(const oxi_call *call, oxi_attrs *attr) {
     oxi_row r;
-    if (ox_numel(call->in[0]) == 0) return OX_OK;
     memset(&r, 0, sizeof r);
     r.op = call->op;
-    r.eps = call->attr.f[0];
     r.measure.call = call;
     oxi_row_choose(&r);
+    for (int k = 0; k < 2; k++)
+        if (call->in_count > 1 + k && call->in[1 + k]) r.weights[k] = oxi_ptr(call->in[0]);
+    oxi_row_split(&r);
+    oxi_row_shape(&r);
+    attr->i[2] = r.measure.by_columns ? 2 : 1;
+    attr->i[3] = r.measure.chunk;
+    return r.measure.by_columns && r.measure.line.ndim == 1;
+}
+
+static void oxi_row_close(oxi_row *r) {
+    for (int k = 0; k < 2; k++) oxi_free(r->converted[k], r->converted_bytes[k]);
+}
+
+/* How the call is computed, by shapes, strides and dtypes alone; x has elements. To be closed also after an
+ * error. */
+static ox_status oxi_row_plan(oxi_row *r, const oxi_call *call) {
+    ox_status status = OX_OK;
+    memset(r, 0, sizeof *r);
+    r->op = call->op;
+    r->eps = call->attr.f[0];
+    r->measure.call = call;
+    oxi_row_choose(r);
     for (int k = 0; k < 2 && status == OX_OK; k++) {
-        if (call->in_count > 1 + k) status = oxi_row_convert(&r, k, call->in[1 + k]);
+        if (call->in_count > 1 + k) status = oxi_row_convert(r, k, call->in[1 + k]);
     }
-    if (status == OX_OK) {
-        oxi_row_split(&r);
-        oxi_row_shape(&r);
-        status = oxi_row_run(&r);
-    }
-    for (int k = 0; k < 2; k++) oxi_free(r.converted[k], r.converted_bytes[k]);
+    if (status != OX_OK) return status;
+    oxi_row_split(r);
+    oxi_row_shape(r);
+    return OX_OK;
+}
+
+static OXI_UNUSED ox_status oxi_cpu_row(const oxi_call *call) {
+    oxi_row r;
+    if (ox_numel(call->in[0]) == 0) return OX_OK;
+    ox_status status = oxi_row_plan(&r, call);
+    if (status == OX_OK) status = oxi_row_run(&r);
+    oxi_row_close(&r);
     return status;
 }

@@ -1,6 +1,6 @@
 /* Writing safetensors: a JSON header whose lengths are known before the numbers are, then the numbers;
  * several files of bounded size with an index when asked for. The bytes are those of the reference
- * writer. ox_save_safetensors is all there is. */
+ * writer. Called by ox_save_safetensors and by rooms above that write the numbers themselves. */
 
 /* A text that grows; the first failure sticks. */
 typedef struct oxi_json_out {
@@ -104,8 +104,10 @@ static ox_status oxi_save_check(const oxi_save *save) {
     return OX_OK;
 }
 
-/* The header of one shard, which holds order[first, end), padded to 8 bytes, its length in front. */
-static void oxi_save_header(const oxi_save *save, int64_t first, int64_t end, oxi_json_out *words) {
+/* The header of one shard, which holds order[first, end), padded to a multiple of `align` bytes, its length
+ * in front. */
+static void oxi_save_header(const oxi_save *save, int64_t first, int64_t end, size_t align,
+                            oxi_json_out *words) {
     int64_t offset = 0;
     oxi_json_put_bytes(words, "\0\0\0\0\0\0\0\0{", 9);
     if (save->pairs > 0) {
@@ -136,16 +138,38 @@ static void oxi_save_header(const oxi_save *save, int64_t first, int64_t end, ox
         oxi_json_put(words, "]}");
     }
     oxi_json_put(words, "}");
-    while (!words->failed && words->used % 8) oxi_json_put(words, " ");
+    while (!words->failed && words->used % align) oxi_json_put(words, " ");
     for (int i = 0; i < 8 && !words->failed; i++)
         words->data[i] = (char)((uint64_t)(words->used - 8) >> (8 * i));
+}
+
+/* The header of a file of one tensor, padded to a multiple of `align` bytes; *bytes of it, of `room` to be
+ * freed. NULL: an error. */
+static OXI_UNUSED char *oxi_save_header_of(const char *name, ox_tensor *t, size_t align, size_t *bytes,
+                                           size_t *room) {
+    uint32_t order = 0;
+    oxi_json_out words;
+    oxi_save save;
+    memset(&words, 0, sizeof words);
+    memset(&save, 0, sizeof save);
+    save.names = &name;
+    save.tensors = &t;
+    save.count = 1;
+    save.order = &order;
+    if (oxi_save_check(&save) != OX_OK) return NULL;
+    oxi_save_header(&save, 0, 1, align, &words);
+    *bytes = words.used;
+    *room = words.room;
+    if (!words.failed) return words.data;
+    oxi_free(words.data, words.room);
+    return NULL;
 }
 
 static ox_status oxi_save_shard(const oxi_save *save, int64_t first, int64_t end, const char *path,
                                 oxi_output *output) {
     oxi_json_out words;
     memset(&words, 0, sizeof words);
-    oxi_save_header(save, first, end, &words);
+    oxi_save_header(save, first, end, 8, &words);
     ox_status status = words.failed ? OX_ERR_NOMEM : OX_OK;
     if (status == OX_OK && words.used - 8 > OXI_SAFETENSORS_HEADER_MOST)
         status = oxi_fail(OX_ERR_ARG, "save_safetensors: header of more than %u bytes",

@@ -48,12 +48,20 @@ typedef struct oxi_attrs {
     const char *name;     /* the function that was called, for messages; NULL = the row's name */
 } oxi_attrs;
 
+/* What the parts of a call that is cut have in common: made by the first that wants it, of operands that all
+ * parts have whole, and freed by who cuts. */
+typedef struct oxi_shared {
+    void *memory;
+    size_t bytes;
+} oxi_shared;
+
 typedef struct oxi_call {
     oxi_op op;
     int in_count, out_count;
     ox_tensor *const *in;            /* optional operands may be NULL where the row marks them with '?' */
     ox_tensor *out[OXI_MAX_OUT];     /* NULL: oxi_apply makes it; given: the result is written there */
     oxi_attrs attr;
+    oxi_shared *shared;              /* NULL, or for the quantised activations of a product */
 } oxi_call;
 
 typedef struct oxi_op_row {

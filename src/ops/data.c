@@ -56,6 +56,25 @@ OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source) {
 
 /* ---- devices ------------------------------------------------------------------------------------------- */
 
+/* Bytes from one device's memory to another's, neither the host's: a piece at a time, for they may be more
+ * than the host has. */
+static ox_status oxi_move_across(const ox_tensor *from, const ox_tensor *to) {
+    const size_t most = (size_t)8 << 20;
+    ox_device *source = ox_device_of(from), *device = ox_device_of(to);
+    size_t bytes = ox_nbytes(from), room = bytes < most ? bytes : most, done = 0;
+    size_t offset = oxi_byte_offset(from->dtype, from->offset);
+    char *piece = (char *)oxi_alloc(room);
+    ox_status status = piece ? OX_OK : OX_ERR_NOMEM;
+    while (status == OX_OK && done < bytes) {
+        size_t part = bytes - done < room ? bytes - done : room;
+        status = source->read(source, from->storage->data, offset + done, piece, part);
+        if (status == OX_OK) status = device->write(device, to->storage->data, done, piece, part);
+        done += part;
+    }
+    oxi_free(piece, room);
+    return status;
+}
+
 /* Bytes go through host memory; a strided source is made contiguous on its own device first. */
 static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device) {
     ox_tensor *from = oxi_contiguous(t);
@@ -69,10 +88,7 @@ static ox_tensor *oxi_moved(ox_tensor *t, ox_device *device) {
     } else if (status == OX_OK && device->host) {
         status = source->read(source, from->storage->data, offset, to->storage->data, bytes);
     } else if (status == OX_OK) {
-        void *host = oxi_alloc(bytes);
-        status = host ? source->read(source, from->storage->data, offset, host, bytes) : OX_ERR_NOMEM;
-        if (status == OX_OK) status = device->write(device, to->storage->data, 0, host, bytes);
-        oxi_free(host, bytes);
+        status = oxi_move_across(from, to);
     }
     ox_release(from);
     if (status == OX_OK) {

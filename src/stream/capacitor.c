@@ -100,13 +100,21 @@ static void oxi_capacitor_yield(ox_stream *stream, size_t wanted) {
         if (!oxi_slab_free(stream, stream->slabs)) return;
 }
 
-/* The system clears pages when they are first used: by all threads now, not by the one that submits reads. */
-static void oxi_slab_touch(void *arg, int64_t index, int lane) {
+static void oxi_slab_touch_some(void *arg, int64_t index, int lane) {
     const oxi_stream_slab *slab = (const oxi_stream_slab *)arg;
-    size_t at = (size_t)index * OXI_HUGE_PAGE, end = at + OXI_HUGE_PAGE;
+    size_t at = slab->touched + (size_t)index * OXI_HUGE_PAGE, end = at + OXI_HUGE_PAGE;
     if (end > slab->bytes) end = slab->bytes;
     (void)lane;
     for (; at < end; at += OXI_STREAM_PAGE) *(volatile char *)(slab->block + at) = 0;
+}
+
+/* The system clears pages when they are first used: by all threads, not by the one that submits reads, and a
+ * few at a time, while reads that were begun before go on. */
+static void oxi_slab_touch(oxi_stream_slab *slab, size_t end) {
+    if (end <= slab->touched) return;
+    size_t pages = (end - slab->touched + OXI_HUGE_PAGE - 1) / OXI_HUGE_PAGE;
+    oxi_parallel_for((int64_t)pages, oxi_slab_touch_some, slab);
+    slab->touched += pages * OXI_HUGE_PAGE;
 }
 
 static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
@@ -122,12 +130,11 @@ static oxi_stream_slab *oxi_slab_new(ox_stream *stream, size_t need) {
         return NULL;
     }
     slab->bytes = bytes;
-    slab->used = 0;
+    slab->used = slab->touched = 0;
     slab->used_at = stream->clock;
     slab->next = stream->slabs;
     stream->slabs = slab;
     stream->slab_bytes += bytes;
-    oxi_parallel_for((int64_t)((bytes + OXI_HUGE_PAGE - 1) / OXI_HUGE_PAGE), oxi_slab_touch, slab);
     return slab;
 }
 
@@ -159,6 +166,7 @@ static bool oxi_capacitor_accept(ox_stream *stream, oxi_stream_range *range) {
     at = (uintptr_t)range->memory + range->bytes; /* a direct read fills its last page */
     at = (at + OXI_STREAM_PAGE - 1) / OXI_STREAM_PAGE * OXI_STREAM_PAGE;
     slab->used = (size_t)(at - (uintptr_t)slab->block);
+    oxi_slab_touch(slab, slab->used);
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* The stream device and the public functions: opening, regions for open files, moving bytes, running calls.
- * A call becomes a plan of tiles (tile.c, ops.c), or the few things that are no plan (gather.c, reduce.c).
+ * A call becomes a plan of tiles (tile.c, ops.c), or what is no plan (gather.c, reduce.c, rows.c).
  * The lock is held by whoever runs, moves or frees. */
 
 #ifdef OX_NO_THREADS
@@ -58,11 +58,11 @@ static ox_status oxi_stream_alloc(ox_device *self, size_t bytes, void **out) {
 static void oxi_stream_region_free(oxi_stream_region *region) {
     ox_stream *stream = region->stream;
     oxi_stream_lock(stream);
-    if (region->file->writable)
+    if (region->file == stream->spill)
         oxi_spill_free(stream, region);
     else
         oxi_stream_file_release(stream, region->file);
-    oxi_free(region, sizeof *region);
+    oxi_stream_region_delete(region);
     oxi_stream_release(stream);
 }
 
@@ -82,9 +82,11 @@ static ox_status oxi_stream_move(const oxi_stream_region *region, size_t at, voi
     ox_stream *stream = region->stream;
     oxi_stream_load load;
     memset(&load, 0, sizeof load);
+    if (write) oxi_region_note(region, at, (const char *)memory, bytes);
     oxi_ring_request(stream, &load, region->file, region->offset + at, bytes, (char *)memory, write, false);
     oxi_ring_wait_for(stream, &load);
-    return load.cause == 0 ? OX_OK : oxi_ring_fail(&load, region->file);
+    if (load.cause != 0) return oxi_ring_fail(&load, region->file);
+    return write ? OX_OK : oxi_region_check(region, at, (const char *)memory, bytes);
 }
 
 static ox_status oxi_stream_read(ox_device *self, const void *memory, size_t offset, void *out,
@@ -134,7 +136,13 @@ static ox_status oxi_stream_run_locked(ox_stream *stream, const oxi_call *call) 
     if (oxi_stream_reduces(call)) return oxi_stream_reduce(stream, call);
     oxi_stream_plan plan;
     oxi_plan_open(&plan, stream->desc.compute, call);
-    return oxi_stream_run_plan(stream, &plan);
+    oxi_plan_cut(&plan, oxi_stream_room(stream));
+    if (oxi_stream_has_long_rows(stream, &plan)) {
+        bool done = false;
+        ox_status status = oxi_stream_long_rows_run(stream, call, &done);
+        if (done) return status;
+    }
+    return oxi_stream_run_cut(stream, &plan);
 }
 
 static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {
@@ -157,6 +165,17 @@ static ox_status oxi_stream_sync(ox_device *self) {
 
 /* ---- tensors over files ------------------------------------------------------------------------------- */
 
+/* The storage of a file's region, which it takes over; NULL: no memory. */
+static ox_storage *oxi_stream_storage_of(oxi_stream_region *region) {
+    ox_storage *storage =
+        oxi_storage_borrow(&region->stream->device, region, region->bytes, oxi_stream_region_released, NULL);
+    if (storage)
+        storage->read_only = !region->file->writable;
+    else
+        oxi_stream_region_free(region);
+    return storage;
+}
+
 static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,
                                            ox_storage **out) {
     oxi_stream_region *region = NULL;
@@ -164,13 +183,8 @@ static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, 
     ox_status status = oxi_stream_region_open(stream, path, offset, bytes, &region);
     oxi_stream_unlock(stream);
     if (status != OX_OK) return status;
-    *out = oxi_storage_borrow(&stream->device, region, bytes, oxi_stream_region_released, NULL);
-    if (*out) {
-        (*out)->read_only = true;
-        return OX_OK;
-    }
-    oxi_stream_region_free(region);
-    return OX_ERR_NOMEM;
+    *out = oxi_stream_storage_of(region);
+    return *out ? OX_OK : OX_ERR_NOMEM;
 }
 
 /* What ox_open asks every device room: a region of one of its files. */
@@ -193,6 +207,46 @@ OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t off
     oxi_meta(&meta, dtype, shape.ndim, shape.dim);
     ox_tensor *t = oxi_tensor_over(storage, &meta);
     oxi_storage_release(storage);
+    return t;
+}
+
+/* FOLDER/NAME.safetensors, to be freed; NULL: an error. */
+static char *oxi_stream_named_path(const ox_stream *stream, const char *name, size_t *bytes) {
+    bool usable = name && *name && *name != '.' && !name[strcspn(name, "/\\:")];
+    if (!usable) {
+        (void)oxi_fail(OX_ERR_ARG, "stream_named: %s cannot be the name of a file",
+                       name ? OXI_QUOTE(name) : "NULL");
+        return NULL;
+    }
+    *bytes = strlen(stream->spill_folder) + strlen(name) + sizeof "/.safetensors";
+    char *path = (char *)oxi_alloc(*bytes);
+    if (path) (void)snprintf(path, *bytes, "%s/%s.safetensors", stream->spill_folder, name);
+    return path;
+}
+
+OX_API ox_tensor *ox_stream_named(ox_stream *stream, const char *name, ox_dtype dtype, ox_shape shape) {
+    size_t bytes = 0, header_bytes = 0, header_room = 0, path_bytes = 0;
+    ox_tensor meta, *t = NULL;
+    oxi_stream_region *region = NULL;
+    if (!stream) return OXI_FAIL_NULL(OX_ERR_ARG, "stream_named: no stream");
+    if (oxi_check_shape("stream_named", dtype, shape.ndim, shape.dim, &bytes) != OX_OK) return NULL;
+    if (oxi_big_endian_host())
+        return OXI_FAIL_NULL(OX_ERR_UNSUPPORTED, "stream_named: numbers of a file have the other byte order");
+    oxi_meta(&meta, dtype, shape.ndim, shape.dim);
+    char *path = oxi_stream_named_path(stream, name, &path_bytes), *header = NULL;
+    if (path) header = oxi_save_header_of(name, &meta, OXI_STREAM_PAGE, &header_bytes, &header_room);
+    if (header) {
+        oxi_stream_lock(stream);
+        (void)oxi_named_open(stream, path, header, header_bytes, bytes, &region);
+        oxi_stream_unlock(stream);
+    }
+    ox_storage *storage = region ? oxi_stream_storage_of(region) : NULL;
+    if (storage) {
+        t = oxi_tensor_over(storage, &meta);
+        oxi_storage_release(storage);
+    }
+    oxi_free(header, header_room);
+    oxi_free(path, path_bytes);
     return t;
 }
 

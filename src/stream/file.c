@@ -72,6 +72,11 @@ static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t
     return named;
 }
 
+/* A file that was not there. */
+static intptr_t oxi_stream_handle_create(const char *path) {
+    return open(path, O_RDWR | O_CLOEXEC | O_LARGEFILE | O_CREAT | O_EXCL, 0666);
+}
+
 static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
                                       uint64_t offset) {
     if (offset > INT64_MAX) return -EINVAL;
@@ -161,6 +166,15 @@ static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t
     return file == INVALID_HANDLE_VALUE ? -1 : (intptr_t)file;
 }
 
+static intptr_t oxi_stream_handle_create(const char *path) {
+    wchar_t wide[OXI_WIDE_ROOM];
+    if (!oxi_wide_path(path, wide)) return -1;
+    HANDLE file = CreateFileW(wide, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_DELETE, NULL,
+                              CREATE_NEW, 0, NULL);
+    errno = GetLastError() == ERROR_FILE_EXISTS ? EEXIST : EACCES;
+    return file == INVALID_HANDLE_VALUE ? -1 : (intptr_t)file;
+}
+
 static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
                                       uint64_t offset) {
     OVERLAPPED at;
@@ -180,16 +194,6 @@ static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     LARGE_INTEGER end;
     end.QuadPart = (LONGLONG)bytes;
     if (SetFilePointerEx((HANDLE)handle, end, NULL, FILE_BEGIN)) (void)SetEndOfFile((HANDLE)handle);
-}
-
-static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t bytes) {
-    (void)handle, (void)from, (void)bytes;
-    return 0;
-}
-
-static intptr_t oxi_stream_handle_direct(intptr_t handle) {
-    (void)handle;
-    return -1;
 }
 
 static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
@@ -218,6 +222,10 @@ static intptr_t oxi_stream_handle_unnamed(const char *folder, char *path, size_t
     (void)folder, (void)path, (void)room;
     return -1;
 }
+static intptr_t oxi_stream_handle_create(const char *path) {
+    (void)path;
+    return -1;
+}
 static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory, size_t bytes,
                                       uint64_t offset) {
     (void)handle, (void)write, (void)memory, (void)bytes, (void)offset;
@@ -226,17 +234,23 @@ static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory,
 static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     (void)handle, (void)bytes;
 }
+static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
+    (void)handle, (void)id, (void)bytes;
+    return oxi_fail(OX_ERR_UNSUPPORTED, "%s: this system has no reads at an offset", oxi_path_text(path));
+}
+
+#endif
+
+#if !defined(OXI_POSIX)
+/* Systems that reserve nothing, and whose page cache is always used. */
 static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t bytes) {
     (void)handle, (void)from, (void)bytes;
     return 0;
 }
+
 static intptr_t oxi_stream_handle_direct(intptr_t handle) {
     (void)handle;
     return -1;
-}
-static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
-    (void)handle, (void)id, (void)bytes;
-    return oxi_fail(OX_ERR_UNSUPPORTED, "%s: this system has no reads at an offset", oxi_path_text(path));
 }
 
 #endif
@@ -310,6 +324,10 @@ static ox_status oxi_stream_file_open(ox_stream *stream, const char *path, oxi_s
 
 /* ---- regions ----------------------------------------------------------------------------------------- */
 
+static size_t oxi_region_pages(const oxi_stream_region *region) {
+    return region->bytes / OXI_STREAM_PAGE + (region->bytes % OXI_STREAM_PAGE != 0);
+}
+
 /* Takes over one reference to the file. */
 static oxi_stream_region *oxi_stream_region_new(ox_stream *stream, oxi_stream_file *file, uint64_t offset,
                                                 size_t bytes) {
@@ -319,8 +337,21 @@ static oxi_stream_region *oxi_stream_region_new(ox_stream *stream, oxi_stream_fi
     region->file = file;
     region->offset = offset;
     region->bytes = bytes;
+    region->sums = NULL;
+    if (file->writable && stream->desc.checksums && bytes > 0) {
+        region->sums = (uint32_t *)oxi_calloc(oxi_region_pages(region), sizeof *region->sums);
+        if (!region->sums) {
+            oxi_free(region, sizeof *region);
+            return NULL;
+        }
+    }
     stream->references++;
     return region;
+}
+
+static void oxi_stream_region_delete(oxi_stream_region *region) {
+    if (region->sums) oxi_free(region->sums, oxi_region_pages(region) * sizeof *region->sums);
+    oxi_free(region, sizeof *region);
 }
 
 static ox_status oxi_stream_region_open(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,

@@ -50,9 +50,19 @@ static void oxi_space_picked_rows(oxi_stream_plan *plan) {
     oxi_space_keep_blocks(plan, OXI_PLAN_OUT);
 }
 
+/* A first dim, of size 1. */
+static void oxi_gather_add_dim(ox_tensor *t) {
+    memmove(t->shape + 1, t->shape, (size_t)t->ndim * sizeof *t->shape);
+    memmove(t->stride + 1, t->stride, (size_t)t->ndim * sizeof *t->stride);
+    t->shape[0] = 1;
+    t->stride[0] = 0;
+    t->ndim++;
+}
+
 static ox_status oxi_stream_pick(ox_stream *stream, const oxi_call *call, const int64_t *rows) {
     oxi_stream_plan plan;
     ox_tensor out = oxi_borrowed(call->out[0]), *table = call->in[0];
+    if (out.ndim < table->ndim) oxi_gather_add_dim(&out); /* of one index without dims */
     if (!oxi_plan_join(&out, table->ndim - 1))
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: rows of a streamed table go to dense results only",
                         oxi_op_row_of(call->op)->name);
@@ -79,15 +89,32 @@ static ox_status oxi_stream_pick_by(ox_stream *stream, const oxi_call *call, con
     return status;
 }
 
-/* An index elsewhere comes to the host as a whole. */
+/* A reference to t in RAM, or to a copy there: one that is elsewhere is loaded as a whole, which is counted
+ * and needs room in the budget. *near is NULL after an error. */
+static ox_status oxi_stream_near(ox_stream *stream, ox_tensor *t, ox_tensor **near) {
+    size_t bytes = ox_nbytes(t);
+    *near = ox_device_of(t)->host ? ox_retain(t) : NULL;
+    if (*near) return OX_OK;
+    if (bytes > stream->desc.ram_bytes)
+        return oxi_fail(OX_ERR_NOMEM, "the stream's RAM budget has no room for %llu bytes of %s",
+                        (unsigned long long)bytes, oxi_tensor_text(t));
+    oxi_capacitor_yield(stream, bytes);
+    *near = oxi_tensor_new(ox_cpu(), t->dtype, t->ndim, t->shape);
+    if (!*near) return OX_ERR_NOMEM;
+    stream->stats.whole_loads++;
+    ox_status status = oxi_is_streamed(t)   ? oxi_stream_copy_by(stream, ox_cpu(), t, *near)
+                       : ox_copy_(*near, t) ? OX_OK
+                                            : ox_error();
+    if (status == OX_OK) return OX_OK;
+    ox_release(*near);
+    *near = NULL;
+    return status;
+}
+
+/* An index elsewhere comes to the host. */
 static ox_status oxi_stream_rows(ox_stream *stream, const oxi_call *call) {
-    const ox_tensor *index = call->in[1];
-    if (ox_device_of(index)->host) return oxi_stream_pick_by(stream, call, index);
-    ox_tensor *near = oxi_tensor_new(ox_cpu(), index->dtype, index->ndim, index->shape);
-    if (!near) return OX_ERR_NOMEM;
-    ox_status status = oxi_is_streamed(index) ? oxi_stream_copy_by(stream, ox_cpu(), call->in[1], near)
-                       : ox_copy_(near, call->in[1]) ? OX_OK
-                                                     : ox_error();
+    ox_tensor *near = NULL;
+    ox_status status = oxi_stream_near(stream, call->in[1], &near);
     if (status == OX_OK) status = oxi_stream_pick_by(stream, call, near);
     ox_release(near);
     return status;

@@ -34,6 +34,7 @@ typedef struct oxi_stream_region {
     oxi_stream_file *file;
     uint64_t offset;
     size_t bytes;
+    uint32_t *sums;                 /* of its pages as they were written last, 0 = not known; or NULL */
 } oxi_stream_region;
 
 /* Free bytes of the spill file, by offset. */
@@ -125,6 +126,7 @@ typedef struct oxi_stream_slab {
     struct oxi_stream_slab *next;
     char *block;
     size_t bytes, used;
+    size_t touched;                 /* bytes that the system has given pages for */
     uint64_t used_at;               /* when one of its ranges was read last */
 } oxi_stream_slab;
 

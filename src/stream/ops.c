@@ -63,47 +63,20 @@ static void oxi_space_one_dim(oxi_stream_plan *plan) {
     if (plan->operand[0].ndim > 0) oxi_space_other_dims(plan, 1u << plan->call->attr.dim);
 }
 
-/* Short rows, and rows whose neighbours lie closer together than their elements, are computed many at a time:
- * parts keep as many together as cpu/row.c asks for. */
-static void oxi_space_keep_rows(oxi_stream_plan *plan, int64_t length) {
-    oxi_stream_space *space = &plan->space;
-    const ox_tensor *x = &plan->operand[0];
-    int64_t rows = 1, step = INT64_MAX, inside = INT64_MAX;
-    int nearest = -1;
-    uint32_t cut = 0;
-    for (int d = 0; d < space->ndim; d++) {
-        int64_t stride = llabs(x->stride[space->dim[0][d]]);
-        cut |= 1u << space->dim[0][d];
-        rows *= space->size[d];
-        if (space->size[d] == 1 || stride >= step) continue;
-        step = stride;
-        nearest = d;
-    }
-    for (int d = 0; d < x->ndim; d++)
-        if (!(cut >> d & 1) && x->shape[d] > 1) inside = oxi_least_i64(inside, llabs(x->stride[d]));
-    if (nearest < 0 || (length >= 16 && step > inside)) return;
-    space->least[nearest] = oxi_least_i64(space->size[nearest], 16);
-    space->least_all = oxi_least_i64(rows, 16);
-    if (length > 1024 && rows >= 32 * OXI_ROW_BLOCK) space->least_all = 32 * OXI_ROW_BLOCK;
-}
-
+/* What the CPU chooses by strides holds for parts that have those of the whole, and are told the rest. */
 static void oxi_space_rows(oxi_stream_plan *plan) {
     const oxi_call *call = plan->call;
     const ox_tensor *x = &plan->operand[0];
     uint32_t whole = 0;
-    int64_t length = 1;
     bool norm = call->op == OXI_OP_layer_norm || call->op == OXI_OP_rms_norm;
     for (int d = 0; d < x->ndim; d++) {
         bool inside = norm                            ? d >= x->ndim - (int)call->attr.i[0]
                       : call->op == OXI_OP_group_norm ? d > 0
                                                       : d == call->attr.dim;
-        if (!inside) continue;
-        whole |= 1u << d;
-        length *= x->shape[d];
+        if (inside) whole |= 1u << d;
     }
     oxi_space_other_dims(plan, whole);
-    if (call->op == OXI_OP_group_norm) length = x->ndim > 1 ? length / call->attr.i[0] : length;
-    oxi_space_keep_rows(plan, length);
+    plan->keeps_strides = !oxi_row_tell(call, &plan->attr);
 }
 
 /* x [..,S,D]: without positions those of a part would begin at 0 again, so S stays whole. */
@@ -278,7 +251,6 @@ static void oxi_plan_operands(oxi_stream_plan *plan, ox_device *compute, const o
     plan->compute = compute;
     plan->call = call;
     plan->attr = call->attr;
-    plan->space.least_all = 1;
     plan->flow.prepare = oxi_plan_prepare;
     plan->flow.compute = oxi_plan_compute;
     for (int i = 0; i < call->in_count; i++) oxi_plan_operand(plan, i, call->in[i]);
@@ -303,9 +275,26 @@ static size_t oxi_stream_room(const ox_stream *stream) {
     return stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
 }
 
+/* The activations of a product are quantised once for all parts that have them whole. */
+static bool oxi_plan_shares(const oxi_stream_plan *plan) {
+    int x = plan->call->op == OXI_OP_addmm ? 1 : 0;
+    if (oxi_op_row_of(plan->call->op)->family != OXI_FAMILY_PRODUCT) return false;
+    if (oxi_is_block(plan->operand[x].dtype)) x++;
+    bool shares = !plan->streamed[x];
+    for (int d = 0; d < plan->space.ndim; d++)
+        shares = shares && (plan->space.dim[x][d] < 0 || plan->parts[d] == 1);
+    return shares;
+}
+
+static ox_status oxi_stream_run_cut(ox_stream *stream, oxi_stream_plan *plan) {
+    if (plan->flow.cell_bytes > oxi_stream_room(stream)) stream->stats.whole_loads++;
+    plan->shares = oxi_plan_shares(plan);
+    ox_status status = oxi_flow_run_all(stream, &plan->flow);
+    oxi_free(plan->shared.memory, plan->shared.bytes);
+    return status;
+}
+
 static ox_status oxi_stream_run_plan(ox_stream *stream, oxi_stream_plan *plan) {
-    size_t room = oxi_stream_room(stream);
-    oxi_plan_cut(plan, room);
-    if (plan->flow.cell_bytes > room) stream->stats.whole_loads++;
-    return oxi_flow_run_all(stream, &plan->flow);
+    oxi_plan_cut(plan, oxi_stream_room(stream));
+    return oxi_stream_run_cut(stream, plan);
 }

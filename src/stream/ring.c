@@ -276,43 +276,6 @@ static oxi_stream_cell *oxi_ring_take_cell(ox_stream *stream, bool must) {
     return cell;
 }
 
-/* ---- checksums ----------------------------------------------------------------------------------------- */
-
-/* Four sums of 8-byte words, each turned and multiplied, so that any changed byte changes them. */
-static uint64_t oxi_range_sum(const char *data, size_t bytes) {
-    const uint64_t odd = 0x9E3779B97F4A7C15u;
-    uint64_t sum[4] = {1, 2, 3, 4}, word;
-    size_t at = 0;
-    for (; at + 32 <= bytes; at += 32)
-        for (int i = 0; i < 4; i++) {
-            memcpy(&word, data + at + 8 * (size_t)i, 8);
-            sum[i] = ((sum[i] << 29 | sum[i] >> 35) ^ word) * odd;
-        }
-    for (; at < bytes; at++) {
-        uint64_t *one = &sum[at % 4];
-        *one = ((*one << 29 | *one >> 35) ^ (uint8_t)data[at]) * odd;
-    }
-    return sum[0] ^ sum[1] * odd ^ (sum[2] << 17 | sum[2] >> 47) ^ sum[3] * (odd << 1 | 1) ^ bytes;
-}
-
-/* The bytes of a range, read just now, are those that it had when it was read first. */
-static ox_status oxi_source_check(ox_stream *stream, const oxi_stream_source *source) {
-    oxi_stream_range *range = source->range ? source->range : source->cell ? source->cell->range : NULL;
-    if (!stream->desc.checksums || !range) return OX_OK;
-    bool *checked = source->range ? &range->checked : &source->cell->checked;
-    if (*checked) return OX_OK;
-    uint64_t sum = oxi_range_sum(source->data, range->bytes);
-    if (range->has_sum && range->sum != sum) {
-        if (source->range) range->load.cause = EIO; /* what is kept is not used again */
-        return oxi_fail(OX_ERR_IO, "%s: offset %llu: %llu bytes are not those that were read here before",
-                        oxi_path_text(range->file->path), (unsigned long long)range->offset,
-                        (unsigned long long)range->bytes);
-    }
-    range->sum = sum;
-    range->has_sum = *checked = true;
-    return OX_OK;
-}
-
 /* ---- ranges: kept, read ahead, or read now ------------------------------------------------------------ */
 
 /* Begins to read a range to where it will be kept; false when there is no room for it. */
@@ -446,6 +409,31 @@ static void oxi_layout_runs(const oxi_stream_layout *layout, oxi_run_fn visit, v
     }
 }
 
+typedef struct oxi_source_pages {
+    const oxi_stream_source *source;
+    ox_status status;
+} oxi_source_pages;
+
+static void oxi_run_note(void *user, uint64_t from, size_t at, size_t bytes) {
+    const oxi_stream_source *source = ((const oxi_source_pages *)user)->source;
+    oxi_region_note(source->region, from, source->data + at, bytes);
+}
+
+static void oxi_run_check(void *user, uint64_t from, size_t at, size_t bytes) {
+    oxi_source_pages *pages = (oxi_source_pages *)user;
+    const oxi_stream_source *source = pages->source;
+    if (pages->status == OX_OK)
+        pages->status = oxi_region_check(source->region, from, source->data + at, bytes);
+}
+
+/* What was read has the bytes that were read, or written, here before. */
+static ox_status oxi_source_check(ox_stream *stream, const oxi_stream_source *source) {
+    oxi_source_pages pages = {source, oxi_range_check(stream, source)};
+    if (pages.status == OX_OK && source->region->sums)
+        oxi_layout_runs(&source->layout, oxi_run_check, &pages);
+    return pages.status;
+}
+
 typedef struct oxi_run_job {
     ox_stream *stream;
     const oxi_stream_region *region;
@@ -546,6 +534,8 @@ static void oxi_step_store(ox_stream *stream, oxi_stream_step *step) {
         oxi_stream_source *source = &step->source[i];
         if (!(source->use & OXI_STREAM_STORE) || !source->cell) continue;
         source->cell->storing = true;
+        oxi_source_pages pages = {source, OX_OK};
+        if (source->region->sums) oxi_layout_runs(&source->layout, oxi_run_note, &pages);
         oxi_source_transfer(stream, source, &source->cell->load, true);
     }
 }

@@ -1,6 +1,6 @@
-/* The spill file: memory on the disk for tensors that are moved to the stream and for large results.
- * One file without a name, so that nothing stays behind whatever happens; its free parts are a list of gaps,
- * first fit. Called by the device's alloc and free. */
+/* The spill folder: memory on the disk for tensors that are moved to the stream and for large results, in
+ * one file without a name, so that nothing stays behind whatever happens; its free parts are a list of gaps,
+ * first fit. Named tensors have files of their own, which stay. Called by the device. */
 
 static ox_status oxi_spill_open(ox_stream *stream) {
     if (stream->spill) return OX_OK;
@@ -125,4 +125,45 @@ static void oxi_spill_close(ox_stream *stream) {
     oxi_reader_forget_file(&stream->reader, stream->spill);
     oxi_stream_file_free(stream->spill);
     stream->spill = NULL;
+}
+
+/* ---- named tensors ------------------------------------------------------------------------------------- */
+
+/* A file of `room` bytes that begins with `header`; removed again if that cannot be. */
+static ox_status oxi_named_fill(const oxi_stream_file *file, char *header, size_t bytes, uint64_t room) {
+    int64_t moved = 0;
+    int cause = oxi_stream_handle_reserve(file->plain, 0, room);
+    for (size_t at = 0; cause == 0 && at < bytes; at += (size_t)moved) {
+        do moved = oxi_stream_handle_move(file->plain, true, header + at, bytes - at, at);
+        while (moved == -EINTR);
+        if (moved <= 0) cause = moved < 0 ? (int)-moved : ENOSPC;
+    }
+    if (cause == 0) {
+        oxi_stream_handle_resize(file->plain, room);
+        return OX_OK;
+    }
+    oxi_remove_file(file->path);
+    return oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(file->path), strerror(cause));
+}
+
+/* header: so many pages, in front of the numbers. */
+static ox_status oxi_named_open(ox_stream *stream, const char *path, char *header, size_t header_bytes,
+                                size_t bytes, oxi_stream_region **out) {
+    oxi_stream_file *file = oxi_stream_file_new(path);
+    if (!file) return OX_ERR_NOMEM;
+    file->writable = true;
+    file->plain = oxi_stream_handle_create(path);
+    ox_status status = file->plain == -1 ? oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno))
+                                         : oxi_named_fill(file, header, header_bytes, header_bytes + bytes);
+    if (status != OX_OK) {
+        oxi_stream_file_free(file);
+        return status;
+    }
+    if (!stream->desc.buffered) file->direct = oxi_stream_handle_direct(file->plain);
+    oxi_reader_know_file(&stream->reader, file);
+    *out = oxi_stream_region_new(stream, file, header_bytes, bytes);
+    if (*out) return OX_OK;
+    oxi_remove_file(path);
+    oxi_stream_file_release(stream, file);
+    return OX_ERR_NOMEM;
 }

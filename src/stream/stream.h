@@ -34,7 +34,9 @@ typedef struct ox_stream_desc {
     bool buffered;       /* always go through the system's page cache; otherwise only where a file system
                           * refuses direct transfers (tmpfs), and for pages in part */
     bool forgetful;      /* keep no tiles in RAM for the next pass */
-    bool checksums;      /* a tile of a file that is read again must have the bytes that it had at first */
+    bool checksums;      /* a tile of a file that is read again must have the bytes that it had at first, and
+                          * a page of the spill file those that were written, where a tile has all of it: 4
+                          * bytes of RAM for each page */
     /* Called after each tile of an operation, in the thread that runs it; it must not use the stream. bytes:
      * of files, that operations have used since the stream was opened. NULL: nothing is called. */
     void (*progress)(void *user, int64_t tile, int64_t tiles, int64_t bytes);
@@ -68,6 +70,15 @@ OX_API ox_device *ox_stream_device(ox_stream *stream);
  * errors    NULL: OX_ERR_IO, also when the file is too short; OX_ERR_SHAPE; OX_ERR_DTYPE; OX_ERR_ARG */
 OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t offset, ox_dtype dtype,
                                 ox_shape shape);
+
+/* ox_stream_named - a tensor in a file of its own that stays: NAME.safetensors in the stream's spill folder,
+ * with the one tensor NAME. Zeros at first; it can be written to: ox_copy_(t, result), ox_add_(t, x). What an
+ * operation wrote is in the file when the operation returns; it reaches the disk when the system writes it.
+ * memory    one reference; the file stays when it goes, also when the process is killed
+ * errors    NULL: OX_ERR_IO a file of that name is there already, or there is no room; OX_ERR_SHAPE;
+ *           OX_ERR_DTYPE; OX_ERR_ARG a name that cannot be one of a file; OX_ERR_UNSUPPORTED a dtype that
+ *           safetensors does not know, a big-endian machine */
+OX_API ox_tensor *ox_stream_named(ox_stream *stream, const char *name, ox_dtype dtype, ox_shape shape);
 
 typedef struct ox_stream_statistics {
     int64_t disk_bytes;     /* read from files */

@@ -116,7 +116,6 @@ typedef struct oxi_stream_space {
     int64_t size[OX_MAX_DIMS];
     int64_t least[OX_MAX_DIMS];                /* smallest part that computes as the whole does; 0 = 1 */
     int64_t unit[OX_MAX_DIMS];                 /* parts are multiples; 0 = 1 */
-    int64_t least_all;                         /* smallest product of a part's sizes; 0 = 1 */
     int dim[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* of each operand; -1 = the whole operand is in each part */
     int64_t times[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* elements of that dim for one of the space */
 } oxi_stream_space;
@@ -129,9 +128,12 @@ typedef struct oxi_stream_plan {
     ox_tensor operand[OXI_STREAM_OPERANDS]; /* headers; may be reshaped */
     bool there[OXI_STREAM_OPERANDS], streamed[OXI_STREAM_OPERANDS];
     bool packs[OXI_STREAM_OPERANDS]; /* how the parts of an operand are put into cells */
+    bool keeps_strides;  /* results hang on strides: nothing is packed */
     oxi_stream_space space;
     int64_t part[OX_MAX_DIMS]; /* the largest part's size */
     int64_t parts[OX_MAX_DIMS];
+    oxi_shared shared;   /* of all parts */
+    bool shares;
     const int64_t *rows; /* NULL, or which row of operand 0 is at each place along dim 0 */
 } oxi_stream_plan;
 
@@ -165,6 +167,10 @@ static bool oxi_plan_is_result(int operand) {
     return operand >= OXI_MAX_IN;
 }
 
+static bool oxi_plan_packs(const oxi_stream_plan *plan, const ox_tensor *part, size_t room) {
+    return !plan->keeps_strides && oxi_layout_packs(part, room);
+}
+
 /* What parts of a size take. */
 typedef struct oxi_plan_cost {
     size_t most;    /* bytes of the largest streamed operand */
@@ -179,7 +185,7 @@ static oxi_plan_cost oxi_plan_measure(const oxi_stream_plan *plan, const int64_t
         if (!plan->streamed[i]) continue;
         oxi_stream_layout layout;
         ox_tensor t = oxi_plan_part(plan, i, origin, count);
-        oxi_layout_of(&t, oxi_layout_packs(&t, room), &layout);
+        oxi_layout_of(&t, oxi_plan_packs(plan, &t, room), &layout);
         if (layout.bytes > cost.most) cost.most = layout.bytes;
         if (layout.bytes > room) cost.excess += (double)(layout.bytes - room);
         cost.traffic += oxi_layout_cost(&layout);
@@ -204,13 +210,12 @@ static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t mos
 }
 
 static bool oxi_space_allows(const oxi_stream_space *space, const int64_t *part) {
-    int64_t all = 1, largest, smallest;
+    int64_t largest, smallest;
     for (int d = 0; d < space->ndim; d++) {
         int64_t parts = oxi_space_parts(space, d, part[d], &largest, &smallest);
         if (parts > 1 && smallest < space->least[d]) return false;
-        if (all < INT64_MAX / (smallest + 1)) all *= smallest;
     }
-    return all >= space->least_all;
+    return true;
 }
 
 /* Halves dim d, or makes it as small as the space allows. */
@@ -275,7 +280,7 @@ static void oxi_plan_settle(oxi_stream_plan *plan, size_t room) {
         oxi_stream_layout layout;
         if (!plan->streamed[i]) continue;
         ox_tensor t = oxi_plan_part(plan, i, origin, plan->part);
-        plan->packs[i] = oxi_layout_packs(&t, room);
+        plan->packs[i] = oxi_plan_packs(plan, &t, room);
         oxi_layout_of(&t, plan->packs[i], &layout);
         if (layout.bytes > plan->flow.cell_bytes) plan->flow.cell_bytes = layout.bytes;
         if (oxi_plan_is_result(i) && layout.gaps) plan->flow.window = 1;
@@ -401,6 +406,7 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     for (int i = 0; i < call.out_count; i++) call.out[i] = &part[OXI_MAX_IN + i];
     call.in = in;
     call.attr = plan->attr;
+    call.shared = plan->shares ? &plan->shared : NULL;
     if (call.op == OXI_OP_fill)
         call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
     return plan->compute->host ? oxi_run(plan->compute, &call) : oxi_plan_run_there(plan, step, part, &call);
