@@ -11,7 +11,7 @@ layout(constant_id = 9) const uint SUMS = 1;        // vec4 sums of an invocatio
 shared float queries[QUERIES * DEPTH], weights[QUERIES * KEYS], most[QUERIES], total[QUERIES], rescale[QUERIES];
 
 #define DEFINE_FOUR(name, block, load)                                                                             \
-    vec4 name(uint e, uint step, uint i, uint size) {                                                              \
+    vec4 name(const uint e, const uint step, const uint i, const uint size) {                                                              \
         if (CACHE == Q8_0) {                                                                                       \
             uint b = e + i / 32 * 34, h = b >> 1, w = b + 2 + i % 32;                                              \
             float size_of_one = uintBitsToFloat(f32_of_f16(block.d[h >> 1] >> ((h & 1) * 16) & 0xffff));           \

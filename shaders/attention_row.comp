@@ -20,15 +20,15 @@ shared vec4 query[DEPTH / 4];
 shared float weights[256];
 shared vec4 sums[512];
 
-vec4 signed_bytes(uint w) {
+vec4 signed_bytes(const uint w) {
     return vec4(int(w << 24) >> 24, int(w << 16) >> 24, int(w << 8) >> 24, int(w) >> 24);
 }
-vec4 four_of(uvec2 w) {
+vec4 four_of(const uvec2 w) {
     if (CACHE == BF16) return uintBitsToFloat(uvec4(w.x << 16, w.x & 0xffff0000u, w.y << 16, w.y & 0xffff0000u));
     return vec4(unpackHalf2x16(w.x), unpackHalf2x16(w.y));
 }
 #define DEFINE_EIGHT(name, block, wide)                                                                    \
-    void name(uint e, uint i, out vec4 x, out vec4 y) {                                                    \
+    void name(const uint e, const uint i, out vec4 x, out vec4 y) {                                                    \
         if (CACHE == Q8_0) {                                                                               \
             uint b = e + i / 32 * 34, w = b + 2 + i % 32, odd = w >> 1 & 1;                                \
             uint p = block.d[w >> 2], q = block.d[(w >> 2) + 1], r = block.d[(w >> 2) + 1 + odd];          \
@@ -59,7 +59,7 @@ float most_of_all(float x) {
     barrier();
     return x;
 }
-float sum_of_all(float x) {
+float sum_of_all(const float x) {
     uint lane = gl_LocalInvocationID.x;
     weights[lane] = x;
     barrier();
@@ -71,11 +71,11 @@ float sum_of_all(float x) {
 }
 
 // Where the parts of a query of a head lie.
-uint parts_at(uint s) {
+uint parts_at(const uint s) {
     return param[7].z + ((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * param[0].x + s) * PARTS * ROOM;
 }
 
-void merge(uint s, uint row) {
+void merge(const uint s, const uint row) {
     uint from = parts_at(s), lane = gl_LocalInvocationID.x;
     float most = -INF, total = 0;
     for (uint i = 0; i < PARTS; i++) most = max(most, uintBitsToFloat(b5.d[from + i * ROOM + DEPTH_V]));

@@ -35,7 +35,7 @@ void subgroup_step() {
     subgroupBarrier();
 }
 // Keys and values travel through registers, so that they are on their way while others are worked on.
-void fetch_keys(uint e, uint key0, uint end) {
+void fetch_keys(const uint e, const uint key0, const uint end) {
     [[unroll]] for (uint i = 0; i < FETCHES_K; i++) {
         uint u = gl_LocalInvocationID.x + i * THREADS, key = key0 + u / (DEPTH / 8);
         next[i] = key < end ? w2.d[(e + key * param[4].z + u % (DEPTH / 8) * 8) >> 3] : uvec4(0);
@@ -47,7 +47,7 @@ void put_keys() {
         if (u < KEYS * (DEPTH / 8)) tiles[u / (DEPTH / 8) * LINE_K + u % (DEPTH / 8)] = next[i];
     }
 }
-void fetch_values(uint e, uint key0, uint end) {
+void fetch_values(const uint e, const uint key0, const uint end) {
     [[unroll]] for (uint i = 0; i < FETCHES_V; i++) {
         uint u = gl_LocalInvocationID.x + i * THREADS, key = key0 + u / (DEPTH_V / 8);
         next[i] = key < end ? w3.d[(e + key * param[4].w + u % (DEPTH_V / 8) * 8) >> 3] : uvec4(0);
@@ -59,7 +59,7 @@ void put_values() {
         if (u < KEYS * (DEPTH_V / 8)) tiles[SIZE_K + u / (DEPTH_V / 8) * LINE_V + u % (DEPTH_V / 8)] = next[i];
     }
 }
-uvec4 eight_q(uint e) {
+uvec4 eight_q(const uint e) {
     if (DTYPE != F32) return w1.d[e >> 3];
     vec4 x = uintBitsToFloat(w1.d[e >> 2]), y = uintBitsToFloat(w1.d[(e >> 2) + 1]);
     return uvec4(pack_two(x.xy), pack_two(x.zw), pack_two(y.xy), pack_two(y.zw));

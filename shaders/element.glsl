@@ -6,7 +6,7 @@
 #define BY_ROWS gl_CooperativeMatrixLayoutRowMajor
 #define BY_COLUMNS gl_CooperativeMatrixLayoutColumnMajor
 
-uint pack_two(vec2 x) {
+uint pack_two(const vec2 x) {
 #ifdef ELEMENT_IS_BF16
     uvec2 u = floatBitsToUint(x), r = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
     if (isnan(x.x)) r.x = 0x7fc0;

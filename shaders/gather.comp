@@ -29,7 +29,7 @@ uvec4 places(uint i) {
     return e + i * param[3];
 }
 
-uvec2 picked(uint i, out uint to) {
+uvec2 picked(const uint i, out uint to) {
     uvec4 e = places(i);
     uvec2 index = i64_of(INDEX, load_index(INDEX, e.y));
     to = e.x;

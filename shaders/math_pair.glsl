@@ -4,7 +4,7 @@
 
 // ---- two operands ----
 
-float my_pow(float a, float b) {
+float my_pow(const float a, const float b) {
     if (b == 0 || a == 1) return 1;
     if (is_nan(a) || is_nan(b)) return NOT_A_NUMBER;
     float size = size_of(a), size_b = size_of(b);
@@ -27,7 +27,7 @@ float my_pow(float a, float b) {
     }
     return with_sign(result, sign);
 }
-float my_hypot(float a, float b) {
+float my_hypot(const float a, const float b) {
     if (is_inf(a) || is_inf(b)) return INF;
     if (is_nan(a) || is_nan(b)) return NOT_A_NUMBER;
     float large = max(size_of(a), size_of(b)), small = min(size_of(a), size_of(b));
@@ -37,7 +37,7 @@ float my_hypot(float a, float b) {
     return scaled(s.x + s.y, exponent);
 }
 // Exact, with the sign of a: long division of the whole numbers that the mantissas are.
-float my_fmod(float a, float b) {
+float my_fmod(const float a, const float b) {
     uint x = floatBitsToUint(a) & 0x7fffffffu, y = floatBitsToUint(b) & 0x7fffffffu;
     if (x >= 0x7f800000u || y > 0x7f800000u || y == 0) return NOT_A_NUMBER;
     if (x < y) return a;
@@ -57,12 +57,12 @@ float my_fmod(float a, float b) {
     else x <<= ey - 1;
     return with_sign(uintBitsToFloat(x), a);
 }
-float my_remainder(float a, float b) {
+float my_remainder(const float a, const float b) {
     float rest = my_fmod(a, b);
     precise float moved = rest + b;
     return rest != 0 && is_negative(rest) != is_negative(b) ? moved : rest;
 }
-float my_floor_divide(float a, float b) {
+float my_floor_divide(const float a, const float b) {
     precise float plain = a / b;
     if (b == 0 && (floatBitsToUint(b) & 0x7fffffffu) == 0) return plain;
     float rest = my_fmod(a, b);

@@ -50,25 +50,25 @@ uvec2 tile_of_group() {
     uint high = min(8, gl_NumWorkGroups.y - 8 * strip), rest = id - strip * 8 * across;
     return uvec2(rest / high, 8 * strip + rest % high);
 }
-float number_a(uint e) {
+float number_a(const uint e) {
     return uintBitsToFloat(f32_of(DTYPE_A, load_a(DTYPE_A, e).x));
 }
-float number_b(uint e) {
+float number_b(const uint e) {
     return uintBitsToFloat(f32_of(DTYPE_B, load_b(DTYPE_B, e).x));
 }
 
 // Two numbers of 16 bits in a word; four or eight neighbours that lie in aligned words.
-vec2 two_of(uint dtype, uint word) {
+vec2 two_of(const uint dtype, const uint word) {
     return dtype == BF16 ? uintBitsToFloat(uvec2(word << 16, word & 0xffff0000u)) : unpackHalf2x16(word);
 }
-vec4 four_of(uint dtype, uvec2 words) {
+vec4 four_of(const uint dtype, const uvec2 words) {
     if (width_of(dtype) == 1) return vec4(two_of(dtype, words.x), two_of(dtype, words.y));
     vec4 r;
     for (uint j = 0; j < 4; j++) r[j] = uintBitsToFloat(f32_of(dtype, words.x >> (8 * j) & 0xff));
     return r;
 }
 #define DEFINE_FOUR(name, block, wide)                                                                \
-    vec4 name(uint dtype, uint e) {                                                                   \
+    vec4 name(const uint dtype, const uint e) {                                                                   \
         switch (width_of(dtype)) {                                                                    \
         case 2: return uintBitsToFloat(wide.d[e >> 2]);                                               \
         case 1: return four_of(dtype, uvec2(block.d[e >> 1], block.d[(e >> 1) + 1]));                 \
@@ -78,7 +78,7 @@ vec4 four_of(uint dtype, uvec2 words) {
 DEFINE_FOUR(wide_a, b1, w1)
 DEFINE_FOUR(wide_b, b2, w2)
 
-float finished(float sum, uvec4 at, uint row, uint column) {
+float finished(const float sum, const uvec4 at, const uint row, const uint column) {
     precise float r = sum * uintBitsToFloat(param[1].x);
     if (DTYPE_ADDEND != 0) {
         uint e = at.w + row * param[4].w + column * param[5].w;

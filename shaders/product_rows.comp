@@ -16,7 +16,7 @@ const uint TEAMS = gl_WorkGroupSize.x / 32 / SPLIT, OUTPUTS = ROWS * COLUMNS, TE
 
 shared float partial[TEAMS * OUTPUTS * (TEAM + 1)];
 
-vec4 four_a(uint e, uint k) {
+vec4 four_a(const uint e, const uint k) {
     uint step = param[5].y, first = e + k * step;
     if (A_WIDE == 1) return wide_a(DTYPE_A, first);
     vec4 r = vec4(0);
@@ -24,7 +24,7 @@ vec4 four_a(uint e, uint k) {
         if (k + j < param[0].z) r[j] = number_a(first + j * step);
     return r;
 }
-void eight_b(uint e, uvec2 k, inout vec4 x, inout vec4 y, inout vec4 terms) {
+void eight_b(const uint e, const uvec2 k, inout vec4 x, inout vec4 y, inout vec4 terms) {
     if (is_block(DTYPE_B)) {
         block_eight(DTYPE_B, e, k, x, y, terms);
     } else if (B_WIDE == 1 && width_of(DTYPE_B) == 1) {

@@ -30,19 +30,19 @@ const uint LINE_C = TILE_N / 4 + 1, SIZE_C = SUBS_M * SIDE * LINE_C, SIZE = STAG
 shared uvec4 tiles[SIZE > SIZE_C ? SIZE : SIZE_C];
 uvec4 next_a[FETCHES_A], next_b[FETCHES_B];
 
-uvec4 pack_eight(vec4 low, vec4 high) {
+uvec4 pack_eight(const vec4 low, const vec4 high) {
     return uvec4(pack_two(low.xy), pack_two(low.zw), pack_two(high.xy), pack_two(high.zw));
 }
-uvec4 eight_a(uint e) {
+uvec4 eight_a(const uint e) {
     if (DTYPE_A == F32) return pack_eight(uintBitsToFloat(w1.d[e >> 2]), uintBitsToFloat(w1.d[(e >> 2) + 1]));
     return w1.d[e >> 3];
 }
-uvec4 eight_b(uint e, uint k) {
+uvec4 eight_b(const uint e, const uint k) {
     if (is_block(DTYPE_B)) return pack_eight(block_numbers(DTYPE_B, e, k), block_numbers(DTYPE_B, e, k + 4));
     return w2.d[e >> 3];
 }
 
-void fetch(uvec4 at, uint row0, uint column0, uint k0) {
+void fetch(const uvec4 at, const uint row0, const uint column0, const uint k0) {
     uint lane = gl_LocalInvocationID.x;
     [[unroll]] for (uint i = 0; i < FETCHES_A; i++) {
         uint u = lane + i * THREADS, across = u % ACROSS_A * 8, down = u / ACROSS_A;
@@ -58,7 +58,7 @@ void fetch(uvec4 at, uint row0, uint column0, uint k0) {
         next_b[i] = there ? eight_b(place, k) : uvec4(0);
     }
 }
-void put(uint stage) {
+void put(const uint stage) {
     uint lane = gl_LocalInvocationID.x, to = stage * (SIZE_A + SIZE_B);
     [[unroll]] for (uint i = 0; i < FETCHES_A; i++) {
         uint u = lane + i * THREADS;
@@ -71,7 +71,7 @@ void put(uint stage) {
 }
 
 // Four neighbours of a row of c, from `column` on, as far as they exist.
-void write_four(vec4 sum, uvec4 at, uint row, uint column) {
+void write_four(const vec4 sum, const uvec4 at, const uint row, const uint column) {
     uint columns = param[0].y, e = at.x + row * param[4].x + column * param[5].x;
     uvec4 bits;
     if (row >= param[0].x) return;

@@ -10,14 +10,14 @@ layout(set = 1, binding = 1, std430) buffer Quads1 { uvec4 d[]; } q1;
 layout(set = 1, binding = 2, std430) buffer Quads2 { uvec4 d[]; } q2;
 layout(set = 1, binding = 3, std430) buffer Quads3 { uvec4 d[]; } q3;
 
-uvec4 bytes_of(uint w) {
+uvec4 bytes_of(const uint w) {
     return uvec4(w, w >> 8, w >> 16, w >> 24) & 0xff;
 }
-uvec4 halfwords_of(uvec2 p) {
+uvec4 halfwords_of(const uvec2 p) {
     return uvec4(p.x & 0xffff, p.x >> 16, p.y & 0xffff, p.y >> 16);
 }
 #define DEFINE_LOAD_QUAD(name, words, pairs, quads)                      \
-    uvec4 name(uint dtype, uint e) {                                     \
+    uvec4 name(const uint dtype, const uint e) {                                     \
         switch (width_of(dtype)) {                                       \
         case 0: return bytes_of(words.d[e >> 2]);                        \
         case 1: return halfwords_of(pairs.d[e >> 2]);                    \
@@ -25,7 +25,7 @@ uvec4 halfwords_of(uvec2 p) {
         }                                                                \
     }
 #define DEFINE_STORE_QUAD(name, words, pairs, quads)                                                     \
-    void name(uint dtype, uint e, uvec4 v) {                                                             \
+    void name(const uint dtype, const uint e, uvec4 v) {                                                             \
         switch (width_of(dtype)) {                                                                       \
         case 0:                                                                                          \
             v &= 0xff;                                                                                   \

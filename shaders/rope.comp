@@ -19,10 +19,10 @@ DEFINE_STORE(store, b0)
 
 // param[1] scale in two floats, magnitude, pairs; [24] the frequencies' place in block 3, the factors' place in
 // block 4 and their stride, what the place of position 0 is without positions
-float number(uint e) {
+float number(const uint e) {
     return uintBitsToFloat(f32_of(DTYPE, load_x(DTYPE, e).x));
 }
-void write(uint e, float x) {
+void write(const uint e, const float x) {
     store(DTYPE, e, uvec2(narrow_of_f32(DTYPE, floatBitsToUint(x)), 0));
 }
 

@@ -62,10 +62,10 @@ float most_of_line(float x) {
     return x;
 }
 
-float number(uint e) {
+float number(const uint e) {
     return uintBitsToFloat(f32_of(FROM, load_x(FROM, e).x));
 }
-vec4 numbers_of(uint dtype, uvec4 raw) {
+vec4 numbers_of(const uint dtype, uvec4 raw) {
     for (int j = 0; j < 4; j++) raw[j] = f32_of(dtype, raw[j]);
     return uintBitsToFloat(raw);
 }
@@ -76,7 +76,7 @@ vec4 held[KEPT]; // softmax: later the powers
 uint n = param[0].y;
 uvec4 at;
 
-float finished(float x, float weight, float bias) {
+float finished(const float x, const float weight, const float bias) {
     precise float r;
     if (KIND == SOFTMAX) return HELD > 0 ? x * factor : my_exp(x - shift) * factor;
     if (KIND == LOG_SOFTMAX) {
@@ -88,7 +88,7 @@ float finished(float x, float weight, float bias) {
     if (BIAS != 0) r = r + bias;
     return r;
 }
-uint finished_at(uint i) {
+uint finished_at(const uint i) {
     uvec4 e = at + line_places(i);
     float weight = 0, bias = 0;
     if (WEIGHT != 0) weight = uintBitsToFloat(f32_of(WEIGHT, load_weight(WEIGHT, e.z).x));
@@ -98,7 +98,7 @@ uint finished_at(uint i) {
 
 // Passes over the line. STEP: 0 the largest, 1 powers, 2 the sum, 3 squares of x size.
 const uint LARGEST = 0, POWERS = 1, PLAIN = 2, SQUARES = 3;
-float stepped(uint what, inout vec2 sum, float x, float size) {
+float stepped(const uint what, inout vec2 sum, float x, const float size) {
     if (what == LARGEST) sum.x = x > sum.x ? x : sum.x;
     if (what == POWERS) x = my_exp(x - shift);
     if (what == POWERS || what == PLAIN) sum = plus2(sum, x);
@@ -108,7 +108,7 @@ float stepped(uint what, inout vec2 sum, float x, float size) {
     }
     return x;
 }
-vec2 walked(uint what, float size) {
+vec2 walked(const uint what, const float size) {
     vec2 sum = vec2(what == LARGEST ? -INF : 0.0, 0);
     if (HELD == 0) {
         for (uint i = lane; i < n; i += LANES) stepped(what, sum, number(at.y + line_places(i).y), size);

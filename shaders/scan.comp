@@ -21,11 +21,11 @@ const bool REAL = LANE == LANE_F32;
 
 shared uvec2 states[256];
 
-vec2 pair_of(uvec2 s) {
+vec2 pair_of(const uvec2 s) {
     return uintBitsToFloat(s);
 }
 // b comes behind a.
-uvec2 joined(uvec2 a, uvec2 b) {
+uvec2 joined(const uvec2 a, const uvec2 b) {
     if (!REAL) return PRODUCT == 1 ? times(a, b) : plus(a, b);
     vec2 p = pair_of(a), q = pair_of(b);
     precise float plain = PRODUCT == 1 ? p.x * q.x : p.x + q.x;

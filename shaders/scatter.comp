@@ -21,7 +21,7 @@ DEFINE_LOAD(load_index, b1)
 DEFINE_LOAD(load_source, b2)
 DEFINE_STORE(store, b0)
 
-uvec2 sum_of(uvec2 a, uvec2 b) {
+uvec2 sum_of(const uvec2 a, const uvec2 b) {
     if (LANE != LANE_F32) return plus(a, times(extend(int(param[1].x)), b));
     precise float sum = uintBitsToFloat(a.x) + uintBitsToFloat(param[1].x) * uintBitsToFloat(b.x);
     return uvec2(floatBitsToUint(sum), 0);
