@@ -37,6 +37,7 @@ static ox_status oxi_vk_run(ox_device *self, const oxi_call *call) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     oxi_lock_take(&d->lock);
     ox_status status = oxi_vk_check_open(d);
+    oxi_vk_time_call(d, call);
     if (status == OX_OK) status = oxi_vk_executors[oxi_op_row_of(call->op)->family].run(d, call);
     oxi_lock_give(&d->lock);
     return status;

@@ -17,7 +17,8 @@ enum {
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
     OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
     OXI_VK_FIRST_BATCH = 12,           /* dispatches after which work is submitted to a device that waits */
-    OXI_VK_BATCH = 96                  /* and to one that is busy */
+    OXI_VK_BATCH = 96,                 /* and to one that is busy */
+    OXI_VK_STAMPS = 512                /* times that the profiler takes of a command buffer */
 };
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
@@ -44,11 +45,20 @@ typedef struct oxi_vk_chunk {
 
 /* ---- recording ----------------------------------------------------------------------------------------- */
 
+/* What the profiler wants to know of a dispatch. */
+typedef struct oxi_vk_timed {
+    oxi_profile_record record;         /* of its call */
+    int64_t number;                    /* the call's */
+} oxi_vk_timed;
+
 typedef struct oxi_vk_slot {
     VkCommandBuffer commands;
     VkFence fence;
     int64_t serial;                    /* of the submission that it holds or held; 0 = none yet */
     uint32_t param_used;
+    VkQueryPool queries;               /* timing.c */
+    oxi_vk_timed *timed;               /* [OXI_VK_STAMPS], by the stamp behind the dispatch */
+    int stamps;                        /* taken so far */
 } oxi_vk_slot;
 
 /* Host-visible memory that stays mapped. */
@@ -151,6 +161,11 @@ typedef struct oxi_vk_device {
     VkPipelineCache cache;
     char *cache_path;
     oxi_vk_host_buffer params;
+
+    /* timing.c */
+    oxi_profile_record timed_call;     /* of what is being recorded */
+    int64_t timed_number;
+    double clock_ahead;                /* seconds of our clock when the device's began; 0: not known yet */
 
     /* transfer.c */
     oxi_vk_host_buffer staging;

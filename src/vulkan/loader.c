@@ -342,6 +342,7 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
     d->block_bytes = (uint64_t)(local > (uint64_t)4 << 30 ? 256 : 64) << 20;
     if (d->block_bytes > d->tensor_bytes_most) d->block_bytes = d->tensor_bytes_most;
     d->epoch = 1;
+    d->base.times_calls = oxi_vk_can_time(d);
     d->batch = OXI_VK_FIRST_BATCH;
     ox_status status = oxi_vk_make_layouts(d);
     if (status == OX_OK) status = oxi_vk_make_params(d);
@@ -371,6 +372,7 @@ static void oxi_vk_stop(oxi_vk_device *d) {
     oxi_free(d->pipelines, d->pipeline_places * sizeof *d->pipelines);
     for (int i = 0; i < OXI_VK_SHADER_COUNT; i++)
         if (d->modules[i]) d->vk.vkDestroyShaderModule(d->device, d->modules[i], NULL);
+    for (int i = 0; i < OXI_VK_SLOTS; i++) oxi_vk_time_stop(d, &d->slot[i]);
     for (int i = 0; i < OXI_VK_SLOTS; i++)
         if (d->slot[i].fence) d->vk.vkDestroyFence(d->device, d->slot[i].fence, NULL);
     if (d->command_pool) d->vk.vkDestroyCommandPool(d->device, d->command_pool, NULL);
