@@ -17,7 +17,7 @@ const uint EIGHTS = DEPTH_V / 8, GROUPS = 256 / EIGHTS; // threads of a row of v
 const uint ROOM = DEPTH_V + 4;                          // of a part: its sums, their maximum, the total
 
 shared vec4 query[DEPTH / 4];
-shared float weights[256];
+shared float weights[256], few[16];
 shared vec4 sums[512];
 
 vec4 signed_bytes(const uint w) {
@@ -47,27 +47,33 @@ vec4 four_of(const uvec2 w) {
 DEFINE_EIGHT(eight_k, b2, w2)
 DEFINE_EIGHT(eight_v, b3, w3)
 
+// Of all invocations' numbers, in two steps of sixteen.
 float most_of_all(float x) {
     uint lane = gl_LocalInvocationID.x;
     weights[lane] = x;
     barrier();
-    for (uint half_way = 128; half_way > 0; half_way /= 2) {
-        if (lane < half_way) weights[lane] = max(weights[lane], weights[lane + half_way]);
-        barrier();
+    if (lane < 16) {
+        [[unroll]] for (uint i = 1; i < 16; i++) x = max(x, weights[lane + 16 * i]);
+        few[lane] = x;
     }
-    x = weights[0];
     barrier();
+    x = few[0];
+    [[unroll]] for (uint i = 1; i < 16; i++) x = max(x, few[i]);
     return x;
 }
-float sum_of_all(const float x) {
+float sum_of_all(float x) {
     uint lane = gl_LocalInvocationID.x;
+    barrier();
     weights[lane] = x;
     barrier();
-    for (uint half_way = 128; half_way > 0; half_way /= 2) {
-        if (lane < half_way) weights[lane] += weights[lane + half_way];
-        barrier();
+    if (lane < 16) {
+        [[unroll]] for (uint i = 1; i < 16; i++) x += weights[lane + 16 * i];
+        few[lane] = x;
     }
-    return weights[0];
+    barrier();
+    x = few[0];
+    [[unroll]] for (uint i = 1; i < 16; i++) x += few[i];
+    return x;
 }
 
 // Where the parts of a query of a head lie.

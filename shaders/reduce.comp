@@ -173,9 +173,10 @@ uvec4 walked(const uint what, const bool real_line, const uint at, const uint be
     if (QUADS > 0)
         for (; i + (EACH - 1) * step + 4 <= end; i += EACH * step) {
             uvec4 raw[EACH];
-            for (uint q = 0; q < EACH; q++) raw[q] = load_quad(FROM, at + i + q * step);
-            for (uint t = 0; t < 4 * EACH; t++)
-                s = added(what, s, lane_of(FROM, uvec2(raw[t / 4][t % 4], 0), LANE), i + t / 4 * step + t % 4);
+            [[unroll]] for (uint q = 0; q < EACH; q++) raw[q] = load_quad(FROM, at + i + q * step);
+            [[unroll]] for (uint q = 0; q < EACH; q++)
+                for (uint j = 0; j < 4; j++)
+                    s = added(what, s, lane_of(FROM, uvec2(raw[q][j], 0), LANE), i + q * step + j);
         }
     uint each = QUADS > 0 ? 4 : 1;
     [[dont_unroll]] for (uint j = 0; i < end;) {

@@ -113,17 +113,25 @@ vec2 walked(const uint what, const float size) {
     if (HELD == 0) {
         for (uint i = lane; i < n; i += LANES) stepped(what, sum, number(at.y + line_places(i).y), size);
     } else {
-        for (uint q = 0; q < KEPT; q++) {
+        /* four at a time in f32 first: squares and powers are of one sign and lose next to nothing, and a mean's
+         * error stays far below that of the numbers */
+        [[unroll]] for (uint q = 0; q < KEPT; q++) {
             if ((q * LANES + lane) * 4 >= n) continue;
-            vec4 x = held[q];
-            if (what == SQUARES) { /* all of one sign: four of them in f32 lose next to nothing */
-                precise vec4 y = ((x - shift) - shift_rest) * size, square = y * y;
-                precise float four = (square.x + square.y) + (square.z + square.w);
-                sum = plus2(sum, four);
+            precise vec4 x = held[q];
+            if (what == LARGEST) {
+                [[unroll]] for (int j = 0; j < 4; j++) sum.x = x[j] > sum.x ? x[j] : sum.x;
                 continue;
             }
-            for (int j = 0; j < 4; j++) x[j] = stepped(what, sum, x[j], size);
-            if (KIND == SOFTMAX && what == POWERS) held[q] = x;
+            if (what == SQUARES) {
+                x = ((x - shift) - shift_rest) * size;
+                x = x * x;
+            }
+            if (what == POWERS) {
+                [[unroll]] for (int j = 0; j < 4; j++) x[j] = my_exp(x[j] - shift);
+                if (KIND == SOFTMAX) held[q] = x;
+            }
+            precise float four = (x.x + x.y) + (x.z + x.w);
+            sum = plus2(sum, four);
         }
     }
     return what == LARGEST ? vec2(most_of_line(sum.x), 0) : sum_of_line(sum);
@@ -153,7 +161,7 @@ void learn_norm() {
 }
 
 void write_held() {
-    for (uint q = 0; q < KEPT; q++) {
+    [[unroll]] for (uint q = 0; q < KEPT; q++) {
         uint i = (q * LANES + lane) * 4;
         if (i >= n) continue;
         vec4 x = held[q], weight = vec4(0), bias = vec4(0);
@@ -173,7 +181,7 @@ void main() {
     at = kept_places(real_line ? position : 0);
     retake = false;
     if (HELD > 0)
-        for (uint q = 0; q < KEPT; q++) {
+        [[unroll]] for (uint q = 0; q < KEPT; q++) {
             uint i = (q * LANES + lane) * 4;
             if (i < n) held[q] = numbers_of(FROM, load_quad(FROM, at.y + i));
         }

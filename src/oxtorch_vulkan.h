@@ -66,6 +66,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/product.c"
 #include "vulkan/index.c"
 #include "vulkan/transformer.c"
+#include "vulkan/fuse.c"
 #include "vulkan/device.c"
 #include "vulkan/share.c"
 OXI_LIGHT_END

@@ -167,7 +167,7 @@ static ox_status oxi_vk_learn(oxi_vk_device *d, const VkExtensionProperties *lis
         d->caps |= OX_VULKAN_SUBGROUP;
     if (controls && f.floats.shaderDenormPreserveFloat32) d->caps |= OX_VULKAN_DENORMALS;
     if (oxi_vk_has_extension(list, count, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME)) d->caps |= OX_VULKAN_BUDGET;
-    d->caps |= oxi_vk_matrix_caps(d, list, count, &f.subgroup);
+    d->caps |= oxi_vk_matrix_caps(d, list, count, &f.subgroup) | oxi_vk_dot_caps(d, list, count);
     d->caps &= oxi_vk_allowed_caps();
     if (p->apiVersion < VK_API_VERSION_1_1)
         return oxi_fail(OX_ERR_DEVICE, "%s: %s has Vulkan 1.0 only", d->device_name, d->model);
@@ -339,7 +339,7 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
     d->memory_type = type < 0 ? 0 : (uint32_t)type;
     local = d->memories.memoryHeaps[d->memories.memoryTypes[d->memory_type].heapIndex].size;
     d->tensor_bytes_most = most / OXI_VK_ALIGN * OXI_VK_ALIGN;
-    d->block_bytes = (uint64_t)(local > (uint64_t)4 << 30 ? 256 : 64) << 20;
+    d->block_bytes = (uint64_t)(local >= (uint64_t)32 << 30 ? 1024 : local > (uint64_t)4 << 30 ? 256 : 64) << 20;
     if (d->block_bytes > d->tensor_bytes_most) d->block_bytes = d->tensor_bytes_most;
     d->epoch = 1;
     d->base.times_calls = oxi_vk_can_time(d);
