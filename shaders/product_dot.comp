@@ -1,5 +1,5 @@
-// product_dot.comp - products with few rows of a and columns of a block type, by integer dot products: each workgroup
-// rounds its rows of a to 8 bits with a scale for every 32, as the CPU's kernels do, and keeps them in shared memory.
+// product_dot.comp - products with few rows of a and columns of a block type, by integer dot products: each
+// workgroup rounds its rows of a to 8 bits, with a scale for every 16, and keeps them in shared memory.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -8,33 +8,48 @@
 
 shared uvec4 quants[ROWS * INNER / 16];     // sixteen numbers of a
 shared vec2 sizes[ROWS * INNER / 16];       // of those: the scale, the sum times the scale
-shared uint largest[gl_WorkGroupSize.x];
+shared float factors[ROWS];
 
-// Eight invocations round 32 numbers of a row together.
+// Rounds sixteen numbers a time of the row at place `from`, times size; the sum of their squares before the norm's
+// weights. What rms_norm multiplies all of a row by changes no rounding: it comes at the end.
+float take_sixteens(const uint row, const uint from, const float size) {
+    float sum = 0;
+    for (uint unit = gl_LocalInvocationID.x; 16 * unit < INNER; unit += gl_WorkGroupSize.x) {
+        uint place = row * (INNER / 16) + unit;
+        vec4 x[4];
+        uvec4 most = uvec4(0), packed;
+        ivec4 whole = ivec4(0);
+        [[unroll]] for (uint i = 0; i < 4; i++) x[i] = size * wide_a(F32, from + 16 * unit + 4 * i);
+        [[unroll]] for (uint i = 0; i < 4; i++) {
+            sum += dot(x[i], x[i]);
+            if (NORM != 0) x[i] *= norm_weight(16 * unit + 4 * i);
+            most = max(most, floatBitsToUint(x[i]) & 0x7fffffffu); /* as bits NaN is above all */
+        }
+        float one = uintBitsToFloat(max(max(most.x, most.y), max(most.z, most.w))) / 127;
+        float inverse = one > 0 ? 1 / one : 0;
+        [[unroll]] for (uint i = 0; i < 4; i++) {
+            ivec4 q = ivec4(roundEven(x[i] * inverse));
+            uvec4 b = uvec4(q) & 0xff;
+            packed[i] = b.x | b.y << 8 | b.z << 16 | b.w << 24;
+            whole += q;
+        }
+        quants[place] = packed;
+        sizes[place] = vec2(one, one * float(whole.x + whole.y + (whole.z + whole.w)));
+    }
+    return sum;
+}
 void take_quants(const uint at) {
-    uint id = gl_LocalInvocationID.x, four = id & ~3u, eight = id & ~7u;
     for (uint row = 0; row < ROWS; row++) {
         uint from = at + row * param[4].y;
-        float factor = NORM == 0 ? 1 : norm_factor(from);
-        for (uint first = 0; first < INNER; first += 4 * gl_WorkGroupSize.x) {
-            uint k = first + 4 * id;
-            vec4 x = k < INNER ? normalised(from, k, factor) : vec4(0);
-            if (k < INNER) write_normalised(x, row, k);
-            uvec4 size = floatBitsToUint(x) & 0x7fffffffu;
-            barrier();
-            largest[id] = max(max(size.x, size.y), max(size.z, size.w)); /* as bits NaN is above all */
-            barrier();
-            uint most = largest[eight];
-            [[unroll]] for (uint i = 1; i < 8; i++) most = max(most, largest[eight + i]);
-            float one = uintBitsToFloat(most) / 127, inverse = one > 0 ? 1 / one : 0;
-            ivec4 q = ivec4(roundEven(x * inverse));
-            uvec4 b = uvec4(q) & 0xff;
-            uint place = row * (INNER / 16) + k / 16;
-            partial[id] = float(q.x + q.y + (q.z + q.w));
-            barrier();
-            if (k < INNER) quants[place][id & 3] = b.x | b.y << 8 | b.z << 16 | b.w << 24;
-            float sum = partial[four] + partial[four + 1] + (partial[four + 2] + partial[four + 3]);
-            if (k < INNER && id == four) sizes[place] = vec2(one, one * sum);
+        float sum = take_sixteens(row, from, 1);
+        if (NORM != 0) {
+            float factor = norm_factor(from, sum);
+            bool odd = factor < 1e-18 || factor > 1e12; /* numbers near the ends of the range are taken at size 1 */
+            if (odd) take_sixteens(row, from, factor);
+            if (gl_LocalInvocationID.x == 0) factors[row] = odd ? 1 : factor;
+            write_normalised(row, from, factor);
+        } else if (gl_LocalInvocationID.x == 0) {
+            factors[row] = 1;
         }
     }
     barrier();
@@ -155,7 +170,8 @@ void main() {
                         sum[row * COLUMNS + j] += t.terms[i].x * s.x * float(dot_of(t.w[i], quants[own])) - t.terms[i].y * s.y;
                     }
             }
-        [[unroll]] for (uint i = 0; i < OUTPUTS; i++) partial[(team * OUTPUTS + i) * (TEAM + 1) + lane] = sum[i];
+        [[unroll]] for (uint i = 0; i < OUTPUTS; i++)
+            partial[(team * OUTPUTS + i) * (TEAM + 1) + lane] = factors[i / COLUMNS] * sum[i];
         barrier();
         write_outputs(at, first);
         barrier();

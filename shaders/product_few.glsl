@@ -21,48 +21,57 @@ layout(constant_id = 20) const uint INNER = 32;     // K where a lies in shared 
 const uint TEAMS = gl_WorkGroupSize.x / 32 / SPLIT, OUTPUTS = ROWS * COLUMNS, TEAM = 32 * SPLIT;
 const uint TAKES = TEAMS * COLUMNS / (1 + PAIR);    // columns of a workgroup at a time
 
-shared float partial[TEAMS * OUTPUTS * (TEAM + 1)];
+shared float partial[TEAMS * OUTPUTS * (TEAM + 1) + 16];
 
-// What rms_norm multiplies a row by; squares that leave the range of f32 are taken again, of numbers of another size.
-float norm_factor(const uint row) {
-    uint id = gl_LocalInvocationID.x, inner = param[0].z;
-    float size = 1, sum = 0;
+float sum_of_squares(const uint row, const float size) {
+    float sum = 0;
+    for (uint k = 4 * gl_LocalInvocationID.x; k < param[0].z; k += 4 * gl_WorkGroupSize.x) {
+        vec4 x = size * wide_a(F32, row + k);
+        sum += dot(x, x);
+    }
+    return sum;
+}
+// What rms_norm multiplies a row by, from the invocations' sums of squares; squares that leave the range of f32 are
+// taken again, of numbers of another size.
+float norm_factor(const uint row, float sum) {
+    uint id = gl_LocalInvocationID.x;
+    float size = 1;
     for (uint attempt = 0; attempt < 2; attempt++) {
-        sum = 0;
-        for (uint k = 4 * id; k < inner; k += 4 * gl_WorkGroupSize.x) {
-            vec4 x = size * wide_a(F32, row + k);
-            sum += dot(x, x);
-        }
         barrier();
         partial[id] = sum;
         barrier();
-        for (uint half_way = gl_WorkGroupSize.x / 2; half_way > 8; half_way /= 2) {
-            if (id < half_way) partial[id] += partial[id + half_way];
-            barrier();
+        if (id < 16) {
+            sum = 0;
+            for (uint i = id; i < gl_WorkGroupSize.x; i += 16) sum += partial[i];
+            partial[gl_WorkGroupSize.x + id] = sum;
         }
+        barrier();
         sum = 0;
-        [[unroll]] for (uint i = 0; i < 16; i++) sum += partial[i];
-        sum /= float(inner);
+        [[unroll]] for (uint i = 0; i < 16; i++) sum += partial[gl_WorkGroupSize.x + i];
+        sum /= float(param[0].z);
         if (size != 1) break;
         if (!(sum < 1e37)) size = 5.42101086e-20;
         else if (sum < 1e-25) size = 1.84467441e19;
         else break;
+        sum = sum_of_squares(row, size);
     }
-    float epsilon = uintBitsToFloat(param[17].y);
-    precise float squares = sum + epsilon * size * size;
+    precise float squares = sum + uintBitsToFloat(param[17].y) * size * size;
     return size / sqrt(squares);
 }
-// Numbers k .. k + 3 of a row of a, normalised where they are to be; workgroup 0 writes them then.
-vec4 normalised(const uint row, const uint k, const float factor) {
-    vec4 x = wide_a(F32, row + k);
-    if (NORM == 0) return x;
-    precise vec4 r = x * factor;
-    r = r * uintBitsToFloat(w4.d[(param[17].x + k) >> 2]);
+vec4 norm_weight(const uint k) {
+    return uintBitsToFloat(w4.d[(param[17].x + k) >> 2]);
+}
+// Numbers k .. k + 3 of a row of a, normalised.
+vec4 normalised(const uint from, const uint k, const float factor) {
+    precise vec4 r = wide_a(F32, from + k) * factor;
+    r = r * norm_weight(k);
     return r;
 }
-void write_normalised(const vec4 x, const uint row, const uint k) {
+// The first workgroup does it, where it has to be done.
+void write_normalised(const uint row, const uint from, const float factor) {
     if (NORM != 2 || group_index() != 0) return;
-    w0.d[(param[16].w + row * param[0].z + k) >> 2] = floatBitsToUint(x);
+    for (uint k = 4 * gl_LocalInvocationID.x; k < param[0].z; k += 4 * gl_WorkGroupSize.x)
+        w0.d[(param[16].w + row * param[0].z + k) >> 2] = floatBitsToUint(normalised(from, k, factor));
 }
 
 // The sum of what the invocations of a team have for an output.

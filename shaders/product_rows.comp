@@ -35,12 +35,10 @@ void eight_b(const uint e, const uvec2 k, inout vec4 x, inout vec4 y, inout vec4
 void take_norm(const uint at) {
     for (uint row = 0; row < ROWS; row++) {
         uint from = at + row * param[4].y;
-        float factor = norm_factor(from);
-        for (uint k = 4 * gl_LocalInvocationID.x; k < INNER; k += 4 * gl_WorkGroupSize.x) {
-            vec4 x = normalised(from, k, factor);
-            normal[(row * INNER + k) / 4] = x;
-            write_normalised(x, row, k);
-        }
+        float factor = norm_factor(from, sum_of_squares(from, 1));
+        for (uint k = 4 * gl_LocalInvocationID.x; k < INNER; k += 4 * gl_WorkGroupSize.x)
+            normal[(row * INNER + k) / 4] = normalised(from, k, factor);
+        write_normalised(row, from, factor);
     }
     barrier();
 }

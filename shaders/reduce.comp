@@ -171,20 +171,21 @@ uvec4 walked(const uint what, const bool real_line, const uint at, const uint be
     uint step = LANES * 4, i = begin + (QUADS > 0 ? lane * 4 : lane);
     if (!real_line) end = 0;
     if (QUADS > 0)
-        for (; i + (EACH - 1) * step + 4 <= end; i += EACH * step) {
+        for (; i + (EACH - 1) * step + 4 <= end; i += SEGMENTS * EACH * step) {
             uvec4 raw[EACH];
             [[unroll]] for (uint q = 0; q < EACH; q++) raw[q] = load_quad(FROM, at + i + q * step);
             [[unroll]] for (uint q = 0; q < EACH; q++)
                 for (uint j = 0; j < 4; j++)
                     s = added(what, s, lane_of(FROM, uvec2(raw[q][j], 0), LANE), i + q * step + j);
         }
-    uint each = QUADS > 0 ? 4 : 1;
-    [[dont_unroll]] for (uint j = 0; i < end;) {
-        s = added(what, s, lane_at(at + (QUADS > 0 ? i + j : line_places(i).x)), i + j);
-        if (++j < each && i + j < end) continue;
-        j = 0;
-        i += LANES * each;
-    }
+    if (QUADS > 1)
+        [[dont_unroll]] for (; i + 4 <= end; i += step) {
+            uvec4 raw = load_quad(FROM, at + i);
+            for (uint j = 0; j < 4; j++) s = added(what, s, lane_of(FROM, uvec2(raw[j], 0), LANE), i + j);
+        }
+    uint rest = QUADS > 0 ? 1 : SEGMENTS * LANES;
+    [[dont_unroll]] for (; i < end; i += rest)
+        s = added(what, s, lane_at(at + (QUADS > 0 ? i : line_places(i).x)), i);
     return joined(what, s);
 }
 
@@ -262,8 +263,8 @@ void main() {
     uint position = group_index() / SEGMENTS * GROUP_LINES + line, segment = group_index() % SEGMENTS, n = param[0].y;
     bool real_line = position < param[0].x;
     uvec4 at = kept_places(real_line ? position : 0);
-    uint part = ((n + SEGMENTS - 1) / SEGMENTS + 3) & ~3u, begin = SEGMENTS == 1 ? 0 : segment * part;
-    uint end = SEGMENTS == 1 ? n : min(n, begin + part);
+    /* neighbouring segments take neighbouring units in turn: what is read at a time lies close together */
+    uint unit = QUADS > 0 ? 4 * LANES * EACH : LANES, begin = segment * unit, end = n;
     if (SEGMENTS > 1) at.y = param[2].y + position * SEGMENTS + segment;
     uvec4 s;
     [[dont_unroll]] for (uint attempt = 0; attempt < ATTEMPTS; attempt++) {

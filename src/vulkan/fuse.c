@@ -92,8 +92,10 @@ static bool oxi_vk_gates_products(const oxi_vk_device *d, const oxi_call *call) 
     const ox_tensor *out = call->out[0];
     if (d->held_products != 2 || !oxi_vk_is_plain_f32(out)) return false;
     const ox_tensor *c = d->product[0].call.out[0], *other = d->product[1].call.out[0];
+    /* in the gate's place: who has written it there writes the result over it */
+    bool in_place = oxi_vk_same_memory(out, c);
     return oxi_vk_same_memory(call->in[0], c) && oxi_vk_same_memory(call->in[1], other) &&
-           oxi_vk_same_block(out, c) && oxi_vk_chunk_of(out) != oxi_vk_chunk_of(c) &&
+           oxi_vk_same_block(out, c) && (in_place || oxi_vk_chunk_of(out) != oxi_vk_chunk_of(c)) &&
            oxi_vk_chunk_of(out) != oxi_vk_chunk_of(other) &&
            oxi_vk_chunk_of(out) != oxi_vk_chunk_of(d->product[0].call.in[0]);
 }

@@ -306,7 +306,7 @@ typedef struct oxi_vk_few {
 
 static uint32_t oxi_vk_few_shared(const oxi_vk_few *f, const oxi_vk_product *p) {
     uint32_t outputs = (uint32_t)p->m * f->columns, lines = OXI_VK_LINES / f->split;
-    return f->shared + 4 * OXI_VK_LINE_LANES * OXI_VK_LINES + 4 * lines * outputs * (OXI_VK_LINE_LANES * f->split + 1);
+    return f->shared + 64 + 4 * lines * outputs * (OXI_VK_LINE_LANES * f->split + 1);
 }
 
 /* Few columns are shared by several lines, many are taken in pairs that read a once: what an H100 likes. */
@@ -324,7 +324,8 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
             p->t[1]->dtype == OX_F32 && oxi_vk_few_shared(&f, p) <= d->limits.maxComputeSharedMemorySize;
     if (!f.dot) f.shared = norm ? 4 * m * k : 0;
     uint32_t units = f.dot ? k / 16 / parts : k / 16;
-    while (f.split < 4 && p->n * f.split < 8192 && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
+    uint32_t most = f.dot && k > 4096 ? 2 : 4; /* who rounds a long row takes more columns */
+    while (f.split < most && p->n * f.split < 8192 && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
     bool heavy = f.columns == 2 && (!f.dot || parts == 4);
     f.ahead = heavy || m > 2 || units <= OXI_VK_LINE_LANES * f.split ? 1 : 2;
     return f;
