@@ -9,9 +9,7 @@ layout(constant_id = 7) const uint DEPTH_V = 64;
 layout(constant_id = 8) const uint PARTS = 1;
 layout(constant_id = 9) const uint MERGE = 0;
 #include "attention.glsl"
-
-layout(set = 1, binding = 2, std430) readonly buffer Wide2 { uvec4 d[]; } w2;
-layout(set = 1, binding = 3, std430) readonly buffer Wide3 { uvec4 d[]; } w3;
+#include "wide.glsl"
 
 const uint EIGHTS = DEPTH_V / 8, GROUPS = 256 / EIGHTS; // threads of a row of v; keys at a time
 const uint ROOM = DEPTH_V + 4;                          // of a part: its sums, their maximum, the total

@@ -11,10 +11,7 @@ layout(constant_id = 9) const uint SIDE = 16;
 layout(constant_id = 10) const uint SUBS = 4;
 layout(constant_id = 11) const uint KEYS = 64;
 #include "attention.glsl"
-
-layout(set = 1, binding = 1, std430) readonly buffer Wide1 { uvec4 d[]; } w1;
-layout(set = 1, binding = 2, std430) readonly buffer Wide2 { uvec4 d[]; } w2;
-layout(set = 1, binding = 3, std430) readonly buffer Wide3 { uvec4 d[]; } w3;
+#include "wide.glsl"
 
 const uint THREADS = gl_WorkGroupSize.x, QUERIES = SUBS * SIDE;
 // Lines of shared memory in eights, with what keeps lines out of each other's banks.
@@ -61,8 +58,7 @@ void put_values() {
 }
 uvec4 eight_q(const uint e) {
     if (DTYPE != F32) return w1.d[e >> 3];
-    vec4 x = uintBitsToFloat(w1.d[e >> 2]), y = uintBitsToFloat(w1.d[(e >> 2) + 1]);
-    return uvec4(pack_two(x.xy), pack_two(x.zw), pack_two(y.xy), pack_two(y.zw));
+    return pack_eight(uintBitsToFloat(w1.d[e >> 2]), uintBitsToFloat(w1.d[(e >> 2) + 1]));
 }
 
 void main() {

@@ -176,9 +176,10 @@ void block_eight(const uint dtype, const uint row, const uvec2 k, out vec4 x, ou
     uint size = block_elements(dtype), b = row + k.x / size * block_bytes(dtype), i = k.x % size;
     switch (dtype) {
     case Q8_0:
-        x = signed_bytes(word_at_even(b + 2 + i));
-        y = signed_bytes(word_at_even(b + 6 + i));
-        terms = vec4(half_at_even(b).xx, 0, 0);
+        /* scaled first: four large numbers by 127 could leave the range of f32 */
+        x = half_at_even(b) * signed_bytes(word_at_even(b + 2 + i));
+        y = half_at_even(b) * signed_bytes(word_at_even(b + 6 + i));
+        terms = vec4(1, 1, 0, 0);
         return;
     case Q4_0: case Q4_1: {
         uint w = word_at_even(b + (dtype == Q4_0 ? 2 : 4) + i);

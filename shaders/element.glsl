@@ -16,3 +16,6 @@ uint pack_two(const vec2 x) {
     return packHalf2x16(x);
 #endif
 }
+uvec4 pack_eight(const vec4 low, const vec4 high) {
+    return uvec4(pack_two(low.xy), pack_two(low.zw), pack_two(high.xy), pack_two(high.zw));
+}

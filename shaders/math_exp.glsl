@@ -110,6 +110,7 @@ float my_erf(const float x) {
 // e^(-a^2) u P(u), u = 1 / (1 + 0.4 a); 2 minus that for negative x.
 float my_erfc(const float x) {
     if (is_nan(x)) return x;
+    if (size_of(x) < 0.45) return 1 - my_erf(x);
     float a = min(12.0, size_of(x));
     vec2 u = div2(vec2(1, 0), add2(vec2(1, 0), mul2(vec2(a, 0), vec2(0.400000006, -5.96046448e-9))));
     precise float p = 0.021914285893;
@@ -151,7 +152,7 @@ float my_gelu_tanh(const float x) {
     if (is_nan(x)) return x;
     float size = min(12.0, size_of(x));
     vec2 square = two_product(size, size);
-    vec2 inner = add2(vec2(1.59576917, -7.93498e-9), mul2(square, vec2(0.0713548139, 1.27e-9)));
+    vec2 inner = add2(vec2(1.59576917, -4.53406804e-8), mul2(square, vec2(0.0713548139, 2.39883240e-9)));
     vec2 y = mul2(vec2(size, 0), inner);
     int n;
     precise float r = exp_reduce(-y.x, n) - y.y;

@@ -20,10 +20,7 @@ layout(constant_id = 11) const uint PLAIN = 0;      // 1: c = a b, in aligned fo
 #include "common.glsl"
 #include "number.glsl"
 
-// The same memory in sixteens of bytes.
-layout(set = 1, binding = 0, std430) writeonly buffer Wide0 { uvec4 d[]; } w0;
-layout(set = 1, binding = 1, std430) readonly buffer Wide1 { uvec4 d[]; } w1;
-layout(set = 1, binding = 2, std430) readonly buffer Wide2 { uvec4 d[]; } w2;
+#include "wide.glsl"
 #define WEIGHTS b2
 #define WIDE_WEIGHTS w2
 #include "blocks.glsl"

@@ -7,8 +7,6 @@
 layout(local_size_x_id = 12) in;
 #include "product.glsl"
 
-layout(set = 1, binding = 4, std430) readonly buffer Wide4 { uvec4 d[]; } w4;
-
 layout(constant_id = 13) const uint ROWS = 1;       // rows of a
 layout(constant_id = 14) const uint COLUMNS = 1;    // columns of a line
 layout(constant_id = 15) const uint AHEAD = 2;      // chunks that are fetched before the first is used

@@ -1,7 +1,7 @@
 // product_tiles.glsl - matrix products by cooperative matrices of SIDE x SIDE x SIDE of ELEMENT with f32 sums: SUBS_M x
 // SUBS_N subgroups compute TILE_M x TILE_N of c; DEEP along k at a time lie in shared memory, the next in registers.
 // What is contiguous lies in eights: places, strides and the size along it are multiples of 8 elements. a may be
-// f32, which is rounded; b may be a block type, which is expanded.
+// f32, which is rounded; b of the bf16 shader may be a block type, which is expanded.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
@@ -30,15 +30,14 @@ const uint LINE_C = TILE_N / 4 + 1, SIZE_C = SUBS_M * SIDE * LINE_C, SIZE = STAG
 shared uvec4 tiles[SIZE > SIZE_C ? SIZE : SIZE_C];
 uvec4 next_a[FETCHES_A], next_b[FETCHES_B];
 
-uvec4 pack_eight(const vec4 low, const vec4 high) {
-    return uvec4(pack_two(low.xy), pack_two(low.zw), pack_two(high.xy), pack_two(high.zw));
-}
 uvec4 eight_a(const uint e) {
     if (DTYPE_A == F32) return pack_eight(uintBitsToFloat(w1.d[e >> 2]), uintBitsToFloat(w1.d[(e >> 2) + 1]));
     return w1.d[e >> 3];
 }
 uvec4 eight_b(const uint e, const uint k) {
+#ifdef ELEMENT_IS_BF16 /* blocks are expanded to bf16, whose range is that of their scales */
     if (is_block(DTYPE_B)) return pack_eight(block_numbers(DTYPE_B, e, k), block_numbers(DTYPE_B, e, k + 4));
+#endif
     return w2.d[e >> 3];
 }
 
