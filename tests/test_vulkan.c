@@ -461,11 +461,14 @@ static void check_joined(ox_dtype dtype, int64_t rows, bool exact, double tolera
         ox_vulkan_counters after = ox_vulkan_stats(gpu);
         for (int i = 1; i < 7; i++) w[i] = ox_cast(ox_cast(w[i], OX_F32), OX_F32);
         joined_results want = joined_layer(x, cache, positions, w);
-        for (int i = 0; i < want.count; i++)
-            CHECK_MSG(distance(ox_cast(got.all[i], OX_F32), ox_cast(want.all[i], OX_F64)) < tolerance,
-                      "%s, %lld rows: result %d of a layer: %g: %s", ox_dtype_name(dtype), (long long)rows, i,
-                      distance(ox_cast(got.all[i], OX_F32), ox_cast(want.all[i], OX_F64)), ox_error_text());
-        CHECK(distance(ox_cast(there_cache, OX_F32), ox_cast(cache, OX_F64)) < tolerance);
+        for (int i = 0; i < want.count; i++) {
+            double off = distance(ox_cast(got.all[i], OX_F32), ox_cast(want.all[i], OX_F64));
+            double most = want.all[i]->dtype == OX_F16 && tolerance < 2e-4 ? 2e-4 : tolerance; /* rounded */
+            CHECK_MSG(off < most, "%s, %lld rows: result %d of a layer: %g: %s", ox_dtype_name(dtype),
+                      (long long)rows, i, off, ox_error_text());
+        }
+        CHECK(distance(ox_cast(there_cache, OX_F32), ox_cast(cache, OX_F64)) <
+              (tolerance < 2e-4 ? 2e-4 : tolerance));
         /* norm and product; two products; rope and copy; norm, two products, gate; product and sum; the last two */
         if (rows <= 4) CHECK_MSG(after.dispatches - before.dispatches == 7, "%lld dispatches",
                                  (long long)(after.dispatches - before.dispatches));
