@@ -3,7 +3,7 @@
 #define OX_STATIC
 #define OX_IMPLEMENTATION
 #include "oxtorch.h"
-#include <time.h>
+#include "../bench.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -122,10 +122,8 @@ EXPORT const char *pair_name(int index) { return names[index]; }
 
 /* Seconds of one call, from as many as fit into `least`; negative if this build cannot do it. */
 EXPORT double pair_seconds(int index, double least) {
-    struct timespec start, now;
-    double spent;
+    double start = bench_now(), spent;
     int calls = 0;
-    timespec_get(&start, TIME_UTC);
     do {
         bool is_made = false;
         OX_SCOPE { is_made = made(index) != NULL; }
@@ -134,8 +132,7 @@ EXPORT double pair_seconds(int index, double least) {
             return -1;
         }
         calls++;
-        timespec_get(&now, TIME_UTC);
-        spent = (double)(now.tv_sec - start.tv_sec) + 1e-9 * (double)(now.tv_nsec - start.tv_nsec);
+        spent = bench_now() - start;
     } while (spent < least);
     return spent / calls;
 }

@@ -10,7 +10,8 @@ enum {
     OXI_GEMM_PIECE = 256,       /* numbers widened, expanded or rounded at a time */
     OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way into panels */
     OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
-    OXI_GEMM_TILE = 512,        /* largest side of a tile of C */
+    OXI_GEMM_TILE = 256,        /* largest side of a tile of C */
+    OXI_GEMM_TILE_GROUPS = 512, /* where sums take so little time that panels are to be met more often */
     OXI_GEMM_BLOCKS_AHEAD = 16, /* lines of blocks asked for before they are packed */
     OXI_GEMM_TASK = 4 << 20,    /* multiplications of a tile that may hold the other threads up at the end */
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
@@ -362,6 +363,20 @@ static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
     return (char *)g->c + (m * g->c_row + n * g->c_col) * ox_dtype_of(g->c_dtype)->block_bytes;
 }
 
+/* A row of finished sums to C. A large C goes past the caches by way of the stage: reading its lines first,
+ * rows apart, would take longer than all else that is done to them. */
+static void oxi_gemm_store(const oxi_gemm_plan *p, int64_t columns, const char *row, char *to, char *stage) {
+    const oxi_gemm *g = p->g;
+    oxi_store_kernel store = p->kernels->store[g->c_dtype][p->type.lane];
+    int64_t bytes = columns * ox_dtype_of(g->c_dtype)->block_bytes;
+    if (g->c_col != 1 || bytes > OXI_GEMM_STAGE || g->m * bytes / columns * g->n < OXI_STREAM_BYTES) {
+        store(columns, row, to, g->c_col);
+        return;
+    }
+    store(columns, row, stage, 1);
+    p->kernels->stream((size_t)bytes, stage, to);
+}
+
 /* Finishes a tile: rows x columns sums with row stride ld, which are C itself if the plan is direct. */
 static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int64_t m, int64_t n,
                             int64_t rows, int64_t columns, char *stage) {
@@ -375,7 +390,7 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
             continue;
         }
         if (!plain) oxi_gemm_epilogue(g, p->kernels, p->type.lane, m + i, n, columns, true, row, stage);
-        if (!p->direct) p->kernels->store[g->c_dtype][p->type.lane](columns, row, to, g->c_col);
+        if (!p->direct) oxi_gemm_store(p, columns, row, to, stage);
     }
 }
 
@@ -505,26 +520,27 @@ static int64_t oxi_cache_bytes(void) {
 #endif
 }
 
-/* Tiles: a chunk of A's and of B's lines takes a quarter of the cache each. Where the sums of all columns
- * fit into half of it, tiles span them all, and A need not be packed by one thread for another. Smaller
- * when there are many lanes, or when one late tile would hold up the others for long. */
+/* Tiles: a chunk of A's and of B's lines takes a quarter of the cache each, and tiles are about square: each
+ * panel of either side is then met often enough. They span all columns, so that A need not be packed by one
+ * thread for another, if a chunk of these fits as well; or, where panels of A are copied lane by lane, once a
+ * tile, if their sums fit into half of the cache. Smaller when there are many lanes, or when one late tile
+ * would hold up the others for long. */
 static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
-    int64_t side = oxi_least(cache / 4 / (p->depth > 0 ? p->depth : 1), OXI_GEMM_TILE);
-    p->tile_m = oxi_round_up(oxi_least(side, m), mr);
-    p->tile_n = oxi_round_up(oxi_least(side, n), nr);
-    if (n > p->tile_n && m > p->tile_m && cache / 2 / n >= 8 * mr) {
-        p->tile_m = oxi_least(p->tile_m, cache / 2 / n / mr * mr);
-        p->tile_n = oxi_round_up(n, nr);
-    }
+    int64_t fit = cache / 4 / (p->depth > 0 ? p->depth : 1);
+    int64_t side = oxi_least(fit, p->type.groups ? OXI_GEMM_TILE_GROUPS : OXI_GEMM_TILE);
+    bool spans = n > side && m > side && (p->type.copies ? cache / 2 / n >= 8 * mr : n <= fit);
+    p->tile_m = oxi_round_up(oxi_least(spans ? cache / 2 / n : side, m), mr);
+    p->tile_n = oxi_round_up(spans ? n : oxi_least(side, n), nr);
     while (lanes > 1) {
         int64_t tiles = oxi_parts(m, p->tile_m) * oxi_parts(n, p->tile_n);
         bool large = (double)p->tile_m * (double)p->tile_n * (double)p->k > OXI_GEMM_TASK;
         if (tiles >= (large ? 8 : 4) * lanes) break;
         bool lower = p->tile_m > 4 * mr, narrower = p->tile_n > 2 * nr;
         if (!lower && !narrower) break;
-        if (lower && (m >= n || !narrower)) p->tile_m = oxi_round_up(p->tile_m / 2, mr);
+        lower = lower && (spans || p->tile_m >= p->tile_n || !narrower);
+        if (lower) p->tile_m = oxi_round_up(p->tile_m / 2, mr);
         else p->tile_n = oxi_round_up(p->tile_n / 2, nr);
     }
     p->own_a = n <= p->tile_n;
