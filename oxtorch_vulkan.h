@@ -13,21 +13,24 @@
  *
  * WHERE THINGS RUN
  *     Ops on tensors of a Vulkan device run there, with any strides. What has no shader (f64 and complex
- *     arithmetic, sorting, random numbers, masked_select, nonzero and a few more) takes a detour over the CPU,
- *     which ox_stats().detours counts.
+ *     arithmetic, sorting, random numbers, masked_select, nonzero and a few more) takes a detour over the
+ *     CPU, which ox_stats().detours counts. A few calls are held back until the next one is known, and may
+ *     become one dispatch with it; whatever looks at memory comes behind them.
  *
  * NUMBERS
  *     Within the bounds of the CPU's kernels, but not the same bits. Sums are kept in two floats, and taken
- *     again, scaled, where a partial sum leaves the range of f32 (the CPU keeps f64). An index out of range is
- *     told by the next read or ox_vulkan_sync; elements that it picks are 0, what it would move stays.
+ *     again, scaled, where a partial sum leaves the range of f32 (the CPU keeps f64). Up to 8 rows of f32
+ *     that meet weights of block types are rounded to 8 bits where the device has integer dot products, many
+ *     rows to f16 or bf16 where it has matrices; not with ox_set_exact(true). An index out of range is told
+ *     by the next read or ox_vulkan_sync; elements that it picks are 0, what it would move stays.
  *
  * WITHOUT A GPU
  *     Programs compile and run as well without volk.h or without a driver: ox_vulkan gives NULL.
  *
  * WITH A RENDERER
- *     ox_vulkan_open takes the program's VkInstance, VkDevice and queue. volk.h must come before vulkan.h, or
- *     vulkan.h with VK_NO_PROTOTYPES. A program that has volk's implementation already (or, with OX_STATIC, in
- *     another file) defines OX_NO_VOLK_IMPLEMENTATION.
+ *     ox_vulkan_open takes the program's VkInstance, VkDevice and queue. volk.h must come before vulkan.h,
+ *     or vulkan.h with VK_NO_PROTOTYPES. A program that has volk's implementation already (or, with
+ *     OX_STATIC, in another file) defines OX_NO_VOLK_IMPLEMENTATION.
  */
 #ifndef OX_TORCH_VULKAN_H
 #define OX_TORCH_VULKAN_H
@@ -177,8 +180,8 @@ OXI_LIGHT_BEGIN
 enum {
     OXI_VK_DEVICES = 16,               /* open at once */
     OXI_VK_BINDINGS = 6,               /* storage buffers of a shader */
-    OXI_VK_USES = 11,                  /* operands of a dispatch; those that come after the bindings lie in the
-                                        * blocks of bound ones */
+    OXI_VK_USES = 11,                  /* operands of a dispatch; those after the bindings lie in the blocks
+                                        * of bound ones */
     OXI_VK_SLOTS = 8,                  /* command buffers in flight */
     OXI_VK_PARAM_BYTES = 512,          /* most that a dispatch takes */
     OXI_VK_PARAM_ROOM = 1 << 17,       /* for the dispatches of a command buffer */
@@ -28437,8 +28440,8 @@ static void oxi_vk_chunk_give(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     if (chunk->before && !chunk->before->used) oxi_vk_chunk_join(chunk->before);
 }
 
-/* The smallest free chunk that is large enough, among the blocks for small tensors or the others: what an op makes
- * of small tensors lies in one block, so that one binding reaches all of it (fuse.c). */
+/* The smallest free chunk that is large enough, among the blocks for small tensors or the others: what an op
+ * makes of small tensors lies in one block, so that one binding reaches all of it (fuse.c). */
 static oxi_vk_chunk *oxi_vk_chunk_find(const oxi_vk_device *d, uint64_t bytes) {
     oxi_vk_chunk *best = NULL;
     for (oxi_vk_block *b = d->blocks; b; b = b->next) {
@@ -28572,9 +28575,9 @@ static void oxi_vk_free(ox_device *self, void *memory, size_t bytes) {
     oxi_lock_give(&d->lock);
 }
 /* >>vulkan/timing.c */
-/* The profiler on a GPU: a timestamp behind each dispatch, read when the submission is over.
- * What a dispatch took is the time since the one before it ended, so that those that run at the same time share it.
- * Called by record.c while the profiler is on; queries are made the first time. */
+/* The profiler on a GPU: a timestamp behind each dispatch, read when the submission is over. What a dispatch
+ * took is the time since the one before it ended, so that those that run at the same time share it. Called by
+ * record.c while the profiler is on; queries are made the first time. */
 
 /* Whether the device's queue can tell times. */
 static bool oxi_vk_can_time(const oxi_vk_device *d) {
@@ -29244,10 +29247,10 @@ static ox_status oxi_vk_sync(ox_device *self) {
     return status;
 }
 /* >>vulkan/loader.c */
-/* Finding, opening and closing devices.
- * One VkInstance serves all that ox_vulkan opens; a device that the caller made comes with its own. All that is
- * optional is asked for by name and noted in `caps`, nothing else is ever assumed.
- * Called by the public functions of this part and, at the end of the process, through ox_shutdown. */
+/* Finding, opening and closing devices. One VkInstance serves all that ox_vulkan opens; a device that the
+ * caller made comes with its own. All that is optional is asked for by name and noted in `caps`, nothing else
+ * is ever assumed. Called by the public functions of this part and, at the end of the process, through
+ * ox_shutdown. */
 
 static oxi_vk_device oxi_vk_devices[OXI_VK_DEVICES];
 static oxi_lock oxi_vk_open_lock;
@@ -29382,10 +29385,10 @@ static uint32_t oxi_vk_allowed_caps(void) {
 }
 
 /* >>vulkan/matrices.c */
-/* Cooperative matrices and integer dot products: whether the device has them (square matrices that the tiles can
- * use), and asking for them.
- * Structures are our own where the headers are older than the extensions (VK_KHR_cooperative_matrix 2023,
- * VK_KHR_shader_bfloat16 2025; numbers from the Vulkan registry). Called by loader.c. */
+/* Cooperative matrices and integer dot products: whether the device has them (square matrices that the tiles
+ * can use), and asking for them. Structures are our own where the headers are older than the extensions
+ * (VK_KHR_cooperative_matrix 2023, VK_KHR_shader_bfloat16 2025; numbers from the Vulkan registry). Called by
+ * loader.c. */
 
 enum {
     OXI_VK_SHADER_F16_FEATURES = 1000082000,
@@ -29730,7 +29733,10 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
     d->memory_type = type < 0 ? 0 : (uint32_t)type;
     local = d->memories.memoryHeaps[d->memories.memoryTypes[d->memory_type].heapIndex].size;
     d->tensor_bytes_most = most / OXI_VK_ALIGN * OXI_VK_ALIGN;
-    d->block_bytes = (uint64_t)(local >= (uint64_t)32 << 30 ? 1024 : local > (uint64_t)4 << 30 ? 256 : 64) << 20;
+    d->block_bytes = (uint64_t)(local >= (uint64_t)32 << 30 ? 1024
+                                : local > (uint64_t)4 << 30 ? 256
+                                                            : 64)
+                     << 20;
     if (d->block_bytes > d->tensor_bytes_most) d->block_bytes = d->tensor_bytes_most;
     d->epoch = 1;
     d->base.times_calls = oxi_vk_can_time(d);
@@ -30790,13 +30796,13 @@ static ox_status oxi_vk_scan(oxi_vk_device *d, const oxi_call *call) {
 }
 /* >>vulkan/product.c */
 /* Matrix products: matmul, linear and addmm as c = act(alpha a b + beta addend + bias) over strided memory.
- * Few rows against columns that lie along k take product_rows.comp or, with weights of block types, product_dot.comp,
- * which read each weight once; everything else goes through tiles in shared memory. Called by the Vulkan device
- * for PRODUCT, and by fuse.c for several calls at once. */
+ * Few rows against columns that lie along k take product_rows.comp or, with weights of block types,
+ * product_dot.comp, which read each weight once; everything else goes through tiles in shared memory. Called
+ * by the Vulkan device for PRODUCT, and by fuse.c for several calls at once. */
 
 enum {
     OXI_VK_PRODUCT_ROWS = 8,
-    OXI_VK_LINES = 8,        /* of a workgroup for few rows */
+    OXI_VK_LINES = 8, /* of a workgroup for few rows */
     OXI_VK_LINE_LANES = 32,
     OXI_VK_FEW_GROUPS = 2048 /* workgroups for few rows, where each has a in shared memory */
 };
@@ -31545,7 +31551,7 @@ static ox_status oxi_vk_index(oxi_vk_device *d, const oxi_call *call) {
  * has a way for few queries, one for many on cooperative matrices, and one that takes any operands.
  * Called by the Vulkan device for ROPE and ATTENTION. */
 
-/* ---- rope: lines are rows of x; operands are the result, x, positions, a copy of the result ---------------------------------- */
+/* ---- rope: lines are rows of x; operands are the result, x, positions, a copy of the result ------------ */
 
 typedef struct oxi_vk_rope_params {
     oxi_vk_line_params lines;
@@ -31867,10 +31873,11 @@ static ox_status oxi_vk_attention(oxi_vk_device *d, const oxi_call *call) {
     return keys ? oxi_vk_attention_many(d, &dispatch, &p, keys) : oxi_vk_attention_any(d, &dispatch, &p);
 }
 /* >>vulkan/fuse.c */
-/* Calls that become one dispatch: a few are held back until it is known whether what follows can be part of them.
- * rms_norm, one or two products of its result with few rows, the residual that is added or the gate that joins both;
- * rope and the copy of its result into a cache. Every result is written, so nobody sees a difference.
- * Called by the Vulkan device before each call, and before anything else that looks at memory. */
+/* Calls that become one dispatch: a few are held back until it is known whether what follows can be part of
+ * them. rms_norm, one or two products of its result with few rows, the residual that is added or the gate
+ * that joins both; rope and the copy of its result into a cache. Every result is written, so nobody sees a
+ * difference. Called by the Vulkan device before each call, and before anything else that looks at memory.
+ * */
 
 static void oxi_vk_hold(oxi_vk_held_call *held, const oxi_call *call) {
     held->call = *call;
@@ -31915,15 +31922,16 @@ static bool oxi_vk_can_hold_norm(const oxi_vk_device *d, const oxi_call *call) {
     if (!weight || call->attr.i[0] != 1 || k == 0 || k % 32 != 0) return false;
     int64_t rows = ox_numel(x) / k;
     return rows > 0 && rows <= OXI_VK_FEW_NORMS && oxi_vk_is_plain_f32(x) && oxi_vk_is_plain_f32(weight) &&
-           oxi_vk_is_plain_f32(call->out[0]) && oxi_vk_element_at(x) % 4 == 0 && oxi_vk_element_at(weight) % 4 == 0 &&
-           oxi_vk_element_at(call->out[0]) % 4 == 0 &&
+           oxi_vk_is_plain_f32(call->out[0]) && oxi_vk_element_at(x) % 4 == 0 &&
+           oxi_vk_element_at(weight) % 4 == 0 && oxi_vk_element_at(call->out[0]) % 4 == 0 &&
            (uint64_t)(rows * k) * 6 + 8192 * (uint64_t)rows <= d->limits.maxComputeSharedMemorySize;
 }
 
 static bool oxi_vk_can_hold_product(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0];
     if (call->in[2] || call->attr.mode != OXI_ACT_NONE || !oxi_vk_can_product(d, call)) return false;
-    if (!oxi_vk_is_plain_f32(x) || !oxi_vk_is_plain_f32(call->out[0]) || ox_numel(call->out[0]) == 0) return false;
+    if (!oxi_vk_is_plain_f32(x) || !oxi_vk_is_plain_f32(call->out[0]) || ox_numel(call->out[0]) == 0)
+        return false;
     oxi_vk_product p = oxi_vk_product_of(call);
     return p.ndim == 0 && p.k > 0 && oxi_vk_product_is_few(&p);
 }
@@ -31941,9 +31949,9 @@ static bool oxi_vk_makes_pair(const oxi_vk_device *d, const oxi_call *call) {
     if (d->held_products != 1) return false;
     const ox_tensor *b = first->in[1], *c = first->out[0], *other = call->in[1];
     return oxi_vk_same_memory(first->in[0], call->in[0]) && b->dtype == other->dtype &&
-           b->shape[0] == other->shape[0] && b->stride[0] == other->stride[0] && b->stride[1] == other->stride[1] &&
-           oxi_vk_same_block(b, other) && oxi_vk_same_block(c, call->out[0]) &&
-           (oxi_vk_byte_at(b) - oxi_vk_byte_at(other)) % 16 == 0;
+           b->shape[0] == other->shape[0] && b->stride[0] == other->stride[0] &&
+           b->stride[1] == other->stride[1] && oxi_vk_same_block(b, other) &&
+           oxi_vk_same_block(c, call->out[0]) && (oxi_vk_byte_at(b) - oxi_vk_byte_at(other)) % 16 == 0;
 }
 
 /* x += c, where c is the held product's, and nothing that it reads is written. */
@@ -31951,7 +31959,8 @@ static bool oxi_vk_adds_product(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *product = &d->product[0].call;
     const ox_tensor *x = call->out[0];
     if (d->held_products != 1 || call->in_count != 2 || call->attr.f[0] != 1) return false;
-    if (!oxi_vk_same_memory(call->in[0], x) || !oxi_vk_same_memory(call->in[1], product->out[0])) return false;
+    if (!oxi_vk_same_memory(call->in[0], x) || !oxi_vk_same_memory(call->in[1], product->out[0]))
+        return false;
     const ox_tensor *a = oxi_vk_meets_norm(d, product) ? d->norm.call.in[0] : product->in[0];
     return oxi_vk_is_plain_f32(x) && oxi_vk_same_block(x, product->out[0]) &&
            oxi_vk_chunk_of(x) != oxi_vk_chunk_of(a) && oxi_vk_chunk_of(x) != oxi_vk_chunk_of(product->out[0]);
@@ -31973,7 +31982,8 @@ static bool oxi_vk_gates_products(const oxi_vk_device *d, const oxi_call *call) 
 static bool oxi_vk_copies_rope(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *rope = &d->rope.call;
     const ox_tensor *to = call->out[0];
-    bool fits = d->held_rope && oxi_vk_same_memory(call->in[0], rope->out[0]) && oxi_vk_product_reads(to->dtype);
+    bool fits =
+        d->held_rope && oxi_vk_same_memory(call->in[0], rope->out[0]) && oxi_vk_product_reads(to->dtype);
     for (int i = 0; fits && i < rope->in_count; i++)
         fits = !rope->in[i] || oxi_vk_chunk_of(rope->in[i]) != oxi_vk_chunk_of(to);
     return fits && oxi_vk_chunk_of(rope->out[0]) != oxi_vk_chunk_of(to) && oxi_vk_fits(to);
@@ -32025,8 +32035,10 @@ static ox_status oxi_vk_join_product(oxi_vk_device *d, const oxi_call *call, boo
         *joined = true;
         return OX_OK;
     }
-    if (!oxi_vk_meets_norm(d, call)) status = oxi_vk_flush(d);
-    else if (d->held_products > 0) status = oxi_vk_record_products(d, NULL);
+    if (!oxi_vk_meets_norm(d, call))
+        status = oxi_vk_flush(d);
+    else if (d->held_products > 0)
+        status = oxi_vk_record_products(d, NULL);
     if (status != OX_OK) return status;
     oxi_vk_hold(&d->product[0], call);
     d->held_products = 1;

@@ -1,10 +1,10 @@
 // attention.glsl - what the ways to attention share: parameters, operands, which keys a query sees.
-// softmax(scale q k^T + mask) v with an online softmax (Dao et al. 2022, "FlashAttention"). Grouped heads, causal,
-// window, softcap; k and v may be q8_0.
-// param[0] queries S, keys T, depth of v, heads; [1] scale, softcap, first position, window; [2] first elements of
-// result, q, k, v (bytes of q8_0); [3] the mask's first element, row, head and column stride; [4] strides from row
-// to row, [5] head to head, [6] column to column; [7] queries of a kv head, lead dims, first element of parts;
-// [8 + d] lead strides; [14], [15] the mask's lead strides; [16], [17] lead shape
+// softmax(scale q k^T + mask) v with an online softmax (Dao et al. 2022, "FlashAttention"). Grouped heads,
+// causal, window, softcap; k and v may be q8_0. param[0] queries S, keys T, depth of v, heads; [1] scale,
+// softcap, first position, window; [2] first elements of result, q, k, v (bytes of q8_0); [3] the mask's
+// first element, row, head and column stride; [4] strides from row to row, [5] head to head, [6] column to
+// column; [7] queries of a kv head, lead dims, first element of parts; [8 + d] lead strides; [14], [15] the
+// mask's lead strides; [16], [17] lead shape
 layout(constant_id = 0) const uint DTYPE = 12;      // of q and the result
 layout(constant_id = 1) const uint CACHE = 12;      // of k and v
 layout(constant_id = 2) const uint MASK = 0;        // dtype, 0 = none
@@ -50,7 +50,8 @@ uvec2 keys_of(const uint first, const uint last) {
 }
 bool sees(const uint query, const uint key, const uint end) {
     uint position = param[1].z + query, window = param[1].w;
-    return query < param[0].x && key < end && (CAUSAL == 0 || key <= position) && (window == 0 || key + window > position);
+    return query < param[0].x && key < end && (CAUSAL == 0 || key <= position) &&
+           (window == 0 || key + window > position);
 }
 // A product of a query and a key, scaled, as it goes into the softmax.
 float score_of(const float dots, const uint mask_at, const uint query, const uint key) {

@@ -1,6 +1,6 @@
-// blocks.glsl - block types: four neighbours of a row as floats. Layouts are ggml's; roundings are in its order.
-// A shader defines WEIGHTS, the words that hold the blocks, and WIDE_WEIGHTS, the same in sixteens of bytes, before
-// the include. Places are bytes.
+// blocks.glsl - block types: four neighbours of a row as floats. Layouts are ggml's; roundings are in its
+// order. A shader defines WEIGHTS, the words that hold the blocks, and WIDE_WEIGHTS, the same in sixteens of
+// bytes, before the include. Places are bytes.
 
 const uint Q4_0 = 17, Q4_1 = 18, Q5_0 = 19, Q5_1 = 20, Q8_0 = 21, Q2_K = 23, Q3_K = 24, Q4_K = 25, Q5_K = 26,
            Q6_K = 27, IQ4_NL = 33, IQ4_XS = 36, MXFP4 = 40;
@@ -124,13 +124,15 @@ vec4 block_numbers(const uint dtype, const uint row, const uint k) {
         uint part = i / 128, j = i % 128 / 32, l = i % 32;
         uvec4 low = bytes_of(word_at(b + part * 64 + l + (j & 1) * 32)) >> (j < 2 ? 0 : 4) & 15;
         uvec4 high = bytes_of(word_at(b + 128 + part * 32 + l)) >> (2 * j) & 3;
-        precise float scale = half_at(b + 208) * float(int(byte_at(b + 192 + part * 8 + j * 2 + l / 16) << 24) >> 24);
+        precise float scale =
+            half_at(b + 208) * float(int(byte_at(b + 192 + part * 8 + j * 2 + l / 16) << 24) >> 24);
         r = scale * (vec4(low | high << 4) - 32);
         break;
     }
     case IQ4_XS: {
         uint n = i / 32, l = i % 32;
-        uint low = byte_at(b + 4 + n / 2) >> (4 * (n & 1)) & 15, high = byte_at(b + 2 + n / 4) >> (2 * (n & 3)) & 3;
+        uint low = byte_at(b + 4 + n / 2) >> (4 * (n & 1)) & 15,
+             high = byte_at(b + 2 + n / 4) >> (2 * (n & 3)) & 3;
         precise float scale = half_at(b) * (float(low | high << 4) - 32);
         r = scale * looked_up_iq4(nibbles(b + 8 + n * 16, l));
         break;
@@ -193,7 +195,8 @@ void block_eight(const uint dtype, const uint row, const uvec2 k, out vec4 x, ou
         uint part = i / 64, l = i % 32;
         uint w = WEIGHTS.d[(b + (dtype == Q4_K ? 16 : 48) + part * 32 + l) >> 2];
         uvec2 q = uvec2(w, w >> 4) & 0x0f0f0f0f;
-        if (dtype == Q5_K) q |= (uvec2(WEIGHTS.d[(b + 16 + l) >> 2]) >> uvec2(2 * part, 2 * part + 1) & 0x01010101) << 4;
+        if (dtype == Q5_K)
+            q |= (uvec2(WEIGHTS.d[(b + 16 + l) >> 2]) >> uvec2(2 * part, 2 * part + 1) & 0x01010101) << 4;
         x = vec4(bytes_of(q.x));
         y = vec4(bytes_of(q.y));
         terms = two_scales(WIDE_WEIGHTS.d[b >> 4], part);
@@ -201,7 +204,8 @@ void block_eight(const uint dtype, const uint row, const uvec2 k, out vec4 x, ou
     }
     case Q6_K: {
         uint part = i / 128, j = i % 64 / 32, l = i % 32, scales = b + 192 + part * 8 + j * 2 + l / 16;
-        uint low = word_at_even(b + part * 64 + l + j * 32), high = word_at_even(b + 128 + part * 32 + l) >> (2 * j);
+        uint low = word_at_even(b + part * 64 + l + j * 32),
+             high = word_at_even(b + 128 + part * 32 + l) >> (2 * j);
         x = vec4(bytes_of((low & 0x0f0f0f0f) | (high & 0x03030303) << 4)) - 32;
         y = vec4(bytes_of((low >> 4 & 0x0f0f0f0f) | (high & 0x30303030))) - 32;
         vec2 two = vec2(int(byte_at(scales) << 24) >> 24, int(byte_at(scales + 4) << 24) >> 24);

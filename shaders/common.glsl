@@ -15,8 +15,8 @@ uint group_index() {
 }
 
 // dtypes, as in ox_dtype
-const uint BOOL = 1, U8 = 2, I8 = 3, U16 = 4, I16 = 5, U32 = 6, I32 = 7, U64 = 8, I64 = 9, F16 = 10, BF16 = 11,
-           F32 = 12, F64 = 13, C64 = 14, E4M3 = 15, E5M2 = 16;
+const uint BOOL = 1, U8 = 2, I8 = 3, U16 = 4, I16 = 5, U32 = 6, I32 = 7, U64 = 8, I64 = 9, F16 = 10,
+           BF16 = 11, F32 = 12, F64 = 13, C64 = 14, E4M3 = 15, E5M2 = 16;
 
 // log2 of an element's bytes
 uint width_of(const uint dtype) {

@@ -1,4 +1,5 @@
-// element.glsl - cooperative matrices of SIDE x SIDE of ELEMENT and of f32 sums; floats rounded to two ELEMENTs of a word.
+// element.glsl - cooperative matrices of SIDE x SIDE of ELEMENT and of f32 sums; floats rounded to two
+// ELEMENTs of a word.
 #define SUMS coopmat<float, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseAccumulator>
 #define NARROW coopmat<ELEMENT, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseAccumulator>
 #define LEFT coopmat<ELEMENT, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseA>

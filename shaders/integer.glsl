@@ -20,11 +20,13 @@ uvec2 times(const uvec2 a, const uvec2 b) {
 }
 uvec2 shifted_left(const uvec2 a, const uint count) {
     if (count == 0) return a;
-    return count < 32 ? uvec2(a.x << count, a.y << count | a.x >> (32 - count)) : uvec2(0, a.x << (count - 32));
+    return count < 32 ? uvec2(a.x << count, a.y << count | a.x >> (32 - count))
+                      : uvec2(0, a.x << (count - 32));
 }
 uvec2 shifted_right(const uvec2 a, const uint count) {
     if (count == 0) return a;
-    return count < 32 ? uvec2(a.x >> count | a.y << (32 - count), a.y >> count) : uvec2(a.y >> (count - 32), 0);
+    return count < 32 ? uvec2(a.x >> count | a.y << (32 - count), a.y >> count)
+                      : uvec2(a.y >> (count - 32), 0);
 }
 
 // Quotient; the rest in `rest`. b is not 0.

@@ -19,12 +19,14 @@ vec2 turns_of_large(const float x, out int quarter) {
     uint high, low, carried, unused;
     umulExtended(m, window[1], high, low);
     umulExtended(m, window[2], carried, unused);
-    uvec2 product = plus(uvec2(low, high + m * window[0]), uvec2(carried, 0)); /* 2 bits of n, 62 of the rest */
+    uvec2 product =
+        plus(uvec2(low, high + m * window[0]), uvec2(carried, 0)); /* 2 bits of n, 62 of the rest */
     uint n = plus(product, uvec2(0, 0x20000000u)).y >> 30;
     uvec2 rest = minus(product, uvec2(0, n << 30));
     float high_part = uintBitsToFloat(f32_of_i64(rest, false));
     uvec2 left = minus(rest, i64_of_f32(floatBitsToUint(high_part), false));
-    float low_part = uintBitsToFloat(f32_of_i64(left, false)), unit = uintBitsToFloat(0x20800000u); /* 2^-62 */
+    float low_part = uintBitsToFloat(f32_of_i64(left, false)),
+          unit = uintBitsToFloat(0x20800000u); /* 2^-62 */
     vec2 r = mul2(vec2(high_part * unit, low_part * unit), vec2(1.57079637, -4.37113883e-8));
     quarter = is_negative(x) ? -int(n) : int(n);
     return is_negative(x) ? -r : r;

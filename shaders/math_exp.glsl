@@ -1,5 +1,5 @@
-// math_exp.glsl - e^x and what is made of it. Polynomials go by fma, which drivers may take apart and reorder; what
-// must not be reordered does not.
+// math_exp.glsl - e^x and what is made of it. Polynomials go by fma, which drivers may take apart and
+// reorder; what must not be reordered does not.
 
 #include "math.glsl"
 
@@ -138,7 +138,8 @@ float my_erfc(const float x) {
 float gate(const float x, const float t) {
     return x == -INF ? NOT_A_NUMBER : greater_of(-0.0, x) - t;
 }
-float gate_logistic(const float x, const float size, const float r, const int n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
+float gate_logistic(const float x, const float size, const float r,
+                    const int n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
     precise float s = expm1_poly(r), z = n > -100 ? scaled(s + 1, n) : 0.0, t = (size * s + size) / (1 + z);
     return gate(x, n > -160 ? scaled(t, n) : 0.0);
 }

@@ -9,7 +9,8 @@ float my_pow(const float a, const float b) {
     if (is_nan(a) || is_nan(b)) return NOT_A_NUMBER;
     float size = size_of(a), size_b = size_of(b);
     if (is_inf(b)) return size == 1 ? 1 : (size > 1) == (b > 0) ? INF : 0;
-    bool whole = size_b >= 16777216 || trunc(b) == b, odd = whole && size_b < 16777216 && (int(size_b) & 1) != 0;
+    bool whole = size_b >= 16777216 || trunc(b) == b,
+         odd = whole && size_b < 16777216 && (int(size_b) & 1) != 0;
     float sign = odd ? a : 1;
     if (floatBitsToUint(size) == 0 || is_inf(a)) {
         bool grows = is_inf(a) == (b > 0);

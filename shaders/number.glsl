@@ -85,8 +85,8 @@ uint i32_of_f32(const uint bits) {
     return f >= -2147483648.0 && f < 2147483648.0 ? uint(int(f)) : 0x80000000u;
 }
 
-// An unsigned integer as f32 bits: to nearest even, or (odd) toward zero with a last bit that says "not exact",
-// which another rounding to a narrower format then sees.
+// An unsigned integer as f32 bits: to nearest even, or (odd) toward zero with a last bit that says "not
+// exact", which another rounding to a narrower format then sees.
 uint f32_of_u64(const uvec2 v, const bool odd) {
     int top = v.y != 0 ? 32 + findMSB(v.y) : findMSB(v.x);
     if (top < 0) return 0;
@@ -97,7 +97,8 @@ uint f32_of_u64(const uvec2 v, const bool odd) {
         rest = v.x << (32 - down);
     } else {
         kept = down == 32 ? v.y : v.y >> (down - 32);
-        rest = down == 32 ? v.x : (v.y << (64 - down)) | (v.x >> (down - 32)) | (v.x << (64 - down) != 0 ? 1 : 0);
+        rest = down == 32 ? v.x
+                          : (v.y << (64 - down)) | (v.x >> (down - 32)) | (v.x << (64 - down) != 0 ? 1 : 0);
     }
     uint bits = (uint(126 + top) << 23) + kept;
     if (odd) return bits | (rest != 0 ? 1 : 0);
@@ -124,7 +125,9 @@ uvec2 f64_of_u64(const uvec2 v) {
     uvec2 m; /* 53 bits, the leading one at bit 52 */
     if (top <= 52) {
         uint up = uint(52 - top);
-        m = up == 0 ? v : up < 32 ? uvec2(v.x << up, v.y << up | v.x >> (32 - up)) : uvec2(0, v.x << (up - 32));
+        m = up == 0   ? v
+            : up < 32 ? uvec2(v.x << up, v.y << up | v.x >> (32 - up))
+                      : uvec2(0, v.x << (up - 32));
         return uvec2(m.x, (m.y & 0xfffffu) | uint(1023 + top) << 20);
     }
     uint down = uint(top - 52), rest = v.x << (32 - down);

@@ -1,5 +1,6 @@
-// product.comp - matrix products: a workgroup computes TILE x TILE of c, an invocation EACH x EACH, in f32; DEEP along
-// k at a time lie in shared memory while the next are fetched, from any strides and dtypes, block types expanded.
+// product.comp - matrix products: a workgroup computes TILE x TILE of c, an invocation EACH x EACH, in f32;
+// DEEP along k at a time lie in shared memory while the next are fetched, from any strides and dtypes, block
+// types expanded.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -23,7 +24,8 @@ uint turned(const uint four, const uint k, const uint along) {
 // Place of fetch i of this invocation in a tile: the first of four along k, or of four in a line across it.
 uvec2 place_of(uint i, uint along) { // across, k
     uint unit = gl_LocalInvocationID.x + 256 * i;
-    return along == 1 ? uvec2(unit / (DEEP / 4), unit % (DEEP / 4) * 4) : uvec2(unit % (TILE / 4) * 4, unit / (TILE / 4));
+    return along == 1 ? uvec2(unit / (DEEP / 4), unit % (DEEP / 4) * 4)
+                      : uvec2(unit % (TILE / 4) * 4, unit / (TILE / 4));
 }
 bvec4 exist(const uvec2 p, const uint along, const uint across, const uint inner) {
     uvec4 step = uvec4(0, 1, 2, 3);
@@ -60,9 +62,11 @@ void put(const uint stage) {
         uvec2 a = place_of(i, A_ALONG), b = place_of(i, B_ALONG);
         uint to_a = (stage * DEEP + a.y) * LINE + turned(a.x / 4, a.y, A_ALONG);
         uint to_b = (stage * DEEP + b.y) * LINE + turned(b.x / 4, b.y, B_ALONG);
-        if (A_ALONG == 1) [[unroll]] for (uint j = 0; j < 4; j++) tile_a[to_a + j * LINE][a.x & 3] = next_a[i][j];
+        if (A_ALONG == 1) [[unroll]]
+            for (uint j = 0; j < 4; j++) tile_a[to_a + j * LINE][a.x & 3] = next_a[i][j];
         else tile_a[to_a] = next_a[i];
-        if (B_ALONG == 1) [[unroll]] for (uint j = 0; j < 4; j++) tile_b[to_b + j * LINE][b.x & 3] = next_b[i][j];
+        if (B_ALONG == 1) [[unroll]]
+            for (uint j = 0; j < 4; j++) tile_b[to_b + j * LINE][b.x & 3] = next_b[i][j];
         else tile_b[to_b] = next_b[i];
     }
 }
@@ -113,11 +117,12 @@ void main() {
             }
         [[unroll]] for (uint k = 0; k < DEEP; k++) {
             vec4 b[QUADS];
-            [[unroll]] for (uint q = 0; q < QUADS; q++) b[q] = tile_b[(stage * DEEP + k) * LINE + turned(16 * q + tx, k, B_ALONG)];
+            [[unroll]] for (uint q = 0; q < QUADS; q++) b[q] =
+                tile_b[(stage * DEEP + k) * LINE + turned(16 * q + tx, k, B_ALONG)];
             [[unroll]] for (uint r = 0; r < QUADS; r++) {
                 vec4 a = tile_a[(stage * DEEP + k) * LINE + turned(16 * r + ty, k, A_ALONG)];
-                [[unroll]] for (uint q = 0; q < QUADS; q++)
-                    [[unroll]] for (uint i = 0; i < 4; i++) sum[4 * r + i][q] = fma(vec4(a[i]), b[q], sum[4 * r + i][q]);
+                [[unroll]] for (uint q = 0; q < QUADS; q++) [[unroll]] for (uint i = 0; i < 4; i++)
+                    sum[4 * r + i][q] = fma(vec4(a[i]), b[q], sum[4 * r + i][q]);
             }
         }
         if (!more) break;

@@ -10,8 +10,8 @@ shared uvec4 quants[ROWS * INNER / 16];     // sixteen numbers of a
 shared vec2 sizes[ROWS * INNER / 16];       // of those: the scale, the sum times the scale
 shared float factors[ROWS];
 
-// Rounds sixteen numbers a time of the row at place `from`, times size; the sum of their squares before the norm's
-// weights. What rms_norm multiplies all of a row by changes no rounding: it comes at the end.
+// Rounds sixteen numbers a time of the row at place `from`, times size; the sum of their squares before the
+// norm's weights. What rms_norm multiplies all of a row by changes no rounding: it comes at the end.
 float take_sixteens(const uint row, const uint from, const float size) {
     float sum = 0;
     for (uint unit = gl_LocalInvocationID.x; 16 * unit < INNER; unit += gl_WorkGroupSize.x) {
@@ -44,7 +44,8 @@ void take_quants(const uint at) {
         float sum = take_sixteens(row, from, 1);
         if (NORM != 0) {
             float factor = norm_factor(from, sum);
-            bool odd = factor < 1e-18 || factor > 1e12; /* numbers near the ends of the range are taken at size 1 */
+            bool odd =
+                factor < 1e-18 || factor > 1e12; /* numbers near the ends of the range are taken at size 1 */
             if (odd) take_sixteens(row, from, factor);
             if (gl_LocalInvocationID.x == 0) factors[row] = odd ? 1 : factor;
             write_normalised(row, from, factor);
@@ -55,10 +56,12 @@ void take_quants(const uint at) {
     barrier();
 }
 
-// Parts of sixteen weights that an invocation takes at a time: one, two that are the nibbles of the same bytes, or four.
+// Parts of sixteen weights that an invocation takes at a time: one, two that are the nibbles of the same
+// bytes, or four.
 const uint PARTS = DTYPE_B == Q8_0 ? 1 : DTYPE_B == Q6_K ? 4 : 2;
 
-// Each part: weights as bytes, which sixteen of a they meet, what dot products and sums of a are multiplied by.
+// Each part: weights as bytes, which sixteen of a they meet, what dot products and sums of a are multiplied
+// by.
 struct weights {
     uvec4 w[4];
     uint place[4];
@@ -97,13 +100,16 @@ weights weights_of(const uint row, const uint unit) {
     case Q4_0: case Q4_1: {
         uint b = row + unit * block_bytes(DTYPE_B), own = DTYPE_B == Q4_0 ? 2 : 4;
         float scale = half_at_even(b);
-        take_nibbles(t, words_at_even(b + own), vec2(scale, DTYPE_B == Q4_0 ? 8 * scale : -half_at_even(b + 2)));
+        take_nibbles(t, words_at_even(b + own),
+                     vec2(scale, DTYPE_B == Q4_0 ? 8 * scale : -half_at_even(b + 2)));
         break;
     }
     case Q5_0: case Q5_1: {
-        uint b = row + unit * block_bytes(DTYPE_B), own = DTYPE_B == Q5_0 ? 2 : 4, bits = word_at_even(b + own);
+        uint b = row + unit * block_bytes(DTYPE_B), own = DTYPE_B == Q5_0 ? 2 : 4,
+             bits = word_at_even(b + own);
         float scale = half_at_even(b);
-        take_nibbles(t, words_at_even(b + own + 4), vec2(scale, own == 2 ? 16 * scale : -half_at_even(b + 2)));
+        take_nibbles(t, words_at_even(b + own + 4),
+                     vec2(scale, own == 2 ? 16 * scale : -half_at_even(b + 2)));
         t.w[0] |= fifths(bits);
         t.w[1] |= fifths(bits >> 16);
         break;
@@ -152,7 +158,8 @@ void main() {
     uint team = id / TEAM;
     uvec4 at = batch_places(gl_WorkGroupID.z);
     take_quants(at.y);
-    for (uint first = group_index() * TAKES; first < columns; first += gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES) {
+    for (uint first = group_index() * TAKES; first < columns;
+         first += gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES) {
         float sum[OUTPUTS];
         uint place[COLUMNS]; /* columns behind the last one repeat it */
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] = 0;
@@ -167,7 +174,8 @@ void main() {
                     [[unroll]] for (uint i = 0; i < PARTS; i++) {
                         uint own = row * (INNER / 16) + t.place[i];
                         vec2 s = sizes[own];
-                        sum[row * COLUMNS + j] += t.terms[i].x * s.x * float(dot_of(t.w[i], quants[own])) - t.terms[i].y * s.y;
+                        sum[row * COLUMNS + j] +=
+                            t.terms[i].x * s.x * float(dot_of(t.w[i], quants[own])) - t.terms[i].y * s.y;
                     }
             }
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++)

@@ -1,9 +1,9 @@
-// product_few.glsl - products with few rows of a (ROWS) and columns of b that lie along k, as when a language model
-// writes: a team of SPLIT lines of 32 invocations takes COLUMNS of them, so that each weight is read once.
-// What stands before and behind them may be part of it (fuse.c): the rms_norm that made a, two products of one a,
-// the gate that meets both, the residual that is added.
-// param[16] places of the second b, of its c, of what TAIL writes, of the normalised a; [17] the norm's weight,
-// epsilon. All c's and the normalised a lie in block 0, both b's in block 2, the norm's weight in block 4; f32.
+// product_few.glsl - products with few rows of a (ROWS) and columns of b that lie along k, as when a language
+// model writes: a team of SPLIT lines of 32 invocations takes COLUMNS of them, so that each weight is read
+// once. What stands before and behind them may be part of it (fuse.c): the rms_norm that made a, two products
+// of one a, the gate that meets both, the residual that is added. param[16] places of the second b, of its c,
+// of what TAIL writes, of the normalised a; [17] the norm's weight, epsilon. All c's and the normalised a lie
+// in block 0, both b's in block 2, the norm's weight in block 4; f32.
 layout(local_size_x_id = 12) in;
 #include "product.glsl"
 
@@ -12,7 +12,8 @@ layout(constant_id = 14) const uint COLUMNS = 1;    // columns of a line
 layout(constant_id = 15) const uint AHEAD = 2;      // chunks that are fetched before the first is used
 layout(constant_id = 16) const uint SPLIT = 1;      // lines that share columns, each with a part of k
 layout(constant_id = 17) const uint PAIR = 0;       // 1: COLUMNS is 2, the same column of two b's
-layout(constant_id = 18) const uint TAIL = 0;       // 1: c is added to a sum; 2, 3: silu or gelu_tanh of c, times the other c
+layout(constant_id = 18) const uint TAIL =
+    0; // 1: c is added to a sum; 2, 3: silu or gelu_tanh of c, times the other c
 layout(constant_id = 19) const uint NORM = 0;       // 1: a is rms_norm of what lies there; 2: and is written
 layout(constant_id = 20) const uint INNER = 32;     // K where a lies in shared memory, else 32
 
@@ -29,8 +30,8 @@ float sum_of_squares(const uint row, const float size) {
     }
     return sum;
 }
-// What rms_norm multiplies a row by, from the invocations' sums of squares; squares that leave the range of f32 are
-// taken again, of numbers of another size.
+// What rms_norm multiplies a row by, from the invocations' sums of squares; squares that leave the range of
+// f32 are taken again, of numbers of another size.
 float norm_factor(const uint row, float sum) {
     uint id = gl_LocalInvocationID.x;
     float size = 1;

@@ -1,5 +1,5 @@
-// product_rows.comp - products with few rows of a in f32, weights of any type: an invocation takes eight of each
-// column at a time.
+// product_rows.comp - products with few rows of a in f32, weights of any type: an invocation takes eight of
+// each column at a time.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -44,11 +44,13 @@ void take_norm(const uint at) {
 }
 
 void main() {
-    uint columns = param[0].y, inner = param[0].z, id = gl_LocalInvocationID.x, lane = id % TEAM, team = id / TEAM;
+    uint columns = param[0].y, inner = param[0].z, id = gl_LocalInvocationID.x, lane = id % TEAM,
+         team = id / TEAM;
     uvec4 at = batch_places(gl_WorkGroupID.z);
     uint pair = pair_distance(DTYPE_B);
     if (NORM != 0) take_norm(at.y);
-    for (uint first = group_index() * TAKES; first < columns; first += gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES) {
+    for (uint first = group_index() * TAKES; first < columns;
+         first += gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES) {
         float sum[OUTPUTS];
         uint place[COLUMNS]; /* columns behind the last one repeat it */
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] = 0;
@@ -78,11 +80,13 @@ void main() {
                     [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
                         vec4 t = terms[ahead][j], b_low = x[ahead][j], b_high = y[ahead][j];
                         float more = t.x * dot(p[ahead][row], b_low) + t.y * dot(q[ahead][row], b_high);
-                        sum[row * COLUMNS + j] += is_block(DTYPE_B) ? more - (t.z * p_sum + t.w * q_sum) : more;
+                        sum[row * COLUMNS + j] +=
+                            is_block(DTYPE_B) ? more - (t.z * p_sum + t.w * q_sum) : more;
                     }
                 }
         }
-        [[unroll]] for (uint i = 0; i < OUTPUTS; i++) partial[(team * OUTPUTS + i) * (TEAM + 1) + lane] = sum[i];
+        [[unroll]] for (uint i = 0; i < OUTPUTS; i++) partial[(team * OUTPUTS + i) * (TEAM + 1) + lane] =
+            sum[i];
         barrier();
         write_outputs(at, first);
         barrier();

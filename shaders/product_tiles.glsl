@@ -1,7 +1,8 @@
-// product_tiles.glsl - matrix products by cooperative matrices of SIDE x SIDE x SIDE of ELEMENT with f32 sums: SUBS_M x
-// SUBS_N subgroups compute TILE_M x TILE_N of c; DEEP along k at a time lie in shared memory, the next in registers.
-// What is contiguous lies in eights: places, strides and the size along it are multiples of 8 elements. a may be
-// f32, which is rounded; b of the bf16 shader may be a block type, which is expanded.
+// product_tiles.glsl - matrix products by cooperative matrices of SIDE x SIDE x SIDE of ELEMENT with f32
+// sums: SUBS_M x SUBS_N subgroups compute TILE_M x TILE_N of c; DEEP along k at a time lie in shared memory,
+// the next in registers. What is contiguous lies in eights: places, strides and the size along it are
+// multiples of 8 elements. a may be f32, which is rounded; b of the bf16 shader may be a block type, which is
+// expanded.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
@@ -145,8 +146,8 @@ void main() {
     }
     [[unroll]] for (uint i = 0; i < COUNT_M; i++) { /* strip by strip through shared memory */
         barrier();
-        [[unroll]] for (uint j = 0; j < COUNT_N; j++)
-            coopMatStore(sum[i][j], tiles, sub_m * SIDE * LINE_C + (sub_column + SIDE * j) / 4, LINE_C, BY_ROWS);
+        [[unroll]] for (uint j = 0; j < COUNT_N; j++) coopMatStore(
+            sum[i][j], tiles, sub_m * SIDE * LINE_C + (sub_column + SIDE * j) / 4, LINE_C, BY_ROWS);
         barrier();
         for (uint u = gl_LocalInvocationID.x; u < SUBS_M * SIDE * (TILE_N / 4); u += THREADS) {
             uint down = u / (TILE_N / 4), across = u % (TILE_N / 4);

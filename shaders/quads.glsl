@@ -1,5 +1,5 @@
-// quads.glsl - the first four blocks as words two and four at a time, and four elements at once of dtypes of up to
-// 32 bits. Places are multiples of 4.
+// quads.glsl - the first four blocks as words two and four at a time, and four elements at once of dtypes of
+// up to 32 bits. Places are multiples of 4.
 
 layout(set = 1, binding = 0, std430) buffer Pairs0 { uvec2 d[]; } p0;
 layout(set = 1, binding = 1, std430) buffer Pairs1 { uvec2 d[]; } p1;
@@ -24,14 +24,14 @@ uvec4 halfwords_of(const uvec2 p) {
         default: return quads.d[e >> 2];                                 \
         }                                                                \
     }
-#define DEFINE_STORE_QUAD(name, words, pairs, quads)                                                     \
-    void name(const uint dtype, const uint e, uvec4 v) {                                                             \
-        switch (width_of(dtype)) {                                                                       \
-        case 0:                                                                                          \
-            v &= 0xff;                                                                                   \
-            words.d[e >> 2] = v.x | v.y << 8 | v.z << 16 | v.w << 24;                                    \
-            break;                                                                                       \
-        case 1: pairs.d[e >> 2] = uvec2((v.x & 0xffff) | v.y << 16, (v.z & 0xffff) | v.w << 16); break;  \
-        default: quads.d[e >> 2] = v;                                                                    \
-        }                                                                                                \
+#define DEFINE_STORE_QUAD(name, words, pairs, quads)                                                    \
+    void name(const uint dtype, const uint e, uvec4 v) {                                                \
+        switch (width_of(dtype)) {                                                                      \
+        case 0:                                                                                         \
+            v &= 0xff;                                                                                  \
+            words.d[e >> 2] = v.x | v.y << 8 | v.z << 16 | v.w << 24;                                   \
+            break;                                                                                      \
+        case 1: pairs.d[e >> 2] = uvec2((v.x & 0xffff) | v.y << 16, (v.z & 0xffff) | v.w << 16); break; \
+        default: quads.d[e >> 2] = v;                                                                   \
+        }                                                                                               \
     }

@@ -1,6 +1,7 @@
 // reduce.comp - reductions: LANES invocations share a line, partial states are merged through shared memory.
-// Float sums are kept in two floats; where they leave the range of f32 the line is taken again, scaled. Few long
-// lines are cut into SEGMENTS, whose results, parts, a second dispatch reduces: param[1].w is the length then.
+// Float sums are kept in two floats; where they leave the range of f32 the line is taken again, scaled. Few
+// long lines are cut into SEGMENTS, whose results, parts, a second dispatch reduces: param[1].w is the length
+// then.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -10,12 +11,14 @@ layout(constant_id = 1) const uint LANE = 0;
 layout(constant_id = 2) const uint TO = 12;         // C64: a part, f32 and an exponent of 2
 layout(constant_id = 3) const uint FROM = 12;       // C64: parts
 layout(constant_id = 4) const uint LANES = 256;     // invocations of a line, a power of two
-layout(constant_id = 5) const uint ACROSS = 0;      // 1: neighbours among invocations are neighbours in kept order
+layout(constant_id = 5) const uint ACROSS = 0; // 1: neighbours among invocations are neighbours in kept order
 layout(constant_id = 6) const uint FINISH = 0;
 layout(constant_id = 7) const uint PLACES = 0;      // 1: also stores indices, as I64; 2: stores these alone
-layout(constant_id = 8) const uint SEGMENTS = 1;    // parts of a line, each with a result of its own (LANES is 256)
-layout(constant_id = 9) const uint QUADS = 0;       // > 0: lines lie element behind element, from a quad on; so many
-                                                    // times four are loaded at once
+layout(constant_id = 8) const uint SEGMENTS =
+    1; // parts of a line, each with a result of its own (LANES is 256)
+layout(constant_id = 9) const uint QUADS =
+    0; // > 0: lines lie element behind element, from a quad on; so many
+       // times four are loaded at once
 
 #include "common.glsl"
 #include "quads.glsl"
@@ -38,9 +41,9 @@ DEFINE_LOAD_QUAD(load_quad, b0, p0, q0)
 DEFINE_STORE(store, b1)
 DEFINE_STORE(store_place, b2)
 
-// State: floats and integers as bits. SUM, SQUARES, ABSOLUTE: two floats, or an integer; PRODUCT: two floats and an
-// exponent, or an integer; MOST, LEAST: value and place; COUNT: an integer; MOMENTS: the sum, then that of squares
-// about the mean; LOGSUMEXP: the largest, then the sum of e^(x - shift).
+// State: floats and integers as bits. SUM, SQUARES, ABSOLUTE: two floats, or an integer; PRODUCT: two floats
+// and an exponent, or an integer; MOST, LEAST: value and place; COUNT: an integer; MOMENTS: the sum, then
+// that of squares about the mean; LOGSUMEXP: the largest, then the sum of e^(x - shift).
 shared uvec4 states[256];
 shared int retakes;
 
@@ -88,8 +91,8 @@ bool replaces(const uvec4 s, const uvec2 value, const uint place, const bool mos
     return most != less;
 }
 
-// Of the line: the mean or the largest, what the mean is less its first float, a power of two that numbers are
-// multiplied by.
+// Of the line: the mean or the largest, what the mean is less its first float, a power of two that numbers
+// are multiplied by.
 float shift = 0, rest = 0, scale = 1;
 int scale_exponent = 0;
 
@@ -260,7 +263,8 @@ void write(const uvec4 s, const uvec4 at, const uint n) {
 }
 
 void main() {
-    uint position = group_index() / SEGMENTS * GROUP_LINES + line, segment = group_index() % SEGMENTS, n = param[0].y;
+    uint position = group_index() / SEGMENTS * GROUP_LINES + line, segment = group_index() % SEGMENTS,
+         n = param[0].y;
     bool real_line = position < param[0].x;
     uvec4 at = kept_places(real_line ? position : 0);
     /* neighbouring segments take neighbouring units in turn: what is read at a time lies close together */

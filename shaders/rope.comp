@@ -1,5 +1,5 @@
-// rope.comp - rotary position embedding: an invocation turns a pair of a row's elements, or moves one that stays.
-// Angles are formed in two floats and reduced exactly. Lines are rows; operands: result, x, positions.
+// rope.comp - rotary position embedding: an invocation turns a pair of a row's elements, or moves one that
+// stays. Angles are formed in two floats and reduced exactly. Lines are rows; operands: result, x, positions.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
@@ -19,8 +19,8 @@ DEFINE_LOAD(load_position, b2)
 DEFINE_STORE(store, b0)
 DEFINE_STORE(store_copy, b5)
 
-// param[1] scale in two floats, magnitude, pairs; [24] the frequencies' place in block 3, the factors' place in
-// block 4 and their stride, what the place of position 0 is without positions
+// param[1] scale in two floats, magnitude, pairs; [24] the frequencies' place in block 3, the factors' place
+// in block 4 and their stride, what the place of position 0 is without positions
 float number(const uint e) {
     return uintBitsToFloat(f32_of(DTYPE, load_x(DTYPE, e).x));
 }
@@ -52,7 +52,8 @@ void main() {
     vec2 r = turns_of(angle.x, quarter);
     r = add2(r, vec2(angle.y, 0));
     precise float magnitude = uintBitsToFloat(param[1].z);
-    precise float c = magnitude * sine_of_quarter(r, quarter + 1), s = magnitude * sine_of_quarter(r, quarter);
+    precise float c = magnitude * sine_of_quarter(r, quarter + 1),
+                  s = magnitude * sine_of_quarter(r, quarter);
     uint first = INTERLEAVED == 1 ? 2 * place : place, second = INTERLEAVED == 1 ? first + 1 : place + pairs;
     uvec4 ea = row + first * param[11], eb = row + second * param[11];
     precise float a = number(ea.y), b = number(eb.y), x = a * c - b * s, y = b * c + a * s;

@@ -1,5 +1,5 @@
-// row.comp - softmax, log_softmax and the norms: LANES invocations take a line, keep it in registers where it lies
-// element behind element and is not too long, and write it. Sums are kept in two floats.
+// row.comp - softmax, log_softmax and the norms: LANES invocations take a line, keep it in registers where it
+// lies element behind element and is not too long, and write it. Sums are kept in two floats.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -11,7 +11,7 @@ layout(constant_id = 4) const uint WEIGHT = 0;      // dtype, 0 = none
 layout(constant_id = 5) const uint BIAS = 0;
 layout(constant_id = 6) const uint PACKED = 0;      // 1: a line's elements fill whole words
 layout(constant_id = 7) const uint LANES = 256;     // invocations of a line, a power of two
-layout(constant_id = 8) const uint HELD = 0;        // quads that an invocation keeps; 0: the line is read again
+layout(constant_id = 8) const uint HELD = 0; // quads that an invocation keeps; 0: the line is read again
 
 #include "common.glsl"
 #include "quads.glsl"
@@ -113,8 +113,8 @@ vec2 walked(const uint what, const float size) {
     if (HELD == 0) {
         for (uint i = lane; i < n; i += LANES) stepped(what, sum, number(at.y + line_places(i).y), size);
     } else {
-        /* four at a time in f32 first: squares and powers are of one sign and lose next to nothing, and a mean's
-         * error stays far below that of the numbers */
+        /* four at a time in f32 first: squares and powers are of one sign and lose next to nothing, and the
+         * error of a mean stays far below that of the numbers */
         [[unroll]] for (uint q = 0; q < KEPT; q++) {
             if ((q * LANES + lane) * 4 >= n) continue;
             precise vec4 x = held[q];

@@ -1,5 +1,5 @@
-/* test_vulkan.c - the Vulkan device: transfers, memory, recording, errors, and ops that the suites of ops, run
- * on it through vulkan_mirror.c, do not see: what the counters say, deferred errors, sharing of buffers.
+/* test_vulkan.c - the Vulkan device: transfers, memory, recording, errors, and ops that the suites of ops,
+ * run on it through vulkan_mirror.c, do not see: what the counters say, deferred errors, sharing of buffers.
  * Skipped with the reason where there is no device. */
 #include "operands.h"
 #include "oxtorch_vulkan.h"
@@ -7,8 +7,8 @@
 static ox_device *gpu;
 static bool software, dots;
 
-/* A processor that stands in for a GPU takes long to compile what a GPU has at once: it gets every fifth case,
- * which is another type and size each time. */
+/* A processor that stands in for a GPU takes long to compile what a GPU has at once: it gets every fifth
+ * case, which is another type and size each time. */
 static bool is_turn(void) {
     static int64_t count;
     return !software || count++ % 5 == 0;
@@ -414,7 +414,8 @@ static void keep(joined_results *r, ox_tensor *t) {
     r->all[r->count++] = t;
 }
 
-static joined_results joined_layer(ox_tensor *x, ox_tensor *cache, ox_tensor *positions, ox_tensor *const *w) {
+static joined_results joined_layer(ox_tensor *x, ox_tensor *cache, ox_tensor *positions,
+                                   ox_tensor *const *w) {
     joined_results r;
     ox_rope_desc rope;
     memset(&r, 0, sizeof r);
@@ -446,11 +447,12 @@ static void check_joined(ox_dtype dtype, int64_t rows, bool exact, double tolera
     ox_set_exact(exact);
     OX_SCOPE {
         ox_tensor *w[7], *v[7];
-        const int64_t sizes[7][2] = {{width, 0}, {128, width}, {64, width}, {hidden, width}, {hidden, width},
-                                     {width, hidden}, {width, width}};
+        const int64_t sizes[7][2] = {{width, 0},      {128, width},    {64, width},   {hidden, width},
+                                     {hidden, width}, {width, hidden}, {width, width}};
         for (int i = 0; i < 7; i++) {
             w[i] = i == 0 ? ox_rand(OX_SHAPE(width), OX_F32)
-                          : ox_cast(ox_mul_number(ox_randn(OX_SHAPE(sizes[i][0], sizes[i][1]), OX_F32), 0.1), dtype);
+                          : ox_cast(ox_mul_number(ox_randn(OX_SHAPE(sizes[i][0], sizes[i][1]), OX_F32), 0.1),
+                                    dtype);
             v[i] = ox_to(w[i], gpu);
         }
         ox_tensor *x = ox_randn(OX_SHAPE(rows, width), OX_F32), *y = ox_to(x, gpu);
@@ -469,9 +471,10 @@ static void check_joined(ox_dtype dtype, int64_t rows, bool exact, double tolera
         }
         CHECK(distance(ox_cast(there_cache, OX_F32), ox_cast(cache, OX_F64)) <
               (tolerance < 2e-4 ? 2e-4 : tolerance));
-        /* norm and product; two products; rope and copy; norm, two products, gate; product and sum; the last two */
-        if (rows <= 4) CHECK_MSG(after.dispatches - before.dispatches == 7, "%lld dispatches",
-                                 (long long)(after.dispatches - before.dispatches));
+        /* norm and product; two products; rope and copy; two products and gate; product and sum; the last two */
+        if (rows <= 4)
+            CHECK_MSG(after.dispatches - before.dispatches == 7, "%lld dispatches",
+                      (long long)(after.dispatches - before.dispatches));
     }
     ox_set_exact(false);
 }

@@ -1,7 +1,8 @@
-/* Calls that become one dispatch: a few are held back until it is known whether what follows can be part of them.
- * rms_norm, one or two products of its result with few rows, the residual that is added or the gate that joins both;
- * rope and the copy of its result into a cache. Every result is written, so nobody sees a difference.
- * Called by the Vulkan device before each call, and before anything else that looks at memory. */
+/* Calls that become one dispatch: a few are held back until it is known whether what follows can be part of
+ * them. rms_norm, one or two products of its result with few rows, the residual that is added or the gate
+ * that joins both; rope and the copy of its result into a cache. Every result is written, so nobody sees a
+ * difference. Called by the Vulkan device before each call, and before anything else that looks at memory.
+ * */
 
 static void oxi_vk_hold(oxi_vk_held_call *held, const oxi_call *call) {
     held->call = *call;
@@ -46,15 +47,16 @@ static bool oxi_vk_can_hold_norm(const oxi_vk_device *d, const oxi_call *call) {
     if (!weight || call->attr.i[0] != 1 || k == 0 || k % 32 != 0) return false;
     int64_t rows = ox_numel(x) / k;
     return rows > 0 && rows <= OXI_VK_FEW_NORMS && oxi_vk_is_plain_f32(x) && oxi_vk_is_plain_f32(weight) &&
-           oxi_vk_is_plain_f32(call->out[0]) && oxi_vk_element_at(x) % 4 == 0 && oxi_vk_element_at(weight) % 4 == 0 &&
-           oxi_vk_element_at(call->out[0]) % 4 == 0 &&
+           oxi_vk_is_plain_f32(call->out[0]) && oxi_vk_element_at(x) % 4 == 0 &&
+           oxi_vk_element_at(weight) % 4 == 0 && oxi_vk_element_at(call->out[0]) % 4 == 0 &&
            (uint64_t)(rows * k) * 6 + 8192 * (uint64_t)rows <= d->limits.maxComputeSharedMemorySize;
 }
 
 static bool oxi_vk_can_hold_product(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0];
     if (call->in[2] || call->attr.mode != OXI_ACT_NONE || !oxi_vk_can_product(d, call)) return false;
-    if (!oxi_vk_is_plain_f32(x) || !oxi_vk_is_plain_f32(call->out[0]) || ox_numel(call->out[0]) == 0) return false;
+    if (!oxi_vk_is_plain_f32(x) || !oxi_vk_is_plain_f32(call->out[0]) || ox_numel(call->out[0]) == 0)
+        return false;
     oxi_vk_product p = oxi_vk_product_of(call);
     return p.ndim == 0 && p.k > 0 && oxi_vk_product_is_few(&p);
 }
@@ -72,9 +74,9 @@ static bool oxi_vk_makes_pair(const oxi_vk_device *d, const oxi_call *call) {
     if (d->held_products != 1) return false;
     const ox_tensor *b = first->in[1], *c = first->out[0], *other = call->in[1];
     return oxi_vk_same_memory(first->in[0], call->in[0]) && b->dtype == other->dtype &&
-           b->shape[0] == other->shape[0] && b->stride[0] == other->stride[0] && b->stride[1] == other->stride[1] &&
-           oxi_vk_same_block(b, other) && oxi_vk_same_block(c, call->out[0]) &&
-           (oxi_vk_byte_at(b) - oxi_vk_byte_at(other)) % 16 == 0;
+           b->shape[0] == other->shape[0] && b->stride[0] == other->stride[0] &&
+           b->stride[1] == other->stride[1] && oxi_vk_same_block(b, other) &&
+           oxi_vk_same_block(c, call->out[0]) && (oxi_vk_byte_at(b) - oxi_vk_byte_at(other)) % 16 == 0;
 }
 
 /* x += c, where c is the held product's, and nothing that it reads is written. */
@@ -82,7 +84,8 @@ static bool oxi_vk_adds_product(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *product = &d->product[0].call;
     const ox_tensor *x = call->out[0];
     if (d->held_products != 1 || call->in_count != 2 || call->attr.f[0] != 1) return false;
-    if (!oxi_vk_same_memory(call->in[0], x) || !oxi_vk_same_memory(call->in[1], product->out[0])) return false;
+    if (!oxi_vk_same_memory(call->in[0], x) || !oxi_vk_same_memory(call->in[1], product->out[0]))
+        return false;
     const ox_tensor *a = oxi_vk_meets_norm(d, product) ? d->norm.call.in[0] : product->in[0];
     return oxi_vk_is_plain_f32(x) && oxi_vk_same_block(x, product->out[0]) &&
            oxi_vk_chunk_of(x) != oxi_vk_chunk_of(a) && oxi_vk_chunk_of(x) != oxi_vk_chunk_of(product->out[0]);
@@ -104,7 +107,8 @@ static bool oxi_vk_gates_products(const oxi_vk_device *d, const oxi_call *call) 
 static bool oxi_vk_copies_rope(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *rope = &d->rope.call;
     const ox_tensor *to = call->out[0];
-    bool fits = d->held_rope && oxi_vk_same_memory(call->in[0], rope->out[0]) && oxi_vk_product_reads(to->dtype);
+    bool fits =
+        d->held_rope && oxi_vk_same_memory(call->in[0], rope->out[0]) && oxi_vk_product_reads(to->dtype);
     for (int i = 0; fits && i < rope->in_count; i++)
         fits = !rope->in[i] || oxi_vk_chunk_of(rope->in[i]) != oxi_vk_chunk_of(to);
     return fits && oxi_vk_chunk_of(rope->out[0]) != oxi_vk_chunk_of(to) && oxi_vk_fits(to);
@@ -156,8 +160,10 @@ static ox_status oxi_vk_join_product(oxi_vk_device *d, const oxi_call *call, boo
         *joined = true;
         return OX_OK;
     }
-    if (!oxi_vk_meets_norm(d, call)) status = oxi_vk_flush(d);
-    else if (d->held_products > 0) status = oxi_vk_record_products(d, NULL);
+    if (!oxi_vk_meets_norm(d, call))
+        status = oxi_vk_flush(d);
+    else if (d->held_products > 0)
+        status = oxi_vk_record_products(d, NULL);
     if (status != OX_OK) return status;
     oxi_vk_hold(&d->product[0], call);
     d->held_products = 1;

@@ -7,8 +7,8 @@
 enum {
     OXI_VK_DEVICES = 16,               /* open at once */
     OXI_VK_BINDINGS = 6,               /* storage buffers of a shader */
-    OXI_VK_USES = 11,                  /* operands of a dispatch; those that come after the bindings lie in the
-                                        * blocks of bound ones */
+    OXI_VK_USES = 11,                  /* operands of a dispatch; those after the bindings lie in the blocks
+                                        * of bound ones */
     OXI_VK_SLOTS = 8,                  /* command buffers in flight */
     OXI_VK_PARAM_BYTES = 512,          /* most that a dispatch takes */
     OXI_VK_PARAM_ROOM = 1 << 17,       /* for the dispatches of a command buffer */

@@ -1,7 +1,7 @@
-/* Finding, opening and closing devices.
- * One VkInstance serves all that ox_vulkan opens; a device that the caller made comes with its own. All that is
- * optional is asked for by name and noted in `caps`, nothing else is ever assumed.
- * Called by the public functions of this part and, at the end of the process, through ox_shutdown. */
+/* Finding, opening and closing devices. One VkInstance serves all that ox_vulkan opens; a device that the
+ * caller made comes with its own. All that is optional is asked for by name and noted in `caps`, nothing else
+ * is ever assumed. Called by the public functions of this part and, at the end of the process, through
+ * ox_shutdown. */
 
 static oxi_vk_device oxi_vk_devices[OXI_VK_DEVICES];
 static oxi_lock oxi_vk_open_lock;
@@ -339,7 +339,10 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
     d->memory_type = type < 0 ? 0 : (uint32_t)type;
     local = d->memories.memoryHeaps[d->memories.memoryTypes[d->memory_type].heapIndex].size;
     d->tensor_bytes_most = most / OXI_VK_ALIGN * OXI_VK_ALIGN;
-    d->block_bytes = (uint64_t)(local >= (uint64_t)32 << 30 ? 1024 : local > (uint64_t)4 << 30 ? 256 : 64) << 20;
+    d->block_bytes = (uint64_t)(local >= (uint64_t)32 << 30 ? 1024
+                                : local > (uint64_t)4 << 30 ? 256
+                                                            : 64)
+                     << 20;
     if (d->block_bytes > d->tensor_bytes_most) d->block_bytes = d->tensor_bytes_most;
     d->epoch = 1;
     d->base.times_calls = oxi_vk_can_time(d);

@@ -1,7 +1,7 @@
-/* Cooperative matrices and integer dot products: whether the device has them (square matrices that the tiles can
- * use), and asking for them.
- * Structures are our own where the headers are older than the extensions (VK_KHR_cooperative_matrix 2023,
- * VK_KHR_shader_bfloat16 2025; numbers from the Vulkan registry). Called by loader.c. */
+/* Cooperative matrices and integer dot products: whether the device has them (square matrices that the tiles
+ * can use), and asking for them. Structures are our own where the headers are older than the extensions
+ * (VK_KHR_cooperative_matrix 2023, VK_KHR_shader_bfloat16 2025; numbers from the Vulkan registry). Called by
+ * loader.c. */
 
 enum {
     OXI_VK_SHADER_F16_FEATURES = 1000082000,

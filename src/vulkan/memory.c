@@ -114,8 +114,8 @@ static void oxi_vk_chunk_give(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     if (chunk->before && !chunk->before->used) oxi_vk_chunk_join(chunk->before);
 }
 
-/* The smallest free chunk that is large enough, among the blocks for small tensors or the others: what an op makes
- * of small tensors lies in one block, so that one binding reaches all of it (fuse.c). */
+/* The smallest free chunk that is large enough, among the blocks for small tensors or the others: what an op
+ * makes of small tensors lies in one block, so that one binding reaches all of it (fuse.c). */
 static oxi_vk_chunk *oxi_vk_chunk_find(const oxi_vk_device *d, uint64_t bytes) {
     oxi_vk_chunk *best = NULL;
     for (oxi_vk_block *b = d->blocks; b; b = b->next) {

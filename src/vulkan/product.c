@@ -1,11 +1,11 @@
 /* Matrix products: matmul, linear and addmm as c = act(alpha a b + beta addend + bias) over strided memory.
- * Few rows against columns that lie along k take product_rows.comp or, with weights of block types, product_dot.comp,
- * which read each weight once; everything else goes through tiles in shared memory. Called by the Vulkan device
- * for PRODUCT, and by fuse.c for several calls at once. */
+ * Few rows against columns that lie along k take product_rows.comp or, with weights of block types,
+ * product_dot.comp, which read each weight once; everything else goes through tiles in shared memory. Called
+ * by the Vulkan device for PRODUCT, and by fuse.c for several calls at once. */
 
 enum {
     OXI_VK_PRODUCT_ROWS = 8,
-    OXI_VK_LINES = 8,        /* of a workgroup for few rows */
+    OXI_VK_LINES = 8, /* of a workgroup for few rows */
     OXI_VK_LINE_LANES = 32,
     OXI_VK_FEW_GROUPS = 2048 /* workgroups for few rows, where each has a in shared memory */
 };

@@ -1,6 +1,6 @@
-/* The profiler on a GPU: a timestamp behind each dispatch, read when the submission is over.
- * What a dispatch took is the time since the one before it ended, so that those that run at the same time share it.
- * Called by record.c while the profiler is on; queries are made the first time. */
+/* The profiler on a GPU: a timestamp behind each dispatch, read when the submission is over. What a dispatch
+ * took is the time since the one before it ended, so that those that run at the same time share it. Called by
+ * record.c while the profiler is on; queries are made the first time. */
 
 /* Whether the device's queue can tell times. */
 static bool oxi_vk_can_time(const oxi_vk_device *d) {

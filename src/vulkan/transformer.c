@@ -3,7 +3,7 @@
  * has a way for few queries, one for many on cooperative matrices, and one that takes any operands.
  * Called by the Vulkan device for ROPE and ATTENTION. */
 
-/* ---- rope: lines are rows of x; operands are the result, x, positions, a copy of the result ---------------------------------- */
+/* ---- rope: lines are rows of x; operands are the result, x, positions, a copy of the result ------------ */
 
 typedef struct oxi_vk_rope_params {
     oxi_vk_line_params lines;
