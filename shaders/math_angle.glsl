@@ -34,10 +34,10 @@ vec2 turns_of_large(const float x, out int quarter) {
 vec2 turns_of(const float x, out int quarter) {
     if (size_of(x) >= 400) return turns_of_large(x, quarter);
     precise float n = roundEven(x * 0.636619772), a = x - n * 1.5703125, b = n * 4.83751297e-4;
-    vec2 r = two_sum(a, -b);
-    precise float low = r.y - n * 7.54953362e-8 - n * 2.56334407e-12;
+    vec2 r = two_sum(a, -b), t = two_product(n, 7.54979013e-08), u = two_sum(r.x, -t.x);
+    precise float low = u.y + ((r.y - t.y) - n * -1.7151245e-15);
     quarter = int(n);
-    return quick_sum(r.x, low);
+    return quick_sum(u.x, low);
 }
 vec2 sine_of(const vec2 r) {
     precise float z = r.x * r.x, s = -1.94956621e-4;

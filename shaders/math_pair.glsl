@@ -17,6 +17,7 @@ float my_pow(const float a, const float b) {
         return with_sign(grows ? INF : 0, sign);
     }
     if (is_negative(a) && !whole) return NOT_A_NUMBER;
+    if (size == 1) return with_sign(1, sign);
     vec2 l = log_two(size);
     precise float estimate = l.x * b;
     float result;

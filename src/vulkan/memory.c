@@ -205,7 +205,8 @@ static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
     oxi_vk_chunk *found = oxi_vk_chunk_find(d, bytes);
     if (found) return oxi_vk_chunk_take(d, found, bytes);
     bool small = bytes <= OXI_VK_SMALL;
-    uint64_t whole = small && d->block_bytes > OXI_VK_SMALL_BLOCK ? OXI_VK_SMALL_BLOCK : d->block_bytes;
+    uint64_t whole = d->block_bytes;
+    if (small && whole > (uint64_t)OXI_VK_SMALL_BLOCK) whole = OXI_VK_SMALL_BLOCK;
     uint64_t wanted = bytes > whole / 2 ? bytes : whole;
     oxi_vk_block *block = NULL;
     VkResult result = oxi_vk_block_new(d, wanted, &block);
