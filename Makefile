@@ -60,7 +60,7 @@ export BUILD CC CXX SAN DEBUG T MODEL_PATH PROMPT_TEXT LIBS
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all headers check-headers shaders check-shaders vulkan-mirror programs demo test bench deps matrix emulate fuzz asan tsan clean help FORCE
+.PHONY: all headers check-headers shaders check-shaders mirror-programs vulkan-mirror programs demo test bench deps matrix emulate fuzz asan tsan clean help FORCE
 
 all: headers
 	@$(MAKE) --no-print-directory programs
@@ -140,9 +140,15 @@ $(BUILD)/tests/test_%: tests/test_%.c $(BUILD)/impl.o
 	@echo "cc $@" >&2
 	@$(CC) $(TEST_OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) $< $(BUILD)/impl.o $(LIBS) -o $@
 
-# The suites of ops with every call on the GPU (tests/vulkan_mirror.c): those whose head says OX_VULKAN.
-MIRRORED = $(foreach f,$(TEST_SOURCES),$(shell head -n 10 $(f) | grep -q OX_VULKAN && echo $(f)))
-vulkan-mirror: $(MIRRORED:tests/%.c=$(BUILD)/mirror/%)
+# The suites of ops with every call on the GPU (tests/vulkan_mirror.c): `make test` takes those whose head says
+# OX_VULKAN, `make vulkan-mirror` also those that take long on a software device, OX_VULKAN_LONG.
+MIRRORED = $(foreach f,$(TEST_SOURCES),$(shell head -n 10 $(f) | grep -qw 'OX_VULKAN$(if $(LONG),\|OX_VULKAN_LONG)' && echo $(f)))
+mirror-programs: $(MIRRORED:tests/%.c=$(BUILD)/mirror/%)
+vulkan-mirror:
+	@$(MAKE) --no-print-directory mirror-programs LONG=1
+	@for program in $(BUILD)/mirror/test_*; do \
+	    case $$program in *.d) ;; *) $$program || failed=1 ;; esac; \
+	done; test -z "$$failed"
 
 $(BUILD)/mirror/mirror.o: tests/vulkan_mirror.c
 	@mkdir -p $(@D)

@@ -924,7 +924,8 @@ OX_API ox_tensor *ox_dropout(ox_tensor *x, double p, bool training);
 OX_API ox_tensor *ox_dropout_(ox_tensor *x, double p, bool training);
 
 /* ---- watching ---------------------------------------------------------------------------------------------
- * The profiler times each call: flops, bytes and seconds per op. */
+ * The profiler times each call: flops, bytes and seconds per op. Calls on a GPU are timed there, and are noted
+ * when something waits for them (a read, ox_vulkan_sync). */
 OX_API void ox_profile_begin(void);
 OX_API void ox_profile_end(void);
 /* A table, one line an op, most time first, into `out` (NULL with room 0 to measure); returns its length. */
@@ -2734,6 +2735,7 @@ struct ox_device {
      * partner_bytes bytes are made there. NULL: all operands of a call are on the device itself. */
     ox_device *partner;
     size_t partner_bytes;
+    bool times_calls;                /* notes them with the profiler itself, when they are over */
 };
 
 /* Where a call over tensors of these two devices runs: one of them, or NULL when they do not go together. */
@@ -4144,15 +4146,27 @@ static ox_tensor *oxi_apply_1(oxi_op op, const oxi_attrs *attr, ox_tensor *a);
 static ox_tensor *oxi_apply_2(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b);
 static ox_tensor *oxi_apply_3(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b, ox_tensor *c);
 
-/* Lanes of the profiler's trace: calls, and what happens beside them in a stream. */
+/* Lanes of the profiler's trace: calls, and what happens beside them on a GPU and in a stream. */
 typedef enum oxi_profile_lane {
     OXI_PROFILE_CALLS,
+    OXI_PROFILE_GPU,
     OXI_PROFILE_DISK,
     OXI_PROFILE_RING,
     OXI_PROFILE_COMPUTE,
     OXI_PROFILE_LANES
 } oxi_profile_lane;
-/* Notes a span of another lane than calls while the profiler is on; times are oxi_now's. */
+/* What the profiler keeps: a call, or a span of another lane. Times are oxi_now's. */
+typedef struct oxi_profile_record {
+    oxi_profile_lane lane;
+    oxi_op op;                       /* of calls, also on a GPU */
+    double start, seconds, flops, bytes;
+} oxi_profile_record;
+
+/* A device whose `times_calls` is set takes a record of a call while the profiler is on, and puts it when it
+ * knows its start and seconds. */
+static oxi_profile_record oxi_profile_record_of(const oxi_call *call, oxi_profile_lane lane);
+static void oxi_profile_put(const oxi_profile_record *record);
+/* Notes a span of another lane than calls while the profiler is on. */
 static void oxi_profile_span(oxi_profile_lane lane, double start, double end, double bytes);
 
 /* Operands that must be there: true (and an error recorded, if none was) when one is NULL. */
@@ -5175,15 +5189,9 @@ OXI_RULE(view_dtype) {
  * Records grow in one block; when memory runs out the rest of the run is not recorded, and the table says
  * so. */
 
-typedef struct oxi_profile_record {
-    oxi_profile_lane lane;
-    oxi_op op; /* of calls */
-    double start, seconds, flops, bytes;
-} oxi_profile_record;
-
 /* By lane: what the trace calls it, and what happens there; calls have the names of their ops. */
 static const char *const oxi_profile_lane_names[OXI_PROFILE_LANES][2] = {
-    {"calls", ""}, {"disk", "transfer"}, {"ring", "wait"}, {"compute", "tile"}};
+    {"calls", ""}, {"gpu", ""}, {"disk", "transfer"}, {"ring", "wait"}, {"compute", "tile"}};
 
 static bool oxi_profiling;
 static oxi_lock oxi_profile_lock;
@@ -5258,14 +5266,20 @@ static void oxi_profile_put(const oxi_profile_record *record) {
     oxi_lock_give(&oxi_profile_lock);
 }
 
-static void oxi_profile_add(const oxi_call *call, double start, double end) {
+static oxi_profile_record oxi_profile_record_of(const oxi_call *call, oxi_profile_lane lane) {
     oxi_profile_record record;
-    record.lane = OXI_PROFILE_CALLS;
+    record.lane = lane;
     record.op = call->op;
-    record.start = start;
-    record.seconds = end - start;
+    record.start = record.seconds = 0;
     record.flops = oxi_call_flops(call);
     record.bytes = oxi_call_bytes(call);
+    return record;
+}
+
+static void oxi_profile_add(const oxi_call *call, double start, double end) {
+    oxi_profile_record record = oxi_profile_record_of(call, OXI_PROFILE_CALLS);
+    record.start = start;
+    record.seconds = end - start;
     oxi_profile_put(&record);
 }
 
@@ -5320,7 +5334,7 @@ OX_API size_t ox_profile_table(char *out, size_t room) {
     oxi_lock_take(&oxi_profile_lock);
     for (size_t i = 0; i < oxi_profile_count; i++) {
         const oxi_profile_record *record = &oxi_profile_records[i];
-        if (record->lane != OXI_PROFILE_CALLS) continue;
+        if (record->lane > OXI_PROFILE_GPU) continue;
         oxi_profile_line *line = &lines[record->op];
         line->calls++;
         line->seconds += record->seconds;
@@ -5354,7 +5368,7 @@ OX_API size_t ox_profile_table(char *out, size_t room) {
 /* Transfers overlap, so they are events with a beginning and an end of their own. */
 static bool oxi_profile_write(FILE *file, const oxi_profile_record *r, double origin, size_t number) {
     const double start = 1e6 * (r->start - origin), seconds = 1e6 * r->seconds;
-    const char *name = r->lane == OXI_PROFILE_CALLS ? oxi_op_row_of(r->op)->name
+    const char *name = r->lane <= OXI_PROFILE_GPU ? oxi_op_row_of(r->op)->name
                                                     : oxi_profile_lane_names[r->lane][1];
     if (r->lane != OXI_PROFILE_DISK)
         return fprintf(file,
@@ -5799,7 +5813,7 @@ static ox_status oxi_run(ox_device *device, const oxi_call *call) {
     if (status != OX_OK) return status;
     oxi_atomic_add(&oxi_stat_calls, 1);
     for (int i = 0; i < call->out_count; i++) oxi_atomic_add(&call->out[i]->storage->version, 1);
-    if (oxi_profiling) oxi_profile_add(call, start, oxi_now());
+    if (oxi_profiling && !device->times_calls) oxi_profile_add(call, start, oxi_now());
     return OX_OK;
 }
 
@@ -44850,7 +44864,7 @@ static ox_device oxi_cpu_device = {
     "cpu",        true,          oxi_cpu_alloc, oxi_cpu_free,
     oxi_cpu_read, oxi_cpu_write, oxi_cpu_move,  oxi_cpu_supports,
     oxi_cpu_run,  oxi_cpu_sync,  oxi_cpu_expand, NULL,
-    NULL,         0,
+    NULL,         0,             false,
 };
 
 OX_API ox_device *ox_cpu(void) {

@@ -1,12 +1,12 @@
 /* bench_llm.c - a language model's tokens per second: prompts of some lengths, and new tokens one by one.
  *
- *     bench_llm MODEL.gguf [-p 128,512] [-n 64] [--threads N] [--runs 3] [--device vulkan]
+ *     bench_llm MODEL.gguf [-p 128,512] [-n 64] [--threads N] [--runs 3] [--device vulkan] [--profile]
  *
  * Tokens are arbitrary ids; nothing is sampled. A run that does not count comes first. One line a
  * measurement, medians: "prompt 128 345.6", or "new 64 78.9 (4.1 GB/s, 0.88 of the read bandwidth)": of the
  * weights, which each new token reads once, and of what as many threads read of the same file as fast as they
- * can in the same run (on a GPU: of what a copy on it reads and writes). Without a model it says so and ends
- * well, since `make bench` has none to give. */
+ * can in the same run (on a GPU: of what a copy on it reads and writes). --profile adds what each op took.
+ * Without a model it says so and ends well, since `make bench` has none to give. */
 #include "oxtorch_llm.h"
 #include "oxtorch_vulkan.h"
 #include "peaks.h"
@@ -22,6 +22,7 @@ typedef struct options {
     const char *model;
     long prompts[LENGTHS], count, steps, threads, runs;
     ox_device *gpu; /* NULL: the CPU */
+    bool profile;
 } options;
 
 static long list(const char *text, long *out) {
@@ -42,6 +43,10 @@ static bool read_options(options *o, int argc, char **argv) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (argv[i][0] != '-') {
             o->model = argv[i];
+            continue;
+        }
+        if (strcmp(argv[i], "--profile") == 0) {
+            o->profile = true;
             continue;
         }
         if (strcmp(argv[i], "-p") == 0)
@@ -114,6 +119,16 @@ static double copy_rate(ox_device *gpu) {
     return 2.0 * (1 << 28) * 1e-9 / bench_median(seconds, 9);
 }
 
+static void print_profile(ox_llm_context *context, const int32_t *tokens, long count, bool at_once,
+                          float *logits) {
+    static char table[1 << 16];
+    ox_profile_begin();
+    (void)run(context, tokens, count, at_once, logits);
+    ox_profile_end();
+    (void)ox_profile_table(table, sizeof table);
+    printf("%s", table);
+}
+
 static bool measure(const options *o, ox_llm_context *context, const int32_t *tokens, long count,
                     bool at_once, float *logits) {
     double seconds[RUNS];
@@ -132,6 +147,7 @@ static bool measure(const options *o, ox_llm_context *context, const int32_t *to
         printf(" (%.1f GB/s, %.2f of the read bandwidth)", rate * bytes * 1e-9, rate * bytes * 1e-9 / read);
     }
     printf("\n");
+    if (o->profile) print_profile(context, tokens, count, at_once, logits);
     fflush(stdout);
     return true;
 }
@@ -149,7 +165,7 @@ int main(int argc, char **argv) {
     options o;
     if (!read_options(&o, argc, argv)) {
         fprintf(stderr, "bench_llm MODEL.gguf [-p 128,512] [-n 64] [--threads N] [--runs 3] "
-                        "[--device vulkan]\n");
+                        "[--device vulkan] [--profile]\n");
         return 2;
     }
     if (!o.model) {

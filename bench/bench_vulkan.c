@@ -2,10 +2,10 @@
  *
  *     bench_vulkan [INDEX]
  *
- * Bandwidth counts each operand read once and the result written once, beside a copy in the same run. Medians;
- * a figure includes recording and submitting, as a program has them, and comes after half a second of the
- * same work: drivers swap better code in after a while. Products and attention are skipped where the device
- * is software. bench/peers/vulkan.py sets the products beside PyTorch's.
+ * Bandwidth counts each operand read once and the result written once, beside a copy in the same run.
+ * Medians; a figure includes recording and submitting, as a program has them, and comes after half a second
+ * of the same work: drivers swap better code in after a while. Products and attention are skipped where the
+ * device is software. bench/peers/vulkan.py sets the products beside PyTorch's.
  */
 #include "oxtorch_vulkan.h"
 

@@ -1,5 +1,5 @@
-// attention.comp - attention of any operands: a workgroup takes QUERIES positions of a head, KEYS keys at a time; sums
-// live in registers, four neighbours of a row an invocation.
+// attention.comp - attention of any operands: a workgroup takes QUERIES positions of a head, KEYS keys at a
+// time; sums live in registers, four neighbours of a row an invocation.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
@@ -8,26 +8,29 @@ layout(constant_id = 8) const uint KEYS = 32;
 layout(constant_id = 9) const uint SUMS = 1;        // vec4 sums of an invocation
 #include "attention.glsl"
 
-shared float queries[QUERIES * DEPTH], weights[QUERIES * KEYS], most[QUERIES], total[QUERIES], rescale[QUERIES];
+shared float queries[QUERIES * DEPTH], weights[QUERIES * KEYS], most[QUERIES], total[QUERIES],
+    rescale[QUERIES];
 
-#define DEFINE_FOUR(name, block, load)                                                                             \
-    vec4 name(uint e, uint step, uint i, uint size) {                                                              \
-        if (CACHE == Q8_0) {                                                                                       \
-            uint b = e + i / 32 * 34, h = b >> 1, w = b + 2 + i % 32;                                              \
-            float size_of_one = uintBitsToFloat(f32_of_f16(block.d[h >> 1] >> ((h & 1) * 16) & 0xffff));           \
-            uint low = block.d[w >> 2], bits = (w & 2) == 0 ? low : low >> 16 | block.d[(w >> 2) + 1] << 16;       \
-            return size_of_one * vec4(int(bits << 24) >> 24, int(bits << 16) >> 24, int(bits << 8) >> 24, int(bits) >> 24); \
-        }                                                                                                          \
-        vec4 r = vec4(0);                                                                                          \
-        for (uint j = 0; j < 4; j++)                                                                               \
-            if (i + j < size) r[j] = uintBitsToFloat(f32_of(CACHE, load(CACHE, e + (i + j) * step).x));            \
-        return r;                                                                                                  \
+#define DEFINE_FOUR(name, block, load)                                                                       \
+    vec4 name(const uint e, const uint step, const uint i, const uint size) {                                \
+        if (CACHE == Q8_0) {                                                                                 \
+            uint b = e + i / 32 * 34, h = b >> 1, w = b + 2 + i % 32;                                        \
+            float size_of_one = uintBitsToFloat(f32_of_f16(block.d[h >> 1] >> ((h & 1) * 16) & 0xffff));     \
+            uint low = block.d[w >> 2], bits = (w & 2) == 0 ? low : low >> 16 | block.d[(w >> 2) + 1] << 16; \
+            return size_of_one * vec4(int(bits << 24) >> 24, int(bits << 16) >> 24, int(bits << 8) >> 24,    \
+                                      int(bits) >> 24);                                                      \
+        }                                                                                                    \
+        vec4 r = vec4(0);                                                                                    \
+        for (uint j = 0; j < 4; j++)                                                                         \
+            if (i + j < size) r[j] = uintBitsToFloat(f32_of(CACHE, load(CACHE, e + (i + j) * step).x));      \
+        return r;                                                                                            \
     }
 DEFINE_FOUR(four_k, b2, load_k)
 DEFINE_FOUR(four_v, b3, load_v)
 
 void main() {
-    uint lane = gl_LocalInvocationID.x, length = param[0].x, depth_v = param[0].z, first = gl_WorkGroupID.x * QUERIES;
+    uint lane = gl_LocalInvocationID.x, length = param[0].x, depth_v = param[0].z,
+         first = gl_WorkGroupID.x * QUERIES;
     uint mask_at;
     uvec4 at = head_places(gl_WorkGroupID.y, gl_WorkGroupID.z, mask_at);
     for (uint i = lane; i < QUERIES * DEPTH; i += 256) {
@@ -52,7 +55,8 @@ void main() {
                 float dots = 0;
                 for (uint i = 0; i < DEPTH; i += 4) {
                     vec4 k = four_k(at.z + key * param[4].z, param[6].z, i, DEPTH);
-                    for (uint j = 0; j < 4 && i + j < DEPTH; j++) dots += queries[query * DEPTH + i + j] * k[j];
+                    for (uint j = 0; j < 4 && i + j < DEPTH; j++)
+                        dots += queries[query * DEPTH + i + j] * k[j];
                 }
                 score = score_of(dots, mask_at, s, key);
             }

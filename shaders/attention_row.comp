@@ -1,6 +1,6 @@
-// attention_row.comp - attention of few queries to many keys, as when a model writes: a workgroup takes one query of a
-// head and one of PARTS ranges of its keys, 256 at a time; where there are several parts, a second dispatch (MERGE)
-// joins their sums. k and v lie in aligned eights.
+// attention_row.comp - attention of few queries to many keys, as when a model writes: a workgroup takes one
+// query of a head and one of PARTS ranges of its keys, 256 at a time; where there are several parts, a second
+// dispatch (MERGE) joins their sums. k and v lie in aligned eights.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -9,73 +9,79 @@ layout(constant_id = 7) const uint DEPTH_V = 64;
 layout(constant_id = 8) const uint PARTS = 1;
 layout(constant_id = 9) const uint MERGE = 0;
 #include "attention.glsl"
-
-layout(set = 1, binding = 2, std430) readonly buffer Wide2 { uvec4 d[]; } w2;
-layout(set = 1, binding = 3, std430) readonly buffer Wide3 { uvec4 d[]; } w3;
+#include "wide.glsl"
 
 const uint EIGHTS = DEPTH_V / 8, GROUPS = 256 / EIGHTS; // threads of a row of v; keys at a time
 const uint ROOM = DEPTH_V + 4;                          // of a part: its sums, their maximum, the total
 
 shared vec4 query[DEPTH / 4];
-shared float weights[256];
+shared float weights[256], few[16];
 shared vec4 sums[512];
 
-vec4 signed_bytes(uint w) {
+vec4 signed_bytes(const uint w) {
     return vec4(int(w << 24) >> 24, int(w << 16) >> 24, int(w << 8) >> 24, int(w) >> 24);
 }
-vec4 four_of(uvec2 w) {
-    if (CACHE == BF16) return uintBitsToFloat(uvec4(w.x << 16, w.x & 0xffff0000u, w.y << 16, w.y & 0xffff0000u));
+vec4 four_of(const uvec2 w) {
+    if (CACHE == BF16)
+        return uintBitsToFloat(uvec4(w.x << 16, w.x & 0xffff0000u, w.y << 16, w.y & 0xffff0000u));
     return vec4(unpackHalf2x16(w.x), unpackHalf2x16(w.y));
 }
-#define DEFINE_EIGHT(name, block, wide)                                                                    \
-    void name(uint e, uint i, out vec4 x, out vec4 y) {                                                    \
-        if (CACHE == Q8_0) {                                                                               \
-            uint b = e + i / 32 * 34, w = b + 2 + i % 32, odd = w >> 1 & 1;                                \
-            uint p = block.d[w >> 2], q = block.d[(w >> 2) + 1], r = block.d[(w >> 2) + 1 + odd];          \
-            float one = unpackHalf2x16(block.d[b >> 2] >> ((b & 2) * 8)).x;                                \
-            x = one * signed_bytes(odd == 0 ? p : p >> 16 | q << 16);                                      \
-            y = one * signed_bytes(odd == 0 ? q : q >> 16 | r << 16);                                      \
-        } else if (CACHE == F32) {                                                                         \
-            x = uintBitsToFloat(wide.d[(e + i) >> 2]);                                                     \
-            y = uintBitsToFloat(wide.d[((e + i) >> 2) + 1]);                                               \
-        } else {                                                                                           \
-            uvec4 words = wide.d[(e + i) >> 3];                                                            \
-            x = four_of(words.xy);                                                                         \
-            y = four_of(words.zw);                                                                         \
-        }                                                                                                  \
+#define DEFINE_EIGHT(name, block, wide)                                                           \
+    void name(const uint e, const uint i, out vec4 x, out vec4 y) {                               \
+        if (CACHE == Q8_0) {                                                                      \
+            uint b = e + i / 32 * 34, w = b + 2 + i % 32, odd = w >> 1 & 1;                       \
+            uint p = block.d[w >> 2], q = block.d[(w >> 2) + 1], r = block.d[(w >> 2) + 1 + odd]; \
+            float one = unpackHalf2x16(block.d[b >> 2] >> ((b & 2) * 8)).x;                       \
+            x = one * signed_bytes(odd == 0 ? p : p >> 16 | q << 16);                             \
+            y = one * signed_bytes(odd == 0 ? q : q >> 16 | r << 16);                             \
+        } else if (CACHE == F32) {                                                                \
+            x = uintBitsToFloat(wide.d[(e + i) >> 2]);                                            \
+            y = uintBitsToFloat(wide.d[((e + i) >> 2) + 1]);                                      \
+        } else {                                                                                  \
+            uvec4 words = wide.d[(e + i) >> 3];                                                   \
+            x = four_of(words.xy);                                                                \
+            y = four_of(words.zw);                                                                \
+        }                                                                                         \
     }
 DEFINE_EIGHT(eight_k, b2, w2)
 DEFINE_EIGHT(eight_v, b3, w3)
 
+// Of all invocations' numbers, in two steps of sixteen.
 float most_of_all(float x) {
     uint lane = gl_LocalInvocationID.x;
     weights[lane] = x;
     barrier();
-    for (uint half_way = 128; half_way > 0; half_way /= 2) {
-        if (lane < half_way) weights[lane] = max(weights[lane], weights[lane + half_way]);
-        barrier();
+    if (lane < 16) {
+        [[unroll]] for (uint i = 1; i < 16; i++) x = max(x, weights[lane + 16 * i]);
+        few[lane] = x;
     }
-    x = weights[0];
     barrier();
+    x = few[0];
+    [[unroll]] for (uint i = 1; i < 16; i++) x = max(x, few[i]);
     return x;
 }
 float sum_of_all(float x) {
     uint lane = gl_LocalInvocationID.x;
+    barrier();
     weights[lane] = x;
     barrier();
-    for (uint half_way = 128; half_way > 0; half_way /= 2) {
-        if (lane < half_way) weights[lane] += weights[lane + half_way];
-        barrier();
+    if (lane < 16) {
+        [[unroll]] for (uint i = 1; i < 16; i++) x += weights[lane + 16 * i];
+        few[lane] = x;
     }
-    return weights[0];
+    barrier();
+    x = few[0];
+    [[unroll]] for (uint i = 1; i < 16; i++) x += few[i];
+    return x;
 }
 
 // Where the parts of a query of a head lie.
-uint parts_at(uint s) {
-    return param[7].z + ((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * param[0].x + s) * PARTS * ROOM;
+uint parts_at(const uint s) {
+    return param[7].z +
+           ((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * param[0].x + s) * PARTS * ROOM;
 }
 
-void merge(uint s, uint row) {
+void merge(const uint s, const uint row) {
     uint from = parts_at(s), lane = gl_LocalInvocationID.x;
     float most = -INF, total = 0;
     for (uint i = 0; i < PARTS; i++) most = max(most, uintBitsToFloat(b5.d[from + i * ROOM + DEPTH_V]));
@@ -84,7 +90,8 @@ void merge(uint s, uint row) {
         uint part = from + i * ROOM;
         float own = uintBitsToFloat(b5.d[part + DEPTH_V]), factor = own == -INF ? 0 : my_exp(own - most);
         total += factor * uintBitsToFloat(b5.d[part + DEPTH_V + 1]);
-        for (uint j = 0; j < 4 && 4 * lane < DEPTH_V; j++) sum[j] += factor * uintBitsToFloat(b5.d[part + 4 * lane + j]);
+        for (uint j = 0; j < 4 && 4 * lane < DEPTH_V; j++)
+            sum[j] += factor * uintBitsToFloat(b5.d[part + 4 * lane + j]);
     }
     if (4 * lane < DEPTH_V) write_four(total == 0 ? vec4(0) : sum / total, row, 4 * lane);
 }
@@ -101,7 +108,8 @@ void main() {
     uint each = (range.y - min(range.x, range.y) + PARTS - 1) / PARTS, begin = range.x + part * each;
     uint end = min(range.y, begin + each), group = lane / EIGHTS, column = lane % EIGHTS * 8;
     for (uint i = lane; i < DEPTH; i += 256)
-        query[i / 4][i & 3] = uintBitsToFloat(f32_of(DTYPE, load_q(DTYPE, at.y + s * param[4].y + i * param[6].y).x));
+        query[i / 4][i & 3] =
+            uintBitsToFloat(f32_of(DTYPE, load_q(DTYPE, at.y + s * param[4].y + i * param[6].y).x));
     barrier();
     float most = -INF, total = 0;
     vec4 low = vec4(0), high = vec4(0);

@@ -1,7 +1,8 @@
-// attention_tiles.glsl - attention of many queries by cooperative matrices of SIDE x SIDE x SIDE of ELEMENT with f32 sums:
-// a subgroup takes SIDE queries, the workgroup's SUBS subgroups share KEYS keys and values in shared memory at a time.
-// Scores, weights and sums stay in matrices; what differs by row (the maximum so far, what older sums are scaled by)
-// is a matrix whose columns are equal, loaded with a stride of 0. q may be f32, which is rounded.
+// attention_tiles.glsl - attention of many queries by cooperative matrices of SIDE x SIDE x SIDE of ELEMENT
+// with f32 sums: a subgroup takes SIDE queries, the workgroup's SUBS subgroups share KEYS keys and values in
+// shared memory at a time. Scores, weights and sums stay in matrices; what differs by row (the maximum so
+// far, what older sums are scaled by) is a matrix whose columns are equal, loaded with a stride of 0. q may
+// be f32, which is rounded.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
@@ -11,10 +12,7 @@ layout(constant_id = 9) const uint SIDE = 16;
 layout(constant_id = 10) const uint SUBS = 4;
 layout(constant_id = 11) const uint KEYS = 64;
 #include "attention.glsl"
-
-layout(set = 1, binding = 1, std430) readonly buffer Wide1 { uvec4 d[]; } w1;
-layout(set = 1, binding = 2, std430) readonly buffer Wide2 { uvec4 d[]; } w2;
-layout(set = 1, binding = 3, std430) readonly buffer Wide3 { uvec4 d[]; } w3;
+#include "wide.glsl"
 
 const uint THREADS = gl_WorkGroupSize.x, QUERIES = SUBS * SIDE;
 // Lines of shared memory in eights, with what keeps lines out of each other's banks.
@@ -25,7 +23,7 @@ const uint FETCHES_V = (KEYS * (DEPTH_V / 8) + THREADS - 1) / THREADS;
 const float LOG2_E = 1.44269504;
 
 shared uvec4 tiles[SIZE_KV > SIZE_Q ? SIZE_KV : SIZE_Q];
-shared uvec4 weights[QUERIES * LINE_P];             // of a subgroup: its weights, or sums on the way to its lanes
+shared uvec4 weights[QUERIES * LINE_P]; // of a subgroup: its weights, or sums on the way to its lanes
 shared float most[QUERIES], reference[QUERIES], factor[QUERIES];
 shared uint moved[SUBS];                            // whether a maximum of the subgroup's has changed
 uvec4 next[FETCHES_K > FETCHES_V ? FETCHES_K : FETCHES_V];
@@ -35,7 +33,7 @@ void subgroup_step() {
     subgroupBarrier();
 }
 // Keys and values travel through registers, so that they are on their way while others are worked on.
-void fetch_keys(uint e, uint key0, uint end) {
+void fetch_keys(const uint e, const uint key0, const uint end) {
     [[unroll]] for (uint i = 0; i < FETCHES_K; i++) {
         uint u = gl_LocalInvocationID.x + i * THREADS, key = key0 + u / (DEPTH / 8);
         next[i] = key < end ? w2.d[(e + key * param[4].z + u % (DEPTH / 8) * 8) >> 3] : uvec4(0);
@@ -47,7 +45,7 @@ void put_keys() {
         if (u < KEYS * (DEPTH / 8)) tiles[u / (DEPTH / 8) * LINE_K + u % (DEPTH / 8)] = next[i];
     }
 }
-void fetch_values(uint e, uint key0, uint end) {
+void fetch_values(const uint e, const uint key0, const uint end) {
     [[unroll]] for (uint i = 0; i < FETCHES_V; i++) {
         uint u = gl_LocalInvocationID.x + i * THREADS, key = key0 + u / (DEPTH_V / 8);
         next[i] = key < end ? w3.d[(e + key * param[4].w + u % (DEPTH_V / 8) * 8) >> 3] : uvec4(0);
@@ -56,13 +54,13 @@ void fetch_values(uint e, uint key0, uint end) {
 void put_values() {
     [[unroll]] for (uint i = 0; i < FETCHES_V; i++) {
         uint u = gl_LocalInvocationID.x + i * THREADS;
-        if (u < KEYS * (DEPTH_V / 8)) tiles[SIZE_K + u / (DEPTH_V / 8) * LINE_V + u % (DEPTH_V / 8)] = next[i];
+        if (u < KEYS * (DEPTH_V / 8))
+            tiles[SIZE_K + u / (DEPTH_V / 8) * LINE_V + u % (DEPTH_V / 8)] = next[i];
     }
 }
-uvec4 eight_q(uint e) {
+uvec4 eight_q(const uint e) {
     if (DTYPE != F32) return w1.d[e >> 3];
-    vec4 x = uintBitsToFloat(w1.d[e >> 2]), y = uintBitsToFloat(w1.d[(e >> 2) + 1]);
-    return uvec4(pack_two(x.xy), pack_two(x.zw), pack_two(y.xy), pack_two(y.zw));
+    return pack_eight(uintBitsToFloat(w1.d[e >> 2]), uintBitsToFloat(w1.d[(e >> 2) + 1]));
 }
 
 void main() {
@@ -86,7 +84,8 @@ void main() {
     [[unroll]] for (uint i = 0; i < DEPTH_V / SIDE; i++) sum[i] = SUMS(0.0);
 
     uvec2 range = keys_of(first, min(first + QUERIES, length) - 1);
-    uint sure = CAUSAL == 1 ? min(range.y, param[1].z + first + row0 + 1) : range.y; /* all rows see keys before it */
+    uint sure =
+        CAUSAL == 1 ? min(range.y, param[1].z + first + row0 + 1) : range.y; /* all rows see keys before it */
     uint key0 = range.x / KEYS * KEYS;
     fetch_keys(at.z, key0, range.y);
     for (; key0 < range.y; key0 += KEYS) {
@@ -105,7 +104,8 @@ void main() {
         }
         if (MASK != 0 || key0 + KEYS > sure || param[1].w > 0) {
             /* where a component of a matrix is: numbers of rows and columns, loaded the same way */
-            for (uint i = gl_SubgroupInvocationID; i < SIDE; i += gl_SubgroupSize) factor[row0 + i] = float(i);
+            for (uint i = gl_SubgroupInvocationID; i < SIDE; i += gl_SubgroupSize)
+                factor[row0 + i] = float(i);
             subgroup_step();
             SUMS down, across;
             coopMatLoad(down, factor, row0, 0, BY_COLUMNS);
@@ -113,7 +113,8 @@ void main() {
             [[unroll]] for (uint j = 0; j < KEYS / SIDE; j++)
                 [[unroll]] for (uint i = 0; i < top.length(); i++) {
                     uint s = first + row0 + uint(down[i]), key = key0 + j * SIDE + uint(across[i]);
-                    score[j][i] = sees(s, key, range.y) ? LOG2_E * score_of(score[j][i], mask_at, s, key) : -INF;
+                    score[j][i] =
+                        sees(s, key, range.y) ? LOG2_E * score_of(score[j][i], mask_at, s, key) : -INF;
                 }
             subgroup_step();
         } else {
@@ -131,7 +132,8 @@ void main() {
         subgroup_step();
         for (uint i = gl_SubgroupInvocationID; i < SIDE; i += gl_SubgroupSize) {
             vec4 four = uintBitsToFloat(weights[own + i * LINE_P]);
-            [[unroll]] for (uint j = 1; j < SIDE / 4; j++) four = max(four, uintBitsToFloat(weights[own + i * LINE_P + j]));
+            [[unroll]] for (uint j = 1; j < SIDE / 4; j++) four =
+                max(four, uintBitsToFloat(weights[own + i * LINE_P + j]));
             float before = most[row0 + i], now = max(before, max(max(four.x, four.y), max(four.z, four.w)));
             if (now != before) moved[gl_SubgroupID] = 1;
             most[row0 + i] = now;

@@ -1,65 +1,65 @@
-// blocks.glsl - block types: four neighbours of a row as floats. Layouts are ggml's; roundings are in its order.
-// A shader defines WEIGHTS, the words that hold the blocks, and WIDE_WEIGHTS, the same in sixteens of bytes, before
-// the include. Places are bytes.
+// blocks.glsl - block types: four neighbours of a row as floats. Layouts are ggml's; roundings are in its
+// order. A shader defines WEIGHTS, the words that hold the blocks, and WIDE_WEIGHTS, the same in sixteens of
+// bytes, before the include. Places are bytes.
 
 const uint Q4_0 = 17, Q4_1 = 18, Q5_0 = 19, Q5_1 = 20, Q8_0 = 21, Q2_K = 23, Q3_K = 24, Q4_K = 25, Q5_K = 26,
            Q6_K = 27, IQ4_NL = 33, IQ4_XS = 36, MXFP4 = 40;
 
-bool is_block(uint dtype) {
+bool is_block(const uint dtype) {
     return dtype >= Q4_0;
 }
 
-uint byte_at(uint b) {
+uint byte_at(const uint b) {
     return WEIGHTS.d[b >> 2] >> ((b & 3) * 8) & 0xff;
 }
-float half_at(uint b) {
+float half_at(const uint b) {
     uint w = (b & 1) == 0 ? WEIGHTS.d[b >> 2] >> ((b & 2) * 8) & 0xffff : byte_at(b) | byte_at(b + 1) << 8;
     return uintBitsToFloat(f32_of_f16(w));
 }
 // Four bytes; all of them belong to the row.
-uint word_at(uint b) {
+uint word_at(const uint b) {
     uint s = (b & 3) * 8, low = WEIGHTS.d[b >> 2];
     return s == 0 ? low : low >> s | WEIGHTS.d[(b >> 2) + 1] << (32 - s);
 }
-uvec4 bytes_of(uint w) {
+uvec4 bytes_of(const uint w) {
     return uvec4(w & 0xff, w >> 8 & 0xff, w >> 16 & 0xff, w >> 24);
 }
-vec4 signed_bytes(uint w) {
+vec4 signed_bytes(const uint w) {
     return vec4(int(w << 24) >> 24, int(w << 16) >> 24, int(w << 8) >> 24, int(w) >> 24);
 }
 
 const int TABLE_IQ4[16] = int[](-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113);
 const int TABLE_E2M1[16] = int[](0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
-vec4 looked_up_iq4(uvec4 q) {
+vec4 looked_up_iq4(const uvec4 q) {
     return vec4(TABLE_IQ4[q.x], TABLE_IQ4[q.y], TABLE_IQ4[q.z], TABLE_IQ4[q.w]);
 }
-vec4 looked_up_e2m1(uvec4 q) {
+vec4 looked_up_e2m1(const uvec4 q) {
     return vec4(TABLE_E2M1[q.x], TABLE_E2M1[q.y], TABLE_E2M1[q.z], TABLE_E2M1[q.w]);
 }
 
 // The low or, from place 16 of 32 on, the high nibbles of the bytes at `quants`.
-uvec4 nibbles(uint quants, uint i) {
+uvec4 nibbles(const uint quants, const uint i) {
     return bytes_of(word_at(quants + (i & 15))) >> (i >= 16 ? 4 : 0) & 15;
 }
 // Bit i, i + 1, .. of the 32 at b, as 16s.
-uvec4 fifth_bits(uint b, uint i) {
+uvec4 fifth_bits(const uint b, const uint i) {
     uint bits = word_at(b) >> i;
     return uvec4(bits << 4, bits << 3, bits << 2, bits << 1) & 16;
 }
 // Scale and minimum number `i` of the 12 bytes of Q4_K and Q5_K.
-vec2 six_bits(uint scales, uint i) {
+vec2 six_bits(const uint scales, const uint i) {
     if (i < 4) return vec2(byte_at(scales + i) & 63, byte_at(scales + i + 4) & 63);
     uint both = byte_at(scales + i + 4);
     return vec2((both & 15) | byte_at(scales + i - 4) >> 6 << 4, both >> 4 | byte_at(scales + i) >> 6 << 4);
 }
 
-uint block_elements(uint dtype) {
+uint block_elements(const uint dtype) {
     switch (dtype) {
     case Q2_K: case Q3_K: case Q4_K: case Q5_K: case Q6_K: case IQ4_XS: return 256;
     default: return 32;
     }
 }
-uint block_bytes(uint dtype) {
+uint block_bytes(const uint dtype) {
     switch (dtype) {
     case Q4_0: case IQ4_NL: return 18;
     case Q4_1: return 20;
@@ -77,7 +77,7 @@ uint block_bytes(uint dtype) {
 }
 
 // Numbers k .. k + 3 of the row that starts at byte `row`; k is a multiple of 4.
-vec4 block_numbers(uint dtype, uint row, uint k) {
+vec4 block_numbers(const uint dtype, const uint row, const uint k) {
     uint size = block_elements(dtype), b = row + k / size * block_bytes(dtype), i = k % size;
     precise vec4 r = vec4(0);
     switch (dtype) {
@@ -124,13 +124,15 @@ vec4 block_numbers(uint dtype, uint row, uint k) {
         uint part = i / 128, j = i % 128 / 32, l = i % 32;
         uvec4 low = bytes_of(word_at(b + part * 64 + l + (j & 1) * 32)) >> (j < 2 ? 0 : 4) & 15;
         uvec4 high = bytes_of(word_at(b + 128 + part * 32 + l)) >> (2 * j) & 3;
-        precise float scale = half_at(b + 208) * float(int(byte_at(b + 192 + part * 8 + j * 2 + l / 16) << 24) >> 24);
+        precise float scale =
+            half_at(b + 208) * float(int(byte_at(b + 192 + part * 8 + j * 2 + l / 16) << 24) >> 24);
         r = scale * (vec4(low | high << 4) - 32);
         break;
     }
     case IQ4_XS: {
         uint n = i / 32, l = i % 32;
-        uint low = byte_at(b + 4 + n / 2) >> (4 * (n & 1)) & 15, high = byte_at(b + 2 + n / 4) >> (2 * (n & 3)) & 3;
+        uint low = byte_at(b + 4 + n / 2) >> (4 * (n & 1)) & 15,
+             high = byte_at(b + 2 + n / 4) >> (2 * (n & 3)) & 3;
         precise float scale = half_at(b) * (float(low | high << 4) - 32);
         r = scale * looked_up_iq4(nibbles(b + 8 + n * 16, l));
         break;
@@ -143,7 +145,7 @@ vec4 block_numbers(uint dtype, uint row, uint k) {
 
 #ifdef WIDE_WEIGHTS
 // How far apart the two fours of a chunk lie: nibbles of the same bytes.
-uint pair_distance(uint dtype) {
+uint pair_distance(const uint dtype) {
     switch (dtype) {
     case Q4_0: case Q4_1: case Q5_0: case Q5_1: case IQ4_NL: case IQ4_XS: case MXFP4: return 16;
     case Q2_K: case Q3_K: case Q4_K: case Q5_K: return 32;
@@ -152,15 +154,15 @@ uint pair_distance(uint dtype) {
     }
 }
 // Four bytes at an even place, and the f16 there: loads without branches.
-uint word_at_even(uint b) {
+uint word_at_even(const uint b) {
     uint i = b >> 2, odd = b >> 1 & 1, low = WEIGHTS.d[i], high = WEIGHTS.d[i + odd];
     return odd == 0 ? low : low >> 16 | high << 16;
 }
-float half_at_even(uint b) {
+float half_at_even(const uint b) {
     return unpackHalf2x16(WEIGHTS.d[b >> 2] >> ((b & 2) * 8)).x;
 }
 // Scales and minima number 2 p and 2 p + 1 of Q4_K and Q5_K, whose first 16 bytes are h.
-vec4 two_scales(uvec4 h, uint p) {
+vec4 two_scales(const uvec4 h, const uint p) {
     uvec2 s = h.yz >> (p * 16);
     if (p >= 2) {
         uint low = h.w >> (p * 16 - 32);
@@ -172,13 +174,14 @@ vec4 two_scales(uvec4 h, uint p) {
 
 // Two fours of the row at byte `row`, from k.x and k.y = k.x + pair_distance on, as scale q - least.
 // terms: the scales of both, then what is taken off. The first 16 bytes of K blocks are aligned.
-void block_eight(uint dtype, uint row, uvec2 k, out vec4 x, out vec4 y, out vec4 terms) {
+void block_eight(const uint dtype, const uint row, const uvec2 k, out vec4 x, out vec4 y, out vec4 terms) {
     uint size = block_elements(dtype), b = row + k.x / size * block_bytes(dtype), i = k.x % size;
     switch (dtype) {
     case Q8_0:
-        x = signed_bytes(word_at_even(b + 2 + i));
-        y = signed_bytes(word_at_even(b + 6 + i));
-        terms = vec4(half_at_even(b).xx, 0, 0);
+        /* scaled first: four large numbers by 127 could leave the range of f32 */
+        x = half_at_even(b) * signed_bytes(word_at_even(b + 2 + i));
+        y = half_at_even(b) * signed_bytes(word_at_even(b + 6 + i));
+        terms = vec4(1, 1, 0, 0);
         return;
     case Q4_0: case Q4_1: {
         uint w = word_at_even(b + (dtype == Q4_0 ? 2 : 4) + i);
@@ -192,7 +195,8 @@ void block_eight(uint dtype, uint row, uvec2 k, out vec4 x, out vec4 y, out vec4
         uint part = i / 64, l = i % 32;
         uint w = WEIGHTS.d[(b + (dtype == Q4_K ? 16 : 48) + part * 32 + l) >> 2];
         uvec2 q = uvec2(w, w >> 4) & 0x0f0f0f0f;
-        if (dtype == Q5_K) q |= (uvec2(WEIGHTS.d[(b + 16 + l) >> 2]) >> uvec2(2 * part, 2 * part + 1) & 0x01010101) << 4;
+        if (dtype == Q5_K)
+            q |= (uvec2(WEIGHTS.d[(b + 16 + l) >> 2]) >> uvec2(2 * part, 2 * part + 1) & 0x01010101) << 4;
         x = vec4(bytes_of(q.x));
         y = vec4(bytes_of(q.y));
         terms = two_scales(WIDE_WEIGHTS.d[b >> 4], part);
@@ -200,7 +204,8 @@ void block_eight(uint dtype, uint row, uvec2 k, out vec4 x, out vec4 y, out vec4
     }
     case Q6_K: {
         uint part = i / 128, j = i % 64 / 32, l = i % 32, scales = b + 192 + part * 8 + j * 2 + l / 16;
-        uint low = word_at_even(b + part * 64 + l + j * 32), high = word_at_even(b + 128 + part * 32 + l) >> (2 * j);
+        uint low = word_at_even(b + part * 64 + l + j * 32),
+             high = word_at_even(b + 128 + part * 32 + l) >> (2 * j);
         x = vec4(bytes_of((low & 0x0f0f0f0f) | (high & 0x03030303) << 4)) - 32;
         y = vec4(bytes_of((low >> 4 & 0x0f0f0f0f) | (high & 0x30303030))) - 32;
         vec2 two = vec2(int(byte_at(scales) << 24) >> 24, int(byte_at(scales + 4) << 24) >> 24);

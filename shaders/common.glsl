@@ -15,11 +15,11 @@ uint group_index() {
 }
 
 // dtypes, as in ox_dtype
-const uint BOOL = 1, U8 = 2, I8 = 3, U16 = 4, I16 = 5, U32 = 6, I32 = 7, U64 = 8, I64 = 9, F16 = 10, BF16 = 11,
-           F32 = 12, F64 = 13, C64 = 14, E4M3 = 15, E5M2 = 16;
+const uint BOOL = 1, U8 = 2, I8 = 3, U16 = 4, I16 = 5, U32 = 6, I32 = 7, U64 = 8, I64 = 9, F16 = 10,
+           BF16 = 11, F32 = 12, F64 = 13, C64 = 14, E4M3 = 15, E5M2 = 16;
 
 // log2 of an element's bytes
-uint width_of(uint dtype) {
+uint width_of(const uint dtype) {
     switch (dtype) {
     case BOOL: case U8: case I8: case E4M3: case E5M2: return 0;
     case U16: case I16: case F16: case BF16: return 1;
@@ -27,13 +27,13 @@ uint width_of(uint dtype) {
     default: return 2;
     }
 }
-bool is_float(uint dtype) {
+bool is_float(const uint dtype) {
     return dtype == F16 || dtype == BF16 || dtype == F32 || dtype == E4M3 || dtype == E5M2;
 }
 
 // The element at place e, zero-extended: x holds the low word.
 #define DEFINE_LOAD(name, block)                                                       \
-    uvec2 name(uint dtype, uint e) {                                                   \
+    uvec2 name(const uint dtype, const uint e) {                                                   \
         switch (width_of(dtype)) {                                                     \
         case 0: return uvec2(block.d[e >> 2] >> ((e & 3) * 8) & 0xff, 0);              \
         case 1: return uvec2(block.d[e >> 1] >> ((e & 1) * 16) & 0xffff, 0);           \
@@ -43,7 +43,7 @@ bool is_float(uint dtype) {
     }
 // Writes one element; neighbours in the same word may be written by others at the same time.
 #define DEFINE_STORE(name, block)                                                      \
-    void name(uint dtype, uint e, uvec2 bits) {                                        \
+    void name(const uint dtype, const uint e, const uvec2 bits) {                                        \
         uint shift, at;                                                                \
         switch (width_of(dtype)) {                                                     \
         case 0:                                                                        \

@@ -1,12 +1,13 @@
 // gather.comp - elements picked by index along a dim: gather, index_select, embedding (also of block types).
-// param[0] n, dims, op + 1, the fault's place; [1] first elements of the result, the index, x (bytes of a block
-// type), the step along the dim (bytes a row); [2].x size of the dim; [3 + d] strides; [11], [12] shape.
+// param[0] n, dims, op + 1, the fault's place; [1] first elements of the result, the index, x (bytes of a
+// block type), the step along the dim (bytes a row); [2].x size of the dim; [3 + d] strides; [11], [12]
+// shape.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
 layout(constant_id = 0) const uint DTYPE = 12;      // of x
 layout(constant_id = 1) const uint INDEX = 9;       // I32 or I64
-layout(constant_id = 2) const uint EACH = 1;        // elements of an invocation: those of a word of the result
+layout(constant_id = 2) const uint EACH = 1; // elements of an invocation: those of a word of the result
 
 #include "common.glsl"
 #include "number.glsl"
@@ -29,7 +30,7 @@ uvec4 places(uint i) {
     return e + i * param[3];
 }
 
-uvec2 picked(uint i, out uint to) {
+uvec2 picked(const uint i, out uint to) {
     uvec4 e = places(i);
     uvec2 index = i64_of(INDEX, load_index(INDEX, e.y));
     to = e.x;

@@ -1,34 +1,36 @@
 // integer.glsl - 64-bit integers as two words: arithmetic wraps, nothing traps.
 
-bool below(uvec2 a, uvec2 b) {
+bool below(const uvec2 a, const uvec2 b) {
     return a.y != b.y ? a.y < b.y : a.x < b.x;
 }
-bool below_signed(uvec2 a, uvec2 b) {
+bool below_signed(const uvec2 a, const uvec2 b) {
     return below(uvec2(a.x, a.y ^ 0x80000000u), uvec2(b.x, b.y ^ 0x80000000u));
 }
-uvec2 plus(uvec2 a, uvec2 b) {
+uvec2 plus(const uvec2 a, const uvec2 b) {
     uint carry, low = uaddCarry(a.x, b.x, carry);
     return uvec2(low, a.y + b.y + carry);
 }
-uvec2 minus(uvec2 a, uvec2 b) {
+uvec2 minus(const uvec2 a, const uvec2 b) {
     return plus(a, negated(b));
 }
-uvec2 times(uvec2 a, uvec2 b) {
+uvec2 times(const uvec2 a, const uvec2 b) {
     uint high, low;
     umulExtended(a.x, b.x, high, low);
     return uvec2(low, high + a.x * b.y + a.y * b.x);
 }
-uvec2 shifted_left(uvec2 a, uint count) {
+uvec2 shifted_left(const uvec2 a, const uint count) {
     if (count == 0) return a;
-    return count < 32 ? uvec2(a.x << count, a.y << count | a.x >> (32 - count)) : uvec2(0, a.x << (count - 32));
+    return count < 32 ? uvec2(a.x << count, a.y << count | a.x >> (32 - count))
+                      : uvec2(0, a.x << (count - 32));
 }
-uvec2 shifted_right(uvec2 a, uint count) {
+uvec2 shifted_right(const uvec2 a, const uint count) {
     if (count == 0) return a;
-    return count < 32 ? uvec2(a.x >> count | a.y << (32 - count), a.y >> count) : uvec2(a.y >> (count - 32), 0);
+    return count < 32 ? uvec2(a.x >> count | a.y << (32 - count), a.y >> count)
+                      : uvec2(a.y >> (count - 32), 0);
 }
 
 // Quotient; the rest in `rest`. b is not 0.
-uvec2 divided(uvec2 a, uvec2 b, out uvec2 rest) {
+uvec2 divided(const uvec2 a, const uvec2 b, out uvec2 rest) {
     if ((a.y | b.y) == 0) {
         rest = uvec2(a.x % b.x, 0);
         return uvec2(a.x / b.x, 0);
@@ -48,7 +50,7 @@ uvec2 divided(uvec2 a, uvec2 b, out uvec2 rest) {
     return quotient;
 }
 // Toward zero, the rest with the sign of a; by 0 both are 0.
-uvec2 divided_signed(uvec2 a, uvec2 b, out uvec2 rest) {
+uvec2 divided_signed(const uvec2 a, const uvec2 b, out uvec2 rest) {
     rest = uvec2(0);
     if ((b.x | b.y) == 0) return uvec2(0);
     bool na = int(a.y) < 0, nb = int(b.y) < 0;

@@ -5,8 +5,9 @@
 #include "map_begin.glsl"
 #include "math_angle.glsl"
 
-float map_f32(float a, float b, float c) {
-    float f0 = uintBitsToFloat(param[1].x), f1 = uintBitsToFloat(param[1].y), f2 = uintBitsToFloat(param[1].z);
+float map_f32(const float a, const float b, const float c) {
+    float f0 = uintBitsToFloat(param[1].x), f1 = uintBitsToFloat(param[1].y),
+          f2 = uintBitsToFloat(param[1].z);
     precise float r = 0;
     switch (OP) {
     case OP_sin: r = my_sin(a); break;
@@ -19,8 +20,9 @@ float map_f32(float a, float b, float c) {
     }
     return r;
 }
-uvec2 compute(uvec2 a, uvec2 b, uvec2 c) {
-    return uvec2(floatBitsToUint(map_f32(uintBitsToFloat(a.x), uintBitsToFloat(b.x), uintBitsToFloat(c.x))), 0);
+uvec2 compute(const uvec2 a, const uvec2 b, const uvec2 c) {
+    return uvec2(floatBitsToUint(map_f32(uintBitsToFloat(a.x), uintBitsToFloat(b.x), uintBitsToFloat(c.x))),
+                 0);
 }
 
 #include "map_end.glsl"

@@ -1,14 +1,14 @@
 // map_end.glsl - the rest of an elementwise shader: operands in, compute, result out.
 
 // An operand in the lane; an integer wider than the computing dtype counts as a number of that dtype.
-uvec2 taken(uint dtype, uvec2 raw) {
+uvec2 taken(const uint dtype, const uvec2 raw) {
     uvec2 v = lane_of(dtype, raw, LANE);
     if (INTEGER && dtype != COMPUTE && COMPUTE != BOOL) v = lane_of(COMPUTE, raw_of(COMPUTE, v, LANE), LANE);
     return v;
 }
 
 // The result's element from raw ones.
-uvec2 result_of(uvec2 a, uvec2 b, uvec2 c) {
+uvec2 result_of(uvec2 a, const uvec2 b, const uvec2 c) {
 #ifdef MOVES
     if (OP == OP_copy) a = taken(FROM0, a);
 #else
@@ -17,7 +17,7 @@ uvec2 result_of(uvec2 a, uvec2 b, uvec2 c) {
     return raw_of(TO, compute(a, taken(FROM1, b), taken(FROM2, c)), LANE);
 }
 
-uvec4 places(uint i) {
+uvec4 places(const uint i) {
     uvec4 flat_places = param[3] + i;
     if ((FLAT & 15) == 15) return flat_places;
     uvec4 e = param[3];
@@ -37,8 +37,8 @@ uvec4 places(uint i) {
         for (uint j = 0; j < 4; j++) to[t + j] = uvec2(quad[j], 0);                                       \
     }
 
-// Elements of an invocation: EACH neighbours, or quads that are 256 quads apart. All are loaded before the first is
-// stored.
+// Elements of an invocation: EACH neighbours, or quads that are 256 quads apart. All are loaded before the
+// first is stored.
 const uint QUADS_EACH = QUADS & 255, STEPS = QUADS == 0 ? 1 : QUADS_EACH, WIDE = QUADS == 0 ? EACH : 4;
 
 void main() {

@@ -5,20 +5,20 @@
 #include "map_begin.glsl"
 #include "integer.glsl"
 
-uvec2 truth(bool b) {
+uvec2 truth(const bool b) {
     return uvec2(b ? 1 : 0, 0);
 }
-bool is_less(uvec2 a, uvec2 b) {
+bool is_less(const uvec2 a, const uvec2 b) {
     return LANE == LANE_U64 ? below(a, b) : below_signed(a, b);
 }
-bool is_true(uvec2 a) {
+bool is_true(const uvec2 a) {
     return (a.x | a.y) != 0;
 }
-bool opposes(uvec2 rest, uvec2 divisor) {
+bool opposes(const uvec2 rest, const uvec2 divisor) {
     return is_true(rest) && (rest.y ^ divisor.y) >> 31 != 0;
 }
 
-uvec2 map_integer(uvec2 a, uvec2 b, uvec2 c) {
+uvec2 map_integer(const uvec2 a, const uvec2 b, const uvec2 c) {
     uvec2 f0 = param[2].xy, f1 = param[2].zw, zero = uvec2(0), one = uvec2(1, 0), rest;
     uint bits = param[1].w;
     bool negative = LANE == LANE_I64 && int(a.y) < 0;
@@ -81,7 +81,7 @@ uvec2 map_integer(uvec2 a, uvec2 b, uvec2 c) {
 }
 
 
-uvec2 compute(uvec2 a, uvec2 b, uvec2 c) {
+uvec2 compute(const uvec2 a, const uvec2 b, const uvec2 c) {
     return map_integer(a, b, c);
 }
 

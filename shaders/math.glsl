@@ -5,35 +5,35 @@
 const float INF = uintBitsToFloat(0x7f800000u), NOT_A_NUMBER = uintBitsToFloat(0x7fc00000u);
 
 // Not isnan() and isinf(): drivers may take NaN and infinities for impossible.
-bool is_nan(float x) {
+bool is_nan(const float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
 }
-bool is_inf(float x) {
+bool is_inf(const float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) == 0x7f800000u;
 }
-float with_sign(float size, float sign) {
+float with_sign(const float size, const float sign) {
     return uintBitsToFloat((floatBitsToUint(size) & 0x7fffffffu) | (floatBitsToUint(sign) & 0x80000000u));
 }
 // Not 0, also where the device takes subnormals for 0.
-bool is_something(float x) {
+bool is_something(const float x) {
     return (floatBitsToUint(x) & 0x7fffffffu) != 0;
 }
-bool is_negative(float x) {
+bool is_negative(const float x) {
     return floatBitsToUint(x) >> 31 != 0;
 }
-float size_of(float x) {
+float size_of(const float x) {
     return uintBitsToFloat(floatBitsToUint(x) & 0x7fffffffu);
 }
 // NaN in the second place gives the first: max(bound, x) with the operands of SSE.
-float greater_of(float bound, float x) {
+float greater_of(const float bound, const float x) {
     return bound > x ? bound : x;
 }
-float lesser_of(float bound, float x) {
+float lesser_of(const float bound, const float x) {
     return bound < x ? bound : x;
 }
 
 // x 2^n, in two steps: the first keeps it normal.
-float scaled(float x, int n) {
+float scaled(const float x, const int n) {
     int half_n = n / 2;
     precise float r = x * uintBitsToFloat(uint(127 + half_n) << 23);
     r = r * uintBitsToFloat(uint(127 + n - half_n) << 23);
@@ -42,41 +42,41 @@ float scaled(float x, int n) {
 
 // ---- two floats ----
 
-vec2 two_sum(float a, float b) {
+vec2 two_sum(const float a, const float b) {
     precise float s = a + b, bb = s - a, e = (a - (s - bb)) + (b - bb);
     return vec2(s, e);
 }
-vec2 quick_sum(float a, float b) { /* |a| >= |b| */
+vec2 quick_sum(const float a, const float b) { /* |a| >= |b| */
     precise float s = a + b, e = b - (s - a);
     return vec2(s, e);
 }
-vec2 halves(float a) {
+vec2 halves(const float a) {
     precise float t = a * 4097.0, high = t - (t - a), low = a - high;
     return vec2(high, low);
 }
-vec2 two_product(float a, float b) {
+vec2 two_product(const float a, const float b) {
     precise float p = a * b;
     vec2 x = halves(a), y = halves(b);
     precise float e = ((x.x * y.x - p) + x.x * y.y + x.y * y.x) + x.y * y.y;
     return vec2(p, e);
 }
-vec2 add2(vec2 a, vec2 b) {
+vec2 add2(const vec2 a, const vec2 b) {
     vec2 s = two_sum(a.x, b.x);
     precise float e = s.y + (a.y + b.y);
     return quick_sum(s.x, e);
 }
-vec2 mul2(vec2 a, vec2 b) {
+vec2 mul2(const vec2 a, const vec2 b) {
     vec2 p = two_product(a.x, b.x);
     precise float e = p.y + (a.x * b.y + a.y * b.x);
     return quick_sum(p.x, e);
 }
-vec2 div2(vec2 a, vec2 b) {
+vec2 div2(const vec2 a, const vec2 b) {
     precise float q = a.x / b.x;
     vec2 p = two_product(q, b.x);
     precise float rest = ((a.x - p.x) - p.y) + a.y - q * b.y, e = rest / b.x;
     return quick_sum(q, e);
 }
-vec2 sqrt2(vec2 a) {
+vec2 sqrt2(const vec2 a) {
     precise float s = sqrt(a.x);
     if (s == 0) return vec2(s, 0);
     vec2 p = two_product(s, s);

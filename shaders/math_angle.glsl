@@ -9,7 +9,7 @@ const uint TWO_OVER_PI[10] = uint[](0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0
                                     0x3c439041u, 0xfe5163abu, 0xdebbc561u, 0xb7246e3au);
 
 // The product with as many bits of 2/pi as it takes (Payne & Hanek 1983).
-vec2 turns_of_large(float x, out int quarter) {
+vec2 turns_of_large(const float x, out int quarter) {
     uint bits = floatBitsToUint(x), window[3];
     uint m = (bits & 0x7fffffu) | 0x800000u;
     int first = int(bits >> 23 & 255) - 152 + 32, word = first >> 5, shift = first & 31;
@@ -19,32 +19,34 @@ vec2 turns_of_large(float x, out int quarter) {
     uint high, low, carried, unused;
     umulExtended(m, window[1], high, low);
     umulExtended(m, window[2], carried, unused);
-    uvec2 product = plus(uvec2(low, high + m * window[0]), uvec2(carried, 0)); /* 2 bits of n, 62 of the rest */
+    uvec2 product =
+        plus(uvec2(low, high + m * window[0]), uvec2(carried, 0)); /* 2 bits of n, 62 of the rest */
     uint n = plus(product, uvec2(0, 0x20000000u)).y >> 30;
     uvec2 rest = minus(product, uvec2(0, n << 30));
     float high_part = uintBitsToFloat(f32_of_i64(rest, false));
     uvec2 left = minus(rest, i64_of_f32(floatBitsToUint(high_part), false));
-    float low_part = uintBitsToFloat(f32_of_i64(left, false)), unit = uintBitsToFloat(0x20800000u); /* 2^-62 */
+    float low_part = uintBitsToFloat(f32_of_i64(left, false)),
+          unit = uintBitsToFloat(0x20800000u); /* 2^-62 */
     vec2 r = mul2(vec2(high_part * unit, low_part * unit), vec2(1.57079637, -4.37113883e-8));
     quarter = is_negative(x) ? -int(n) : int(n);
     return is_negative(x) ? -r : r;
 }
-vec2 turns_of(float x, out int quarter) {
+vec2 turns_of(const float x, out int quarter) {
     if (size_of(x) >= 400) return turns_of_large(x, quarter);
     precise float n = roundEven(x * 0.636619772), a = x - n * 1.5703125, b = n * 4.83751297e-4;
-    vec2 r = two_sum(a, -b);
-    precise float low = r.y - n * 7.54953362e-8 - n * 2.56334407e-12;
+    vec2 r = two_sum(a, -b), t = two_product(n, 7.54979013e-08), u = two_sum(r.x, -t.x);
+    precise float low = u.y + ((r.y - t.y) - n * -1.7151245e-15);
     quarter = int(n);
-    return quick_sum(r.x, low);
+    return quick_sum(u.x, low);
 }
-vec2 sine_of(vec2 r) {
+vec2 sine_of(const vec2 r) {
     precise float z = r.x * r.x, s = -1.94956621e-4;
     s = s * z + 8.33201408e-3;
     s = s * z - 0.166666523;
     s = (s * z) * r.x + (r.y - 0.5 * z * r.y);
     return quick_sum(r.x, s);
 }
-vec2 cosine_of(vec2 r) {
+vec2 cosine_of(const vec2 r) {
     precise float z = r.x * r.x, c = 2.44133826e-5;
     c = c * z - 1.38871418e-3;
     c = c * z + 4.16666418e-2;
@@ -52,25 +54,25 @@ vec2 cosine_of(vec2 r) {
     precise float low = head.y - 0.5 * square.y + (c * z) * z - r.x * r.y;
     return quick_sum(head.x, low);
 }
-float sine_of_quarter(vec2 r, int quarter) {
+float sine_of_quarter(const vec2 r, const int quarter) {
     vec2 v = (quarter & 1) != 0 ? cosine_of(r) : sine_of(r);
     precise float s = v.x + v.y;
     return (quarter & 2) != 0 ? -s : s;
 }
-float my_sin(float x) {
+float my_sin(const float x) {
     if (is_nan(x) || is_inf(x)) return NOT_A_NUMBER;
     if (size_of(x) < 1e-10) return x;
     int quarter;
     vec2 r = turns_of(x, quarter);
     return sine_of_quarter(r, quarter);
 }
-float my_cos(float x) {
+float my_cos(const float x) {
     if (is_nan(x) || is_inf(x)) return NOT_A_NUMBER;
     int quarter;
     vec2 r = turns_of(x, quarter);
     return sine_of_quarter(r, quarter + 1);
 }
-float my_tan(float x) {
+float my_tan(const float x) {
     if (is_nan(x) || is_inf(x)) return NOT_A_NUMBER;
     if (size_of(x) < 1e-10) return x;
     int quarter;
@@ -78,7 +80,7 @@ float my_tan(float x) {
     vec2 q = (quarter & 1) != 0 ? div2(-c, s) : div2(s, c);
     return q.x + q.y;
 }
-vec2 asin_small(float x) { /* 0 <= x <= 1/2: x + x z P(z) */
+vec2 asin_small(const float x) { /* 0 <= x <= 1/2: x + x z P(z) */
     precise float z = x * x, p = 0.0375165;
     p = 0.026919;
     p = p * z + 0.0223671;
@@ -89,14 +91,14 @@ vec2 asin_small(float x) { /* 0 <= x <= 1/2: x + x z P(z) */
     return quick_sum(x, (p * z) * x);
 }
 // sin within pi/4 of an estimate takes one Newton step: asin x = y + (x - sin y) / cos y.
-vec2 asin_two(vec2 x) {
+vec2 asin_two(const vec2 x) {
     vec2 y = asin_small(x.x);
     vec2 s = sine_of(y), c = cosine_of(y);
     precise float step = (((x.x - s.x) - s.y) + x.y) / c.x;
     vec2 r = quick_sum(y.x, y.y + step);
     return r;
 }
-float my_asin(float x) {
+float my_asin(const float x) {
     float size = size_of(x);
     if (is_nan(x) || size > 1) return NOT_A_NUMBER;
     if (size < 1e-4) return x;
@@ -108,7 +110,7 @@ float my_asin(float x) {
     vec2 r = add2(vec2(1.57079637, -4.37113883e-8), -2.0 * p);
     return with_sign(r.x + r.y, x);
 }
-float my_acos(float x) {
+float my_acos(const float x) {
     float size = size_of(x);
     if (is_nan(x) || size > 1) return NOT_A_NUMBER;
     if (size <= 0.5) {
@@ -120,7 +122,7 @@ float my_acos(float x) {
     return p.x + p.y;
 }
 // 0 <= q <= 1. Beyond tan(pi/8): atan q = pi/4 + atan((q - 1) / (q + 1)).
-vec2 atan_two(vec2 q) {
+vec2 atan_two(const vec2 q) {
     bool outer = q.x > 0.414213562;
     vec2 t = outer ? div2(add2(q, vec2(-1, 0)), add2(q, vec2(1, 0))) : q;
     precise float z = t.x * t.x, p = 0.0461999;
@@ -135,7 +137,7 @@ vec2 atan_two(vec2 q) {
     vec2 r = quick_sum(t.x, low);
     return outer ? add2(vec2(0.785398185, -2.18556941e-8), r) : r;
 }
-float my_atan(float x) {
+float my_atan(const float x) {
     if (is_nan(x)) return x;
     float size = size_of(x);
     if (size < 1e-4) return x;
@@ -144,7 +146,7 @@ float my_atan(float x) {
                       : atan_two(vec2(size, 0));
     return with_sign(r.x + r.y, x);
 }
-float my_atan2(float y, float x) {
+float my_atan2(const float y, const float x) {
     if (is_nan(x) || is_nan(y)) return NOT_A_NUMBER;
     float across = size_of(x), up = size_of(y), larger = max(across, up), smaller = min(across, up);
     vec2 r = vec2(0);

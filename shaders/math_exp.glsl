@@ -1,17 +1,17 @@
-// math_exp.glsl - e^x and what is made of it. Polynomials go by fma, which drivers may take apart and reorder; what
-// must not be reordered does not.
+// math_exp.glsl - e^x and what is made of it. Polynomials go by fma, which drivers may take apart and
+// reorder; what must not be reordered does not.
 
 #include "math.glsl"
 
 // ---- e^x: x = n ln 2 + r, |r| <= ln 2 / 2 ----
 
-float exp_reduce(float x, out int n) {
+float exp_reduce(const float x, out int n) {
     precise float whole = roundEven(x * 1.44269504), r = x - whole * 0.693145752;
     r = r - whole * 1.42860677e-6;
     n = int(whole);
     return r;
 }
-float expm1_poly(float r) {
+float expm1_poly(const float r) {
     precise float p = 1.39108044e-3;
     p = fma(p, r, 8.37051682e-3);
     p = fma(p, r, 4.16668691e-2);
@@ -21,20 +21,20 @@ float expm1_poly(float r) {
     return p;
 }
 // e^(x + y) = (z.x + z.y) 2^n
-vec2 exp_parts(float x, float y, out int n) {
+vec2 exp_parts(const float x, const float y, out int n) {
     float r = exp_reduce(x, n);
     precise float s = expm1_poly(r);
     s = s + (y + y * s);
     return quick_sum(1, s);
 }
-float exp2_of(float x, float y) { /* e^(x + y) */
+float exp2_of(const float x, const float y) { /* e^(x + y) */
     if (is_nan(x)) return x;
     if (x < -104) return 0;
     int n;
     vec2 z = exp_parts(min(x, 89.0), x > 89 ? 0 : y, n);
     return scaled(z.x + z.y, n);
 }
-float my_exp(float x) {
+float my_exp(const float x) {
     return exp2_of(x, 0);
 }
 float my_exp2(float x) {
@@ -50,7 +50,7 @@ float my_exp2(float x) {
     p = fma(p, r, 1.0);
     return scaled(p, int(whole));
 }
-float my_expm1(float x) {
+float my_expm1(const float x) {
     if (is_nan(x) || x == 0) return x;
     if (x < -40) return -1;
     int n;
@@ -63,7 +63,7 @@ float my_expm1(float x) {
 
 // ---- tanh, sigmoid, erf ----
 
-float my_tanh(float x) {
+float my_tanh(const float x) {
     if (is_nan(x)) return x;
     precise float size = size_of(x), z = x * x, p = -6.16961392e-3;
     if (size < 0.55) {
@@ -77,13 +77,13 @@ float my_tanh(float x) {
     precise float grown = my_exp(min(9.1, size) * 2.0), far = 1.0 - 2.0 / (grown + 1.0);
     return with_sign(far, x);
 }
-float my_sigmoid(float x) {
+float my_sigmoid(const float x) {
     if (is_nan(x)) return x;
     precise float z = my_exp(-size_of(x)), sum = 1 + z, lost = z - (sum - 1);
     precise float quotient = (x < 0 ? z : 1.0) / sum, result = quotient - quotient * lost;
     return result;
 }
-float my_erf(float x) {
+float my_erf(const float x) {
     if (is_nan(x)) return x;
     precise float size = size_of(x), a = min(3.95, size), z = x * x;
     if (size < 1) {
@@ -108,8 +108,9 @@ float my_erf(float x) {
     return with_sign(1 - my_exp(q), x);
 }
 // e^(-a^2) u P(u), u = 1 / (1 + 0.4 a); 2 minus that for negative x.
-float my_erfc(float x) {
+float my_erfc(const float x) {
     if (is_nan(x)) return x;
+    if (size_of(x) < 0.45) return 1 - my_erf(x);
     float a = min(12.0, size_of(x));
     vec2 u = div2(vec2(1, 0), add2(vec2(1, 0), mul2(vec2(a, 0), vec2(0.400000006, -5.96046448e-9))));
     precise float p = 0.021914285893;
@@ -134,30 +135,31 @@ float my_erfc(float x) {
 
 // ---- activations: max(x, 0) - t, t = |x| g(-|x|) ----
 
-float gate(float x, float t) {
+float gate(const float x, const float t) {
     return x == -INF ? NOT_A_NUMBER : greater_of(-0.0, x) - t;
 }
-float gate_logistic(float x, float size, float r, int n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
+float gate_logistic(const float x, const float size, const float r,
+                    const int n) { /* g(-|x|) = z / (1 + z), z = e^r 2^n */
     precise float s = expm1_poly(r), z = n > -100 ? scaled(s + 1, n) : 0.0, t = (size * s + size) / (1 + z);
     return gate(x, n > -160 ? scaled(t, n) : 0.0);
 }
-float my_silu(float x) {
+float my_silu(const float x) {
     if (is_nan(x)) return x;
     int n;
     float size = min(120.0, size_of(x)), r = exp_reduce(-size, n);
     return gate_logistic(x, size, r, n);
 }
-float my_gelu_tanh(float x) {
+float my_gelu_tanh(const float x) {
     if (is_nan(x)) return x;
     float size = min(12.0, size_of(x));
     vec2 square = two_product(size, size);
-    vec2 inner = add2(vec2(1.59576917, -7.93498e-9), mul2(square, vec2(0.0713548139, 1.27e-9)));
+    vec2 inner = add2(vec2(1.59576917, -4.53406804e-8), mul2(square, vec2(0.0713548139, 2.39883240e-9)));
     vec2 y = mul2(vec2(size, 0), inner);
     int n;
     precise float r = exp_reduce(-y.x, n) - y.y;
     return gate_logistic(x, size, r, n);
 }
-float my_gelu(float x) {
+float my_gelu(const float x) {
     if (is_nan(x)) return x;
     precise float size = size_of(x), z = x * x, q = -6.78697779e-6;
     if (size < 1.05) {
@@ -186,7 +188,7 @@ float my_gelu(float x) {
     p = n > -160 ? p * expm1_poly(r) + p : 0.0;
     return gate(x, scaled(p, n));
 }
-float my_mish(float x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = e^x */
+float my_mish(const float x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = e^x */
     if (is_nan(x)) return x;
     if (x == -INF) return NOT_A_NUMBER;
     if (x > 40) return x;
@@ -198,14 +200,14 @@ float my_mish(float x) { /* tanh(log(1 + w)) = w (w + 2) / (w (w + 2) + 2), w = 
     precise float w = my_exp(x), part = w * (w + 2), r = x * (part / (part + 2));
     return r;
 }
-float my_elu(float x, float alpha, float inner) {
+float my_elu(const float x, const float alpha, const float inner) {
     precise float r = alpha * my_expm1(x * inner);
     return x > 0 ? x : r;
 }
 
 // ---- hyperbolic ----
 
-float my_cosh(float x) {
+float my_cosh(const float x) {
     if (is_nan(x)) return x;
     float size = min(size_of(x), 91.0);
     int n, m;
@@ -215,7 +217,7 @@ float my_cosh(float x) {
     vec2 r = add2(grown * a, shrunk * b);
     return r.x + r.y;
 }
-float my_sinh(float x) {
+float my_sinh(const float x) {
     if (is_nan(x)) return x;
     float size = min(size_of(x), 91.0);
     if (size < 0.5) {

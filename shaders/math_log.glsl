@@ -4,7 +4,7 @@
 
 // ---- logarithms: x = 2^e (1 + f), 1 + f in [2/3, 4/3) ----
 
-void log_parts(float x, out float e, out float f, out float tail) {
+void log_parts(const float x, out float e, out float f, out float tail) {
     uint bits = floatBitsToUint(x);
     float bias = 0;
     if (bits < 0x800000u) { /* subnormal */
@@ -27,7 +27,7 @@ void log_parts(float x, out float e, out float f, out float tail) {
     tail = t;
 }
 // The logarithms of what is not a positive finite number.
-bool log_special(float x, out float result) {
+bool log_special(const float x, out float result) {
     result = x;
     if (x == 0 && (floatBitsToUint(x) & 0x7fffffffu) == 0) {
         result = -INF;
@@ -40,21 +40,21 @@ bool log_special(float x, out float result) {
     }
     return is_inf(x);
 }
-float my_log(float x) {
+float my_log(const float x) {
     float e, f, tail, special;
     if (log_special(x, special)) return special;
     log_parts(x, e, f, tail);
     precise float r = e * 0.693145752 + (f + (e * 1.42860677e-6 + tail));
     return r;
 }
-float my_log2(float x) {
+float my_log2(const float x) {
     float e, f, tail, special;
     if (log_special(x, special)) return special;
     log_parts(x, e, f, tail);
     precise float t = (f + tail) * 0.442695041 + tail, r = (e + f) + t;
     return r;
 }
-float my_log10(float x) {
+float my_log10(const float x) {
     float e, f, tail, special;
     if (log_special(x, special)) return special;
     log_parts(x, e, f, tail);
@@ -65,7 +65,7 @@ float my_log10(float x) {
     return r;
 }
 // log(1 + x + y)
-float log1p2(float x, float y) {
+float log1p2(const float x, const float y) {
     if (x == 0) return x;
     precise float sum = x + 1, lost = x - (sum - 1);
     float e, f, tail, special;
@@ -74,11 +74,11 @@ float log1p2(float x, float y) {
     precise float t = (e * 1.42860677e-6 + tail) + (lost + y) / sum, r = e * 0.693145752 + (f + t);
     return r;
 }
-float my_log1p(float x) {
+float my_log1p(const float x) {
     return log1p2(x, 0);
 }
 // log x to about 2^-32, for x positive and finite.
-vec2 log_two(float x) {
+vec2 log_two(const float x) {
     float e, f, tail;
     log_parts(x, e, f, tail);
     /* log(1 + f) = 2 atanh(s), s = f / (2 + f) */
@@ -95,17 +95,17 @@ vec2 log_two(float x) {
     return add2(whole, r);
 }
 
-float my_logsigmoid(float x) {
+float my_logsigmoid(const float x) {
     return is_nan(x) ? x : min(0.0, x) - my_log1p(my_exp(-size_of(x)));
 }
-float my_softplus(float x, float beta, float threshold) {
+float my_softplus(const float x, const float beta, const float threshold) {
     precise float scaled_x = x * beta;
     if (is_nan(x) || scaled_x > threshold || scaled_x > 88) return x;
     vec2 p = size_of(scaled_x) < 1e30 ? two_product(x, beta) : vec2(scaled_x, 0);
     precise float r = my_log1p(exp2_of(p.x, p.y)) / beta;
     return r;
 }
-float my_asinh(float x) {
+float my_asinh(const float x) {
     if (is_nan(x) || is_inf(x)) return x;
     float size = size_of(x);
     if (size < 1e-4) return x;
@@ -114,7 +114,7 @@ float my_asinh(float x) {
     vec2 s = two_sum(size, t);
     return with_sign(log1p2(s.x, s.y), x);
 }
-float my_acosh(float x) {
+float my_acosh(const float x) {
     if (is_nan(x) || x < 1) return NOT_A_NUMBER;
     if (is_inf(x)) return x;
     if (x > 1e9) return my_log(x * 0.5) + 1.38629436;
@@ -122,7 +122,7 @@ float my_acosh(float x) {
     vec2 t = sqrt2(mul2(vec2(d, 0), two_sum(d, 2))), s = add2(vec2(d, 0), t);
     return log1p2(s.x, s.y);
 }
-float my_atanh(float x) {
+float my_atanh(const float x) {
     float size = size_of(x);
     if (is_nan(x) || size > 1) return NOT_A_NUMBER;
     if (size == 1) return with_sign(INF, x);

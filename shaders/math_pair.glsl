@@ -4,18 +4,20 @@
 
 // ---- two operands ----
 
-float my_pow(float a, float b) {
+float my_pow(const float a, const float b) {
     if (b == 0 || a == 1) return 1;
     if (is_nan(a) || is_nan(b)) return NOT_A_NUMBER;
     float size = size_of(a), size_b = size_of(b);
     if (is_inf(b)) return size == 1 ? 1 : (size > 1) == (b > 0) ? INF : 0;
-    bool whole = size_b >= 16777216 || trunc(b) == b, odd = whole && size_b < 16777216 && (int(size_b) & 1) != 0;
+    bool whole = size_b >= 16777216 || trunc(b) == b,
+         odd = whole && size_b < 16777216 && (int(size_b) & 1) != 0;
     float sign = odd ? a : 1;
     if (floatBitsToUint(size) == 0 || is_inf(a)) {
         bool grows = is_inf(a) == (b > 0);
         return with_sign(grows ? INF : 0, sign);
     }
     if (is_negative(a) && !whole) return NOT_A_NUMBER;
+    if (size == 1) return with_sign(1, sign);
     vec2 l = log_two(size);
     precise float estimate = l.x * b;
     float result;
@@ -27,7 +29,7 @@ float my_pow(float a, float b) {
     }
     return with_sign(result, sign);
 }
-float my_hypot(float a, float b) {
+float my_hypot(const float a, const float b) {
     if (is_inf(a) || is_inf(b)) return INF;
     if (is_nan(a) || is_nan(b)) return NOT_A_NUMBER;
     float large = max(size_of(a), size_of(b)), small = min(size_of(a), size_of(b));
@@ -37,7 +39,7 @@ float my_hypot(float a, float b) {
     return scaled(s.x + s.y, exponent);
 }
 // Exact, with the sign of a: long division of the whole numbers that the mantissas are.
-float my_fmod(float a, float b) {
+float my_fmod(const float a, const float b) {
     uint x = floatBitsToUint(a) & 0x7fffffffu, y = floatBitsToUint(b) & 0x7fffffffu;
     if (x >= 0x7f800000u || y > 0x7f800000u || y == 0) return NOT_A_NUMBER;
     if (x < y) return a;
@@ -57,12 +59,12 @@ float my_fmod(float a, float b) {
     else x <<= ey - 1;
     return with_sign(uintBitsToFloat(x), a);
 }
-float my_remainder(float a, float b) {
+float my_remainder(const float a, const float b) {
     float rest = my_fmod(a, b);
     precise float moved = rest + b;
     return rest != 0 && is_negative(rest) != is_negative(b) ? moved : rest;
 }
-float my_floor_divide(float a, float b) {
+float my_floor_divide(const float a, const float b) {
     precise float plain = a / b;
     if (b == 0 && (floatBitsToUint(b) & 0x7fffffffu) == 0) return plain;
     float rest = my_fmod(a, b);

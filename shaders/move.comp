@@ -5,7 +5,7 @@
 #define MOVES
 #include "map_begin.glsl"
 
-uvec2 compute(uvec2 a, uvec2 b, uvec2 c) {
+uvec2 compute(const uvec2 a, const uvec2 b, const uvec2 c) {
     if (OP == OP_copy) return a;
     return (a.x & 0xff) != 0 ? b : c;
 }

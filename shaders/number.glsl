@@ -5,23 +5,23 @@ const uint LANE_F32 = 0, LANE_I64 = 2, LANE_U64 = 3, LANE_RAW = 5;
 
 const uvec2 LEAST_I64 = uvec2(0, 0x80000000u);
 
-uvec2 extend(int v) {
+uvec2 extend(const int v) {
     return uvec2(uint(v), uint(v >> 31));
 }
-uvec2 negated(uvec2 v) {
+uvec2 negated(const uvec2 v) {
     uint low = ~v.x + 1;
     return uvec2(low, ~v.y + (low == 0 ? 1 : 0));
 }
 
 // ---- narrow floats: `mantissa` stored bits, exponent bias ----
 
-uint widened(uint bits, uint mantissa, uint bias) {
+uint widened(const uint bits, const uint mantissa, const uint bias) {
     if (bits >> mantissa == 0)
         return floatBitsToUint(float(bits) * uintBitsToFloat((128 - bias - mantissa) << 23));
     return (bits << (23 - mantissa)) + ((127 - bias) << 23);
 }
 // A finite magnitude, as if the exponent had no upper end.
-uint narrowed(uint bits, uint mantissa, uint bias) {
+uint narrowed(const uint bits, const uint mantissa, const uint bias) {
     uint shift = 23 - mantissa, exponent = bits >> 23, kept = bits - ((127 - bias) << 23);
     if (exponent <= 127 - bias) {
         uint down = 128 - bias - exponent;
@@ -32,30 +32,30 @@ uint narrowed(uint bits, uint mantissa, uint bias) {
     return (kept + (1u << (shift - 1)) - 1 + (kept >> shift & 1)) >> shift;
 }
 
-uint f32_of_f16(uint h) {
+uint f32_of_f16(const uint h) {
     uint size = h & 0x7fff, sign = (h & 0x8000) << 16;
     if (size >= 0x7c00) return sign | 0x7f800000u | (size & 0x3ff) << 13 | (size > 0x7c00 ? 0x400000u : 0u);
     return sign | widened(size, 10, 15);
 }
-uint f16_of_f32(uint bits) {
+uint f16_of_f32(const uint bits) {
     uint size = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000;
     if (size > 0x7f800000u) return sign | 0x7e00 | (size >> 13 & 0x3ff);
     return sign | (size >= 0x47800000u ? 0x7c00 : narrowed(size, 10, 15));
 }
-uint bf16_of_f32(uint bits) {
+uint bf16_of_f32(const uint bits) {
     if ((bits & 0x7fffffffu) > 0x7f800000u) return bits >> 16 | 0x40;
     return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
-uint f32_of_e4m3(uint b) {
+uint f32_of_e4m3(const uint b) {
     uint size = b & 0x7f, sign = (b & 0x80) << 24;
     return sign | (size == 0x7f ? 0x7fc00000u : widened(size, 3, 7));
 }
-uint e4m3_of_f32(uint bits) {
+uint e4m3_of_f32(const uint bits) {
     uint size = bits & 0x7fffffffu, sign = bits >> 24 & 0x80;
     if (size > 0x7f800000u) return sign | 0x7f;
     return sign | (size >= 0x43e00000u ? 0x7e : narrowed(size, 3, 7));
 }
-uint e5m2_of_f32(uint bits) {
+uint e5m2_of_f32(const uint bits) {
     uint size = bits & 0x7fffffffu, sign = bits >> 24 & 0x80;
     if (size > 0x7f800000u) return sign | 0x7f;
     return sign | (size >= 0x47800000u ? 0x7c : narrowed(size, 2, 15));
@@ -64,7 +64,7 @@ uint e5m2_of_f32(uint bits) {
 // ---- floats and integers ----
 
 // Toward zero; what does not fit is the least integer.
-uvec2 i64_of_f32(uint bits, bool unsigned_too) {
+uvec2 i64_of_f32(const uint bits, const bool unsigned_too) {
     int exponent = int(bits >> 23 & 255) - 150;
     uint whole = (bits & 0x7fffffu) | 0x800000u;
     bool negative = bits >> 31 != 0;
@@ -80,14 +80,14 @@ uvec2 i64_of_f32(uint bits, bool unsigned_too) {
     else v = uvec2(0, whole << (exponent - 32));
     return negative ? negated(v) : v;
 }
-uint i32_of_f32(uint bits) {
+uint i32_of_f32(const uint bits) {
     float f = uintBitsToFloat(bits);
     return f >= -2147483648.0 && f < 2147483648.0 ? uint(int(f)) : 0x80000000u;
 }
 
-// An unsigned integer as f32 bits: to nearest even, or (odd) toward zero with a last bit that says "not exact",
-// which another rounding to a narrower format then sees.
-uint f32_of_u64(uvec2 v, bool odd) {
+// An unsigned integer as f32 bits: to nearest even, or (odd) toward zero with a last bit that says "not
+// exact", which another rounding to a narrower format then sees.
+uint f32_of_u64(const uvec2 v, const bool odd) {
     int top = v.y != 0 ? 32 + findMSB(v.y) : findMSB(v.x);
     if (top < 0) return 0;
     if (top <= 23) return (uint(127 + top) << 23) + ((v.x << (23 - top)) & 0x7fffffu);
@@ -97,17 +97,18 @@ uint f32_of_u64(uvec2 v, bool odd) {
         rest = v.x << (32 - down);
     } else {
         kept = down == 32 ? v.y : v.y >> (down - 32);
-        rest = down == 32 ? v.x : (v.y << (64 - down)) | (v.x >> (down - 32)) | (v.x << (64 - down) != 0 ? 1 : 0);
+        rest = down == 32 ? v.x
+                          : (v.y << (64 - down)) | (v.x >> (down - 32)) | (v.x << (64 - down) != 0 ? 1 : 0);
     }
     uint bits = (uint(126 + top) << 23) + kept;
     if (odd) return bits | (rest != 0 ? 1 : 0);
     return bits + (rest > 0x80000000u || (rest == 0x80000000u && (kept & 1) != 0) ? 1 : 0);
 }
-uint f32_of_i64(uvec2 v, bool odd) {
+uint f32_of_i64(const uvec2 v, const bool odd) {
     return int(v.y) < 0 ? f32_of_u64(negated(v), odd) | 0x80000000u : f32_of_u64(v, odd);
 }
 
-uvec2 f64_of_f32(uint bits) {
+uvec2 f64_of_f32(const uint bits) {
     uint sign = bits & 0x80000000u, size = bits & 0x7fffffffu;
     if (size == 0) return uvec2(0, sign);
     if (size >= 0x7f800000u) return uvec2(size << 29, sign | 0x7ff00000u | (size & 0x7fffffu) >> 3);
@@ -118,13 +119,15 @@ uvec2 f64_of_f32(uint bits) {
     }
     return uvec2(size << 29, sign | ((size >> 3) + (896u << 20)));
 }
-uvec2 f64_of_u64(uvec2 v) {
+uvec2 f64_of_u64(const uvec2 v) {
     int top = v.y != 0 ? 32 + findMSB(v.y) : findMSB(v.x);
     if (top < 0) return uvec2(0);
     uvec2 m; /* 53 bits, the leading one at bit 52 */
     if (top <= 52) {
         uint up = uint(52 - top);
-        m = up == 0 ? v : up < 32 ? uvec2(v.x << up, v.y << up | v.x >> (32 - up)) : uvec2(0, v.x << (up - 32));
+        m = up == 0   ? v
+            : up < 32 ? uvec2(v.x << up, v.y << up | v.x >> (32 - up))
+                      : uvec2(0, v.x << (up - 32));
         return uvec2(m.x, (m.y & 0xfffffu) | uint(1023 + top) << 20);
     }
     uint down = uint(top - 52), rest = v.x << (32 - down);
@@ -137,7 +140,7 @@ uvec2 f64_of_u64(uvec2 v) {
 
 // ---- lanes ----
 
-uint f32_of(uint dtype, uint raw) {
+uint f32_of(const uint dtype, const uint raw) {
     switch (dtype) {
     case F16: return f32_of_f16(raw);
     case BF16: return raw << 16;
@@ -146,7 +149,7 @@ uint f32_of(uint dtype, uint raw) {
     default: return raw;
     }
 }
-uint narrow_of_f32(uint dtype, uint bits) {
+uint narrow_of_f32(const uint dtype, const uint bits) {
     switch (dtype) {
     case F16: return f16_of_f32(bits);
     case BF16: return bf16_of_f32(bits);
@@ -156,7 +159,7 @@ uint narrow_of_f32(uint dtype, uint bits) {
     }
 }
 // An integer or bool, sign-extended.
-uvec2 i64_of(uint dtype, uvec2 raw) {
+uvec2 i64_of(const uint dtype, const uvec2 raw) {
     switch (dtype) {
     case BOOL: return uvec2(raw.x != 0 ? 1 : 0, 0);
     case I8: return extend(int(raw.x << 24) >> 24);
@@ -166,7 +169,7 @@ uvec2 i64_of(uint dtype, uvec2 raw) {
     }
 }
 
-uvec2 lane_of(uint dtype, uvec2 raw, uint lane) {
+uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
     if (lane == LANE_RAW) return raw;
     if (is_float(dtype)) {
         uint bits = f32_of(dtype, raw.x);
@@ -177,7 +180,7 @@ uvec2 lane_of(uint dtype, uvec2 raw, uint lane) {
     return uvec2(dtype == U64 ? f32_of_u64(v, false) : f32_of_i64(v, false), 0);
 }
 
-uvec2 raw_of(uint dtype, uvec2 v, uint lane) {
+uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
     if (lane == LANE_RAW) return v;
     if (lane == LANE_F32) {
         switch (dtype) {

@@ -1,5 +1,6 @@
-// product.comp - matrix products: a workgroup computes TILE x TILE of c, an invocation EACH x EACH, in f32; DEEP along
-// k at a time lie in shared memory while the next are fetched, from any strides and dtypes, block types expanded.
+// product.comp - matrix products: a workgroup computes TILE x TILE of c, an invocation EACH x EACH, in f32;
+// DEEP along k at a time lie in shared memory while the next are fetched, from any strides and dtypes, block
+// types expanded.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -17,20 +18,21 @@ shared vec4 tile_a[STAGES * DEEP * LINE], tile_b[STAGES * DEEP * LINE];
 vec4 next_a[FETCHES], next_b[FETCHES];
 
 // Fours of a line are rotated so that what is stored across lines (neighbours along k) meets no bank twice.
-uint turned(uint four, uint k, uint along) {
+uint turned(const uint four, const uint k, const uint along) {
     return along == 1 ? (four + 2 * (k >> 3)) % (TILE / 4) : four;
 }
 // Place of fetch i of this invocation in a tile: the first of four along k, or of four in a line across it.
 uvec2 place_of(uint i, uint along) { // across, k
     uint unit = gl_LocalInvocationID.x + 256 * i;
-    return along == 1 ? uvec2(unit / (DEEP / 4), unit % (DEEP / 4) * 4) : uvec2(unit % (TILE / 4) * 4, unit / (TILE / 4));
+    return along == 1 ? uvec2(unit / (DEEP / 4), unit % (DEEP / 4) * 4)
+                      : uvec2(unit % (TILE / 4) * 4, unit / (TILE / 4));
 }
-bvec4 exist(uvec2 p, uint along, uint across, uint inner) {
+bvec4 exist(const uvec2 p, const uint along, const uint across, const uint inner) {
     uvec4 step = uvec4(0, 1, 2, 3);
     return along == 1 ? lessThan(p.y + step, uvec4(p.x < across ? inner : 0))
                       : lessThan(p.x + step, uvec4(p.y < inner ? across : 0));
 }
-vec4 fetch_a(uint e, uvec2 p) {
+vec4 fetch_a(const uint e, const uvec2 p) {
     bvec4 there = exist(p, A_ALONG, param[0].x, param[0].z);
     uint first = e + p.x * param[4].y + p.y * param[5].y, step = A_ALONG == 1 ? param[5].y : param[4].y;
     if (A_WIDE == 1) return there.x ? wide_a(DTYPE_A, first) : vec4(0);
@@ -39,7 +41,7 @@ vec4 fetch_a(uint e, uvec2 p) {
         if (there[j]) r[j] = number_a(first + j * step);
     return r;
 }
-vec4 fetch_b(uint e, uvec2 p) {
+vec4 fetch_b(const uint e, const uvec2 p) {
     bvec4 there = exist(p, B_ALONG, param[0].y, param[0].z);
     if (is_block(DTYPE_B)) return there.x ? block_numbers(DTYPE_B, e + p.x * param[5].z, p.y) : vec4(0);
     uint first = e + p.x * param[5].z + p.y * param[4].z, step = B_ALONG == 1 ? param[4].z : param[5].z;
@@ -49,26 +51,28 @@ vec4 fetch_b(uint e, uvec2 p) {
         if (there[j]) r[j] = number_b(first + j * step);
     return r;
 }
-void fetch(uvec4 at, uint row0, uint column0, uint k0) {
+void fetch(const uvec4 at, const uint row0, const uint column0, const uint k0) {
     [[unroll]] for (uint i = 0; i < FETCHES; i++) {
         next_a[i] = fetch_a(at.y, place_of(i, A_ALONG) + uvec2(row0, k0));
         next_b[i] = fetch_b(at.z, place_of(i, B_ALONG) + uvec2(column0, k0));
     }
 }
-void put(uint stage) {
+void put(const uint stage) {
     [[unroll]] for (uint i = 0; i < FETCHES; i++) {
         uvec2 a = place_of(i, A_ALONG), b = place_of(i, B_ALONG);
         uint to_a = (stage * DEEP + a.y) * LINE + turned(a.x / 4, a.y, A_ALONG);
         uint to_b = (stage * DEEP + b.y) * LINE + turned(b.x / 4, b.y, B_ALONG);
-        if (A_ALONG == 1) [[unroll]] for (uint j = 0; j < 4; j++) tile_a[to_a + j * LINE][a.x & 3] = next_a[i][j];
+        if (A_ALONG == 1) [[unroll]]
+            for (uint j = 0; j < 4; j++) tile_a[to_a + j * LINE][a.x & 3] = next_a[i][j];
         else tile_a[to_a] = next_a[i];
-        if (B_ALONG == 1) [[unroll]] for (uint j = 0; j < 4; j++) tile_b[to_b + j * LINE][b.x & 3] = next_b[i][j];
+        if (B_ALONG == 1) [[unroll]]
+            for (uint j = 0; j < 4; j++) tile_b[to_b + j * LINE][b.x & 3] = next_b[i][j];
         else tile_b[to_b] = next_b[i];
     }
 }
 
 // Four neighbours of a row of c, as far as they exist.
-void write_four(vec4 sum, uvec4 at, uint row, uint column) {
+void write_four(const vec4 sum, const uvec4 at, const uint row, const uint column) {
     uint columns = param[0].y, e = at.x + row * param[4].x + column * param[5].x, width = width_of(DTYPE_C);
     if (PLAIN == 1) { /* f32 in aligned fours */
         if (row < param[0].x && column < columns) w0.d[e >> 2] = floatBitsToUint(sum);
@@ -113,11 +117,12 @@ void main() {
             }
         [[unroll]] for (uint k = 0; k < DEEP; k++) {
             vec4 b[QUADS];
-            [[unroll]] for (uint q = 0; q < QUADS; q++) b[q] = tile_b[(stage * DEEP + k) * LINE + turned(16 * q + tx, k, B_ALONG)];
+            [[unroll]] for (uint q = 0; q < QUADS; q++) b[q] =
+                tile_b[(stage * DEEP + k) * LINE + turned(16 * q + tx, k, B_ALONG)];
             [[unroll]] for (uint r = 0; r < QUADS; r++) {
                 vec4 a = tile_a[(stage * DEEP + k) * LINE + turned(16 * r + ty, k, A_ALONG)];
-                [[unroll]] for (uint q = 0; q < QUADS; q++)
-                    [[unroll]] for (uint i = 0; i < 4; i++) sum[4 * r + i][q] = fma(vec4(a[i]), b[q], sum[4 * r + i][q]);
+                [[unroll]] for (uint q = 0; q < QUADS; q++) [[unroll]] for (uint i = 0; i < 4; i++)
+                    sum[4 * r + i][q] = fma(vec4(a[i]), b[q], sum[4 * r + i][q]);
             }
         }
         if (!more) break;

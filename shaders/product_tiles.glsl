@@ -1,7 +1,8 @@
-// product_tiles.glsl - matrix products by cooperative matrices of SIDE x SIDE x SIDE of ELEMENT with f32 sums: SUBS_M x
-// SUBS_N subgroups compute TILE_M x TILE_N of c; DEEP along k at a time lie in shared memory, the next in registers.
-// What is contiguous lies in eights: places, strides and the size along it are multiples of 8 elements. a may be
-// f32, which is rounded; b may be a block type, which is expanded.
+// product_tiles.glsl - matrix products by cooperative matrices of SIDE x SIDE x SIDE of ELEMENT with f32
+// sums: SUBS_M x SUBS_N subgroups compute TILE_M x TILE_N of c; DEEP along k at a time lie in shared memory,
+// the next in registers. What is contiguous lies in eights: places, strides and the size along it are
+// multiples of 8 elements. a may be f32, which is rounded; b of the bf16 shader may be a block type, which is
+// expanded.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
@@ -30,19 +31,18 @@ const uint LINE_C = TILE_N / 4 + 1, SIZE_C = SUBS_M * SIDE * LINE_C, SIZE = STAG
 shared uvec4 tiles[SIZE > SIZE_C ? SIZE : SIZE_C];
 uvec4 next_a[FETCHES_A], next_b[FETCHES_B];
 
-uvec4 pack_eight(vec4 low, vec4 high) {
-    return uvec4(pack_two(low.xy), pack_two(low.zw), pack_two(high.xy), pack_two(high.zw));
-}
-uvec4 eight_a(uint e) {
+uvec4 eight_a(const uint e) {
     if (DTYPE_A == F32) return pack_eight(uintBitsToFloat(w1.d[e >> 2]), uintBitsToFloat(w1.d[(e >> 2) + 1]));
     return w1.d[e >> 3];
 }
-uvec4 eight_b(uint e, uint k) {
+uvec4 eight_b(const uint e, const uint k) {
+#ifdef ELEMENT_IS_BF16 /* blocks are expanded to bf16, whose range is that of their scales */
     if (is_block(DTYPE_B)) return pack_eight(block_numbers(DTYPE_B, e, k), block_numbers(DTYPE_B, e, k + 4));
+#endif
     return w2.d[e >> 3];
 }
 
-void fetch(uvec4 at, uint row0, uint column0, uint k0) {
+void fetch(const uvec4 at, const uint row0, const uint column0, const uint k0) {
     uint lane = gl_LocalInvocationID.x;
     [[unroll]] for (uint i = 0; i < FETCHES_A; i++) {
         uint u = lane + i * THREADS, across = u % ACROSS_A * 8, down = u / ACROSS_A;
@@ -58,7 +58,7 @@ void fetch(uvec4 at, uint row0, uint column0, uint k0) {
         next_b[i] = there ? eight_b(place, k) : uvec4(0);
     }
 }
-void put(uint stage) {
+void put(const uint stage) {
     uint lane = gl_LocalInvocationID.x, to = stage * (SIZE_A + SIZE_B);
     [[unroll]] for (uint i = 0; i < FETCHES_A; i++) {
         uint u = lane + i * THREADS;
@@ -71,7 +71,7 @@ void put(uint stage) {
 }
 
 // Four neighbours of a row of c, from `column` on, as far as they exist.
-void write_four(vec4 sum, uvec4 at, uint row, uint column) {
+void write_four(const vec4 sum, const uvec4 at, const uint row, const uint column) {
     uint columns = param[0].y, e = at.x + row * param[4].x + column * param[5].x;
     uvec4 bits;
     if (row >= param[0].x) return;
@@ -146,8 +146,8 @@ void main() {
     }
     [[unroll]] for (uint i = 0; i < COUNT_M; i++) { /* strip by strip through shared memory */
         barrier();
-        [[unroll]] for (uint j = 0; j < COUNT_N; j++)
-            coopMatStore(sum[i][j], tiles, sub_m * SIDE * LINE_C + (sub_column + SIDE * j) / 4, LINE_C, BY_ROWS);
+        [[unroll]] for (uint j = 0; j < COUNT_N; j++) coopMatStore(
+            sum[i][j], tiles, sub_m * SIDE * LINE_C + (sub_column + SIDE * j) / 4, LINE_C, BY_ROWS);
         barrier();
         for (uint u = gl_LocalInvocationID.x; u < SUBS_M * SIDE * (TILE_N / 4); u += THREADS) {
             uint down = u / (TILE_N / 4), across = u % (TILE_N / 4);

@@ -1,6 +1,7 @@
 // reduce.comp - reductions: LANES invocations share a line, partial states are merged through shared memory.
-// Float sums are kept in two floats; where they leave the range of f32 the line is taken again, scaled. Few long
-// lines are cut into SEGMENTS, whose results, parts, a second dispatch reduces: param[1].w is the length then.
+// Float sums are kept in two floats; where they leave the range of f32 the line is taken again, scaled. Few
+// long lines are cut into SEGMENTS, whose results, parts, a second dispatch reduces: param[1].w is the length
+// then.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -10,12 +11,14 @@ layout(constant_id = 1) const uint LANE = 0;
 layout(constant_id = 2) const uint TO = 12;         // C64: a part, f32 and an exponent of 2
 layout(constant_id = 3) const uint FROM = 12;       // C64: parts
 layout(constant_id = 4) const uint LANES = 256;     // invocations of a line, a power of two
-layout(constant_id = 5) const uint ACROSS = 0;      // 1: neighbours among invocations are neighbours in kept order
+layout(constant_id = 5) const uint ACROSS = 0; // 1: neighbours among invocations are neighbours in kept order
 layout(constant_id = 6) const uint FINISH = 0;
 layout(constant_id = 7) const uint PLACES = 0;      // 1: also stores indices, as I64; 2: stores these alone
-layout(constant_id = 8) const uint SEGMENTS = 1;    // parts of a line, each with a result of its own (LANES is 256)
-layout(constant_id = 9) const uint QUADS = 0;       // > 0: lines lie element behind element, from a quad on; so many
-                                                    // times four are loaded at once
+layout(constant_id = 8) const uint SEGMENTS =
+    1; // parts of a line, each with a result of its own (LANES is 256)
+layout(constant_id = 9) const uint QUADS =
+    0; // > 0: lines lie element behind element, from a quad on; so many
+       // times four are loaded at once
 
 #include "common.glsl"
 #include "quads.glsl"
@@ -38,24 +41,24 @@ DEFINE_LOAD_QUAD(load_quad, b0, p0, q0)
 DEFINE_STORE(store, b1)
 DEFINE_STORE(store_place, b2)
 
-// State: floats and integers as bits. SUM, SQUARES, ABSOLUTE: two floats, or an integer; PRODUCT: two floats and an
-// exponent, or an integer; MOST, LEAST: value and place; COUNT: an integer; MOMENTS: the sum, then that of squares
-// about the mean; LOGSUMEXP: the largest, then the sum of e^(x - shift).
+// State: floats and integers as bits. SUM, SQUARES, ABSOLUTE: two floats, or an integer; PRODUCT: two floats
+// and an exponent, or an integer; MOST, LEAST: value and place; COUNT: an integer; MOMENTS: the sum, then
+// that of squares about the mean; LOGSUMEXP: the largest, then the sum of e^(x - shift).
 shared uvec4 states[256];
 shared int retakes;
 
-vec2 pair_of(uvec4 s) {
+vec2 pair_of(const uvec4 s) {
     return uintBitsToFloat(s.xy);
 }
-uvec4 state_of(vec2 p) {
+uvec4 state_of(const vec2 p) {
     return uvec4(floatBitsToUint(p), 0, 0);
 }
-uvec4 plus_float(uvec4 s, float x) {
+uvec4 plus_float(const uvec4 s, const float x) {
     return state_of(plus2(pair_of(s), x));
 }
 
 // The product of two states, brought back to the size of 1 by its exponent.
-uvec4 times_float(uvec4 s, uvec4 t) {
+uvec4 times_float(const uvec4 s, const uvec4 t) {
     vec2 p = pair_of(s), q = pair_of(t);
     precise float plain = p.x * q.x;
     if (plain == 0 || !finite(plain)) return uvec4(floatBitsToUint(plain), 0, s.z + t.z, 0);
@@ -64,7 +67,7 @@ uvec4 times_float(uvec4 s, uvec4 t) {
     p *= uintBitsToFloat(uint(127 + up) << 23);
     return uvec4(floatBitsToUint(p), uint(clamp(int(s.z) + int(t.z) - up, -(1 << 29), 1 << 29)), 0);
 }
-uvec4 factor_of(float x, int exponent) {
+uvec4 factor_of(const float x, int exponent) {
     if (x == 0 || !finite(x)) return uvec4(floatBitsToUint(x), 0, uint(exponent), 0);
     precise float y = size_of(x) < 1e-30 ? x * 1.26765060e30 : x;
     exponent -= size_of(x) < 1e-30 ? 100 : 0;
@@ -74,7 +77,7 @@ uvec4 factor_of(float x, int exponent) {
 }
 
 // Whether candidate (value, place) takes the place of s: NaN wins, of equals the first.
-bool replaces(uvec4 s, uvec2 value, uint place, bool most) {
+bool replaces(const uvec4 s, const uvec2 value, const uint place, const bool most) {
     if (s.w == 0) return true;
     if (REAL) {
         float old = uintBitsToFloat(s.x), fresh = uintBitsToFloat(value.x);
@@ -88,23 +91,23 @@ bool replaces(uvec4 s, uvec2 value, uint place, bool most) {
     return most != less;
 }
 
-// Of the line: the mean or the largest, what the mean is less its first float, a power of two that numbers are
-// multiplied by.
+// Of the line: the mean or the largest, what the mean is less its first float, a power of two that numbers
+// are multiplied by.
 float shift = 0, rest = 0, scale = 1;
 int scale_exponent = 0;
 
 // A number of the line in range; parts come with an exponent.
-float in_range(float x, int exponent) {
+float in_range(const float x, const int exponent) {
     if (FROM == C64) return scaled(x, clamp(exponent + scale_exponent, -252, 252));
     precise float y = x * scale;
     return y;
 }
 
-uvec4 begun(uint what) {
+uvec4 begun(const uint what) {
     if (what == PRODUCT) return REAL ? state_of(vec2(1, 0)) : uvec4(1, 0, 0, 0);
     return uvec4(0);
 }
-uvec4 added(uint what, uvec4 s, uvec2 v, uint place) {
+uvec4 added(const uint what, const uvec4 s, uvec2 v, const uint place) {
     bool most = what == MOST || what == MOST_ABSOLUTE;
     int exponent = FROM == C64 ? int(v.y) : 0;
     precise float x = uintBitsToFloat(v.x), y;
@@ -128,7 +131,7 @@ uvec4 added(uint what, uvec4 s, uvec2 v, uint place) {
     if (FROM == C64) v.y = 0;
     return replaces(s, v, place, most) ? uvec4(v, place, 1) : s;
 }
-uvec4 merged(uint what, uvec4 s, uvec4 t) {
+uvec4 merged(const uint what, const uvec4 s, const uvec4 t) {
     switch (what) {
     case SUM: case SQUARES: case ABSOLUTE: case MOMENTS: case LOGSUMEXP:
         return REAL ? state_of(join2(pair_of(s), pair_of(t))) : uvec4(plus(s.xy, t.xy), 0, 0);
@@ -142,11 +145,11 @@ uvec4 merged(uint what, uvec4 s, uvec4 t) {
 const uint GROUP_LINES = 256 / LANES;
 uint line = ACROSS == 1 ? gl_LocalInvocationID.x % GROUP_LINES : gl_LocalInvocationID.x / LANES;
 uint lane = ACROSS == 1 ? gl_LocalInvocationID.x / GROUP_LINES : gl_LocalInvocationID.x % LANES;
-uint slot_of(uint lane) {
+uint slot_of(const uint lane) {
     return ACROSS == 1 ? lane * GROUP_LINES + line : line * LANES + lane;
 }
 // The line's state, in all of its lanes, from every lane's; all invocations come here.
-uvec4 joined(uint what, uvec4 s) {
+uvec4 joined(const uint what, uvec4 s) {
     states[slot_of(lane)] = s;
     barrier();
     [[dont_unroll]] for (uint half_way = LANES / 2; half_way > 0; half_way /= 2) {
@@ -161,41 +164,43 @@ uvec4 joined(uint what, uvec4 s) {
     return s;
 }
 
-uvec2 lane_at(uint e) {
+uvec2 lane_at(const uint e) {
     uvec2 raw = load_x(FROM, e);
     return FROM == C64 ? raw : lane_of(FROM, raw, LANE);
 }
 // Elements begin .. end - 1 of the line that starts at `at`; with QUADS begin is a multiple of 4.
-uvec4 walked(uint what, bool real_line, uint at, uint begin, uint end) {
+uvec4 walked(const uint what, const bool real_line, const uint at, const uint begin, uint end) {
     uvec4 s = begun(what);
     uint step = LANES * 4, i = begin + (QUADS > 0 ? lane * 4 : lane);
     if (!real_line) end = 0;
     if (QUADS > 0)
-        for (; i + (EACH - 1) * step + 4 <= end; i += EACH * step) {
+        for (; i + (EACH - 1) * step + 4 <= end; i += SEGMENTS * EACH * step) {
             uvec4 raw[EACH];
-            for (uint q = 0; q < EACH; q++) raw[q] = load_quad(FROM, at + i + q * step);
-            for (uint t = 0; t < 4 * EACH; t++)
-                s = added(what, s, lane_of(FROM, uvec2(raw[t / 4][t % 4], 0), LANE), i + t / 4 * step + t % 4);
+            [[unroll]] for (uint q = 0; q < EACH; q++) raw[q] = load_quad(FROM, at + i + q * step);
+            [[unroll]] for (uint q = 0; q < EACH; q++)
+                for (uint j = 0; j < 4; j++)
+                    s = added(what, s, lane_of(FROM, uvec2(raw[q][j], 0), LANE), i + q * step + j);
         }
-    uint each = QUADS > 0 ? 4 : 1;
-    [[dont_unroll]] for (uint j = 0; i < end;) {
-        s = added(what, s, lane_at(at + (QUADS > 0 ? i + j : line_places(i).x)), i + j);
-        if (++j < each && i + j < end) continue;
-        j = 0;
-        i += LANES * each;
-    }
+    if (QUADS > 1)
+        [[dont_unroll]] for (; i + 4 <= end; i += step) {
+            uvec4 raw = load_quad(FROM, at + i);
+            for (uint j = 0; j < 4; j++) s = added(what, s, lane_of(FROM, uvec2(raw[j], 0), LANE), i + j);
+        }
+    uint rest = QUADS > 0 ? 1 : SEGMENTS * LANES;
+    [[dont_unroll]] for (; i < end; i += rest)
+        s = added(what, s, lane_at(at + (QUADS > 0 ? i : line_places(i).x)), i);
     return joined(what, s);
 }
 
 // The exponent of a scale that would bring the result s into the range where sums are exact.
-int exponent_for(uvec4 s) {
+int exponent_for(const uvec4 s) {
     float sum = uintBitsToFloat(s.x);
     if (!finite(sum)) return SQUARED ? -80 : -64;
     return SQUARED && sum < 1e-25 ? 80 : 0;
 }
 const uint FIRST = KIND == MOMENTS ? SUM : MOST; // what has to be known of the line before
 const uint PASSES = KIND == MOMENTS || KIND == LOGSUMEXP ? 2 : 1;
-uvec4 taken(bool real_line, uint at, uint begin, uint end) {
+uvec4 taken(const bool real_line, const uint at, const uint begin, const uint end) {
     uvec4 s;
     [[dont_unroll]] for (uint pass = 0; pass < PASSES; pass++) {
         s = walked(pass + 1 == PASSES ? KIND : FIRST, real_line, at, begin, end);
@@ -212,7 +217,7 @@ uvec4 taken(bool real_line, uint at, uint begin, uint end) {
     return s;
 }
 
-void write(uvec4 s, uvec4 at, uint n) {
+void write(const uvec4 s, const uvec4 at, const uint n) {
     if (PLACES != 0) store_place(I64, PLACES == 2 ? at.y : at.z, uvec2(s.z, 0));
     if (PLACES == 2) return;
     vec2 p = settled(pair_of(s));
@@ -258,11 +263,12 @@ void write(uvec4 s, uvec4 at, uint n) {
 }
 
 void main() {
-    uint position = group_index() / SEGMENTS * GROUP_LINES + line, segment = group_index() % SEGMENTS, n = param[0].y;
+    uint position = group_index() / SEGMENTS * GROUP_LINES + line, segment = group_index() % SEGMENTS,
+         n = param[0].y;
     bool real_line = position < param[0].x;
     uvec4 at = kept_places(real_line ? position : 0);
-    uint part = ((n + SEGMENTS - 1) / SEGMENTS + 3) & ~3u, begin = SEGMENTS == 1 ? 0 : segment * part;
-    uint end = SEGMENTS == 1 ? n : min(n, begin + part);
+    /* neighbouring segments take neighbouring units in turn: what is read at a time lies close together */
+    uint unit = QUADS > 0 ? 4 * LANES * EACH : LANES, begin = segment * unit, end = n;
     if (SEGMENTS > 1) at.y = param[2].y + position * SEGMENTS + segment;
     uvec4 s;
     [[dont_unroll]] for (uint attempt = 0; attempt < ATTEMPTS; attempt++) {

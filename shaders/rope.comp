@@ -1,5 +1,5 @@
-// rope.comp - rotary position embedding: an invocation turns a pair of a row's elements, or moves one that stays.
-// Angles are formed in two floats and reduced exactly. Lines are rows; operands: result, x, positions.
+// rope.comp - rotary position embedding: an invocation turns a pair of a row's elements, or moves one that
+// stays. Angles are formed in two floats and reduced exactly. Lines are rows; operands: result, x, positions.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
@@ -7,6 +7,7 @@ layout(constant_id = 0) const uint DTYPE = 12;
 layout(constant_id = 1) const uint POSITIONS = 0;   // dtype, 0 = none: a row's place is its position
 layout(constant_id = 2) const uint INTERLEAVED = 0;
 layout(constant_id = 3) const uint FACTORS = 0;     // 1: frequencies are divided by those of block 4
+layout(constant_id = 4) const uint COPY = 0;        // dtype of a copy of the result in block 5, 0 = none
 
 #include "common.glsl"
 #include "number.glsl"
@@ -16,14 +17,19 @@ layout(constant_id = 3) const uint FACTORS = 0;     // 1: frequencies are divide
 DEFINE_LOAD(load_x, b1)
 DEFINE_LOAD(load_position, b2)
 DEFINE_STORE(store, b0)
+DEFINE_STORE(store_copy, b5)
 
-// param[1] scale in two floats, magnitude, pairs; [24] the frequencies' place in block 3, the factors' place in
-// block 4 and their stride, what the place of position 0 is without positions
-float number(uint e) {
+// param[1] scale in two floats, magnitude, pairs; [24] the frequencies' place in block 3, the factors' place
+// in block 4 and their stride, what the place of position 0 is without positions
+float number(const uint e) {
     return uintBitsToFloat(f32_of(DTYPE, load_x(DTYPE, e).x));
 }
-void write(uint e, float x) {
-    store(DTYPE, e, uvec2(narrow_of_f32(DTYPE, floatBitsToUint(x)), 0));
+void write(const uvec4 e, const uvec2 raw) {
+    store(DTYPE, e.x, raw);
+    if (COPY != 0) store_copy(COPY, e.w, uvec2(narrow_of_f32(COPY, f32_of(DTYPE, raw.x)), 0));
+}
+uvec2 raw_of_number(const float x) {
+    return uvec2(narrow_of_f32(DTYPE, floatBitsToUint(x)), 0);
 }
 
 void main() {
@@ -33,7 +39,7 @@ void main() {
     uvec4 row = kept_places(i / each);
     if (place >= pairs) { /* elements behind the turning ones stay */
         uvec4 e = row + (place + pairs) * param[11];
-        store(DTYPE, e.x, load_x(DTYPE, e.y));
+        write(e, load_x(DTYPE, e.y));
         return;
     }
     int position = POSITIONS != 0 ? int(load_position(POSITIONS, row.z).x) : int(row.z - param[24].w);
@@ -46,10 +52,11 @@ void main() {
     vec2 r = turns_of(angle.x, quarter);
     r = add2(r, vec2(angle.y, 0));
     precise float magnitude = uintBitsToFloat(param[1].z);
-    precise float c = magnitude * sine_of_quarter(r, quarter + 1), s = magnitude * sine_of_quarter(r, quarter);
+    precise float c = magnitude * sine_of_quarter(r, quarter + 1),
+                  s = magnitude * sine_of_quarter(r, quarter);
     uint first = INTERLEAVED == 1 ? 2 * place : place, second = INTERLEAVED == 1 ? first + 1 : place + pairs;
     uvec4 ea = row + first * param[11], eb = row + second * param[11];
     precise float a = number(ea.y), b = number(eb.y), x = a * c - b * s, y = b * c + a * s;
-    write(ea.x, x);
-    write(eb.x, y);
+    write(ea, raw_of_number(x));
+    write(eb, raw_of_number(y));
 }

@@ -1,5 +1,5 @@
-// row.comp - softmax, log_softmax and the norms: LANES invocations take a line, keep it in registers where it lies
-// element behind element and is not too long, and write it. Sums are kept in two floats.
+// row.comp - softmax, log_softmax and the norms: LANES invocations take a line, keep it in registers where it
+// lies element behind element and is not too long, and write it. Sums are kept in two floats.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -11,7 +11,7 @@ layout(constant_id = 4) const uint WEIGHT = 0;      // dtype, 0 = none
 layout(constant_id = 5) const uint BIAS = 0;
 layout(constant_id = 6) const uint PACKED = 0;      // 1: a line's elements fill whole words
 layout(constant_id = 7) const uint LANES = 256;     // invocations of a line, a power of two
-layout(constant_id = 8) const uint HELD = 0;        // quads that an invocation keeps; 0: the line is read again
+layout(constant_id = 8) const uint HELD = 0; // quads that an invocation keeps; 0: the line is read again
 
 #include "common.glsl"
 #include "quads.glsl"
@@ -62,10 +62,10 @@ float most_of_line(float x) {
     return x;
 }
 
-float number(uint e) {
+float number(const uint e) {
     return uintBitsToFloat(f32_of(FROM, load_x(FROM, e).x));
 }
-vec4 numbers_of(uint dtype, uvec4 raw) {
+vec4 numbers_of(const uint dtype, uvec4 raw) {
     for (int j = 0; j < 4; j++) raw[j] = f32_of(dtype, raw[j]);
     return uintBitsToFloat(raw);
 }
@@ -76,7 +76,7 @@ vec4 held[KEPT]; // softmax: later the powers
 uint n = param[0].y;
 uvec4 at;
 
-float finished(float x, float weight, float bias) {
+float finished(const float x, const float weight, const float bias) {
     precise float r;
     if (KIND == SOFTMAX) return HELD > 0 ? x * factor : my_exp(x - shift) * factor;
     if (KIND == LOG_SOFTMAX) {
@@ -88,7 +88,7 @@ float finished(float x, float weight, float bias) {
     if (BIAS != 0) r = r + bias;
     return r;
 }
-uint finished_at(uint i) {
+uint finished_at(const uint i) {
     uvec4 e = at + line_places(i);
     float weight = 0, bias = 0;
     if (WEIGHT != 0) weight = uintBitsToFloat(f32_of(WEIGHT, load_weight(WEIGHT, e.z).x));
@@ -98,7 +98,7 @@ uint finished_at(uint i) {
 
 // Passes over the line. STEP: 0 the largest, 1 powers, 2 the sum, 3 squares of x size.
 const uint LARGEST = 0, POWERS = 1, PLAIN = 2, SQUARES = 3;
-float stepped(uint what, inout vec2 sum, float x, float size) {
+float stepped(const uint what, inout vec2 sum, float x, const float size) {
     if (what == LARGEST) sum.x = x > sum.x ? x : sum.x;
     if (what == POWERS) x = my_exp(x - shift);
     if (what == POWERS || what == PLAIN) sum = plus2(sum, x);
@@ -108,22 +108,30 @@ float stepped(uint what, inout vec2 sum, float x, float size) {
     }
     return x;
 }
-vec2 walked(uint what, float size) {
+vec2 walked(const uint what, const float size) {
     vec2 sum = vec2(what == LARGEST ? -INF : 0.0, 0);
     if (HELD == 0) {
         for (uint i = lane; i < n; i += LANES) stepped(what, sum, number(at.y + line_places(i).y), size);
     } else {
-        for (uint q = 0; q < KEPT; q++) {
+        /* four at a time in f32 first: squares and powers are of one sign and lose next to nothing, and the
+         * error of a mean stays far below that of the numbers */
+        [[unroll]] for (uint q = 0; q < KEPT; q++) {
             if ((q * LANES + lane) * 4 >= n) continue;
-            vec4 x = held[q];
-            if (what == SQUARES) { /* all of one sign: four of them in f32 lose next to nothing */
-                precise vec4 y = ((x - shift) - shift_rest) * size, square = y * y;
-                precise float four = (square.x + square.y) + (square.z + square.w);
-                sum = plus2(sum, four);
+            precise vec4 x = held[q];
+            if (what == LARGEST) {
+                [[unroll]] for (int j = 0; j < 4; j++) sum.x = x[j] > sum.x ? x[j] : sum.x;
                 continue;
             }
-            for (int j = 0; j < 4; j++) x[j] = stepped(what, sum, x[j], size);
-            if (KIND == SOFTMAX && what == POWERS) held[q] = x;
+            if (what == SQUARES) {
+                x = ((x - shift) - shift_rest) * size;
+                x = x * x;
+            }
+            if (what == POWERS) {
+                [[unroll]] for (int j = 0; j < 4; j++) x[j] = my_exp(x[j] - shift);
+                if (KIND == SOFTMAX) held[q] = x;
+            }
+            precise float four = (x.x + x.y) + (x.z + x.w);
+            sum = plus2(sum, four);
         }
     }
     return what == LARGEST ? vec2(most_of_line(sum.x), 0) : sum_of_line(sum);
@@ -153,7 +161,7 @@ void learn_norm() {
 }
 
 void write_held() {
-    for (uint q = 0; q < KEPT; q++) {
+    [[unroll]] for (uint q = 0; q < KEPT; q++) {
         uint i = (q * LANES + lane) * 4;
         if (i >= n) continue;
         vec4 x = held[q], weight = vec4(0), bias = vec4(0);
@@ -173,7 +181,7 @@ void main() {
     at = kept_places(real_line ? position : 0);
     retake = false;
     if (HELD > 0)
-        for (uint q = 0; q < KEPT; q++) {
+        [[unroll]] for (uint q = 0; q < KEPT; q++) {
             uint i = (q * LANES + lane) * 4;
             if (i < n) held[q] = numbers_of(FROM, load_quad(FROM, at.y + i));
         }

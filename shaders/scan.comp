@@ -1,5 +1,5 @@
-// scan.comp - running sums and products: a workgroup takes a line, 256 elements at a time, and carries the last on.
-// Float sums are kept in two floats.
+// scan.comp - running sums and products: a workgroup takes a line, 256 elements at a time, and carries the
+// last on. Float sums are kept in two floats.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
@@ -21,11 +21,11 @@ const bool REAL = LANE == LANE_F32;
 
 shared uvec2 states[256];
 
-vec2 pair_of(uvec2 s) {
+vec2 pair_of(const uvec2 s) {
     return uintBitsToFloat(s);
 }
 // b comes behind a.
-uvec2 joined(uvec2 a, uvec2 b) {
+uvec2 joined(const uvec2 a, const uvec2 b) {
     if (!REAL) return PRODUCT == 1 ? times(a, b) : plus(a, b);
     vec2 p = pair_of(a), q = pair_of(b);
     precise float plain = PRODUCT == 1 ? p.x * q.x : p.x + q.x;
@@ -39,7 +39,10 @@ void main() {
     uint position = group_index(), n = param[0].y, lane = gl_LocalInvocationID.x;
     if (position >= param[0].x) return;
     uvec4 at = kept_places(position);
-    uvec2 none = PRODUCT == 0 ? uvec2(0) : REAL ? uvec2(floatBitsToUint(1.0), 0) : uvec2(1, 0), carried = none;
+    uvec2 none = PRODUCT == 0 ? uvec2(0)
+                 : REAL       ? uvec2(floatBitsToUint(1.0), 0)
+                              : uvec2(1, 0),
+          carried = none;
     for (uint first = 0; first < n; first += 256) {
         uint i = first + lane;
         uvec4 e = at + line_places(min(i, n - 1));

@@ -1,7 +1,7 @@
-// scatter.comp - elements moved to, or added to, where an index says: an invocation takes a line along the indexed
-// dim, in order, so that equal indices act one after the other and results are the same every time.
-// lines.glsl with operands result, index, source; param[1] alpha (f32, or an integer), step along the dim of the
-// result, its size, the fault's place.
+// scatter.comp - elements moved to, or added to, where an index says: an invocation takes a line along the
+// indexed dim, in order, so that equal indices act one after the other and results are the same every time.
+// lines.glsl with operands result, index, source; param[1] alpha (f32, or an integer), step along the dim of
+// the result, its size, the fault's place.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 64) in;
@@ -21,7 +21,7 @@ DEFINE_LOAD(load_index, b1)
 DEFINE_LOAD(load_source, b2)
 DEFINE_STORE(store, b0)
 
-uvec2 sum_of(uvec2 a, uvec2 b) {
+uvec2 sum_of(const uvec2 a, const uvec2 b) {
     if (LANE != LANE_F32) return plus(a, times(extend(int(param[1].x)), b));
     precise float sum = uintBitsToFloat(a.x) + uintBitsToFloat(param[1].x) * uintBitsToFloat(b.x);
     return uvec2(floatBitsToUint(sum), 0);
@@ -40,7 +40,8 @@ void main() {
         }
         uint to = e.x + index.x * param[1].y;
         if (LANE != LANE_RAW)
-            raw = raw_of(DTYPE, sum_of(lane_of(DTYPE, load(DTYPE, to), LANE), lane_of(DTYPE, raw, LANE)), LANE);
+            raw =
+                raw_of(DTYPE, sum_of(lane_of(DTYPE, load(DTYPE, to), LANE), lane_of(DTYPE, raw, LANE)), LANE);
         store(DTYPE, to, raw);
     }
 }

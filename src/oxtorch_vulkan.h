@@ -12,21 +12,24 @@
  *
  * WHERE THINGS RUN
  *     Ops on tensors of a Vulkan device run there, with any strides. What has no shader (f64 and complex
- *     arithmetic, sorting, random numbers, masked_select, nonzero and a few more) takes a detour over the CPU,
- *     which ox_stats().detours counts.
+ *     arithmetic, sorting, random numbers, masked_select, nonzero and a few more) takes a detour over the
+ *     CPU, which ox_stats().detours counts. A few calls are held back until the next one is known, and may
+ *     become one dispatch with it; whatever looks at memory comes behind them.
  *
  * NUMBERS
  *     Within the bounds of the CPU's kernels, but not the same bits. Sums are kept in two floats, and taken
- *     again, scaled, where a partial sum leaves the range of f32 (the CPU keeps f64). An index out of range is
- *     told by the next read or ox_vulkan_sync; elements that it picks are 0, what it would move stays.
+ *     again, scaled, where a partial sum leaves the range of f32 (the CPU keeps f64). Up to 8 rows of f32
+ *     that meet weights of block types are rounded to 8 bits where the device has integer dot products, many
+ *     rows to f16 or bf16 where it has matrices; not with ox_set_exact(true). An index out of range is told
+ *     by the next read or ox_vulkan_sync; elements that it picks are 0, what it would move stays.
  *
  * WITHOUT A GPU
  *     Programs compile and run as well without volk.h or without a driver: ox_vulkan gives NULL.
  *
  * WITH A RENDERER
- *     ox_vulkan_open takes the program's VkInstance, VkDevice and queue. volk.h must come before vulkan.h, or
- *     vulkan.h with VK_NO_PROTOTYPES. A program that has volk's implementation already (or, with OX_STATIC, in
- *     another file) defines OX_NO_VOLK_IMPLEMENTATION.
+ *     ox_vulkan_open takes the program's VkInstance, VkDevice and queue. volk.h must come before vulkan.h,
+ *     or vulkan.h with VK_NO_PROTOTYPES. A program that has volk's implementation already (or, with
+ *     OX_STATIC, in another file) defines OX_NO_VOLK_IMPLEMENTATION.
  */
 #ifndef OX_TORCH_VULKAN_H
 #define OX_TORCH_VULKAN_H
@@ -55,6 +58,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/internal.h"
 #include "vulkan/shaders.c"
 #include "vulkan/memory.c"
+#include "vulkan/timing.c"
 #include "vulkan/record.c"
 #include "vulkan/transfer.c"
 #include "vulkan/loader.c"
@@ -65,6 +69,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/product.c"
 #include "vulkan/index.c"
 #include "vulkan/transformer.c"
+#include "vulkan/fuse.c"
 #include "vulkan/device.c"
 #include "vulkan/share.c"
 OXI_LIGHT_END

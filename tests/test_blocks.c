@@ -1,5 +1,5 @@
 /* test_blocks.c - block types: exact expansion against gguf-py and a scalar reading of the layouts; products
- * with them. OX_TIERS OX_BASE OX_QEMU: each tier has kernels of its own, and some for what a processor has
+ * with them. OX_VULKAN_LONG OX_TIERS OX_BASE OX_QEMU: each tier has kernels of its own, and some for what a processor has
  * beyond it. Fused products quantise activations: their error stays within half a step of each group of
  * 32. */
 #include <math.h>

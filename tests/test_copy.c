@@ -1,5 +1,5 @@
 /* Copies: every layout to every layout, every dtype to every dtype, block types, numbers of threads.
- * OX_TIERS OX_TSAN OX_QEMU OX_VULKAN */
+ * OX_TIERS OX_TSAN OX_QEMU OX_VULKAN_LONG */
 #include "operands.h"
 
 /* ---- the same dtype: bits move, everything beside them stays ------------------------------------------- */

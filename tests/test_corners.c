@@ -1,4 +1,4 @@
-/* test_corners.c - corners where PyTorch's rules decide; every expected number is torch 2.14's. */
+/* test_corners.c - corners where PyTorch's rules decide; every expected number is torch 2.14's. OX_VULKAN */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* test_einsum.c - einsum against a plain loop over all index letters, on operands of every layout; what it
  * refuses. The loop needs no idea of contraction order: it runs over every combination of indices and adds
  * up products.
- * OX_TIERS */
+ * OX_VULKAN_LONG OX_TIERS */
 #include "operands.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* Results larger than caches, which some kernels write past them: every byte is there, also at odd sizes
- * and addresses, for other threads too. OX_TIERS OX_TSAN */
+ * and addresses, for other threads too. OX_VULKAN_LONG OX_TIERS OX_TSAN */
 #include "oxtorch.h"
 #include "check.h"
 

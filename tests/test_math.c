@@ -1,7 +1,7 @@
 /* test_math.c - elementwise numerics over the whole range: every f32 op against doubles at several
  * thousand inputs, bit patterns taken at even steps and around the places where a kernel changes its
  * formula; special values; every length from 0 to 70; 16-bit floats exhaustively; NumPy's golden values
- * where OX_TEST_DATA has them. OX_TIERS */
+ * where OX_TEST_DATA has them. OX_TIERS OX_VULKAN */
 #include "op_cases.h"
 #include <float.h>
 

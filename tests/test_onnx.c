@@ -2,7 +2,7 @@
  * OxTorch's functions: a table maps operators to them, attribute by attribute. No mapped case may fail;
  * what has no counterpart is counted. The data is found at OX_TEST_DATA or ../shared/data; without it the
  * test reports itself as skipped.
- * OX_TIERS */
+ * OX_VULKAN_LONG OX_TIERS */
 #include "json.h"
 #include "operands.h"
 

@@ -1,7 +1,7 @@
 /* test_ops.c - elementwise ops: every dtype, every layout, in place, promotion, broadcasting, special
  * values. References: plain loops over doubles and 64-bit integers (op_cases.h), and the answers of
  * PyTorch (torch_golden.h).
- * OX_TIERS OX_QEMU */
+ * OX_VULKAN_LONG OX_TIERS OX_QEMU */
 #include "op_cases.h"
 #include "torch_golden.h"
 

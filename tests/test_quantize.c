@@ -1,6 +1,6 @@
 /* test_quantize.c - floats into block types: ggml's bytes for the types that are formulas, no larger errors
- * than llama-quantize for the K types, any layout, threads, numbers that are not finite. OX_TIERS OX_QEMU
- * */
+ * than llama-quantize for the K types, any layout, threads, numbers that are not finite.
+ * OX_VULKAN OX_TIERS OX_QEMU */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Filled tensors and random numbers: known Philox words, ranges, statistics, layouts, numbers of threads.
- * OX_TIERS OX_TSAN OX_QEMU */
+ * OX_VULKAN OX_TIERS OX_TSAN OX_QEMU */
 #include "operands.h"
 
 /* ---- Philox4x32-10 from its paper (Salmon et al. 2011) ------------------------------------------------- */

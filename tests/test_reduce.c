@@ -1,5 +1,5 @@
 /* Reductions and scans: every op, dtype, layout and choice of dims against plain loops, long lines, special
- * values, numbers of threads. OX_TIERS OX_TSAN OX_QEMU */
+ * values, numbers of threads. OX_VULKAN_LONG OX_TIERS OX_TSAN OX_QEMU */
 #include "operands.h"
 
 /* ---- the ops and their plain references ---------------------------------------------------------------- */

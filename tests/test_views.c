@@ -1,7 +1,7 @@
 /* test_views.c - views: where each element of a view lies, on bases of every layout; refusals; lists of
  * views. Every element of a base carries its own row-major number, so a view is checked by the numbers it
  * shows.
- * OX_TIERS OX_QEMU */
+ * OX_VULKAN OX_TIERS OX_QEMU */
 #include "operands.h"
 
 /* A tensor whose elements count 0, 1, 2 ... row by row, laid out in any way that does not share memory. */

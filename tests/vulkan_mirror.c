@@ -1,8 +1,8 @@
 /* vulkan_mirror.c - the library for tests that know nothing of GPUs: every call on the CPU runs on Vulkan.
- * The memory of its operands is copied to the device, the call runs there, the memory of its results is copied
- * back; what the device has no shader for stays on the CPU. Linked in place of impl.o (make vulkan-mirror), so
- * that the suites of ops check strides, dtypes and numbers of the shaders against their own references.
- * OX_MIRROR_REPORT=1 in the environment lists at the end which calls stayed on the CPU. */
+ * The memory of its operands is copied to the device, the call runs there, the memory of its results is
+ * copied back; what the device has no shader for stays on the CPU. Linked in place of impl.o (make
+ * vulkan-mirror), so that the suites of ops check strides, dtypes and numbers of the shaders against their
+ * own references. OX_MIRROR_REPORT=1 in the environment lists at the end which calls stayed on the CPU. */
 #define OX_C_TIER
 #define OX_IMPLEMENTATION
 #include "oxtorch.h"

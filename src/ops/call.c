@@ -196,7 +196,7 @@ static ox_status oxi_run(ox_device *device, const oxi_call *call) {
     if (status != OX_OK) return status;
     oxi_atomic_add(&oxi_stat_calls, 1);
     for (int i = 0; i < call->out_count; i++) oxi_atomic_add(&call->out[i]->storage->version, 1);
-    if (oxi_profiling) oxi_profile_add(call, start, oxi_now());
+    if (oxi_profiling && !device->times_calls) oxi_profile_add(call, start, oxi_now());
     return OX_OK;
 }
 

@@ -82,15 +82,27 @@ static ox_tensor *oxi_apply_1(oxi_op op, const oxi_attrs *attr, ox_tensor *a);
 static ox_tensor *oxi_apply_2(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b);
 static ox_tensor *oxi_apply_3(oxi_op op, const oxi_attrs *attr, ox_tensor *a, ox_tensor *b, ox_tensor *c);
 
-/* Lanes of the profiler's trace: calls, and what happens beside them in a stream. */
+/* Lanes of the profiler's trace: calls, and what happens beside them on a GPU and in a stream. */
 typedef enum oxi_profile_lane {
     OXI_PROFILE_CALLS,
+    OXI_PROFILE_GPU,
     OXI_PROFILE_DISK,
     OXI_PROFILE_RING,
     OXI_PROFILE_COMPUTE,
     OXI_PROFILE_LANES
 } oxi_profile_lane;
-/* Notes a span of another lane than calls while the profiler is on; times are oxi_now's. */
+/* What the profiler keeps: a call, or a span of another lane. Times are oxi_now's. */
+typedef struct oxi_profile_record {
+    oxi_profile_lane lane;
+    oxi_op op;                       /* of calls, also on a GPU */
+    double start, seconds, flops, bytes;
+} oxi_profile_record;
+
+/* A device whose `times_calls` is set takes a record of a call while the profiler is on, and puts it when it
+ * knows its start and seconds. */
+static oxi_profile_record oxi_profile_record_of(const oxi_call *call, oxi_profile_lane lane);
+static void oxi_profile_put(const oxi_profile_record *record);
+/* Notes a span of another lane than calls while the profiler is on. */
 static void oxi_profile_span(oxi_profile_lane lane, double start, double end, double bytes);
 
 /* Operands that must be there: true (and an error recorded, if none was) when one is NULL. */

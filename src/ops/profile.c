@@ -2,15 +2,9 @@
  * Records grow in one block; when memory runs out the rest of the run is not recorded, and the table says
  * so. */
 
-typedef struct oxi_profile_record {
-    oxi_profile_lane lane;
-    oxi_op op; /* of calls */
-    double start, seconds, flops, bytes;
-} oxi_profile_record;
-
 /* By lane: what the trace calls it, and what happens there; calls have the names of their ops. */
 static const char *const oxi_profile_lane_names[OXI_PROFILE_LANES][2] = {
-    {"calls", ""}, {"disk", "transfer"}, {"ring", "wait"}, {"compute", "tile"}};
+    {"calls", ""}, {"gpu", ""}, {"disk", "transfer"}, {"ring", "wait"}, {"compute", "tile"}};
 
 static bool oxi_profiling;
 static oxi_lock oxi_profile_lock;
@@ -85,14 +79,20 @@ static void oxi_profile_put(const oxi_profile_record *record) {
     oxi_lock_give(&oxi_profile_lock);
 }
 
-static void oxi_profile_add(const oxi_call *call, double start, double end) {
+static oxi_profile_record oxi_profile_record_of(const oxi_call *call, oxi_profile_lane lane) {
     oxi_profile_record record;
-    record.lane = OXI_PROFILE_CALLS;
+    record.lane = lane;
     record.op = call->op;
-    record.start = start;
-    record.seconds = end - start;
+    record.start = record.seconds = 0;
     record.flops = oxi_call_flops(call);
     record.bytes = oxi_call_bytes(call);
+    return record;
+}
+
+static void oxi_profile_add(const oxi_call *call, double start, double end) {
+    oxi_profile_record record = oxi_profile_record_of(call, OXI_PROFILE_CALLS);
+    record.start = start;
+    record.seconds = end - start;
     oxi_profile_put(&record);
 }
 
@@ -147,7 +147,7 @@ OX_API size_t ox_profile_table(char *out, size_t room) {
     oxi_lock_take(&oxi_profile_lock);
     for (size_t i = 0; i < oxi_profile_count; i++) {
         const oxi_profile_record *record = &oxi_profile_records[i];
-        if (record->lane != OXI_PROFILE_CALLS) continue;
+        if (record->lane > OXI_PROFILE_GPU) continue;
         oxi_profile_line *line = &lines[record->op];
         line->calls++;
         line->seconds += record->seconds;
@@ -181,7 +181,7 @@ OX_API size_t ox_profile_table(char *out, size_t room) {
 /* Transfers overlap, so they are events with a beginning and an end of their own. */
 static bool oxi_profile_write(FILE *file, const oxi_profile_record *r, double origin, size_t number) {
     const double start = 1e6 * (r->start - origin), seconds = 1e6 * r->seconds;
-    const char *name = r->lane == OXI_PROFILE_CALLS ? oxi_op_row_of(r->op)->name
+    const char *name = r->lane <= OXI_PROFILE_GPU ? oxi_op_row_of(r->op)->name
                                                     : oxi_profile_lane_names[r->lane][1];
     if (r->lane != OXI_PROFILE_DISK)
         return fprintf(file,

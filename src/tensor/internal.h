@@ -25,6 +25,7 @@ struct ox_device {
      * partner_bytes bytes are made there. NULL: all operands of a call are on the device itself. */
     ox_device *partner;
     size_t partner_bytes;
+    bool times_calls;                /* notes them with the profiler itself, when they are over */
 };
 
 /* Where a call over tensors of these two devices runs: one of them, or NULL when they do not go together. */

@@ -19,7 +19,7 @@ static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
     {oxi_vk_can_row, oxi_vk_row},             /* ROW */
     {oxi_vk_can_index, oxi_vk_index},         /* INDEX */
     {oxi_vk_can_product, oxi_vk_product_run}, /* PRODUCT */
-    {oxi_vk_can_rope, oxi_vk_rope},           /* ROPE */
+    {oxi_vk_can_rope, oxi_vk_rope_alone},     /* ROPE */
     {oxi_vk_can_attention, oxi_vk_attention}, /* ATTENTION */
     {NULL, NULL},                             /* VIEW */
 };
@@ -37,7 +37,10 @@ static ox_status oxi_vk_run(ox_device *self, const oxi_call *call) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     oxi_lock_take(&d->lock);
     ox_status status = oxi_vk_check_open(d);
-    if (status == OX_OK) status = oxi_vk_executors[oxi_op_row_of(call->op)->family].run(d, call);
+    bool joined = false;
+    if (status == OX_OK) status = oxi_vk_join(d, call, &joined);
+    oxi_vk_time_call(d, call);
+    if (status == OX_OK && !joined) status = oxi_vk_executors[oxi_op_row_of(call->op)->family].run(d, call);
     oxi_lock_give(&d->lock);
     return status;
 }

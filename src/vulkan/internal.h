@@ -7,17 +7,24 @@
 enum {
     OXI_VK_DEVICES = 16,               /* open at once */
     OXI_VK_BINDINGS = 6,               /* storage buffers of a shader */
+    OXI_VK_USES = 11,                  /* operands of a dispatch; those after the bindings lie in the blocks
+                                        * of bound ones */
     OXI_VK_SLOTS = 8,                  /* command buffers in flight */
     OXI_VK_PARAM_BYTES = 512,          /* most that a dispatch takes */
     OXI_VK_PARAM_ROOM = 1 << 17,       /* for the dispatches of a command buffer */
     OXI_VK_STAGES = 4,                 /* parts of the staging ring */
     OXI_VK_STAGE_BYTES = 8 << 20,
     OXI_VK_ALIGN = 256,                /* of chunks */
+    OXI_VK_SMALL = 1 << 20,            /* bytes of tensors that lie in blocks of their own */
+    OXI_VK_SMALL_BLOCK = 32 << 20,
     OXI_VK_SPECIALS = 24,              /* specialisation constants of a shader */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
     OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
     OXI_VK_FIRST_BATCH = 12,           /* dispatches after which work is submitted to a device that waits */
-    OXI_VK_BATCH = 96                  /* and to one that is busy */
+    OXI_VK_BATCH = 96,                 /* and to one that is busy */
+    OXI_VK_HELD_IN = 3,                /* operands of a call that is held back */
+    OXI_VK_FEW_NORMS = 4,              /* rows of a norm that products take into themselves */
+    OXI_VK_STAMPS = 512                /* times that the profiler takes of a command buffer */
 };
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
@@ -28,6 +35,7 @@ typedef struct oxi_vk_block {
     VkBuffer buffer;
     VkDeviceMemory memory;             /* 0: the caller's buffer */
     uint64_t bytes, used;
+    bool small;                        /* for tensors of up to OXI_VK_SMALL bytes */
     struct oxi_vk_chunk *first;        /* all of it, in order of offset */
     struct oxi_vk_block *next;
 } oxi_vk_block;
@@ -44,11 +52,20 @@ typedef struct oxi_vk_chunk {
 
 /* ---- recording ----------------------------------------------------------------------------------------- */
 
+/* What the profiler wants to know of a dispatch. */
+typedef struct oxi_vk_timed {
+    oxi_profile_record record;         /* of its call */
+    int64_t number;                    /* the call's */
+} oxi_vk_timed;
+
 typedef struct oxi_vk_slot {
     VkCommandBuffer commands;
     VkFence fence;
     int64_t serial;                    /* of the submission that it holds or held; 0 = none yet */
     uint32_t param_used;
+    VkQueryPool queries;               /* timing.c */
+    oxi_vk_timed *timed;               /* [OXI_VK_STAMPS], by the stamp behind the dispatch */
+    int stamps;                        /* taken so far */
 } oxi_vk_slot;
 
 /* Host-visible memory that stays mapped. */
@@ -99,6 +116,13 @@ typedef struct oxi_vk_frequency {
     int64_t dims;
     oxi_vk_chunk *chunk;
 } oxi_vk_frequency;
+
+/* A call that is held back by fuse.c, with its tensors as they were; their storages are alive, since whoever
+ * gives memory back records what is held first. */
+typedef struct oxi_vk_held_call {
+    oxi_call call;
+    ox_tensor operand[OXI_VK_HELD_IN], result, *in[OXI_VK_HELD_IN];
+} oxi_vk_held_call;
 
 typedef struct oxi_vk_device {
     ox_device base;                    /* first: an ox_device * is one of these */
@@ -152,6 +176,17 @@ typedef struct oxi_vk_device {
     char *cache_path;
     oxi_vk_host_buffer params;
 
+    /* fuse.c */
+    oxi_vk_held_call norm, product[2], rope;
+    int held_products;
+    bool held_norm, held_rope;
+    bool norm_written;                 /* a product that met the held norm has written its result */
+
+    /* timing.c */
+    oxi_profile_record timed_call;     /* of what is being recorded */
+    int64_t timed_number;
+    double clock_ahead;                /* seconds of our clock when the device's began; 0: not known yet */
+
     /* transfer.c */
     oxi_vk_host_buffer staging;
     oxi_vk_stage stage[OXI_VK_STAGES];
@@ -185,7 +220,7 @@ typedef struct oxi_vk_use {
 typedef struct oxi_vk_dispatch {
     oxi_vk_shader shader;
     uint32_t special[OXI_VK_SPECIALS];
-    oxi_vk_use use[OXI_VK_BINDINGS];   /* by binding */
+    oxi_vk_use use[OXI_VK_USES];       /* by binding, then others */
     int uses;
     const void *params;
     uint32_t param_bytes;
@@ -199,6 +234,7 @@ static ox_status oxi_vk_begin(oxi_vk_device *d);               /* makes sure a c
 static ox_status oxi_vk_submit(oxi_vk_device *d);              /* what is recorded, if anything */
 static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial);
 static void oxi_vk_forget_sets(oxi_vk_device *d);
+static ox_status oxi_vk_flush(oxi_vk_device *d);               /* records the calls that are held back */
 static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
 
 #endif

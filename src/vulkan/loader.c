@@ -1,7 +1,7 @@
-/* Finding, opening and closing devices.
- * One VkInstance serves all that ox_vulkan opens; a device that the caller made comes with its own. All that is
- * optional is asked for by name and noted in `caps`, nothing else is ever assumed.
- * Called by the public functions of this part and, at the end of the process, through ox_shutdown. */
+/* Finding, opening and closing devices. One VkInstance serves all that ox_vulkan opens; a device that the
+ * caller made comes with its own. All that is optional is asked for by name and noted in `caps`, nothing else
+ * is ever assumed. Called by the public functions of this part and, at the end of the process, through
+ * ox_shutdown. */
 
 static oxi_vk_device oxi_vk_devices[OXI_VK_DEVICES];
 static oxi_lock oxi_vk_open_lock;
@@ -167,7 +167,7 @@ static ox_status oxi_vk_learn(oxi_vk_device *d, const VkExtensionProperties *lis
         d->caps |= OX_VULKAN_SUBGROUP;
     if (controls && f.floats.shaderDenormPreserveFloat32) d->caps |= OX_VULKAN_DENORMALS;
     if (oxi_vk_has_extension(list, count, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME)) d->caps |= OX_VULKAN_BUDGET;
-    d->caps |= oxi_vk_matrix_caps(d, list, count, &f.subgroup);
+    d->caps |= oxi_vk_matrix_caps(d, list, count, &f.subgroup) | oxi_vk_dot_caps(d, list, count);
     d->caps &= oxi_vk_allowed_caps();
     if (p->apiVersion < VK_API_VERSION_1_1)
         return oxi_fail(OX_ERR_DEVICE, "%s: %s has Vulkan 1.0 only", d->device_name, d->model);
@@ -339,9 +339,13 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
     d->memory_type = type < 0 ? 0 : (uint32_t)type;
     local = d->memories.memoryHeaps[d->memories.memoryTypes[d->memory_type].heapIndex].size;
     d->tensor_bytes_most = most / OXI_VK_ALIGN * OXI_VK_ALIGN;
-    d->block_bytes = (uint64_t)(local > (uint64_t)4 << 30 ? 256 : 64) << 20;
+    d->block_bytes = (uint64_t)(local >= (uint64_t)32 << 30 ? 1024
+                                : local > (uint64_t)4 << 30 ? 256
+                                                            : 64)
+                     << 20;
     if (d->block_bytes > d->tensor_bytes_most) d->block_bytes = d->tensor_bytes_most;
     d->epoch = 1;
+    d->base.times_calls = oxi_vk_can_time(d);
     d->batch = OXI_VK_FIRST_BATCH;
     ox_status status = oxi_vk_make_layouts(d);
     if (status == OX_OK) status = oxi_vk_make_params(d);
@@ -371,6 +375,7 @@ static void oxi_vk_stop(oxi_vk_device *d) {
     oxi_free(d->pipelines, d->pipeline_places * sizeof *d->pipelines);
     for (int i = 0; i < OXI_VK_SHADER_COUNT; i++)
         if (d->modules[i]) d->vk.vkDestroyShaderModule(d->device, d->modules[i], NULL);
+    for (int i = 0; i < OXI_VK_SLOTS; i++) oxi_vk_time_stop(d, &d->slot[i]);
     for (int i = 0; i < OXI_VK_SLOTS; i++)
         if (d->slot[i].fence) d->vk.vkDestroyFence(d->device, d->slot[i].fence, NULL);
     if (d->command_pool) d->vk.vkDestroyCommandPool(d->device, d->command_pool, NULL);

@@ -1,6 +1,7 @@
-/* Cooperative matrices: whether the device has square ones that the tiles can use, and asking for them.
- * Structures are our own where the headers are older than the extensions (VK_KHR_cooperative_matrix 2023,
- * VK_KHR_shader_bfloat16 2025; numbers from the Vulkan registry). Called by loader.c. */
+/* Cooperative matrices and integer dot products: whether the device has them (square matrices that the tiles
+ * can use), and asking for them. Structures are our own where the headers are older than the extensions
+ * (VK_KHR_cooperative_matrix 2023, VK_KHR_shader_bfloat16 2025; numbers from the Vulkan registry). Called by
+ * loader.c. */
 
 enum {
     OXI_VK_SHADER_F16_FEATURES = 1000082000,
@@ -8,11 +9,14 @@ enum {
     OXI_VK_MATRIX_FEATURES = 1000506000,
     OXI_VK_MATRIX_PROPERTIES = 1000506001,
     OXI_VK_BF16_FEATURES = 1000141000,
+    OXI_VK_DOT_FEATURES = 1000280000,
     OXI_VK_COMPONENT_F16 = 0,
     OXI_VK_COMPONENT_F32 = 1,
     OXI_VK_COMPONENT_BF16 = 1000141000,
     OXI_VK_SCOPE_SUBGROUP = 3
 };
+
+#define OXI_VK_DOT_EXTENSION "VK_KHR_shader_integer_dot_product"
 
 /* All feature structures that are used here are a header and a few booleans. */
 typedef struct oxi_vk_feature {
@@ -35,7 +39,7 @@ typedef VkResult(VKAPI_PTR *oxi_vk_list_matrices)(VkPhysicalDevice physical, uin
 
 /* Structures to chain to vkCreateDevice, each asking for its first boolean. */
 typedef struct oxi_vk_matrix_features {
-    oxi_vk_feature arithmetic, model, matrices, bf16;
+    oxi_vk_feature arithmetic, model, matrices, bf16, dot;
 } oxi_vk_matrix_features;
 
 /* The side of square matrices of this component with f32 sums: 16 before 8; 0 = there are none. */
@@ -96,10 +100,30 @@ static uint32_t oxi_vk_matrix_caps(oxi_vk_device *d, const VkExtensionProperties
     return caps;
 }
 
+/* Dot products of bytes with 32-bit sums. */
+static uint32_t oxi_vk_dot_caps(const oxi_vk_device *d, const VkExtensionProperties *list, uint32_t count) {
+    oxi_vk_feature dot;
+    VkPhysicalDeviceFeatures2 all;
+    if (!oxi_vk_has_extension(list, count, OXI_VK_DOT_EXTENSION)) return 0;
+    memset(&dot, 0, sizeof dot);
+    memset(&all, 0, sizeof all);
+    all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    all.pNext = &dot;
+    dot.type = OXI_VK_DOT_FEATURES;
+    vkGetPhysicalDeviceFeatures2(d->physical, &all);
+    return dot.has[0] ? OX_VULKAN_DOT : 0;
+}
+
 /* Adds to vkCreateDevice what d->caps use. */
 static void oxi_vk_ask_matrices(const oxi_vk_device *d, oxi_vk_matrix_features *f, const char **names,
                                 uint32_t *wanted, VkDeviceCreateInfo *info) {
     memset(f, 0, sizeof *f);
+    if (d->caps & OX_VULKAN_DOT) {
+        names[(*wanted)++] = OXI_VK_DOT_EXTENSION;
+        f->dot.type = OXI_VK_DOT_FEATURES;
+        f->dot.has[0] = VK_TRUE;
+        info->pNext = &f->dot;
+    }
     if (!(d->caps & (OX_VULKAN_COOPERATIVE | OX_VULKAN_BF16))) return;
     names[(*wanted)++] = "VK_KHR_cooperative_matrix";
     f->arithmetic.type = OXI_VK_SHADER_F16_FEATURES;
@@ -110,10 +134,12 @@ static void oxi_vk_ask_matrices(const oxi_vk_device *d, oxi_vk_matrix_features *
     f->model.next = &f->matrices;
     f->matrices.type = OXI_VK_MATRIX_FEATURES;
     f->matrices.has[0] = VK_TRUE;
+    f->matrices.next = (void *)(uintptr_t)info->pNext;
     info->pNext = &f->arithmetic;
     if (!(d->caps & OX_VULKAN_BF16)) return;
     names[(*wanted)++] = "VK_KHR_shader_bfloat16";
-    f->matrices.next = &f->bf16;
     f->bf16.type = OXI_VK_BF16_FEATURES;
     f->bf16.has[0] = f->bf16.has[2] = VK_TRUE;
+    f->bf16.next = f->matrices.next;
+    f->matrices.next = &f->bf16;
 }

@@ -114,11 +114,12 @@ static void oxi_vk_chunk_give(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     if (chunk->before && !chunk->before->used) oxi_vk_chunk_join(chunk->before);
 }
 
-/* The smallest free chunk that is large enough, among all blocks. */
+/* The smallest free chunk that is large enough, among the blocks for small tensors or the others: what an op
+ * makes of small tensors lies in one block, so that one binding reaches all of it (fuse.c). */
 static oxi_vk_chunk *oxi_vk_chunk_find(const oxi_vk_device *d, uint64_t bytes) {
     oxi_vk_chunk *best = NULL;
     for (oxi_vk_block *b = d->blocks; b; b = b->next) {
-        if (!b->memory || b->bytes - b->used < bytes) continue;
+        if (!b->memory || b->bytes - b->used < bytes || b->small != (bytes <= OXI_VK_SMALL)) continue;
         for (oxi_vk_chunk *c = b->first; c; c = c->after) {
             if (!c->used && c->bytes >= bytes && (!best || c->bytes < best->bytes)) best = c;
             if (best && best->bytes == bytes) return best;
@@ -203,7 +204,10 @@ static uint64_t oxi_vk_free_bytes(const oxi_vk_device *d) {
 static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
     oxi_vk_chunk *found = oxi_vk_chunk_find(d, bytes);
     if (found) return oxi_vk_chunk_take(d, found, bytes);
-    uint64_t wanted = bytes > d->block_bytes / 2 ? bytes : d->block_bytes;
+    bool small = bytes <= OXI_VK_SMALL;
+    uint64_t whole = d->block_bytes;
+    if (small && whole > (uint64_t)OXI_VK_SMALL_BLOCK) whole = OXI_VK_SMALL_BLOCK;
+    uint64_t wanted = bytes > whole / 2 ? bytes : whole;
     oxi_vk_block *block = NULL;
     VkResult result = oxi_vk_block_new(d, wanted, &block);
     if (result != VK_SUCCESS) { /* caches go, then a smaller block has to do */
@@ -211,7 +215,10 @@ static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
         result = oxi_vk_block_new(d, wanted, &block);
         if (result != VK_SUCCESS && wanted > bytes) result = oxi_vk_block_new(d, bytes, &block);
     }
-    if (result == VK_SUCCESS) return oxi_vk_chunk_take(d, block->first, bytes);
+    if (result == VK_SUCCESS) {
+        block->small = small;
+        return oxi_vk_chunk_take(d, block->first, bytes);
+    }
     (void)oxi_fail(OX_ERR_NOMEM, "%s: out of memory: %llu bytes needed, %llu free, %llu in use",
                    d->device_name, (unsigned long long)bytes, (unsigned long long)oxi_vk_free_bytes(d),
                    (unsigned long long)d->counters.bytes_in_use);
@@ -238,6 +245,7 @@ static void oxi_vk_free(ox_device *self, void *memory, size_t bytes) {
     (void)bytes;
     if (!memory) return;
     oxi_lock_take(&d->lock);
+    if (d->open) (void)oxi_vk_flush(d);
     if (d->open) oxi_vk_chunk_give(d, (oxi_vk_chunk *)memory);
     oxi_lock_give(&d->lock);
 }

@@ -1,8 +1,14 @@
 /* Matrix products: matmul, linear and addmm as c = act(alpha a b + beta addend + bias) over strided memory.
- * Few rows against columns that lie along k take product_rows.comp, which reads each weight once; everything
- * else goes through tiles in shared memory. Called by the Vulkan device for PRODUCT. */
+ * Few rows against columns that lie along k take product_rows.comp or, with weights of block types,
+ * product_dot.comp, which read each weight once; everything else goes through tiles in shared memory. Called
+ * by the Vulkan device for PRODUCT, and by fuse.c for several calls at once. */
 
-enum { OXI_VK_PRODUCT_ROWS = 8, OXI_VK_LINE_LANES = 32 };
+enum {
+    OXI_VK_PRODUCT_ROWS = 8,
+    OXI_VK_LINES = 8, /* of a workgroup for few rows */
+    OXI_VK_LINE_LANES = 32,
+    OXI_VK_FEW_GROUPS = 2048 /* workgroups for few rows, where each has a in shared memory */
+};
 
 /* Tiles of c that a workgroup takes, the largest first; a product takes the first row that makes `least` of
  * them or more and whose shared memory the device has. */
@@ -22,6 +28,8 @@ typedef struct oxi_vk_product_params {
     uint32_t row[4], column[4];
     uint32_t stride[OX_MAX_DIMS][4];
     uint32_t shape[OX_MAX_DIMS];
+    uint32_t second_b, second_c, tail, normal; /* product_few.glsl */
+    uint32_t norm_weight, epsilon, unused_still[2];
 } oxi_vk_product_params;
 
 typedef struct oxi_vk_product {
@@ -261,20 +269,115 @@ static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_p
     return b == OX_F16 && d->caps & OX_VULKAN_COOPERATIVE ? OXI_VK_SHADER_product_tiles : OXI_VK_SHADER_COUNT;
 }
 
-/* Few columns are shared by several lines, many are taken in pairs that read a once: what an H100 likes. */
-static void oxi_vk_product_few(const oxi_vk_product *p, oxi_vk_dispatch *dispatch) {
-    const uint32_t lines = 8, pairs = p->n >= 4096 && p->m <= 4;
-    uint32_t split = 1, each = lines << pairs;
-    while (split < 4 && p->n * split < 8192 && p->k > 512 * (int64_t)split) split *= 2;
-    each /= split;
-    dispatch->shader = OXI_VK_SHADER_product_rows;
-    dispatch->special[12] = OXI_VK_LINE_LANES * lines;
-    dispatch->special[13] = (uint32_t)p->m;
-    dispatch->special[14] = 1 + pairs;
-    dispatch->special[15] = pairs || p->m > 2 ? 1 : 2;
-    dispatch->special[16] = split;
-    oxi_vk_groups(dispatch, ((uint64_t)p->n + each - 1) / each);
+/* ---- few rows ------------------------------------------------------------------------------------------ */
+
+/* Products with few rows of one a, and what stands before and behind them: fuse.c finds such groups. */
+typedef struct oxi_vk_product_group {
+    const oxi_call *product[2]; /* the second may be NULL: has the sizes and types of the first */
+    const oxi_call *norm;       /* rms_norm that makes a, or NULL */
+    bool writes_normal;         /* its result is not in memory yet */
+    const oxi_call *tail;       /* add_ of the only product, silu_mul or gelu_mul of both, or NULL */
+} oxi_vk_product_group;
+
+static bool oxi_vk_product_is_few(const oxi_vk_product *p) {
+    return p->m <= OXI_VK_PRODUCT_ROWS && (oxi_is_block(p->t[2]->dtype) || p->row[2] == 1);
 }
+
+/* Sixteens of weights that an invocation of product_dot.comp takes at a time; 0: the type has no such way. */
+static uint32_t oxi_vk_dot_parts(ox_dtype dtype) {
+    switch (dtype) {
+    case OX_Q8_0: return 1;
+    case OX_Q4_0:
+    case OX_Q4_1:
+    case OX_Q5_0:
+    case OX_Q5_1:
+    case OX_Q4_K:
+    case OX_Q5_K: return 2;
+    case OX_Q6_K: return 4;
+    default: return 0;
+    }
+}
+
+/* How a product with few rows is shared out: lines of a team, columns of a line, chunks in flight. */
+typedef struct oxi_vk_few {
+    bool dot;
+    uint32_t split, columns, ahead, shared; /* bytes of a in shared memory */
+} oxi_vk_few;
+
+static uint32_t oxi_vk_few_shared(const oxi_vk_few *f, const oxi_vk_product *p) {
+    uint32_t outputs = (uint32_t)p->m * f->columns, lines = OXI_VK_LINES / f->split;
+    return f->shared + 64 + 4 * lines * outputs * (OXI_VK_LINE_LANES * f->split + 1);
+}
+
+/* Few columns are shared by several lines, many are taken in pairs that read a once: what an H100 likes. */
+static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p, bool wide, bool pair,
+                                bool norm) {
+    ox_dtype b = p->t[2]->dtype;
+    uint32_t parts = oxi_vk_dot_parts(b), m = (uint32_t)p->m, k = (uint32_t)p->k;
+    bool many = p->n >= 4096 && m <= 4;
+    oxi_vk_few f;
+    memset(&f, 0, sizeof f);
+    f.split = 1;
+    f.columns = pair || many ? 2 : 1;
+    f.shared = 24 * m * (k / 16); /* bytes, and two floats for sixteen of them */
+    f.dot = parts && d->caps & OX_VULKAN_DOT && p->weights && !oxi_atomic_load(&oxi_exact) && wide &&
+            p->t[1]->dtype == OX_F32 && oxi_vk_few_shared(&f, p) <= d->limits.maxComputeSharedMemorySize;
+    if (!f.dot) f.shared = norm ? 4 * m * k : 0;
+    uint32_t units = f.dot ? k / 16 / parts : k / 16;
+    uint32_t most = f.dot && k > 4096 ? 2 : 4; /* who rounds a long row takes more columns */
+    while (f.split < most && p->n * f.split < 8192 && units > OXI_VK_LINE_LANES * f.split) f.split *= 2;
+    bool heavy = f.columns == 2 && (!f.dot || parts == 4);
+    f.ahead = heavy || m > 2 || units <= OXI_VK_LINE_LANES * f.split ? 1 : 2;
+    return f;
+}
+
+static void oxi_vk_product_few(const oxi_vk_product *p, const oxi_vk_few *f, bool pair,
+                               oxi_vk_dispatch *dispatch) {
+    uint64_t each = OXI_VK_LINES / f->split * f->columns / (pair ? 2 : 1);
+    uint64_t groups = ((uint64_t)p->n + each - 1) / each;
+    dispatch->shader = f->dot ? OXI_VK_SHADER_product_dot : OXI_VK_SHADER_product_rows;
+    dispatch->special[12] = OXI_VK_LINE_LANES * OXI_VK_LINES;
+    dispatch->special[13] = (uint32_t)p->m;
+    dispatch->special[14] = f->columns;
+    dispatch->special[15] = f->ahead;
+    dispatch->special[16] = f->split;
+    dispatch->special[17] = pair;
+    dispatch->special[20] = f->shared ? (uint32_t)p->k : 32;
+    /* who has brought a into shared memory takes more columns */
+    if (f->shared && groups > OXI_VK_FEW_GROUPS) groups = OXI_VK_FEW_GROUPS;
+    oxi_vk_groups(dispatch, groups);
+}
+
+/* What the group has beside its first product. */
+static void oxi_vk_product_joined(const oxi_vk_product_group *g, oxi_vk_product_params *params,
+                                  oxi_vk_dispatch *dispatch) {
+    int more = OXI_VK_BINDINGS;
+    if (g->product[1]) {
+        const ox_tensor *b = g->product[1]->in[1], *c = g->product[1]->out[0];
+        params->second_b = oxi_is_block(b->dtype) ? (uint32_t)oxi_vk_byte_at(b) : oxi_vk_element_at(b);
+        params->second_c = oxi_vk_element_at(c);
+        oxi_vk_bind(dispatch, more++, b, false);
+        oxi_vk_bind(dispatch, more++, c, true);
+    }
+    if (g->tail) {
+        params->tail = oxi_vk_element_at(g->tail->out[0]);
+        dispatch->special[18] = g->tail->op == OXI_OP_add ? 1 : g->tail->op == OXI_OP_silu_mul ? 2 : 3;
+        oxi_vk_bind(dispatch, more++, g->tail->out[0], true);
+    }
+    if (!g->norm) return;
+    const ox_tensor *x = g->norm->in[0], *weight = g->norm->in[1];
+    params->at[1] = oxi_vk_element_at(x);
+    params->row[1] = (uint32_t)(x->ndim > 1 ? x->stride[x->ndim - 2] : 0);
+    params->norm_weight = oxi_vk_element_at(weight);
+    params->epsilon = oxi_vk_float_bits(g->norm->attr.f[0]);
+    params->normal = oxi_vk_element_at(g->norm->out[0]);
+    dispatch->special[19] = 1 + (uint32_t)g->writes_normal;
+    oxi_vk_bind(dispatch, 1, x, false);
+    oxi_vk_bind(dispatch, 4, weight, false);
+    if (g->writes_normal) oxi_vk_bind(dispatch, more++, g->norm->out[0], true);
+}
+
+/* ---- many rows ----------------------------------------------------------------------------------------- */
 
 static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
                                 const oxi_vk_product_params *params, uint64_t batches,
@@ -307,8 +410,8 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
     dispatch->special[20] = p->m % row->m == 0 && p->n % row->n == 0 && p->k % row->deep == 0;
 }
 
-static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
-    oxi_vk_product p = oxi_vk_product_of(call);
+static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product_group *group) {
+    oxi_vk_product p = oxi_vk_product_of(group->product[0]);
     oxi_vk_product_params params;
     oxi_vk_dispatch dispatch;
     const ox_tensor *c = p.t[0], *b = p.t[2];
@@ -318,9 +421,7 @@ static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
     for (int i = 0; i < 4; i++)
         if (p.t[i]) oxi_vk_bind(&dispatch, i, p.t[i], i == 0);
     if (p.bias) oxi_vk_bind(&dispatch, 4, p.bias, false);
-    oxi_vk_bind_rest(&dispatch);
-    bool along = oxi_is_block(b->dtype) || p.row[2] == 1;
-    bool few = p.m <= OXI_VK_PRODUCT_ROWS && along;
+    bool along = oxi_is_block(b->dtype) || p.row[2] == 1, few = oxi_vk_product_is_few(&p);
     uint32_t each = 4u >> oxi_vk_width(c->dtype), wide = few ? 8 : 4;
     dispatch.special[0] = (uint32_t)c->dtype;
     dispatch.special[1] = (uint32_t)p.t[1]->dtype;
@@ -337,13 +438,25 @@ static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
     dispatch.param_bytes = sizeof params;
     uint64_t batches = 1;
     for (int e = 0; e < p.ndim; e++) batches *= (uint64_t)p.shape[e];
-    if (few)
-        oxi_vk_product_few(&p, &dispatch);
-    else
+    if (few) {
+        bool pair = group->product[1] != NULL;
+        oxi_vk_few f = oxi_vk_few_of(d, &p, dispatch.special[9], pair, group->norm != NULL);
+        oxi_vk_product_few(&p, &f, pair, &dispatch);
+        oxi_vk_product_joined(group, &params, &dispatch);
+    } else {
         oxi_vk_product_many(d, &p, &params, batches, &dispatch);
+    }
+    oxi_vk_bind_rest(&dispatch);
     if (batches > 65535 || dispatch.groups[1] > 65535)
-        return oxi_fail(OX_ERR_UNSUPPORTED, "%s: %s: too many matrices or rows at once", oxi_op_name(call),
-                        d->device_name);
+        return oxi_fail(OX_ERR_UNSUPPORTED, "%s: %s: too many matrices or rows at once",
+                        oxi_op_name(group->product[0]), d->device_name);
     dispatch.groups[2] = (uint32_t)batches;
     return oxi_vk_record(d, &dispatch);
+}
+
+static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
+    oxi_vk_product_group alone;
+    memset(&alone, 0, sizeof alone);
+    alone.product[0] = call;
+    return oxi_vk_product_group_run(d, &alone);
 }

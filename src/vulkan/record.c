@@ -41,6 +41,8 @@ static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial) {
         VkResult result = d->vk.vkWaitForFences(d->device, 1, &slot->fence, VK_TRUE, UINT64_MAX);
         if (result != VK_SUCCESS) return oxi_vk_check(d, result, "waiting");
         d->done = serial; /* one queue, in order: all before it are over as well */
+        for (int k = 0; k < OXI_VK_SLOTS; k++)
+            if (d->slot[k].stamps > 0 && d->slot[k].serial <= serial) oxi_vk_time_end(d, &d->slot[k]);
         if (serial == d->serial) d->batch = OXI_VK_FIRST_BATCH; /* the device has nothing to do */
         return OX_OK;
     }
@@ -63,6 +65,7 @@ static ox_status oxi_vk_begin(oxi_vk_device *d) {
     slot->serial = d->serial + 1;
     slot->param_used = 0;
     d->recording = true;
+    oxi_vk_time_begin(d, slot);
     return OX_OK;
 }
 
@@ -377,6 +380,7 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
                                   &offset);
     d->vk.vkCmdDispatch(commands, dispatch->groups[0], dispatch->groups[1], dispatch->groups[2]);
     d->counters.dispatches++;
+    oxi_vk_time_dispatch(d, &d->slot[d->current]);
     /* The device starts early, and is fed in larger portions while it is busy. */
     bool enough = d->recorded >= d->batch || d->work > (uint64_t)256 << 20;
     return enough ? oxi_vk_submit(d) : OX_OK;

@@ -38,6 +38,9 @@ static const uint32_t oxi_vk_code_product[] = {
 static const uint32_t oxi_vk_code_product_rows[] = {
 #include "vulkan/spirv/product_rows.inc"
 };
+static const uint32_t oxi_vk_code_product_dot[] = {
+#include "vulkan/spirv/product_dot.inc"
+};
 static const uint32_t oxi_vk_code_product_tiles[] = {
 #include "vulkan/spirv/product_tiles.inc"
 };

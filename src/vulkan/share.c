@@ -78,6 +78,7 @@ OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset) {
     if (!d) return 0;
     oxi_lock_take(&d->lock);
     ox_status status = oxi_vk_check_open(d);
+    if (status == OX_OK) status = oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_submit(d);
     oxi_lock_give(&d->lock);
     if (status != OX_OK) return 0;
@@ -101,6 +102,7 @@ static void oxi_vk_return_loan(void *user, void *data) {
     (void)data;
     oxi_lock_take(&d->lock);
     if (d->open) { /* the caller may destroy the buffer now: nothing may be under way, no set may name it */
+        (void)oxi_vk_flush(d);
         (void)oxi_vk_submit(d);
         (void)oxi_vk_wait(d, d->serial);
         oxi_vk_forget_sets(d);

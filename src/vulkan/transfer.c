@@ -138,6 +138,7 @@ static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset,
     if (bytes == 0) return OX_OK;
     oxi_lock_take(&d->lock);
     ox_status status = oxi_vk_check_open(d);
+    if (status == OX_OK) status = oxi_vk_flush(d);
     uint64_t fault_at = 0;
     bool told = d->fault_told;
     if (status == OX_OK && told) status = oxi_vk_ask_fault(d, &fault_at);
@@ -159,6 +160,7 @@ static ox_status oxi_vk_write(ox_device *self, void *memory, size_t offset, cons
     if (bytes == 0) return OX_OK;
     oxi_lock_take(&d->lock);
     ox_status status = oxi_vk_check_open(d);
+    if (status == OX_OK) status = oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_upload(d, (oxi_vk_chunk *)memory, offset, (const char *)data, bytes);
     oxi_lock_give(&d->lock);
     return status;
@@ -175,6 +177,7 @@ static ox_status oxi_vk_move(ox_device *self, void *to, size_t to_offset, const 
     if (bytes == 0) return OX_OK;
     oxi_lock_take(&d->lock);
     ox_status status = oxi_vk_check_open(d);
+    if (status == OX_OK) status = oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_touch(d, use, 2);
     if (status == OX_OK)
         oxi_vk_copy_region(d, use[1].chunk->block->buffer, use[1].chunk->offset + from_offset,
@@ -187,6 +190,7 @@ static ox_status oxi_vk_sync(ox_device *self) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     oxi_lock_take(&d->lock);
     ox_status status = oxi_vk_check_open(d);
+    if (status == OX_OK) status = oxi_vk_flush(d);
     uint64_t fault_at = 0;
     bool told = d->fault_told;
     if (status == OX_OK && told) status = oxi_vk_ask_fault(d, &fault_at);

@@ -3,7 +3,7 @@
  * has a way for few queries, one for many on cooperative matrices, and one that takes any operands.
  * Called by the Vulkan device for ROPE and ATTENTION. */
 
-/* ---- rope: lines are rows of x; operands are the result, x, positions ---------------------------------- */
+/* ---- rope: lines are rows of x; operands are the result, x, positions, a copy of the result ------------ */
 
 typedef struct oxi_vk_rope_params {
     oxi_vk_line_params lines;
@@ -49,9 +49,10 @@ static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims,
     return status;
 }
 
-static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call) {
+/* copy: where the result goes as well, or NULL. */
+static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_tensor *copy) {
     const ox_tensor *x = call->in[0], *positions = call->in[1], *factors = call->in[2], *out = call->out[0];
-    oxi_vk_line_operand o[3];
+    oxi_vk_line_operand o[4];
     oxi_vk_rope_params params;
     oxi_vk_dispatch dispatch;
     oxi_vk_lines l;
@@ -64,12 +65,14 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_line_operand_of(&o[1], x, x->ndim);
     oxi_vk_line_operand_of(&o[2], positions ? positions : x, 0);
     o[2].stride[last - 1] = positions ? positions->stride[0] : 1; /* without positions: the place along S */
-    oxi_vk_lines_cut(&l, x->ndim, x->shape, 1u << last, true, o, 3);
+    oxi_vk_line_operand_of(&o[3], copy, x->ndim);
+    oxi_vk_lines_cut(&l, x->ndim, x->shape, 1u << last, true, o, 4);
     /* a line may have been merged into one dim of any stride, or be a single element */
     memset(&params, 0, sizeof params);
     params.lines = l.params;
     params.lines.line_stride[0][0] = (uint32_t)out->stride[last];
     params.lines.line_stride[0][1] = (uint32_t)x->stride[last];
+    if (copy) params.lines.line_stride[0][3] = (uint32_t)copy->stride[last];
     double scale = call->attr.f[1];
     params.lines.f[0] = oxi_vk_float_bits(scale);
     params.lines.f[1] = oxi_vk_float_bits(scale - (double)(float)scale);
@@ -88,17 +91,23 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call) {
     dispatch.use[3].chunk = frequencies;
     dispatch.uses = 4;
     if (factors) oxi_vk_bind(&dispatch, 4, factors, false);
+    if (copy) oxi_vk_bind(&dispatch, 5, copy, true);
     oxi_vk_bind_rest(&dispatch);
     dispatch.shader = OXI_VK_SHADER_rope;
     dispatch.special[0] = (uint32_t)x->dtype;
     dispatch.special[1] = positions ? (uint32_t)positions->dtype : 0;
     dispatch.special[2] = call->attr.mode == 1;
     dispatch.special[3] = factors != NULL;
+    dispatch.special[4] = copy ? (uint32_t)copy->dtype : 0;
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     uint64_t each = (uint64_t)(x->shape[last] - call->attr.i[0] / 2);
     oxi_vk_groups(&dispatch, ((uint64_t)l.kept.numel * each + 255) / 256);
     return oxi_vk_record(d, &dispatch);
+}
+
+static ox_status oxi_vk_rope_alone(oxi_vk_device *d, const oxi_call *call) {
+    return oxi_vk_rope(d, call, NULL);
 }
 
 /* ---- attention ----------------------------------------------------------------------------------------- */
