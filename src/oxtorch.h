@@ -87,17 +87,33 @@
 /* At -O2 gcc would spend most of its time where nobody sees the difference. What is between LIGHT lines is
  * control code, and kernels that say what they want vector by vector: little is left to find there. STRAIGHT
  * is for kernels whose loops are to be unrolled, and for the few loops of control code that run often. PLAIN
- * is for texts and the heads of files: clang, which knows no -O1 for a part of a file, leaves them as they are.
+ * is for texts and the heads of files: clang knows no -O1 for a part of a file, and leaves them as they are.
  * expensive-optimizations: without it AVX code ends without vzeroupper, and SSE code behind it crawls. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-#define OXI_LIGHT_BEGIN _Pragma("GCC push_options") \
+#if __GNUC__ < 13
+#define OXI_LIGHT_PASSES \
     _Pragma("GCC optimize(\"Og\", \"expensive-optimizations\", \"inline-functions-called-once\")") \
     _Pragma("GCC optimize(\"tree-sra\", \"tree-dse\", \"if-conversion\", \"move-loop-invariants\")") \
     _Pragma("GCC optimize(\"ira-region=one\")")
-#define OXI_LIGHT_END _Pragma("GCC pop_options")
-#define OXI_STRAIGHT_BEGIN _Pragma("GCC push_options") \
+#define OXI_STRAIGHT_PASSES \
     _Pragma("GCC optimize(\"O1\", \"expensive-optimizations\", \"no-tree-pta\", \"no-tree-slsr\")") \
     _Pragma("GCC optimize(\"no-tree-dominator-opts\", \"no-ivopts\", \"ira-region=one\")")
+#else
+/* Another level than the rest has would be another target for x86 here, and into that nothing is inlined,
+ * even if it must be: passes are left out by name. */
+#define OXI_STRAIGHT_PASSES \
+    _Pragma("GCC optimize(\"no-tree-pre\", \"no-tree-vrp\", \"no-tree-dominator-opts\", \"no-tree-pta\")") \
+    _Pragma("GCC optimize(\"no-ivopts\", \"no-tree-slsr\", \"no-code-hoisting\", \"no-thread-jumps\")") \
+    _Pragma("GCC optimize(\"no-tree-loop-vectorize\", \"no-tree-slp-vectorize\", \"no-schedule-insns2\")") \
+    _Pragma("GCC optimize(\"no-gcse\", \"no-rerun-cse-after-loop\", \"no-cse-follow-jumps\")") \
+    _Pragma("GCC optimize(\"no-crossjumping\", \"no-tree-tail-merge\", \"ira-region=one\")")
+#define OXI_LIGHT_PASSES OXI_STRAIGHT_PASSES \
+    _Pragma("GCC optimize(\"no-tree-fre\", \"no-tree-loop-im\", \"no-tree-switch-conversion\")") \
+    _Pragma("GCC optimize(\"no-store-merging\")")
+#endif
+#define OXI_LIGHT_BEGIN _Pragma("GCC push_options") OXI_LIGHT_PASSES
+#define OXI_LIGHT_END _Pragma("GCC pop_options")
+#define OXI_STRAIGHT_BEGIN _Pragma("GCC push_options") OXI_STRAIGHT_PASSES
 #define OXI_STRAIGHT_END _Pragma("GCC pop_options")
 #elif defined(__clang__) && defined(__OPTIMIZE__)
 #define OXI_LIGHT_BEGIN _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")

@@ -4,6 +4,7 @@
 #include "oxtorch_llm.h"
 #include "stream_check.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -326,8 +327,9 @@ static void test_checksums(const stream_case *c) {
 }
 
 /* Changes a byte of the spill file in `folder`, found among the process's handles, for it has no name. */
-static bool spoil_spill(const char *folder, long at) {
-    char name[64], target[512];
+static bool spoil_spill(const char *given, long at) {
+    char name[64], target[512], folder[PATH_MAX];
+    if (!realpath(given, folder)) return false;
     for (int i = 3; i < 256; i++) {
         snprintf(name, sizeof name, "/proc/self/fd/%d", i);
         ssize_t n = readlink(name, target, sizeof target - 1);
