@@ -41,8 +41,10 @@ def figures(threads):
     peers = {'f32/openblas': ('OpenBLAS', ' f32'), 'f32/blis': ('BLIS', ' f32'),
              'f32/onednn': ('oneDNN', ' f32'), 'bf16/torch': ('PyTorch', ' bf16'),
              'f16/torch': ('PyTorch', ' f16'), 'of torch': ('PyTorch', '')}
+    rows = sorted(load(ROOT + '/build/peers.json'), key=lambda row: (len(row['work']), row['work'])
+                  if row['work'].startswith('matmul') else (0, ''))
     for key, (peer, more) in peers.items():
-        for row in load(ROOT + '/build/peers.json'):
+        for row in rows:
             if key in row and row['threads'] == threads:
                 found.setdefault((row['work'] + more, peer), {})[row['tier']] = row[key]
     for row in load(ROOT + '/build/llama.json'):
@@ -82,11 +84,12 @@ def plot(found):
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 20}" height="{height}" '
            'font-family="sans-serif" font-size="11">',
            '<rect width="100%" height="100%" fill="white"/>',
-           f'<text x="8" y="18" font-size="13">Speed of OxTorch / peer, medians</text>']
-    for i, tier in enumerate(tiers):
-        x = left + i * width / len(tiers)
+           '<text x="8" y="18" font-size="13">Speed of OxTorch / peer, medians</text>']
+    x = left
+    for tier in tiers:
         out.append(f'<circle cx="{x:.1f}" cy="14" r="4" fill="{COLORS[tier]}"/>')
         out.append(f'<text x="{x + 8:.1f}" y="18">{tier}</text>')
+        x += 24 + 7 * len(tier)
     for octave in range(octaves + 1):
         value, x = low * 2 ** octave, left + width * octave / octaves
         shade = '#333' if value == 1 else '#ddd'
