@@ -1,4 +1,4 @@
-"""Figures kept in a file from one run to the next: what is measured anew takes the place of what was there."""
+"""Figures kept in a file from one run to the next: what is measured anew takes the place of the old."""
 import json
 import os
 
