@@ -42637,6 +42637,7 @@ typedef struct oxi_gemm_plan {
     int64_t tile_m, tile_n;
     int64_t sums_ld, partial_ld; /* rows of sums are so far apart, elements */
     bool direct;   /* sums go to C as they are */
+    bool streams;  /* finished rows go past the caches: reading lines of a large C first would take longer */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
     char *scratch;     /* of each lane: stage, a micro-tile for edges, lines of A and B, sums, at offsets */
@@ -42928,18 +42929,13 @@ static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
     return (char *)g->c + (m * g->c_row + n * g->c_col) * ox_dtype_of(g->c_dtype)->block_bytes;
 }
 
-/* A row of finished sums to C. A large C goes past the caches by way of the stage: reading its lines first,
- * rows apart, would take longer than all else that is done to them. */
+/* A row of finished sums to C, past the caches by way of the stage if the plan says so. */
 static void oxi_gemm_store(const oxi_gemm_plan *p, int64_t columns, const char *row, char *to, char *stage) {
     const oxi_gemm *g = p->g;
     oxi_store_kernel store = p->kernels->store[g->c_dtype][p->type.lane];
-    int64_t bytes = columns * ox_dtype_of(g->c_dtype)->block_bytes;
-    if (g->c_col != 1 || bytes > OXI_GEMM_STAGE || g->m * bytes / columns * g->n < OXI_STREAM_BYTES) {
-        store(columns, row, to, g->c_col);
-        return;
-    }
-    store(columns, row, stage, 1);
-    p->kernels->stream((size_t)bytes, stage, to);
+    store(columns, row, p->streams ? stage : to, p->streams ? 1 : g->c_col);
+    if (p->streams)
+        p->kernels->stream((size_t)(columns * ox_dtype_of(g->c_dtype)->block_bytes), stage, to);
 }
 
 /* Finishes a tile: rows x columns sums with row stride ld, which are C itself if the plan is direct. */
@@ -43278,6 +43274,9 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     }
     oxi_gemm_size_tiles(&p);
     oxi_gemm_size_blocks(&p);
+    int64_t c_bytes = ox_dtype_of(g->c_dtype)->block_bytes;
+    p.streams = !p.direct && g->c_col == 1 && p.tile_n * c_bytes <= OXI_GEMM_STAGE &&
+                g->m * g->n * c_bytes >= OXI_STREAM_BYTES;
     bool alone = (double)g->m * (double)g->n * (double)g->k < 1e6 / 2;
     int64_t lanes = alone ? 1 : oxi_lanes(INT32_MAX);
     size_t bytes = oxi_gemm_place(&p, &a_bytes, &b_bytes, lanes);
