@@ -42514,15 +42514,20 @@ static void oxi_row_choose(oxi_row *r) {
     r->native = m->direct = dtype == oxi_lane_dtype(m->lane);
 }
 
+static void oxi_row_start(oxi_row *r, const oxi_call *call) {
+    memset(r, 0, sizeof *r);
+    r->op = call->op;
+    r->eps = call->attr.f[0];
+    r->measure.call = call;
+    oxi_row_choose(r);
+}
+
 /* Parts of a call compute as the whole does when they are told what that chooses by its shape and strides:
  * whether by columns, and the elements of a chunk. Operands may lie nowhere. True when parts may be packed,
  * for what else strides decide makes no difference by columns of one stride. */
 static OXI_UNUSED bool oxi_row_tell(const oxi_call *call, oxi_attrs *attr) {
     oxi_row r;
-    memset(&r, 0, sizeof r);
-    r.op = call->op;
-    r.measure.call = call;
-    oxi_row_choose(&r);
+    oxi_row_start(&r, call);
     for (int k = 0; k < 2; k++)
         if (call->in_count > 1 + k && call->in[1 + k]) r.weights[k] = oxi_ptr(call->in[0]);
     oxi_row_split(&r);
@@ -42540,11 +42545,7 @@ static void oxi_row_close(oxi_row *r) {
  * error. */
 static ox_status oxi_row_plan(oxi_row *r, const oxi_call *call) {
     ox_status status = OX_OK;
-    memset(r, 0, sizeof *r);
-    r->op = call->op;
-    r->eps = call->attr.f[0];
-    r->measure.call = call;
-    oxi_row_choose(r);
+    oxi_row_start(r, call);
     for (int k = 0; k < 2 && status == OX_OK; k++) {
         if (call->in_count > 1 + k) status = oxi_row_convert(r, k, call->in[1 + k]);
     }

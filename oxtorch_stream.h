@@ -3346,6 +3346,11 @@ static void oxi_lines_task(void *arg, int64_t index, int lane) {
     tasks->run(tasks->job, part->group + index / tasks->chunks, first, end - first, lane);
 }
 
+static void oxi_lines_reduce(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
+                             int lane) {
+    oxi_reduce_part(job->r, group, first, count, lane);
+}
+
 /* Points the walks at the step's bytes, and runs over all groups and chunks of the part. */
 static void oxi_lines_run(oxi_stream_lines *job, const oxi_lines_part *part, const oxi_stream_step *step,
                           oxi_lines_fn run) {
@@ -3382,15 +3387,10 @@ static ox_status oxi_reduction_prepare(oxi_stream_flow *flow, int64_t index, oxi
     return OX_OK;
 }
 
-static void oxi_reduction_part(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
-                               int lane) {
-    oxi_reduce_part(job->r, group, first, count, lane);
-}
-
 static ox_status oxi_reduction_compute(oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step) {
     oxi_stream_lines *job = (oxi_stream_lines *)(void *)flow;
     oxi_lines_part part = oxi_lines_at(job, index);
-    oxi_lines_run(job, &part, step, oxi_reduction_part);
+    oxi_lines_run(job, &part, step, oxi_lines_reduce);
     return OX_OK;
 }
 
@@ -3479,11 +3479,6 @@ static ox_status oxi_long_rows_prepare(oxi_stream_flow *flow, int64_t index, oxi
     return OX_OK;
 }
 
-static void oxi_long_rows_measure(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
-                                  int lane) {
-    oxi_reduce_part(job->r, group, first, count, lane);
-}
-
 static void oxi_long_rows_write(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
                                 int lane) {
     (void)lane;
@@ -3494,7 +3489,7 @@ static ox_status oxi_long_rows_compute(oxi_stream_flow *flow, int64_t index, con
     oxi_stream_long_rows *job = (oxi_stream_long_rows *)(void *)flow;
     oxi_lines_part part = oxi_lines_at(&job->lines, index % job->parts);
     if (index == job->parts) oxi_parallel_for(oxi_reduce_groups(job->lines.r), oxi_row_join_task, &job->row);
-    oxi_lines_run(&job->lines, &part, step, index < job->parts ? oxi_long_rows_measure : oxi_long_rows_write);
+    oxi_lines_run(&job->lines, &part, step, index < job->parts ? oxi_lines_reduce : oxi_long_rows_write);
     return OX_OK;
 }
 

@@ -245,6 +245,11 @@ static void oxi_lines_task(void *arg, int64_t index, int lane) {
     tasks->run(tasks->job, part->group + index / tasks->chunks, first, end - first, lane);
 }
 
+static void oxi_lines_reduce(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
+                             int lane) {
+    oxi_reduce_part(job->r, group, first, count, lane);
+}
+
 /* Points the walks at the step's bytes, and runs over all groups and chunks of the part. */
 static void oxi_lines_run(oxi_stream_lines *job, const oxi_lines_part *part, const oxi_stream_step *step,
                           oxi_lines_fn run) {

@@ -14,15 +14,10 @@ static ox_status oxi_reduction_prepare(oxi_stream_flow *flow, int64_t index, oxi
     return OX_OK;
 }
 
-static void oxi_reduction_part(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
-                               int lane) {
-    oxi_reduce_part(job->r, group, first, count, lane);
-}
-
 static ox_status oxi_reduction_compute(oxi_stream_flow *flow, int64_t index, const oxi_stream_step *step) {
     oxi_stream_lines *job = (oxi_stream_lines *)(void *)flow;
     oxi_lines_part part = oxi_lines_at(job, index);
-    oxi_lines_run(job, &part, step, oxi_reduction_part);
+    oxi_lines_run(job, &part, step, oxi_lines_reduce);
     return OX_OK;
 }
 

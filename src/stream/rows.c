@@ -15,11 +15,6 @@ static ox_status oxi_long_rows_prepare(oxi_stream_flow *flow, int64_t index, oxi
     return OX_OK;
 }
 
-static void oxi_long_rows_measure(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
-                                  int lane) {
-    oxi_reduce_part(job->r, group, first, count, lane);
-}
-
 static void oxi_long_rows_write(const oxi_stream_lines *job, int64_t group, int64_t first, int64_t count,
                                 int lane) {
     (void)lane;
@@ -30,7 +25,7 @@ static ox_status oxi_long_rows_compute(oxi_stream_flow *flow, int64_t index, con
     oxi_stream_long_rows *job = (oxi_stream_long_rows *)(void *)flow;
     oxi_lines_part part = oxi_lines_at(&job->lines, index % job->parts);
     if (index == job->parts) oxi_parallel_for(oxi_reduce_groups(job->lines.r), oxi_row_join_task, &job->row);
-    oxi_lines_run(&job->lines, &part, step, index < job->parts ? oxi_long_rows_measure : oxi_long_rows_write);
+    oxi_lines_run(&job->lines, &part, step, index < job->parts ? oxi_lines_reduce : oxi_long_rows_write);
     return OX_OK;
 }
 
