@@ -12,8 +12,8 @@ layout(constant_id = 14) const uint COLUMNS = 1;    // columns of a line
 layout(constant_id = 15) const uint AHEAD = 2;      // chunks that are fetched before the first is used
 layout(constant_id = 16) const uint SPLIT = 1;      // lines that share columns, each with a part of k
 layout(constant_id = 17) const uint PAIR = 0;       // 1: COLUMNS is 2, the same column of two b's
-layout(constant_id = 18) const uint TAIL =
-    0; // 1: c is added to a sum; 2, 3: silu or gelu_tanh of c, times the other c
+// 1: c is added to a sum; 2, 3: silu or gelu_tanh of c, times the other c
+layout(constant_id = 18) const uint TAIL = 0;
 layout(constant_id = 19) const uint NORM = 0;       // 1: a is rms_norm of what lies there; 2: and is written
 layout(constant_id = 20) const uint INNER = 32;     // K where a lies in shared memory, else 32
 
@@ -73,6 +73,11 @@ void write_normalised(const uint row, const uint from, const float factor) {
         w0.d[(param[16].w + row * param[0].z + k) >> 2] = floatBitsToUint(normalised(from, k, factor));
 }
 
+// Where column j of a team lies in b; columns behind the last one repeat it.
+uint place_of_b(const uint b, const uint first, const uint team, const uint j) {
+    uint column = first + (PAIR == 1 ? team : team * COLUMNS + j);
+    return (PAIR == 1 && j == 1 ? param[16].x : b) + min(column, param[0].y - 1) * param[5].z;
+}
 // The sum of what the invocations of a team have for an output.
 float total_of(const uint team, const uint place) {
     uint from = (team * OUTPUTS + place) * (TEAM + 1);

@@ -52,12 +52,9 @@ void main() {
     for (uint first = group_index() * TAKES; first < columns;
          first += gl_NumWorkGroups.x * gl_NumWorkGroups.y * TAKES) {
         float sum[OUTPUTS];
-        uint place[COLUMNS]; /* columns behind the last one repeat it */
+        uint place[COLUMNS];
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] = 0;
-        [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
-            uint column = first + (PAIR == 1 ? team : team * COLUMNS + j);
-            place[j] = (PAIR == 1 && j == 1 ? param[16].x : at.z) + min(column, columns - 1) * param[5].z;
-        }
+        [[unroll]] for (uint j = 0; j < COLUMNS; j++) place[j] = place_of_b(at.z, first, team, j);
         for (uint chunk = lane; 8 * chunk < inner; chunk += TEAM * AHEAD) {
             vec4 x[AHEAD][COLUMNS], y[AHEAD][COLUMNS], terms[AHEAD][COLUMNS], p[AHEAD][ROWS], q[AHEAD][ROWS];
             [[unroll]] for (uint ahead = 0; ahead < AHEAD; ahead++) {

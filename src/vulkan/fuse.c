@@ -1,8 +1,7 @@
 /* Calls that become one dispatch: a few are held back until it is known whether what follows can be part of
  * them. rms_norm, one or two products of its result with few rows, the residual that is added or the gate
  * that joins both; rope and the copy of its result into a cache. Every result is written, so nobody sees a
- * difference. Called by the Vulkan device before each call, and before anything else that looks at memory.
- * */
+ * difference. Called by the Vulkan device before each call, and before anything else that looks at memory. */
 
 static void oxi_vk_hold(oxi_vk_held_call *held, const oxi_call *call) {
     held->call = *call;
