@@ -98,7 +98,8 @@ typedef struct oxi_q8 {
  * (two of 16 bits) lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken
  * from each code times the scale, [k / group][width]. Activations: scale [k / 32][width], extra [k /
  * group][width], the sums of the group. Where a kernel wants ratios, these, int16 twice each, are in the
- * place of the scales of activations, and step [pieces of 256][width] beside them. */
+ * place of the scales of activations, and step [pieces of 256][width] beside them. Codes of 16 bits have
+ * their groups' scales in them: of weights scale [pieces of 256][width], of activations step likewise. */
 typedef struct oxi_code_panel {
     void *codes;
     float *scale, *extra; /* extra of weights: NULL if there is none */
@@ -186,7 +187,10 @@ typedef struct oxi_kernels {
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
     void (*codes_shift)(int64_t n, int offset, int8_t *code); /* code += offset, n a multiple of 32 */
-    void (*codes_widen)(int64_t n, const int8_t *code, int16_t *out);   /* n a multiple of 32 */
+    /* numbers as out[i] times what is returned, NaN if a scale is not finite: |out| <= 2048, so that the sum
+     * of 256 products with 127 * OXI_Q8_RATIOS fits 32 bits. n: as for codes_shift, at most 256, scales behind
+     * them 0; all codes are below 1 << bits and not below its negative, bits at most 7 */
+    float (*codes_widen)(int64_t n, oxi_codes codes, int bits, int16_t *out);
 } oxi_kernels;
 
 /* The tier in use: the best this processor has, or the one OX_ISA names if it has that. */
