@@ -8091,9 +8091,6 @@ typedef struct oxi_codes {
 static const int8_t oxi_table_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                          1,    13,   25,  38,  53,  69,  89,  113};
 static const int8_t oxi_table_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-OXI_UNUSED static void oxi_look_up_32(const int8_t *table, int8_t *code) {
-    for (int i = 0; i < 32; i++) code[i] = table[code[i]];
-}
 
 /* 256 neighbours of a row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]. scale = ratio
  * * step, ratios from 1 to OXI_Q8_RATIOS: times an integer scale of weights they still fit 16 bits. total: of
@@ -12871,10 +12868,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
     return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), vb_nibbles(p));
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
@@ -13015,22 +13012,46 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+#if VF == 4
+/* What the two nibbles of each byte stand for, the lower one's in the lower half; filled with the tier. */
+enum { OXI_ISA(tables) = 2 };
+static const int8_t *const OXI_ISA(table)[OXI_ISA(tables)] = {oxi_table_iq4, oxi_table_e2m1};
+static uint16_t OXI_ISA(table_pairs)[OXI_ISA(tables)][256];
+static OXI_UNUSED void OXI_ISA(fill_table_pairs)(void) {
+    for (int i = 0; i < OXI_ISA(tables); i++)
+        for (int byte = 0; byte < 256; byte++)
+            OXI_ISA(table_pairs)[i][byte] = (uint16_t)((uint8_t)OXI_ISA(table)[i][byte & 15]
+                                                       | (uint8_t)OXI_ISA(table)[i][byte >> 4] << 8);
+}
+OXI_INLINE __m128i OXI_ISA(pairs_8)(const uint16_t *pairs, const uint8_t *p) {
+    __m128i r = _mm_cvtsi32_si128(pairs[p[0]]);
+    r = _mm_insert_epi16(r, pairs[p[1]], 1);
+    r = _mm_insert_epi16(r, pairs[p[2]], 2);
+    r = _mm_insert_epi16(r, pairs[p[3]], 3);
+    r = _mm_insert_epi16(r, pairs[p[4]], 4);
+    r = _mm_insert_epi16(r, pairs[p[5]], 5);
+    r = _mm_insert_epi16(r, pairs[p[6]], 6);
+    return _mm_insert_epi16(r, pairs[p[7]], 7);
+}
+OXI_INLINE vb OXI_ISA(look_up_pairs)(const int8_t *table, const uint8_t *p) {
+    const uint16_t *pairs = OXI_ISA(table_pairs)[table == OXI_ISA(table)[0] ? 0 : 1];
+    __m128i a = OXI_ISA(pairs_8)(pairs, p), b = OXI_ISA(pairs_8)(pairs, p + 8), byte = _mm_set1_epi16(255);
+    return OXI_ISA(vb_pair)(_mm_packus_epi16(_mm_and_si128(a, byte), _mm_and_si128(b, byte)),
+                            _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)));
+}
+#endif
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    vb nibbles = vb_nibbles(p);
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
 #if VF == 8
     (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
-    if (extra) {
-        __m128i low = numbers, high = numbers;
-        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
-        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
-        return OXI_ISA(vb_pair)(low, high);
-    }
-    int8_t byte[32];
-    vb_store(byte, nibbles);
-    oxi_look_up_32(table, byte);
-    return vb_load(byte);
+    if (!extra) return OXI_ISA(look_up_pairs)(table, (const uint8_t *)p);
+    __m128i low = numbers, high = numbers;
+    __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+    __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+    return OXI_ISA(vb_pair)(low, high);
 #endif
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
@@ -13267,8 +13288,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    vb nibbles = vb_nibbles(p);
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
@@ -13407,10 +13429,15 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    const uint8_t *byte = (const uint8_t *)p;
+    int8_t number[32];
     (void)extra;
-    oxi_look_up_32(table, (int8_t *)nibbles.word);
-    return nibbles;
+    for (int i = 0; i < 16; i++) {
+        number[i] = table[byte[i] & 15];
+        number[i + 16] = table[byte[i] >> 4];
+    }
+    return vb_load(number);
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     uint8_t byte[32];
@@ -13521,7 +13548,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, p + 2, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -13529,7 +13556,7 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, p + 8 + 16 * i, 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
@@ -13541,7 +13568,7 @@ OXI_INLINE float OXI_ISA(power)(uint8_t e) {
     return scale;
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, p + 1, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
@@ -13549,7 +13576,7 @@ OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
+        vb_store(code, vb_look_up(oxi_table_e2m1, p + 4 + 16 * i, 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -13784,7 +13811,7 @@ OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_b
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
            true, true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extra), 0, 0.0f,
            false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
@@ -13801,7 +13828,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
-OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, p + 1, extra), 0, 0.0f,
            true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
@@ -13837,10 +13864,10 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
-            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
-            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
-            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
-            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            four.a = vb_look_up(oxi_table_iq4, p + 8 + 16 * i, extra);
+            four.b = vb_look_up(oxi_table_iq4, p + 24 + 16 * i, extra);
+            four.c = vb_look_up(oxi_table_iq4, p + 40 + 16 * i, extra);
+            four.d = vb_look_up(oxi_table_iq4, p + 56 + 16 * i, extra);
             vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
@@ -14104,6 +14131,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
     OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+#if defined(OXI_X86) && VF == 4
+    OXI_ISA(fill_table_pairs)();
+#endif
     k->expand_codes = OXI_ISA(expand_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
@@ -17234,10 +17264,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
     return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), vb_nibbles(p));
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
@@ -17378,22 +17408,46 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+#if VF == 4
+/* What the two nibbles of each byte stand for, the lower one's in the lower half; filled with the tier. */
+enum { OXI_ISA(tables) = 2 };
+static const int8_t *const OXI_ISA(table)[OXI_ISA(tables)] = {oxi_table_iq4, oxi_table_e2m1};
+static uint16_t OXI_ISA(table_pairs)[OXI_ISA(tables)][256];
+static OXI_UNUSED void OXI_ISA(fill_table_pairs)(void) {
+    for (int i = 0; i < OXI_ISA(tables); i++)
+        for (int byte = 0; byte < 256; byte++)
+            OXI_ISA(table_pairs)[i][byte] = (uint16_t)((uint8_t)OXI_ISA(table)[i][byte & 15]
+                                                       | (uint8_t)OXI_ISA(table)[i][byte >> 4] << 8);
+}
+OXI_INLINE __m128i OXI_ISA(pairs_8)(const uint16_t *pairs, const uint8_t *p) {
+    __m128i r = _mm_cvtsi32_si128(pairs[p[0]]);
+    r = _mm_insert_epi16(r, pairs[p[1]], 1);
+    r = _mm_insert_epi16(r, pairs[p[2]], 2);
+    r = _mm_insert_epi16(r, pairs[p[3]], 3);
+    r = _mm_insert_epi16(r, pairs[p[4]], 4);
+    r = _mm_insert_epi16(r, pairs[p[5]], 5);
+    r = _mm_insert_epi16(r, pairs[p[6]], 6);
+    return _mm_insert_epi16(r, pairs[p[7]], 7);
+}
+OXI_INLINE vb OXI_ISA(look_up_pairs)(const int8_t *table, const uint8_t *p) {
+    const uint16_t *pairs = OXI_ISA(table_pairs)[table == OXI_ISA(table)[0] ? 0 : 1];
+    __m128i a = OXI_ISA(pairs_8)(pairs, p), b = OXI_ISA(pairs_8)(pairs, p + 8), byte = _mm_set1_epi16(255);
+    return OXI_ISA(vb_pair)(_mm_packus_epi16(_mm_and_si128(a, byte), _mm_and_si128(b, byte)),
+                            _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)));
+}
+#endif
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    vb nibbles = vb_nibbles(p);
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
 #if VF == 8
     (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
-    if (extra) {
-        __m128i low = numbers, high = numbers;
-        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
-        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
-        return OXI_ISA(vb_pair)(low, high);
-    }
-    int8_t byte[32];
-    vb_store(byte, nibbles);
-    oxi_look_up_32(table, byte);
-    return vb_load(byte);
+    if (!extra) return OXI_ISA(look_up_pairs)(table, (const uint8_t *)p);
+    __m128i low = numbers, high = numbers;
+    __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+    __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+    return OXI_ISA(vb_pair)(low, high);
 #endif
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
@@ -17630,8 +17684,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    vb nibbles = vb_nibbles(p);
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
@@ -17770,10 +17825,15 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    const uint8_t *byte = (const uint8_t *)p;
+    int8_t number[32];
     (void)extra;
-    oxi_look_up_32(table, (int8_t *)nibbles.word);
-    return nibbles;
+    for (int i = 0; i < 16; i++) {
+        number[i] = table[byte[i] & 15];
+        number[i + 16] = table[byte[i] >> 4];
+    }
+    return vb_load(number);
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     uint8_t byte[32];
@@ -17884,7 +17944,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, p + 2, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -17892,7 +17952,7 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, p + 8 + 16 * i, 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
@@ -17904,7 +17964,7 @@ OXI_INLINE float OXI_ISA(power)(uint8_t e) {
     return scale;
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, p + 1, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
@@ -17912,7 +17972,7 @@ OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
+        vb_store(code, vb_look_up(oxi_table_e2m1, p + 4 + 16 * i, 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -18147,7 +18207,7 @@ OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_b
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
            true, true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extra), 0, 0.0f,
            false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
@@ -18164,7 +18224,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
-OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, p + 1, extra), 0, 0.0f,
            true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
@@ -18200,10 +18260,10 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
-            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
-            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
-            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
-            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            four.a = vb_look_up(oxi_table_iq4, p + 8 + 16 * i, extra);
+            four.b = vb_look_up(oxi_table_iq4, p + 24 + 16 * i, extra);
+            four.c = vb_look_up(oxi_table_iq4, p + 40 + 16 * i, extra);
+            four.d = vb_look_up(oxi_table_iq4, p + 56 + 16 * i, extra);
             vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
@@ -18467,6 +18527,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
     OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+#if defined(OXI_X86) && VF == 4
+    OXI_ISA(fill_table_pairs)();
+#endif
     k->expand_codes = OXI_ISA(expand_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
@@ -21615,10 +21678,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
     return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), vb_nibbles(p));
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
@@ -21759,22 +21822,46 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+#if VF == 4
+/* What the two nibbles of each byte stand for, the lower one's in the lower half; filled with the tier. */
+enum { OXI_ISA(tables) = 2 };
+static const int8_t *const OXI_ISA(table)[OXI_ISA(tables)] = {oxi_table_iq4, oxi_table_e2m1};
+static uint16_t OXI_ISA(table_pairs)[OXI_ISA(tables)][256];
+static OXI_UNUSED void OXI_ISA(fill_table_pairs)(void) {
+    for (int i = 0; i < OXI_ISA(tables); i++)
+        for (int byte = 0; byte < 256; byte++)
+            OXI_ISA(table_pairs)[i][byte] = (uint16_t)((uint8_t)OXI_ISA(table)[i][byte & 15]
+                                                       | (uint8_t)OXI_ISA(table)[i][byte >> 4] << 8);
+}
+OXI_INLINE __m128i OXI_ISA(pairs_8)(const uint16_t *pairs, const uint8_t *p) {
+    __m128i r = _mm_cvtsi32_si128(pairs[p[0]]);
+    r = _mm_insert_epi16(r, pairs[p[1]], 1);
+    r = _mm_insert_epi16(r, pairs[p[2]], 2);
+    r = _mm_insert_epi16(r, pairs[p[3]], 3);
+    r = _mm_insert_epi16(r, pairs[p[4]], 4);
+    r = _mm_insert_epi16(r, pairs[p[5]], 5);
+    r = _mm_insert_epi16(r, pairs[p[6]], 6);
+    return _mm_insert_epi16(r, pairs[p[7]], 7);
+}
+OXI_INLINE vb OXI_ISA(look_up_pairs)(const int8_t *table, const uint8_t *p) {
+    const uint16_t *pairs = OXI_ISA(table_pairs)[table == OXI_ISA(table)[0] ? 0 : 1];
+    __m128i a = OXI_ISA(pairs_8)(pairs, p), b = OXI_ISA(pairs_8)(pairs, p + 8), byte = _mm_set1_epi16(255);
+    return OXI_ISA(vb_pair)(_mm_packus_epi16(_mm_and_si128(a, byte), _mm_and_si128(b, byte)),
+                            _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)));
+}
+#endif
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    vb nibbles = vb_nibbles(p);
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
 #if VF == 8
     (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
-    if (extra) {
-        __m128i low = numbers, high = numbers;
-        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
-        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
-        return OXI_ISA(vb_pair)(low, high);
-    }
-    int8_t byte[32];
-    vb_store(byte, nibbles);
-    oxi_look_up_32(table, byte);
-    return vb_load(byte);
+    if (!extra) return OXI_ISA(look_up_pairs)(table, (const uint8_t *)p);
+    __m128i low = numbers, high = numbers;
+    __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+    __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+    return OXI_ISA(vb_pair)(low, high);
 #endif
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
@@ -22011,8 +22098,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    vb nibbles = vb_nibbles(p);
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
@@ -22151,10 +22239,15 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    const uint8_t *byte = (const uint8_t *)p;
+    int8_t number[32];
     (void)extra;
-    oxi_look_up_32(table, (int8_t *)nibbles.word);
-    return nibbles;
+    for (int i = 0; i < 16; i++) {
+        number[i] = table[byte[i] & 15];
+        number[i + 16] = table[byte[i] >> 4];
+    }
+    return vb_load(number);
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     uint8_t byte[32];
@@ -22265,7 +22358,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, p + 2, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -22273,7 +22366,7 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, p + 8 + 16 * i, 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
@@ -22285,7 +22378,7 @@ OXI_INLINE float OXI_ISA(power)(uint8_t e) {
     return scale;
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, p + 1, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
@@ -22293,7 +22386,7 @@ OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
+        vb_store(code, vb_look_up(oxi_table_e2m1, p + 4 + 16 * i, 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -22528,7 +22621,7 @@ OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_b
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
            true, true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extra), 0, 0.0f,
            false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
@@ -22545,7 +22638,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
-OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, p + 1, extra), 0, 0.0f,
            true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
@@ -22581,10 +22674,10 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
-            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
-            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
-            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
-            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            four.a = vb_look_up(oxi_table_iq4, p + 8 + 16 * i, extra);
+            four.b = vb_look_up(oxi_table_iq4, p + 24 + 16 * i, extra);
+            four.c = vb_look_up(oxi_table_iq4, p + 40 + 16 * i, extra);
+            four.d = vb_look_up(oxi_table_iq4, p + 56 + 16 * i, extra);
             vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
@@ -22848,6 +22941,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
     OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+#if defined(OXI_X86) && VF == 4
+    OXI_ISA(fill_table_pairs)();
+#endif
     k->expand_codes = OXI_ISA(expand_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
@@ -25918,10 +26014,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
     return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), vb_nibbles(p));
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
@@ -26062,22 +26158,46 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+#if VF == 4
+/* What the two nibbles of each byte stand for, the lower one's in the lower half; filled with the tier. */
+enum { OXI_ISA(tables) = 2 };
+static const int8_t *const OXI_ISA(table)[OXI_ISA(tables)] = {oxi_table_iq4, oxi_table_e2m1};
+static uint16_t OXI_ISA(table_pairs)[OXI_ISA(tables)][256];
+static OXI_UNUSED void OXI_ISA(fill_table_pairs)(void) {
+    for (int i = 0; i < OXI_ISA(tables); i++)
+        for (int byte = 0; byte < 256; byte++)
+            OXI_ISA(table_pairs)[i][byte] = (uint16_t)((uint8_t)OXI_ISA(table)[i][byte & 15]
+                                                       | (uint8_t)OXI_ISA(table)[i][byte >> 4] << 8);
+}
+OXI_INLINE __m128i OXI_ISA(pairs_8)(const uint16_t *pairs, const uint8_t *p) {
+    __m128i r = _mm_cvtsi32_si128(pairs[p[0]]);
+    r = _mm_insert_epi16(r, pairs[p[1]], 1);
+    r = _mm_insert_epi16(r, pairs[p[2]], 2);
+    r = _mm_insert_epi16(r, pairs[p[3]], 3);
+    r = _mm_insert_epi16(r, pairs[p[4]], 4);
+    r = _mm_insert_epi16(r, pairs[p[5]], 5);
+    r = _mm_insert_epi16(r, pairs[p[6]], 6);
+    return _mm_insert_epi16(r, pairs[p[7]], 7);
+}
+OXI_INLINE vb OXI_ISA(look_up_pairs)(const int8_t *table, const uint8_t *p) {
+    const uint16_t *pairs = OXI_ISA(table_pairs)[table == OXI_ISA(table)[0] ? 0 : 1];
+    __m128i a = OXI_ISA(pairs_8)(pairs, p), b = OXI_ISA(pairs_8)(pairs, p + 8), byte = _mm_set1_epi16(255);
+    return OXI_ISA(vb_pair)(_mm_packus_epi16(_mm_and_si128(a, byte), _mm_and_si128(b, byte)),
+                            _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)));
+}
+#endif
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    vb nibbles = vb_nibbles(p);
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
 #if VF == 8
     (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
-    if (extra) {
-        __m128i low = numbers, high = numbers;
-        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
-        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
-        return OXI_ISA(vb_pair)(low, high);
-    }
-    int8_t byte[32];
-    vb_store(byte, nibbles);
-    oxi_look_up_32(table, byte);
-    return vb_load(byte);
+    if (!extra) return OXI_ISA(look_up_pairs)(table, (const uint8_t *)p);
+    __m128i low = numbers, high = numbers;
+    __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+    __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+    return OXI_ISA(vb_pair)(low, high);
 #endif
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
@@ -26314,8 +26434,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    vb nibbles = vb_nibbles(p);
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
@@ -26454,10 +26575,15 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    const uint8_t *byte = (const uint8_t *)p;
+    int8_t number[32];
     (void)extra;
-    oxi_look_up_32(table, (int8_t *)nibbles.word);
-    return nibbles;
+    for (int i = 0; i < 16; i++) {
+        number[i] = table[byte[i] & 15];
+        number[i + 16] = table[byte[i] >> 4];
+    }
+    return vb_load(number);
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     uint8_t byte[32];
@@ -26568,7 +26694,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, p + 2, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -26576,7 +26702,7 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, p + 8 + 16 * i, 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
@@ -26588,7 +26714,7 @@ OXI_INLINE float OXI_ISA(power)(uint8_t e) {
     return scale;
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, p + 1, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
@@ -26596,7 +26722,7 @@ OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
+        vb_store(code, vb_look_up(oxi_table_e2m1, p + 4 + 16 * i, 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -26831,7 +26957,7 @@ OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_b
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
            true, true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extra), 0, 0.0f,
            false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
@@ -26848,7 +26974,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
-OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, p + 1, extra), 0, 0.0f,
            true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
@@ -26884,10 +27010,10 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
-            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
-            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
-            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
-            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            four.a = vb_look_up(oxi_table_iq4, p + 8 + 16 * i, extra);
+            four.b = vb_look_up(oxi_table_iq4, p + 24 + 16 * i, extra);
+            four.c = vb_look_up(oxi_table_iq4, p + 40 + 16 * i, extra);
+            four.d = vb_look_up(oxi_table_iq4, p + 56 + 16 * i, extra);
             vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
@@ -27151,6 +27277,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
     OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+#if defined(OXI_X86) && VF == 4
+    OXI_ISA(fill_table_pairs)();
+#endif
     k->expand_codes = OXI_ISA(expand_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
@@ -30213,10 +30342,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
     return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), vb_nibbles(p));
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
@@ -30357,22 +30486,46 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+#if VF == 4
+/* What the two nibbles of each byte stand for, the lower one's in the lower half; filled with the tier. */
+enum { OXI_ISA(tables) = 2 };
+static const int8_t *const OXI_ISA(table)[OXI_ISA(tables)] = {oxi_table_iq4, oxi_table_e2m1};
+static uint16_t OXI_ISA(table_pairs)[OXI_ISA(tables)][256];
+static OXI_UNUSED void OXI_ISA(fill_table_pairs)(void) {
+    for (int i = 0; i < OXI_ISA(tables); i++)
+        for (int byte = 0; byte < 256; byte++)
+            OXI_ISA(table_pairs)[i][byte] = (uint16_t)((uint8_t)OXI_ISA(table)[i][byte & 15]
+                                                       | (uint8_t)OXI_ISA(table)[i][byte >> 4] << 8);
+}
+OXI_INLINE __m128i OXI_ISA(pairs_8)(const uint16_t *pairs, const uint8_t *p) {
+    __m128i r = _mm_cvtsi32_si128(pairs[p[0]]);
+    r = _mm_insert_epi16(r, pairs[p[1]], 1);
+    r = _mm_insert_epi16(r, pairs[p[2]], 2);
+    r = _mm_insert_epi16(r, pairs[p[3]], 3);
+    r = _mm_insert_epi16(r, pairs[p[4]], 4);
+    r = _mm_insert_epi16(r, pairs[p[5]], 5);
+    r = _mm_insert_epi16(r, pairs[p[6]], 6);
+    return _mm_insert_epi16(r, pairs[p[7]], 7);
+}
+OXI_INLINE vb OXI_ISA(look_up_pairs)(const int8_t *table, const uint8_t *p) {
+    const uint16_t *pairs = OXI_ISA(table_pairs)[table == OXI_ISA(table)[0] ? 0 : 1];
+    __m128i a = OXI_ISA(pairs_8)(pairs, p), b = OXI_ISA(pairs_8)(pairs, p + 8), byte = _mm_set1_epi16(255);
+    return OXI_ISA(vb_pair)(_mm_packus_epi16(_mm_and_si128(a, byte), _mm_and_si128(b, byte)),
+                            _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)));
+}
+#endif
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    vb nibbles = vb_nibbles(p);
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
 #if VF == 8
     (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
-    if (extra) {
-        __m128i low = numbers, high = numbers;
-        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
-        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
-        return OXI_ISA(vb_pair)(low, high);
-    }
-    int8_t byte[32];
-    vb_store(byte, nibbles);
-    oxi_look_up_32(table, byte);
-    return vb_load(byte);
+    if (!extra) return OXI_ISA(look_up_pairs)(table, (const uint8_t *)p);
+    __m128i low = numbers, high = numbers;
+    __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+    __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+    return OXI_ISA(vb_pair)(low, high);
 #endif
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
@@ -30609,8 +30762,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    vb nibbles = vb_nibbles(p);
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
@@ -30749,10 +30903,15 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    const uint8_t *byte = (const uint8_t *)p;
+    int8_t number[32];
     (void)extra;
-    oxi_look_up_32(table, (int8_t *)nibbles.word);
-    return nibbles;
+    for (int i = 0; i < 16; i++) {
+        number[i] = table[byte[i] & 15];
+        number[i + 16] = table[byte[i] >> 4];
+    }
+    return vb_load(number);
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     uint8_t byte[32];
@@ -30863,7 +31022,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, p + 2, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -30871,7 +31030,7 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, p + 8 + 16 * i, 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
@@ -30883,7 +31042,7 @@ OXI_INLINE float OXI_ISA(power)(uint8_t e) {
     return scale;
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, p + 1, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
@@ -30891,7 +31050,7 @@ OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
+        vb_store(code, vb_look_up(oxi_table_e2m1, p + 4 + 16 * i, 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -31126,7 +31285,7 @@ OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_b
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
            true, true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extra), 0, 0.0f,
            false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
@@ -31143,7 +31302,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
-OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, p + 1, extra), 0, 0.0f,
            true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
@@ -31179,10 +31338,10 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
-            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
-            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
-            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
-            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            four.a = vb_look_up(oxi_table_iq4, p + 8 + 16 * i, extra);
+            four.b = vb_look_up(oxi_table_iq4, p + 24 + 16 * i, extra);
+            four.c = vb_look_up(oxi_table_iq4, p + 40 + 16 * i, extra);
+            four.d = vb_look_up(oxi_table_iq4, p + 56 + 16 * i, extra);
             vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
@@ -31446,6 +31605,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
     OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+#if defined(OXI_X86) && VF == 4
+    OXI_ISA(fill_table_pairs)();
+#endif
     k->expand_codes = OXI_ISA(expand_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
@@ -34503,10 +34665,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
     return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), vb_nibbles(p));
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
@@ -34647,22 +34809,46 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+#if VF == 4
+/* What the two nibbles of each byte stand for, the lower one's in the lower half; filled with the tier. */
+enum { OXI_ISA(tables) = 2 };
+static const int8_t *const OXI_ISA(table)[OXI_ISA(tables)] = {oxi_table_iq4, oxi_table_e2m1};
+static uint16_t OXI_ISA(table_pairs)[OXI_ISA(tables)][256];
+static OXI_UNUSED void OXI_ISA(fill_table_pairs)(void) {
+    for (int i = 0; i < OXI_ISA(tables); i++)
+        for (int byte = 0; byte < 256; byte++)
+            OXI_ISA(table_pairs)[i][byte] = (uint16_t)((uint8_t)OXI_ISA(table)[i][byte & 15]
+                                                       | (uint8_t)OXI_ISA(table)[i][byte >> 4] << 8);
+}
+OXI_INLINE __m128i OXI_ISA(pairs_8)(const uint16_t *pairs, const uint8_t *p) {
+    __m128i r = _mm_cvtsi32_si128(pairs[p[0]]);
+    r = _mm_insert_epi16(r, pairs[p[1]], 1);
+    r = _mm_insert_epi16(r, pairs[p[2]], 2);
+    r = _mm_insert_epi16(r, pairs[p[3]], 3);
+    r = _mm_insert_epi16(r, pairs[p[4]], 4);
+    r = _mm_insert_epi16(r, pairs[p[5]], 5);
+    r = _mm_insert_epi16(r, pairs[p[6]], 6);
+    return _mm_insert_epi16(r, pairs[p[7]], 7);
+}
+OXI_INLINE vb OXI_ISA(look_up_pairs)(const int8_t *table, const uint8_t *p) {
+    const uint16_t *pairs = OXI_ISA(table_pairs)[table == OXI_ISA(table)[0] ? 0 : 1];
+    __m128i a = OXI_ISA(pairs_8)(pairs, p), b = OXI_ISA(pairs_8)(pairs, p + 8), byte = _mm_set1_epi16(255);
+    return OXI_ISA(vb_pair)(_mm_packus_epi16(_mm_and_si128(a, byte), _mm_and_si128(b, byte)),
+                            _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)));
+}
+#endif
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    vb nibbles = vb_nibbles(p);
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
 #if VF == 8
     (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
-    if (extra) {
-        __m128i low = numbers, high = numbers;
-        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
-        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
-        return OXI_ISA(vb_pair)(low, high);
-    }
-    int8_t byte[32];
-    vb_store(byte, nibbles);
-    oxi_look_up_32(table, byte);
-    return vb_load(byte);
+    if (!extra) return OXI_ISA(look_up_pairs)(table, (const uint8_t *)p);
+    __m128i low = numbers, high = numbers;
+    __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+    __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+    return OXI_ISA(vb_pair)(low, high);
 #endif
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
@@ -34899,8 +35085,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    vb nibbles = vb_nibbles(p);
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
@@ -35039,10 +35226,15 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    const uint8_t *byte = (const uint8_t *)p;
+    int8_t number[32];
     (void)extra;
-    oxi_look_up_32(table, (int8_t *)nibbles.word);
-    return nibbles;
+    for (int i = 0; i < 16; i++) {
+        number[i] = table[byte[i] & 15];
+        number[i + 16] = table[byte[i] >> 4];
+    }
+    return vb_load(number);
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     uint8_t byte[32];
@@ -35153,7 +35345,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, p + 2, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -35161,7 +35353,7 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, p + 8 + 16 * i, 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
@@ -35173,7 +35365,7 @@ OXI_INLINE float OXI_ISA(power)(uint8_t e) {
     return scale;
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, p + 1, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
@@ -35181,7 +35373,7 @@ OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
+        vb_store(code, vb_look_up(oxi_table_e2m1, p + 4 + 16 * i, 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -35416,7 +35608,7 @@ OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_b
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
            true, true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extra), 0, 0.0f,
            false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
@@ -35433,7 +35625,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
-OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, p + 1, extra), 0, 0.0f,
            true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
@@ -35469,10 +35661,10 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
-            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
-            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
-            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
-            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            four.a = vb_look_up(oxi_table_iq4, p + 8 + 16 * i, extra);
+            four.b = vb_look_up(oxi_table_iq4, p + 24 + 16 * i, extra);
+            four.c = vb_look_up(oxi_table_iq4, p + 40 + 16 * i, extra);
+            four.d = vb_look_up(oxi_table_iq4, p + 56 + 16 * i, extra);
             vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
@@ -35736,6 +35928,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
     OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+#if defined(OXI_X86) && VF == 4
+    OXI_ISA(fill_table_pairs)();
+#endif
     k->expand_codes = OXI_ISA(expand_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16

@@ -79,9 +79,6 @@ typedef struct oxi_codes {
 static const int8_t oxi_table_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                          1,    13,   25,  38,  53,  69,  89,  113};
 static const int8_t oxi_table_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-OXI_UNUSED static void oxi_look_up_32(const int8_t *table, int8_t *code) {
-    for (int i = 0; i < 32; i++) code[i] = table[code[i]];
-}
 
 /* 256 neighbours of a row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]. scale = ratio
  * * step, ratios from 1 to OXI_Q8_RATIOS: times an integer scale of weights they still fit 16 bits. total: of
