@@ -43341,6 +43341,7 @@ enum {
     OXI_GEMM_TILE = 256,        /* largest side of a tile of C */
     OXI_GEMM_TILE_GROUPS = 512, /* where sums take so little time that panels are to be met more often */
     OXI_GEMM_BLOCKS_AHEAD = 16, /* lines of blocks asked for before they are packed */
+    OXI_GEMM_ALONE = 1 << 19,   /* fewer multiplications are done by the caller alone, and not in pieces */
     OXI_GEMM_TASK = 4 << 20,    /* multiplications of a tile that may hold the other threads up at the end */
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
 };
@@ -43915,6 +43916,10 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     if (p->block_m < m) p->block_m = oxi_round_up(p->block_m, mr);
 }
 
+static bool oxi_gemm_is_small(const oxi_gemm *g) {
+    return (double)g->m * (double)g->n * (double)g->k < OXI_GEMM_ALONE;
+}
+
 static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels, oxi_gemm_type *type) {
     if (g->a_dtype == OX_I8 && g->b_dtype == OX_I8) {
         bool quads = kernels->i8_quads.kernel.run != NULL;
@@ -43944,7 +43949,8 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->kernel = &kernels->bf16_pairs.kernel;
         type->groups = &kernels->bf16_pairs;
     } else {
-        type->pieces = g->a_dtype == OX_F16 && g->b_dtype == OX_F16 && kernels->f16_pieces.kernel.run;
+        type->pieces = g->a_dtype == OX_F16 && g->b_dtype == OX_F16 && kernels->f16_pieces.kernel.run &&
+                       !oxi_gemm_is_small(g);
         type->lane = OXI_LANE_F32;
         type->dtype = type->pieces ? OX_DTYPE_NONE : OX_F32;
         type->sums = OX_F32;
@@ -44069,7 +44075,7 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     int64_t c_bytes = ox_dtype_of(g->c_dtype)->block_bytes;
     p.streams = !p.direct && g->c_col == 1 && p.tile_n * c_bytes <= OXI_GEMM_STAGE &&
                 g->m * g->n * c_bytes >= OXI_STREAM_BYTES;
-    bool alone = (double)g->m * (double)g->n * (double)g->k < 1e6 / 2;
+    bool alone = oxi_gemm_is_small(g);
     int64_t lanes = alone ? 1 : oxi_lanes(INT32_MAX);
     size_t bytes = oxi_gemm_place(&p, &a_bytes, &b_bytes, lanes);
     char *memory = (char *)oxi_alloc(bytes);
