@@ -16,8 +16,8 @@
 #endif
 
 /* How far ahead weights are asked for that are read once, from memory: the processor's own prefetching
- * stops at the end of each page and starts anew. */
-enum { OXI_PREFETCH_AHEAD = 4096 };
+ * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
+enum { OXI_PREFETCH_AHEAD = 2560 };
 
 /* What a map computes in: every dtype loads into one of these. */
 typedef enum oxi_lane {
