@@ -958,6 +958,10 @@ typedef struct ox_file ox_file;
  * errors    NULL: OX_ERR_IO, OX_ERR_FORMAT, OX_ERR_NOMEM; OX_ERR_UNSUPPORTED well-formed, but a version or
  *           type that is not read; OX_ERR_NOT_FOUND a folder with nothing to open. untrusted input: yes */
 OX_API ox_file *ox_open(const char *path, ox_device *device);
+/* The same, but the bytes of the file are read into memory at once, in huge pages where the system has them,
+ * instead of being mapped. Weights that are read again and again, one pass a token, can be read half as fast
+ * again from there; it takes the memory and the time that a mapped file does not. */
+OX_API ox_file *ox_open_copy(const char *path, ox_device *device);
 OX_API void ox_close(ox_file *file);                                   /* tensors taken from it live on */
 OX_API const char *ox_file_format(const ox_file *file); /* "gguf", "safetensors", "npy", "npz" */
 
@@ -1269,9 +1273,9 @@ static int oxi_lanes(int64_t count);
 static double oxi_now(void);                                  /* seconds, monotonic */
 #ifndef OX_NO_STDIO
 typedef struct oxi_mapping { const unsigned char *data; size_t bytes; void *handle; } oxi_mapping;
-/* Maps a whole file for reading (copy-on-write pages: a write does not reach the file). An empty file maps to
- * bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
-static ox_status oxi_map_file(const char *path, oxi_mapping *out);
+/* Maps a whole file for reading (copy-on-write pages: a write does not reach the file), or reads it into memory
+ * (copies). An empty file maps to bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
+static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
 static void oxi_unmap_file(oxi_mapping *mapping);
 #endif
 
@@ -2522,7 +2526,7 @@ OX_API void ox_shutdown(void) {
 }
 /* >>base/os.c */
 /* Clock and mapped files.
- * A file is mapped copy-on-write; where the system refuses that, it is read into memory.
+ * A file is mapped copy-on-write; on wish, and where the system refuses that, it is read into memory.
  * Used by the file readers and the profiler. */
 
 OXI_UNUSED static double oxi_now(void) {
@@ -2572,7 +2576,7 @@ static ox_status oxi_read_whole(int file, const char *path, void *data, size_t b
 /* Bytes behind the end of a mapped file in its last page: the address sanitizer refuses them. */
 static size_t oxi_page_rest(size_t bytes) { return (4096 - bytes % 4096) % 4096; }
 
-static ox_status oxi_map_open(int file, const char *path, oxi_mapping *out) {
+static ox_status oxi_map_open(int file, const char *path, bool copies, oxi_mapping *out) {
     struct stat info;
     if (fstat(file, &info) != 0) return oxi_fail(OX_ERR_IO, "%s: %s", path, strerror(errno));
     if (S_ISDIR(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is a directory", path);
@@ -2581,7 +2585,8 @@ static ox_status oxi_map_open(int file, const char *path, oxi_mapping *out) {
     size_t bytes = (size_t)info.st_size;
     if (bytes == 0) return OX_OK;
     /* Without a reservation: pages that are never written need no memory, whatever the size of the file. */
-    void *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
+    void *data = copies ? MAP_FAILED
+                        : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
     const char *handle = &oxi_is_mapped;
     if (data == MAP_FAILED) {
         handle = &oxi_is_read;
@@ -2593,6 +2598,10 @@ static ox_status oxi_map_open(int file, const char *path, oxi_mapping *out) {
             return status;
         }
     }
+#ifdef __linux__
+    /* Only a wish: what is not in memory yet comes in huge pages, which are read half as fast again. */
+    if (handle == &oxi_is_mapped && bytes >= OXI_HUGE_FROM) (void)madvise(data, bytes, MADV_HUGEPAGE);
+#endif
     if (handle == &oxi_is_mapped) OXI_POISON((char *)data + bytes, oxi_page_rest(bytes));
     out->data = (const unsigned char *)data;
     out->bytes = bytes;
@@ -2600,11 +2609,11 @@ static ox_status oxi_map_open(int file, const char *path, oxi_mapping *out) {
     return OX_OK;
 }
 
-static ox_status oxi_map_path(const char *path, oxi_mapping *out) {
+static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     /* Not blocking: the open of a pipe would wait for its writer. */
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return oxi_fail(OX_ERR_IO, "%s: %s", path, strerror(errno));
-    ox_status status = oxi_map_open(file, path, out);
+    ox_status status = oxi_map_open(file, path, copies, out);
     close(file);
     return status;
 }
@@ -2624,7 +2633,7 @@ static ox_status oxi_windows_fail(const char *path) {
     return oxi_fail(OX_ERR_IO, "%s: %s (Windows error %lu)", path, why, code);
 }
 
-static ox_status oxi_map_open(HANDLE file, const char *path, oxi_mapping *out) {
+static ox_status oxi_map_open(HANDLE file, const char *path, bool copies, oxi_mapping *out) {
     LARGE_INTEGER size;
     if (!GetFileSizeEx(file, &size)) return oxi_windows_fail(path);
     if ((uint64_t)size.QuadPart > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: too large to map", path);
@@ -2635,13 +2644,17 @@ static ox_status oxi_map_open(HANDLE file, const char *path, oxi_mapping *out) {
     ox_status status = data ? OX_OK : oxi_windows_fail(path);
     CloseHandle(section);                                /* the view keeps it */
     if (!data) return status;
-    out->data = (const unsigned char *)data;
+    void *copy = copies ? oxi_alloc((size_t)size.QuadPart) : NULL;
+    if (copy) memcpy(copy, data, (size_t)size.QuadPart);
+    if (copies) UnmapViewOfFile(data);
+    if (copies && !copy) return OX_ERR_NOMEM;
+    out->data = (const unsigned char *)(copies ? copy : data);
     out->bytes = (size_t)size.QuadPart;
-    out->handle = (void *)(intptr_t)&oxi_is_mapped;
+    out->handle = (void *)(intptr_t)(copies ? &oxi_is_read : &oxi_is_mapped);
     return OX_OK;
 }
 
-static ox_status oxi_map_path(const char *path, oxi_mapping *out) {
+static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     int room = MultiByteToWideChar(CP_UTF8, 0, path, -1, NULL, 0);
     if (room <= 0) return oxi_fail(OX_ERR_IO, "%s: not a UTF-8 path", path);
     wchar_t *wide = (wchar_t *)oxi_calloc((size_t)room, sizeof *wide);
@@ -2653,7 +2666,7 @@ static ox_status oxi_map_path(const char *path, oxi_mapping *out) {
         status = oxi_fail(OX_ERR_IO, "%s: is a directory", path);
     } else {
         HANDLE file = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL);
-        status = file == INVALID_HANDLE_VALUE ? oxi_windows_fail(path) : oxi_map_open(file, path, out);
+        status = file == INVALID_HANDLE_VALUE ? oxi_windows_fail(path) : oxi_map_open(file, path, copies, out);
         if (file != INVALID_HANDLE_VALUE) CloseHandle(file);
     }
     oxi_free(wide, (size_t)room * sizeof *wide);
@@ -2667,8 +2680,9 @@ static void oxi_unmap_pages(const void *data, size_t bytes) {
 
 #else
 
-static ox_status oxi_map_path(const char *path, oxi_mapping *out) {
+static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     FILE *file = fopen(path, "rb");
+    (void)copies;
     if (!file) return oxi_fail(OX_ERR_IO, "%s: cannot be opened", path);
     long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     ox_status status = OX_OK;
@@ -2692,13 +2706,13 @@ static void oxi_unmap_pages(const void *data, size_t bytes) { (void)data, (void)
 
 #endif
 
-OXI_UNUSED static ox_status oxi_map_file(const char *path, oxi_mapping *out) {
+OXI_UNUSED static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out) {
     static const unsigned char nothing = 0;
     out->data = &nothing;
     out->bytes = 0;
     out->handle = NULL;
     if (!path) return oxi_fail(OX_ERR_ARG, "path is NULL");
-    return oxi_map_path(path, out);
+    return oxi_map_path(path, copies, out);
 }
 
 OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
@@ -45756,6 +45770,7 @@ struct ox_file {
     int64_t references;          /* the user's one and one for each storage that lies in it */
     const struct oxi_format *format;
     ox_device *device;
+    bool copies;                 /* parts are read into memory */
     oxi_file_part *parts;
     size_t part_count, part_room;
     oxi_file_item *items;        /* in file order */
@@ -46631,7 +46646,7 @@ static ox_status oxi_file_map_part(ox_file *file, const char *path) {
     memcpy(copy, path, length + 1);
     oxi_mapping mapping;
     memset(&mapping, 0, sizeof mapping);
-    ox_status status = oxi_map_file(path, &mapping);
+    ox_status status = oxi_map_file(path, file->copies, &mapping);
     if (status != OX_OK) return status;
     oxi_file_part *part = oxi_file_add_part(file);
     if (!part) {
@@ -49584,18 +49599,23 @@ static ox_status oxi_map_folder(ox_file *file, const char *path) {
     return status;
 }
 
-OX_API ox_file *ox_open(const char *path, ox_device *device) {
+static ox_file *oxi_open_path(const char *path, ox_device *device, bool copies) {
     if (!path || !*path) {
         (void)oxi_fail(OX_ERR_ARG, "open: no path");
         return NULL;
     }
     ox_file *file = oxi_file_new(device);
     if (!file) return NULL;
+    file->copies = copies;
     ox_status status = oxi_is_folder(path) ? oxi_map_folder(file, path) : oxi_file_map_part(file, path);
     if (status == OX_OK) return oxi_file_read(file);
     oxi_file_free(file);
     return NULL;
 }
+
+OX_API ox_file *ox_open(const char *path, ox_device *device) { return oxi_open_path(path, device, false); }
+
+OX_API ox_file *ox_open_copy(const char *path, ox_device *device) { return oxi_open_path(path, device, true); }
 
 static OXI_UNUSED ox_file *oxi_open_memory(const char *label, const void *data, size_t bytes,
                                            ox_device *device) {

@@ -79,9 +79,9 @@ static int oxi_lanes(int64_t count);
 static double oxi_now(void);                                  /* seconds, monotonic */
 #ifndef OX_NO_STDIO
 typedef struct oxi_mapping { const unsigned char *data; size_t bytes; void *handle; } oxi_mapping;
-/* Maps a whole file for reading (copy-on-write pages: a write does not reach the file). An empty file maps to
- * bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
-static ox_status oxi_map_file(const char *path, oxi_mapping *out);
+/* Maps a whole file for reading (copy-on-write pages: a write does not reach the file), or reads it into memory
+ * (copies). An empty file maps to bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
+static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
 static void oxi_unmap_file(oxi_mapping *mapping);
 #endif
 
