@@ -8238,8 +8238,8 @@ typedef struct oxi_kernels {
     oxi_codes_kernel codes_16, codes_32;
     void (*codes_shift)(int64_t n, int offset, int8_t *code); /* code += offset, n a multiple of 32 */
     /* numbers as out[i] times what is returned, NaN if a scale is not finite: |out| <= 2048, so that the sum
-     * of 256 products with 127 * OXI_Q8_RATIOS fits 32 bits. n: as for codes_shift, at most 256, scales behind
-     * them 0; all codes are below 1 << bits and not below its negative, bits at most 7 */
+     * of 256 products with 127 * OXI_Q8_RATIOS fits 32 bits. n: as for codes_shift, at most 256, scales
+     * behind them 0; all codes are below 1 << bits and not below its negative, bits at most 7 */
     float (*codes_widen)(int64_t n, oxi_codes codes, int bits, int16_t *out);
 } oxi_kernels;
 
@@ -14376,9 +14376,9 @@ OXI_STRAIGHT_END
 /* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
- * by 8 x 2. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an
+ * int32 by one instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's
+ * products of 2 x 8 by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
@@ -18897,9 +18897,9 @@ OXI_STRAIGHT_END
 /* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
- * by 8 x 2. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an
+ * int32 by one instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's
+ * products of 2 x 8 by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
@@ -23436,9 +23436,9 @@ OXI_STRAIGHT_END
 /* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
- * by 8 x 2. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an
+ * int32 by one instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's
+ * products of 2 x 8 by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
@@ -27897,9 +27897,9 @@ OXI_STRAIGHT_END
 /* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
- * by 8 x 2. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an
+ * int32 by one instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's
+ * products of 2 x 8 by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
@@ -32350,9 +32350,9 @@ OXI_STRAIGHT_END
 /* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
- * by 8 x 2. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an
+ * int32 by one instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's
+ * products of 2 x 8 by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
@@ -36798,9 +36798,9 @@ OXI_STRAIGHT_END
 /* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
- * by 8 x 2. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an
+ * int32 by one instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's
+ * products of 2 x 8 by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
@@ -44935,9 +44935,9 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
 /* Products of many rows of activations with weights of block types, in integers.
  * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time,
  * into a panel that stays in the first cache, and takes it against all activations. Nothing of the weights
- * is kept, so memory holds the file alone. Where a tier multiplies 16 bits by 16, both sides have one scale for
- * 256 numbers, of which weights keep 12 bits and activations all that they have. Called by cpu/blocks.c; the panels and their kernels are those
- * of kernels/codes.inc. */
+ * is kept, so memory holds the file alone. Where a tier multiplies 16 bits by 16, both sides have one scale
+ * for 256 numbers, of which weights keep 12 bits and activations all that they have. Called by cpu/blocks.c;
+ * the panels and their kernels are those of kernels/codes.inc. */
 
 enum {
     OXI_CODE_ROWS_MOST = 512,     /* rows of activations of one round */

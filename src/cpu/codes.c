@@ -1,9 +1,9 @@
 /* Products of many rows of activations with weights of block types, in integers.
  * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time,
  * into a panel that stays in the first cache, and takes it against all activations. Nothing of the weights
- * is kept, so memory holds the file alone. Where a tier multiplies 16 bits by 16, both sides have one scale for
- * 256 numbers, of which weights keep 12 bits and activations all that they have. Called by cpu/blocks.c; the panels and their kernels are those
- * of kernels/codes.inc. */
+ * is kept, so memory holds the file alone. Where a tier multiplies 16 bits by 16, both sides have one scale
+ * for 256 numbers, of which weights keep 12 bits and activations all that they have. Called by cpu/blocks.c;
+ * the panels and their kernels are those of kernels/codes.inc. */
 
 enum {
     OXI_CODE_ROWS_MOST = 512,     /* rows of activations of one round */
