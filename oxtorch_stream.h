@@ -1816,11 +1816,12 @@ static ox_status oxi_ring_fit(ox_stream *stream, const oxi_stream_flow *flow) {
     return oxi_ring_make_cells(stream, count, room - 2 * OXI_STREAM_PAGE);
 }
 
-/* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, and twice
- * what the disk delivers within its latency is on its way. What was kept in other tiles goes. */
+/* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, for threads
+ * wait for each other at its end, and twice what the disk delivers within its latency is on its way. What was
+ * kept in other tiles goes. */
 static ox_status oxi_ring_settle(ox_stream *stream) {
     enum { TILES = 2 };
-    const double tile_seconds = 0.008;
+    const double tile_seconds = 0.016;
     const size_t page = OXI_STREAM_PAGE, mib = (size_t)1 << 20;
     oxi_stream_pace *pace = &stream->pace;
     ox_stream_desc *desc = &stream->desc;
@@ -1830,9 +1831,9 @@ static ox_status oxi_ring_settle(ox_stream *stream) {
     pace->bandwidth = (double)pace->bytes / (pace->seconds > 1e-6 ? pace->seconds : 1e-6);
     if (!pace->sets_tile && !pace->sets_depth) return OX_OK;
     double seconds = 2 * pace->latency > tile_seconds ? 2 * pace->latency : tile_seconds;
-    size_t ring = desc->ram_bytes / 16 > 64 * mib ? desc->ram_bytes / 16 : 64 * mib;
+    size_t ring = desc->ram_bytes / 32 * 3 > 64 * mib ? desc->ram_bytes / 32 * 3 : 64 * mib;
     if (ring > desc->ram_bytes / 3) ring = desc->ram_bytes / 3;
-    double wanted = pace->bandwidth * seconds, most = (double)(ring / (2 * (OXI_STREAM_LEAST_DEPTH + 1)));
+    double wanted = pace->bandwidth * seconds, most = (double)(ring / (2 * OXI_STREAM_LEAST_DEPTH));
     if (wanted > 16.0 * (double)mib) wanted = 16.0 * (double)mib;
     if (wanted < 4.0 * (double)mib) wanted = 4.0 * (double)mib;
     if (wanted > most) wanted = most;
