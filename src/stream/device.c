@@ -58,6 +58,7 @@ static ox_status oxi_stream_alloc(ox_device *self, size_t bytes, void **out) {
 static void oxi_stream_region_free(oxi_stream_region *region) {
     ox_stream *stream = region->stream;
     oxi_stream_lock(stream);
+    oxi_stream_region_unlink(region);
     if (region->file == stream->spill)
         oxi_spill_free(stream, region);
     else
