@@ -61,7 +61,8 @@ static int oxi_foresee(ox_stream *stream, oxi_stream_range **out, int most) {
     int count = 0, period = (int)(last - twin);
     uint64_t shift = oxi_past_at(stream, last)->offset - oxi_past_at(stream, twin)->offset;
     while (count < most) {
-        oxi_stream_range *known = count < period ? oxi_past_at(stream, twin + 1 + count) : out[count - period];
+        oxi_stream_range *known =
+            count < period ? oxi_past_at(stream, twin + 1 + count) : out[count - period];
         if (shift == 0 || known->file != stream->last->file || !oxi_range_may_follow(known, shift)) break;
         out[count] = oxi_range_of(stream, known->file, known->offset + shift, known->bytes);
         if (!out[count]) break;
