@@ -306,14 +306,15 @@ static void test_first_pass(const stream_case *small, bool alike) {
     c.tile_bytes = (64 << 10) + 8192;
     snprintf(path, sizeof path, "%s/oxtorch-first.raw", c.folder);
     OX_SCOPE {
-        ox_tensor *all = numbers(OX_SHAPE(LAYERS, ROWS, K), OX_F32, 1), *x = numbers(OX_SHAPE(2, K), OX_F32, 2);
+        ox_tensor *all = numbers(OX_SHAPE(LAYERS, ROWS, K), OX_F32, 1),
+                  *x = numbers(OX_SHAPE(2, K), OX_F32, 2);
         put_raw(path, all, 0);
         ox_stream *stream = case_open(&c);
         ox_tensor *far[LAYERS][4];
         for (int64_t l = 0; l < LAYERS; l++)
             for (int w = 0; w < 4; w++)
-                far[l][w] = ox_stream_raw(stream, path, 4 * K * (l * ROWS + before[w]), OX_F32,
-                                          OX_SHAPE(rows[w], K));
+                far[l][w] =
+                    ox_stream_raw(stream, path, 4 * K * (l * ROWS + before[w]), OX_F32, OX_SHAPE(rows[w], K));
         int64_t guesses = 0;
         for (int64_t l = 0; l < LAYERS; l++)
             for (int i = 0; i < 4; i++) {
@@ -325,8 +326,9 @@ static void test_first_pass(const stream_case *small, bool alike) {
         ox_stream_statistics s = ox_stream_stats(stream);
         int64_t bytes = (int64_t)ox_nbytes(all), ahead = s.guesses - guesses;
         if (alike)
-            CHECK_MSG(s.disk_bytes == bytes && ahead >= (LAYERS - 2) * 4 - 1, "%lld of %lld bytes, %lld ahead",
-                      (long long)s.disk_bytes, (long long)bytes, (long long)ahead);
+            CHECK_MSG(s.disk_bytes == bytes && ahead >= (LAYERS - 2) * 4 - 1,
+                      "%lld of %lld bytes, %lld ahead", (long long)s.disk_bytes, (long long)bytes,
+                      (long long)ahead);
         CHECK_MSG(s.disk_bytes <= bytes / 4 * 5, "%lld of %lld bytes", (long long)s.disk_bytes,
                   (long long)bytes);
         CHECK(s.kept_bytes + s.ring_bytes <= c.ram_bytes);
@@ -484,8 +486,9 @@ int main(void) {
         test_model(&c, OX_F16);
         test_model(&c, OX_Q8_0);
         test_model(&c, OX_Q4_K);
-        test_kept(&c, 4 << 20, 24);
-        test_kept(&c, 20 << 20, 24);
+        static const size_t budgets[] = {5 << 18, 3 << 19, 2 << 20, 4 << 20,
+                                         5 << 20, 6 << 20, 7 << 20, 20 << 20};
+        for (size_t b = 0; b < sizeof budgets / sizeof *budgets; b++) test_kept(&c, budgets[b], 24);
         test_first_pass(&c, true);
         test_first_pass(&c, false);
     }
