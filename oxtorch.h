@@ -4173,6 +4173,7 @@ typedef struct oxi_call {
     ox_tensor *out[OXI_MAX_OUT];     /* NULL: oxi_apply makes it; given: the result is written there */
     oxi_attrs attr;
     oxi_shared *shared;              /* NULL, or for a product's first operand as it is multiplied */
+    double work;                     /* of a part of a product: multiplications of the whole; else 0 */
 } oxi_call;
 
 typedef struct oxi_op_row {
@@ -8292,6 +8293,7 @@ typedef struct oxi_gemm {
     oxi_activation activation;
     bool rough; /* operands may be rounded to bf16, as int8 is too */
     oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
+    double work;        /* multiplications of the product that this is a part of, if it is one; else 0 */
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 
@@ -43980,6 +43982,11 @@ static bool oxi_gemm_is_small(const oxi_gemm *g) {
     return (double)g->m * (double)g->n * (double)g->k < OXI_GEMM_ALONE;
 }
 
+/* Parts have the bits of the whole: what decides about these goes by its size. */
+static bool oxi_gemm_is_small_as_whole(const oxi_gemm *g) {
+    return g->work > 0 ? g->work < OXI_GEMM_ALONE : oxi_gemm_is_small(g);
+}
+
 static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels, oxi_gemm_type *type) {
     if (g->a_dtype == OX_I8 && g->b_dtype == OX_I8) {
         bool quads = kernels->i8_quads.kernel.run != NULL;
@@ -44010,7 +44017,7 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->groups = &kernels->bf16_pairs;
     } else {
         type->pieces = g->a_dtype == OX_F16 && g->b_dtype == OX_F16 && kernels->f16_pieces.kernel.run &&
-                       !oxi_gemm_is_small(g);
+                       !oxi_gemm_is_small_as_whole(g);
         type->lane = OXI_LANE_F32;
         type->dtype = type->pieces ? OX_DTYPE_NONE : OX_F32;
         type->sums = OX_F32;
@@ -44950,6 +44957,7 @@ static void oxi_product_start(oxi_product *p, const oxi_call *call, const ox_ten
     const ox_tensor *c = call->out[0];
     memset(p, 0, sizeof *p);
     p->g.shared = call->shared;
+    p->g.work = call->work;
     p->g.a = oxi_ptr(a);
     p->g.b = oxi_ptr(b);
     p->g.c = oxi_ptr(c);

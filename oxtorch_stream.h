@@ -2498,6 +2498,7 @@ typedef struct oxi_stream_plan {
     int64_t parts[OX_MAX_DIMS];
     oxi_shared shared;   /* of all parts */
     bool shares;
+    double work;         /* multiplications of a product, of one matrix of a batch; else 0 */
     const int64_t *rows; /* NULL, or which row of operand 0 is at each place along dim 0 */
 } oxi_stream_plan;
 
@@ -2771,6 +2772,7 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     call.in = in;
     call.attr = plan->attr;
     call.shared = plan->shares ? &plan->shared : NULL;
+    call.work = plan->work;
     if (call.op == OXI_OP_fill)
         call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
     return plan->compute->host ? oxi_run(plan->compute, &call) : oxi_plan_run_there(plan, step, part, &call);
@@ -2955,7 +2957,18 @@ static void oxi_space_addmm(oxi_stream_plan *plan) {
     }
 }
 
+/* What the CPU chooses by the size of a product holds for parts that are told it. */
+static double oxi_plan_work(const oxi_stream_plan *plan) {
+    bool addmm = plan->call->op == OXI_OP_addmm, matmul = plan->call->op == OXI_OP_matmul;
+    const ox_tensor *a = &plan->operand[addmm], *b = &plan->operand[1 + addmm];
+    double work = (double)ox_numel(&plan->operand[OXI_PLAN_OUT]) * (double)a->shape[a->ndim - 1];
+    for (int d = 0; matmul && d < b->ndim - 2; d++)
+        if (b->stride[d] != 0) work /= (double)b->shape[d];
+    return work;
+}
+
 static void oxi_space_product(oxi_stream_plan *plan) {
+    plan->work = oxi_plan_work(plan);
     if (plan->call->op == OXI_OP_linear)
         oxi_space_linear(plan);
     else if (plan->call->op == OXI_OP_matmul)

@@ -136,6 +136,11 @@ static void test_products(const stream_case *c) {
     static const int64_t rows[] = {1, 3, 4, 5, 8, 9, 33};
     for (size_t w = 0; w < sizeof weights / sizeof *weights; w++)
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) test_linear(c, weights[w], rows[i], 333, 512);
+    for (int64_t m = 9; m < 100; m += 30)
+        OX_SCOPE { /* of f16 alone, by tiles where the whole is not small */
+            ox_tensor *in[2] = {numbers(OX_SHAPE(m, 512), OX_F16, 1), numbers(OX_SHAPE(333, 512), OX_F16, 2)};
+            compare_masks(c, "matmul of f16", run_matmul_t, in, 2);
+        }
     test_linear(c, OX_F32, 200, 700, 256);
     test_linear(c, OX_F32, 2, 3, 4097);
     test_linear(c, OX_F16, 1, 1, 1);

@@ -622,6 +622,11 @@ static bool oxi_gemm_is_small(const oxi_gemm *g) {
     return (double)g->m * (double)g->n * (double)g->k < OXI_GEMM_ALONE;
 }
 
+/* Parts have the bits of the whole: what decides about these goes by its size. */
+static bool oxi_gemm_is_small_as_whole(const oxi_gemm *g) {
+    return g->work > 0 ? g->work < OXI_GEMM_ALONE : oxi_gemm_is_small(g);
+}
+
 static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels, oxi_gemm_type *type) {
     if (g->a_dtype == OX_I8 && g->b_dtype == OX_I8) {
         bool quads = kernels->i8_quads.kernel.run != NULL;
@@ -652,7 +657,7 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->groups = &kernels->bf16_pairs;
     } else {
         type->pieces = g->a_dtype == OX_F16 && g->b_dtype == OX_F16 && kernels->f16_pieces.kernel.run &&
-                       !oxi_gemm_is_small(g);
+                       !oxi_gemm_is_small_as_whole(g);
         type->lane = OXI_LANE_F32;
         type->dtype = type->pieces ? OX_DTYPE_NONE : OX_F32;
         type->sums = OX_F32;
