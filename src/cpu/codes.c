@@ -291,11 +291,11 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
     size_t step_at = oxi_code_place(&bytes, steps * f32), lift_at = oxi_code_place(&bytes, rows * f32);
     size_t scratch_bytes = (size_t)oxi_lanes(INT32_MAX) * p.lane_bytes;
     bool done = false;
-    char *memory = oxi_quantized_memory(g, bytes, &done);
+    char *memory = oxi_shared_take(g, OXI_SHARED_CODES, bytes, &done);
     p.scratch = memory ? (char *)oxi_alloc(scratch_bytes) : NULL;
     *status = p.scratch ? OX_OK : OX_ERR_NOMEM;
     if (!p.scratch) {
-        oxi_quantized_free(g, memory, bytes);
+        oxi_shared_give(g, memory, bytes);
         return true;
     }
     p.q = memory + q_at;
@@ -308,7 +308,7 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
         if (!done || rows < g->m) oxi_parallel_for(oxi_parts(p.rows, mr), oxi_code_rows_task, &p);
         oxi_parallel_for(panels, oxi_code_product_task, &p);
     }
-    oxi_quantized_free(g, memory, bytes);
+    oxi_shared_give(g, memory, bytes);
     oxi_free(p.scratch, scratch_bytes);
     return true;
 }

@@ -249,7 +249,8 @@ typedef struct oxi_gemm {
     const float *bias;                               /* NULL, or n floats */
     oxi_activation activation;
     bool rough; /* operands may be rounded to bf16, as int8 is too */
-    oxi_shared *shared; /* NULL, or keeps what a is quantised to for further products with it */
+    oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
+    double work;        /* multiplications of the product that this is a part of, if it is one; else 0 */
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 
