@@ -49,24 +49,34 @@ OX_EXTERN_C_BEGIN
 
 /* ox_vulkan - the device at place `index`: discrete GPUs first, then integrated ones, then software.
  * OX_VULKAN_DEVICE in the environment (a number or a part of a name) says which one is at place 0. The first
- * use of a device opens it and compares a few ops with the CPU; it stays open until ox_vulkan_close.
- * OX_VULKAN_CAPS (a list such as "baseline" or "f16,subgroup") restricts what is used of it.
- * errors   NULL and OX_ERR_DEVICE: no volk.h when this was compiled, no loader, no driver, no such device, or
- *          a driver that computes wrong */
+ * use of a device opens it and compares a few ops with the CPU; it stays open until ox_vulkan_close. One that
+ * was lost (its driver failed, or it was taken away) gives errors until its tensors are released; then this
+ * opens it anew. OX_VULKAN_CAPS (a list such as "baseline" or "f16,subgroup") restricts what is used of it.
+ * errors   NULL and OX_ERR_DEVICE: no volk.h when this was compiled, no loader, no driver, no such device, a
+ *          lost device with tensors on it, or a driver that computes wrong; OX_ERR_ARG: OX_VULKAN_CAPS */
 OX_API ox_device *ox_vulkan(int index);
 /* Devices that ox_vulkan can open; 0, and no error, where there is no Vulkan. */
 OX_API int ox_vulkan_count(void);
 
+/* vkGetInstanceProcAddr: VkInstance and the functions are pointers. */
+typedef void *(*ox_vulkan_loader)(void *instance, const char *name);
+
+/* Vulkan comes from here instead of from the system's loader: from a driver that the program is linked with,
+ * or from SDL_Vulkan_GetVkGetInstanceProcAddr and the like. NULL: from the system's again.
+ * errors   OX_ERR_ARG while a device of ox_vulkan is open */
+OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader);
+
 /* What the device can do beyond the baseline, Vulkan 1.1, and is used; bits of ox_vulkan_facts.caps. */
 #define OX_VULKAN_CAP_LIST(X) \
-    X(OX_VULKAN_F16, 0, "f16")               /* arithmetic and storage of 16-bit floats */ \
-    X(OX_VULKAN_I8, 1, "i8")                 /* storage of bytes */ \
-    X(OX_VULKAN_DOT, 2, "dot")               /* integer dot products */ \
+    X(OX_VULKAN_F16, 0, "f16")               /* arithmetic of 16-bit floats: what coopmat stands on */ \
+    X(OX_VULKAN_SIZES, 1, "subgroup_size")   /* EXT_subgroup_size_control: subgroups of one size */ \
+    X(OX_VULKAN_DOT, 2, "dot")               /* KHR_shader_integer_dot_product */ \
     X(OX_VULKAN_SUBGROUP, 3, "subgroup")     /* arithmetic within subgroups */ \
     X(OX_VULKAN_COOPERATIVE, 4, "coopmat")   /* KHR_cooperative_matrix: f16 tiles with f32 sums */ \
-    X(OX_VULKAN_BF16, 7, "bf16")             /* the same of bf16 */ \
     X(OX_VULKAN_BUDGET, 5, "budget")         /* EXT_memory_budget */ \
-    X(OX_VULKAN_DENORMALS, 6, "denormals")   /* f32 subnormals are kept on request */
+    X(OX_VULKAN_PRIORITY, 6, "priority")     /* EXT_memory_priority: tensors are the last to leave */ \
+    X(OX_VULKAN_BF16, 7, "bf16")             /* KHR_shader_bfloat16: coopmat of bf16 */ \
+    X(OX_VULKAN_TRANSFER, 8, "transfer")     /* a queue for transfers; KHR_timeline_semaphore */
 
 enum {
 #define OXI_X(name, bit, text) name = 1 << (bit),
@@ -93,24 +103,30 @@ OX_API ox_status ox_vulkan_info(ox_device *device, ox_vulkan_facts *out);
 /* ---- sharing ------------------------------------------------------------------------------------------- */
 
 /* A device that the caller made. Handles are passed as they are: VkInstance and so on are pointers. The
- * queue must be able to compute; storageBuffer16BitAccess and such are not needed. lock and unlock (both or
- * neither) are called around each use of the queue. The caller keeps everything alive until
- * ox_vulkan_close. */
+ * queue must be able to compute. lock and unlock (both or neither) are called around each use of the queue.
+ * caps: what the device was made with, of OX_VULKAN_F16 ...: the extension that the list above names and the
+ * features of its structure (coopmat: also shaderFloat16 and vulkanMemoryModel with its DeviceScope); with 0
+ * the baseline is used. The caller keeps everything alive until ox_vulkan_close, which destroys nothing of
+ * it. */
 typedef struct ox_vulkan_desc {
     void *instance, *physical_device, *device, *queue;
     uint32_t queue_family;
-    void *(*get_instance_proc_addr)(void *instance, const char *name);   /* NULL: the loader's */
+    uint32_t caps;
+    ox_vulkan_loader get_instance_proc_addr;   /* NULL: the system's */
     void (*lock)(void *user);
     void (*unlock)(void *user);
     void *user;
-    const char *pipeline_cache;       /* file that keeps compiled pipelines, or NULL */
+    const char *pipeline_cache;                /* file that keeps compiled pipelines, or NULL */
 } ox_vulkan_desc;
 
-/* errors   NULL: a missing handle, a device without what the baseline asks for, a failed self-test */
+/* errors   NULL: a missing handle, a device without what the baseline asks for, a failed self-test
+ * Each submission begins behind all that the queue got before it, and what the queue gets later begins behind
+ * it: work of the caller on the same queue needs no barrier against ours. */
 OX_API ox_device *ox_vulkan_open(const ox_vulkan_desc *desc);
 
 /* The tensor's VkBuffer (0 on error) and the place of its first byte in it. Work recorded so far is submitted
- * first; a caller's own work on the buffer goes to the same queue, after it. */
+ * first; a caller's own work on the buffer goes to the same queue, after it. The buffer may be a storage
+ * buffer and the source or goal of transfers. */
 OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset);
 
 /* A tensor over bytes of a buffer of the caller, which must have been made on this device with
@@ -200,12 +216,165 @@ enum {
     OXI_VK_STAMPS = 512                /* times that the profiler takes of a command buffer */
 };
 
+/* ---- functions ----------------------------------------------------------------------------------------- */
+
+/* Tables of our own: a program that uses volk keeps the functions that it has loaded. */
+typedef struct oxi_vk_instance_functions {
+    PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr;
+#define OXI_GLOBAL(name) PFN_vk##name vk##name;
+#define OXI_INSTANCE(name) PFN_vk##name vk##name;
+#define OXI_DEVICE(name)
+/* >>vulkan/functions.def */
+/* The Vulkan functions that are called, by what they belong to. OXI_GLOBAL(name) needs nothing,
+ * OXI_INSTANCE(name) an instance, OXI_DEVICE(name) a device. */
+OXI_GLOBAL(CreateInstance)
+OXI_GLOBAL(EnumerateInstanceVersion)
+OXI_INSTANCE(CreateDevice)
+OXI_INSTANCE(DestroyInstance)
+OXI_INSTANCE(EnumerateDeviceExtensionProperties)
+OXI_INSTANCE(EnumeratePhysicalDevices)
+OXI_INSTANCE(GetDeviceProcAddr)
+OXI_INSTANCE(GetPhysicalDeviceFeatures2)
+OXI_INSTANCE(GetPhysicalDeviceMemoryProperties)
+OXI_INSTANCE(GetPhysicalDeviceMemoryProperties2)
+OXI_INSTANCE(GetPhysicalDeviceProperties)
+OXI_INSTANCE(GetPhysicalDeviceProperties2)
+OXI_INSTANCE(GetPhysicalDeviceQueueFamilyProperties)
+OXI_DEVICE(AllocateCommandBuffers)
+OXI_DEVICE(AllocateDescriptorSets)
+OXI_DEVICE(AllocateMemory)
+OXI_DEVICE(BeginCommandBuffer)
+OXI_DEVICE(BindBufferMemory)
+OXI_DEVICE(CmdBindDescriptorSets)
+OXI_DEVICE(CmdBindPipeline)
+OXI_DEVICE(CmdCopyBuffer)
+OXI_DEVICE(CmdDispatch)
+OXI_DEVICE(CmdPipelineBarrier)
+OXI_DEVICE(CmdResetQueryPool)
+OXI_DEVICE(CmdWriteTimestamp)
+OXI_DEVICE(CreateBuffer)
+OXI_DEVICE(CreateCommandPool)
+OXI_DEVICE(CreateComputePipelines)
+OXI_DEVICE(CreateDescriptorPool)
+OXI_DEVICE(CreateDescriptorSetLayout)
+OXI_DEVICE(CreateFence)
+OXI_DEVICE(CreatePipelineCache)
+OXI_DEVICE(CreatePipelineLayout)
+OXI_DEVICE(CreateQueryPool)
+OXI_DEVICE(CreateSemaphore)
+OXI_DEVICE(CreateShaderModule)
+OXI_DEVICE(DestroyBuffer)
+OXI_DEVICE(DestroyCommandPool)
+OXI_DEVICE(DestroyDescriptorPool)
+OXI_DEVICE(DestroyDescriptorSetLayout)
+OXI_DEVICE(DestroyDevice)
+OXI_DEVICE(DestroyFence)
+OXI_DEVICE(DestroyPipeline)
+OXI_DEVICE(DestroyPipelineCache)
+OXI_DEVICE(DestroyPipelineLayout)
+OXI_DEVICE(DestroyQueryPool)
+OXI_DEVICE(DestroySemaphore)
+OXI_DEVICE(DestroyShaderModule)
+OXI_DEVICE(DeviceWaitIdle)
+OXI_DEVICE(EndCommandBuffer)
+OXI_DEVICE(FreeMemory)
+OXI_DEVICE(GetBufferMemoryRequirements)
+OXI_DEVICE(GetDeviceQueue)
+OXI_DEVICE(GetFenceStatus)
+OXI_DEVICE(GetPipelineCacheData)
+OXI_DEVICE(GetQueryPoolResults)
+OXI_DEVICE(MapMemory)
+OXI_DEVICE(QueueSubmit)
+OXI_DEVICE(ResetCommandPool)
+OXI_DEVICE(ResetFences)
+OXI_DEVICE(UpdateDescriptorSets)
+OXI_DEVICE(WaitForFences)
+#undef OXI_GLOBAL
+#undef OXI_INSTANCE
+#undef OXI_DEVICE
+} oxi_vk_instance_functions;
+
+typedef struct oxi_vk_device_functions {
+#define OXI_GLOBAL(name)
+#define OXI_INSTANCE(name)
+#define OXI_DEVICE(name) PFN_vk##name vk##name;
+/* >>vulkan/functions.def */
+/* The Vulkan functions that are called, by what they belong to. OXI_GLOBAL(name) needs nothing,
+ * OXI_INSTANCE(name) an instance, OXI_DEVICE(name) a device. */
+OXI_GLOBAL(CreateInstance)
+OXI_GLOBAL(EnumerateInstanceVersion)
+OXI_INSTANCE(CreateDevice)
+OXI_INSTANCE(DestroyInstance)
+OXI_INSTANCE(EnumerateDeviceExtensionProperties)
+OXI_INSTANCE(EnumeratePhysicalDevices)
+OXI_INSTANCE(GetDeviceProcAddr)
+OXI_INSTANCE(GetPhysicalDeviceFeatures2)
+OXI_INSTANCE(GetPhysicalDeviceMemoryProperties)
+OXI_INSTANCE(GetPhysicalDeviceMemoryProperties2)
+OXI_INSTANCE(GetPhysicalDeviceProperties)
+OXI_INSTANCE(GetPhysicalDeviceProperties2)
+OXI_INSTANCE(GetPhysicalDeviceQueueFamilyProperties)
+OXI_DEVICE(AllocateCommandBuffers)
+OXI_DEVICE(AllocateDescriptorSets)
+OXI_DEVICE(AllocateMemory)
+OXI_DEVICE(BeginCommandBuffer)
+OXI_DEVICE(BindBufferMemory)
+OXI_DEVICE(CmdBindDescriptorSets)
+OXI_DEVICE(CmdBindPipeline)
+OXI_DEVICE(CmdCopyBuffer)
+OXI_DEVICE(CmdDispatch)
+OXI_DEVICE(CmdPipelineBarrier)
+OXI_DEVICE(CmdResetQueryPool)
+OXI_DEVICE(CmdWriteTimestamp)
+OXI_DEVICE(CreateBuffer)
+OXI_DEVICE(CreateCommandPool)
+OXI_DEVICE(CreateComputePipelines)
+OXI_DEVICE(CreateDescriptorPool)
+OXI_DEVICE(CreateDescriptorSetLayout)
+OXI_DEVICE(CreateFence)
+OXI_DEVICE(CreatePipelineCache)
+OXI_DEVICE(CreatePipelineLayout)
+OXI_DEVICE(CreateQueryPool)
+OXI_DEVICE(CreateSemaphore)
+OXI_DEVICE(CreateShaderModule)
+OXI_DEVICE(DestroyBuffer)
+OXI_DEVICE(DestroyCommandPool)
+OXI_DEVICE(DestroyDescriptorPool)
+OXI_DEVICE(DestroyDescriptorSetLayout)
+OXI_DEVICE(DestroyDevice)
+OXI_DEVICE(DestroyFence)
+OXI_DEVICE(DestroyPipeline)
+OXI_DEVICE(DestroyPipelineCache)
+OXI_DEVICE(DestroyPipelineLayout)
+OXI_DEVICE(DestroyQueryPool)
+OXI_DEVICE(DestroySemaphore)
+OXI_DEVICE(DestroyShaderModule)
+OXI_DEVICE(DeviceWaitIdle)
+OXI_DEVICE(EndCommandBuffer)
+OXI_DEVICE(FreeMemory)
+OXI_DEVICE(GetBufferMemoryRequirements)
+OXI_DEVICE(GetDeviceQueue)
+OXI_DEVICE(GetFenceStatus)
+OXI_DEVICE(GetPipelineCacheData)
+OXI_DEVICE(GetQueryPoolResults)
+OXI_DEVICE(MapMemory)
+OXI_DEVICE(QueueSubmit)
+OXI_DEVICE(ResetCommandPool)
+OXI_DEVICE(ResetFences)
+OXI_DEVICE(UpdateDescriptorSets)
+OXI_DEVICE(WaitForFences)
+#undef OXI_GLOBAL
+#undef OXI_INSTANCE
+#undef OXI_DEVICE
+} oxi_vk_device_functions;
+
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
 struct oxi_vk_device;
 
 typedef struct oxi_vk_block {
     VkBuffer buffer;
+    uint64_t base;                     /* where it begins in the buffer: 0, but in one of the caller's */
     VkDeviceMemory memory;             /* 0: the caller's buffer */
     uint64_t bytes, used;
     bool small;                        /* for tensors of up to OXI_VK_SMALL bytes */
@@ -232,6 +401,7 @@ typedef struct oxi_vk_timed {
 } oxi_vk_timed;
 
 typedef struct oxi_vk_slot {
+    VkCommandPool pool;                /* of its one command buffer */
     VkCommandBuffer commands;
     VkFence fence;
     int64_t serial;                    /* of the submission that it holds or held; 0 = none yet */
@@ -254,20 +424,17 @@ typedef struct oxi_vk_stage {
     int64_t serial;                    /* the submission that reads or writes it last */
 } oxi_vk_stage;
 
-typedef struct oxi_vk_set_entry {
-    VkBuffer buffer[OXI_VK_BINDINGS];
-    VkDescriptorSet set;               /* 0 = an empty place */
-} oxi_vk_set_entry;
+/* Driver objects by key (table.c). */
+typedef struct oxi_vk_table {
+    size_t key_bytes, places, count;   /* places: a power of two, or 0 */
+    unsigned char *keys;               /* [places][key_bytes] */
+    uint64_t *values;                  /* [places] handles; 0 = an empty place */
+} oxi_vk_table;
 
 typedef struct oxi_vk_pipeline_key {
     uint32_t shader;
     uint32_t special[OXI_VK_SPECIALS];
 } oxi_vk_pipeline_key;
-
-typedef struct oxi_vk_pipeline_entry {
-    oxi_vk_pipeline_key key;
-    VkPipeline pipeline;               /* 0 = an empty place */
-} oxi_vk_pipeline_entry;
 
 /* The embedded shaders; rows in shaders.c. */
 typedef enum oxi_vk_shader {
@@ -330,15 +497,18 @@ typedef struct oxi_vk_device {
     VkInstance instance;
     VkPhysicalDevice physical;
     VkDevice device;
-    VkQueue queue;
-    uint32_t queue_family;
+    VkQueue queue, transfer_queue;     /* the second only with OX_VULKAN_TRANSFER */
+    uint32_t queue_family, transfer_family;
     void (*host_lock)(void *user);
     void (*host_unlock)(void *user);
     void *host_user;
-    struct VolkDeviceTable vk;
+    oxi_vk_instance_functions host;    /* of its instance */
+    oxi_vk_device_functions vk;
     VkPhysicalDeviceLimits limits;
     VkPhysicalDeviceMemoryProperties memories;
     uint32_t caps, api_version, subgroup_size;
+    VkShaderStageFlags subgroup_stages; /* that have subgroups, and whose size can be asked for */
+    VkShaderStageFlags sized_stages;
     uint32_t matrix_side;              /* of cooperative matrices that are used: 16, 8, or 0 */
     char driver[128], model[128];
     VkPhysicalDeviceType type;
@@ -350,12 +520,11 @@ typedef struct oxi_vk_device {
     int64_t chunks;                    /* in use */
 
     /* record.c */
-    VkCommandPool command_pool;
     oxi_vk_slot slot[OXI_VK_SLOTS];
     int current;                       /* the slot that is or will be recorded */
     bool recording;
     int64_t serial, done;              /* submissions made, known to be over */
-    int64_t epoch;
+    int64_t epoch;                     /* counts barriers */
     uint64_t work;                     /* bytes touched since the last submission */
     int recorded, batch;               /* dispatches and copies since then, and how many are enough */
     VkDescriptorSetLayout param_layout, buffer_layout;
@@ -364,10 +533,8 @@ typedef struct oxi_vk_device {
     VkDescriptorPool param_pool;
     VkDescriptorPool *pools;
     int pool_count, pool_used;
-    oxi_vk_set_entry *sets;
-    size_t set_places, set_count;
-    oxi_vk_pipeline_entry *pipelines;
-    size_t pipeline_places, pipeline_count;
+    oxi_vk_table sets;                 /* VkDescriptorSet by the blocks that it binds */
+    oxi_vk_table pipelines;            /* VkPipeline by oxi_vk_pipeline_key */
     VkShaderModule modules[OXI_VK_SHADER_COUNT];
     VkPipelineCache cache;
     char *cache_path;
@@ -432,6 +599,8 @@ static ox_status oxi_vk_submit(oxi_vk_device *d);              /* what is record
 static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial);
 static void oxi_vk_forget_sets(oxi_vk_device *d);
 static ox_status oxi_vk_flush(oxi_vk_device *d);               /* records the calls that are held back */
+static void oxi_vk_let_go(oxi_vk_device *d);                   /* forgets them */
+static ox_status oxi_vk_check_open(const oxi_vk_device *d);    /* neither closed nor lost */
 static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
 
 #endif
@@ -28379,8 +28548,13 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
     VkMemoryRequirements needs;
     d->vk.vkGetBufferMemoryRequirements(d->device, *buffer, &needs);
     VkMemoryAllocateInfo allocate;
+    VkMemoryPriorityAllocateInfoEXT priority;
     memset(&allocate, 0, sizeof allocate);
+    memset(&priority, 0, sizeof priority);
     allocate.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    priority.sType = VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT;
+    priority.priority = usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT ? 1.0f : 0.5f;
+    if (d->caps & OX_VULKAN_PRIORITY) allocate.pNext = &priority;
     allocate.allocationSize = needs.size;
     int type = oxi_vk_memory_type(d, needs.memoryTypeBits, wanted);
     allocate.memoryTypeIndex = (uint32_t)type;
@@ -28484,7 +28658,28 @@ static oxi_vk_chunk *oxi_vk_chunk_find(const oxi_vk_device *d, uint64_t bytes) {
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
+/* Bytes that the driver would still give: its budget where it tells one, else what the heap has left. */
+static uint64_t oxi_vk_free_bytes(const oxi_vk_device *d) {
+    uint32_t heap = d->memories.memoryTypes[d->memory_type].heapIndex;
+    uint64_t size = d->memories.memoryHeaps[heap].size, ours = d->counters.bytes_reserved;
+    if (d->caps & OX_VULKAN_BUDGET) {
+        VkPhysicalDeviceMemoryBudgetPropertiesEXT budget;
+        VkPhysicalDeviceMemoryProperties2 properties;
+        memset(&budget, 0, sizeof budget);
+        memset(&properties, 0, sizeof properties);
+        budget.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
+        properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
+        properties.pNext = &budget;
+        d->host.vkGetPhysicalDeviceMemoryProperties2(d->physical, &properties);
+        size = budget.heapBudget[heap];
+        ours = budget.heapUsage[heap];
+    }
+    return size > ours ? size - ours : 0;
+}
+
 static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, oxi_vk_block **out) {
+    /* beyond the budget a driver may still give memory, and move some of it out and in from then on */
+    if (d->caps & OX_VULKAN_BUDGET && oxi_vk_free_bytes(d) < bytes) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     oxi_vk_block *block = (oxi_vk_block *)oxi_calloc(1, sizeof *block);
     oxi_vk_chunk *all = block ? oxi_vk_chunk_new(block, 0, bytes) : NULL;
     VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
@@ -28536,25 +28731,6 @@ static void oxi_vk_trim(oxi_vk_device *d) {
     }
 }
 
-/* Bytes that the driver would still give: its budget where it tells one, else what the heap has left. */
-static uint64_t oxi_vk_free_bytes(const oxi_vk_device *d) {
-    uint32_t heap = d->memories.memoryTypes[d->memory_type].heapIndex;
-    uint64_t size = d->memories.memoryHeaps[heap].size, ours = d->counters.bytes_reserved;
-    if (d->caps & OX_VULKAN_BUDGET) {
-        VkPhysicalDeviceMemoryBudgetPropertiesEXT budget;
-        VkPhysicalDeviceMemoryProperties2 properties;
-        memset(&budget, 0, sizeof budget);
-        memset(&properties, 0, sizeof properties);
-        budget.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
-        properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
-        properties.pNext = &budget;
-        vkGetPhysicalDeviceMemoryProperties2(d->physical, &properties);
-        size = budget.heapBudget[heap];
-        ours = budget.heapUsage[heap];
-    }
-    return size > ours ? size - ours : 0;
-}
-
 static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
     oxi_vk_chunk *found = oxi_vk_chunk_find(d, bytes);
     if (found) return oxi_vk_chunk_take(d, found, bytes);
@@ -28582,7 +28758,8 @@ static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
 static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     *out = NULL;
-    if (!d->open) return oxi_fail(OX_ERR_DEVICE, "%s: the device was closed", d->device_name);
+    ox_status status = oxi_vk_check_open(d);
+    if (status != OX_OK) return status;
     if (bytes > d->tensor_bytes_most)
         return oxi_fail(OX_ERR_NOMEM, "%s: a tensor of %llu bytes; this device reaches %llu at once",
                         d->device_name, (unsigned long long)bytes, (unsigned long long)d->tensor_bytes_most);
@@ -28599,6 +28776,7 @@ static void oxi_vk_free(ox_device *self, void *memory, size_t bytes) {
     (void)bytes;
     if (!memory) return;
     oxi_lock_take(&d->lock);
+    if (d->lost) oxi_vk_let_go(d); /* what is held back can never be recorded: no error of this call */
     if (d->open) (void)oxi_vk_flush(d);
     if (d->open) oxi_vk_chunk_give(d, (oxi_vk_chunk *)memory);
     oxi_lock_give(&d->lock);
@@ -28607,15 +28785,6 @@ static void oxi_vk_free(ox_device *self, void *memory, size_t bytes) {
 /* The profiler on a GPU: a timestamp behind each dispatch, read when the submission is over. What a dispatch
  * took is the time since the one before it ended, so that those that run at the same time share it. Called by
  * record.c while the profiler is on; queries are made the first time. */
-
-/* Whether the device's queue can tell times. */
-static bool oxi_vk_can_time(const oxi_vk_device *d) {
-    VkQueueFamilyProperties families[16];
-    uint32_t count = 16;
-    vkGetPhysicalDeviceQueueFamilyProperties(d->physical, &count, families);
-    return d->limits.timestampPeriod > 0 && d->queue_family < count &&
-           families[d->queue_family].timestampValidBits > 0;
-}
 
 /* What comes next belongs to this call. */
 static void oxi_vk_time_call(oxi_vk_device *d, const oxi_call *call) {
@@ -28684,6 +28853,67 @@ static void oxi_vk_time_stop(oxi_vk_device *d, oxi_vk_slot *slot) {
     if (slot->queries) d->vk.vkDestroyQueryPool(d->device, slot->queries, NULL);
     if (slot->timed) oxi_free(slot->timed, OXI_VK_STAMPS * sizeof *slot->timed);
 }
+/* >>vulkan/table.c */
+/* Driver objects that are made once and found again by what they were made from: pipelines, descriptor sets.
+ * An open table of keys of one size, never more than half full. Used by record.c. */
+
+/* FNV-1a over words (Fowler, Noll, Vo). */
+static uint64_t oxi_vk_hash(const void *key, size_t bytes) {
+    uint64_t hash = 14695981039346656037u;
+    const unsigned char *p = (const unsigned char *)key;
+    for (size_t i = 0; i + 4 <= bytes; i += 4) {
+        uint32_t word;
+        memcpy(&word, p + i, 4);
+        hash = (hash ^ word) * 1099511628211u;
+    }
+    return hash ^ hash >> 29;
+}
+
+/* Where the key is, or may be put. */
+static size_t oxi_vk_table_place(const oxi_vk_table *t, const void *key) {
+    size_t at = (size_t)oxi_vk_hash(key, t->key_bytes) & (t->places - 1);
+    while (t->values[at] && memcmp(t->keys + at * t->key_bytes, key, t->key_bytes) != 0)
+        at = (at + 1) & (t->places - 1);
+    return at;
+}
+
+/* The key's object; 0 = it has none. */
+static uint64_t oxi_vk_table_get(const oxi_vk_table *t, const void *key) {
+    return t->places ? t->values[oxi_vk_table_place(t, key)] : 0;
+}
+
+static void oxi_vk_table_drop(oxi_vk_table *t) {
+    oxi_free(t->keys, t->places * t->key_bytes);
+    oxi_free(t->values, t->places * sizeof *t->values);
+    memset(t, 0, sizeof *t);
+}
+
+static void oxi_vk_table_set(oxi_vk_table *t, const void *key, uint64_t value) {
+    size_t at = oxi_vk_table_place(t, key);
+    memcpy(t->keys + at * t->key_bytes, key, t->key_bytes);
+    t->values[at] = value;
+    t->count++;
+}
+
+/* Makes sure that another key finds room. */
+static ox_status oxi_vk_table_reserve(oxi_vk_table *t, size_t key_bytes) {
+    oxi_vk_table grown;
+    if (t->places && 2 * (t->count + 1) <= t->places) return OX_OK;
+    grown.key_bytes = key_bytes;
+    grown.count = 0;
+    grown.places = t->places ? 2 * t->places : 64;
+    grown.keys = (unsigned char *)oxi_alloc(grown.places * key_bytes);
+    grown.values = (uint64_t *)oxi_calloc(grown.places, sizeof *grown.values);
+    if (!grown.keys || !grown.values) {
+        oxi_vk_table_drop(&grown);
+        return OX_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < t->places; i++)
+        if (t->values[i]) oxi_vk_table_set(&grown, t->keys + i * key_bytes, t->values[i]);
+    oxi_vk_table_drop(t);
+    *t = grown;
+    return OX_OK;
+}
 /* >>vulkan/record.c */
 /* Recording: dispatches go into the open command buffer, which is submitted when it holds enough work or when
  * somebody reads. Pipelines and descriptor sets are made the first time they are needed and found again by
@@ -28691,10 +28921,14 @@ static void oxi_vk_time_stop(oxi_vk_device *d, oxi_vk_slot *slot) {
 
 #define OXI_VK_LOOK_SECONDS 2e-3
 
+static bool oxi_vk_is_nomem(VkResult result) {
+    return result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY;
+}
+
 static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what) {
     if (result == VK_SUCCESS) return OX_OK;
     if (result == VK_ERROR_DEVICE_LOST) d->lost = true;
-    if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY)
+    if (oxi_vk_is_nomem(result))
         return oxi_fail(OX_ERR_NOMEM, "%s: out of memory for %s", d->device_name, what);
     return oxi_fail(OX_ERR_DEVICE, "%s: %s: %s (%d)", d->device_name, what,
                     result == VK_ERROR_DEVICE_LOST ? "the device was lost" : "the driver failed",
@@ -28710,6 +28944,25 @@ static ox_status oxi_vk_check_open(const oxi_vk_device *d) {
 
 /* ---- submissions --------------------------------------------------------------------------------------- */
 
+enum {
+    OXI_VK_OUR_STAGES = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+    OXI_VK_OUR_WRITES = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+    OXI_VK_OUR_USES = OXI_VK_OUR_WRITES | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT,
+    OXI_VK_ANY_USE = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT
+};
+
+/* What was written in the stages before is seen by the uses in the stages behind. */
+static void oxi_vk_order(oxi_vk_device *d, VkPipelineStageFlags before, VkAccessFlags writes,
+                         VkPipelineStageFlags behind, VkAccessFlags uses) {
+    VkMemoryBarrier barrier;
+    memset(&barrier, 0, sizeof barrier);
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    barrier.srcAccessMask = writes;
+    barrier.dstAccessMask = uses;
+    d->vk.vkCmdPipelineBarrier(d->slot[d->current].commands, before, behind, 0, 1, &barrier, 0, NULL, 0,
+                               NULL);
+}
+
 /* Looks at a fence for a while: sleeping and waking take longer than the rest of a token's work. A device
  * that is the processor itself needs the time for its work. */
 static void oxi_vk_look(oxi_vk_device *d, VkFence fence) {
@@ -28719,7 +28972,8 @@ static void oxi_vk_look(oxi_vk_device *d, VkFence fence) {
 }
 
 static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial) {
-    if (serial <= d->done || d->lost) return OX_OK;
+    if (serial <= d->done) return OX_OK;
+    if (d->lost) return oxi_vk_check_open(d);
     for (int i = 0; i < OXI_VK_SLOTS; i++) {
         oxi_vk_slot *slot = &d->slot[i];
         if (slot->serial != serial) continue;
@@ -28747,37 +29001,46 @@ static ox_status oxi_vk_begin(oxi_vk_device *d) {
     memset(&info, 0, sizeof info);
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
     info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-    VkResult result = d->vk.vkBeginCommandBuffer(slot->commands, &info);
+    VkResult result = d->vk.vkResetCommandPool(d->device, slot->pool, 0);
+    if (result == VK_SUCCESS) result = d->vk.vkBeginCommandBuffer(slot->commands, &info);
     if (result != VK_SUCCESS) return oxi_vk_check(d, result, "a command buffer");
     slot->serial = d->serial + 1;
     slot->param_used = 0;
     d->recording = true;
+    if (d->shared) /* what the program has submitted to its queue */
+        oxi_vk_order(d, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT, OXI_VK_OUR_STAGES,
+                     OXI_VK_OUR_USES);
     oxi_vk_time_begin(d, slot);
     return OX_OK;
+}
+
+static VkResult oxi_vk_queue_submit(oxi_vk_device *d, const oxi_vk_slot *slot) {
+    VkSubmitInfo info;
+    memset(&info, 0, sizeof info);
+    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &slot->commands;
+    if (d->host_lock) d->host_lock(d->host_user);
+    VkResult result = d->vk.vkQueueSubmit(d->queue, 1, &info, slot->fence);
+    if (d->host_unlock) d->host_unlock(d->host_user);
+    return result;
 }
 
 static ox_status oxi_vk_submit(oxi_vk_device *d) {
     if (!d->recording) return OX_OK;
     oxi_vk_slot *slot = &d->slot[d->current];
     /* What was written is to be seen by the host, which reads after waiting for the fence. */
-    VkMemoryBarrier barrier;
-    memset(&barrier, 0, sizeof barrier);
-    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-    barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
-    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-    d->vk.vkCmdPipelineBarrier(slot->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0,
-                               1, &barrier, 0, NULL, 0, NULL);
+    oxi_vk_order(d, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+                 VK_ACCESS_HOST_READ_BIT);
+    if (d->shared) /* and by what the program submits to its queue */
+        oxi_vk_order(d, OXI_VK_OUR_STAGES, OXI_VK_OUR_WRITES, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                     OXI_VK_ANY_USE);
     VkResult result = d->vk.vkEndCommandBuffer(slot->commands);
-    VkSubmitInfo info;
-    memset(&info, 0, sizeof info);
-    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-    info.commandBufferCount = 1;
-    info.pCommandBuffers = &slot->commands;
     if (result == VK_SUCCESS) result = d->vk.vkResetFences(d->device, 1, &slot->fence);
     if (result == VK_SUCCESS) {
-        if (d->host_lock) d->host_lock(d->host_user);
-        result = d->vk.vkQueueSubmit(d->queue, 1, &info, slot->fence);
-        if (d->host_unlock) d->host_unlock(d->host_user);
+        result = oxi_vk_queue_submit(d, slot);
+        if (oxi_vk_is_nomem(result) && oxi_vk_wait(d, d->serial) == OX_OK) /* it may have room again */
+            result = oxi_vk_queue_submit(d, slot);
     }
     d->recording = false;
     if (result != VK_SUCCESS) {
@@ -28796,15 +29059,7 @@ static ox_status oxi_vk_submit(oxi_vk_device *d) {
 /* ---- hazards ------------------------------------------------------------------------------------------- */
 
 static void oxi_vk_barrier(oxi_vk_device *d) {
-    VkMemoryBarrier barrier;
-    memset(&barrier, 0, sizeof barrier);
-    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-    barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
-                            VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-    d->vk.vkCmdPipelineBarrier(d->slot[d->current].commands, stages, stages, 0, 1, &barrier, 0, NULL, 0,
-                               NULL);
+    oxi_vk_order(d, OXI_VK_OUR_STAGES, OXI_VK_OUR_WRITES, OXI_VK_OUR_STAGES, OXI_VK_OUR_USES);
     d->counters.barriers++;
     d->epoch++;
 }
@@ -28831,18 +29086,6 @@ static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count
 
 /* ---- found by key -------------------------------------------------------------------------------------- */
 
-/* FNV-1a over words (Fowler, Noll, Vo). */
-static uint64_t oxi_vk_hash(const void *key, size_t bytes) {
-    uint64_t hash = 14695981039346656037u;
-    const unsigned char *p = (const unsigned char *)key;
-    for (size_t i = 0; i + 4 <= bytes; i += 4) {
-        uint32_t word;
-        memcpy(&word, p + i, 4);
-        hash = (hash ^ word) * 1099511628211u;
-    }
-    return hash ^ hash >> 29;
-}
-
 static ox_status oxi_vk_new_pool(oxi_vk_device *d) {
     VkDescriptorPool *grown = (VkDescriptorPool *)oxi_realloc(d->pools, (size_t)d->pool_count * sizeof *grown,
                                                               ((size_t)d->pool_count + 1) * sizeof *grown);
@@ -28867,33 +29110,12 @@ static ox_status oxi_vk_new_pool(oxi_vk_device *d) {
 static void oxi_vk_forget_sets(oxi_vk_device *d) {
     for (int i = 0; i < d->pool_count; i++) d->vk.vkDestroyDescriptorPool(d->device, d->pools[i], NULL);
     oxi_free(d->pools, (size_t)d->pool_count * sizeof *d->pools);
-    oxi_free(d->sets, d->set_places * sizeof *d->sets);
+    oxi_vk_table_drop(&d->sets);
     d->pools = NULL;
-    d->sets = NULL;
     d->pool_count = d->pool_used = 0;
-    d->set_places = d->set_count = 0;
 }
 
-static oxi_vk_set_entry *oxi_vk_set_place(oxi_vk_set_entry *sets, size_t places, const VkBuffer *key) {
-    size_t at = (size_t)oxi_vk_hash(key, OXI_VK_BINDINGS * sizeof *key) & (places - 1);
-    while (sets[at].set && memcmp(sets[at].buffer, key, sizeof sets[at].buffer) != 0)
-        at = (at + 1) & (places - 1);
-    return &sets[at];
-}
-
-static ox_status oxi_vk_grow_sets(oxi_vk_device *d) {
-    size_t places = d->set_places ? 2 * d->set_places : 64;
-    oxi_vk_set_entry *grown = (oxi_vk_set_entry *)oxi_calloc(places, sizeof *grown);
-    if (!grown) return OX_ERR_NOMEM;
-    for (size_t i = 0; i < d->set_places; i++)
-        if (d->sets[i].set) *oxi_vk_set_place(grown, places, d->sets[i].buffer) = d->sets[i];
-    oxi_free(d->sets, d->set_places * sizeof *d->sets);
-    d->sets = grown;
-    d->set_places = places;
-    return OX_OK;
-}
-
-static ox_status oxi_vk_make_set(oxi_vk_device *d, const VkBuffer *buffer, VkDescriptorSet *out) {
+static ox_status oxi_vk_make_set(oxi_vk_device *d, oxi_vk_block *const *block, VkDescriptorSet *out) {
     if (d->pool_count == 0 || d->pool_used == OXI_VK_SETS) {
         ox_status status = oxi_vk_new_pool(d);
         if (status != OX_OK) return status;
@@ -28912,9 +29134,9 @@ static ox_status oxi_vk_make_set(oxi_vk_device *d, const VkBuffer *buffer, VkDes
     VkWriteDescriptorSet write;
     memset(&write, 0, sizeof write);
     for (int i = 0; i < OXI_VK_BINDINGS; i++) {
-        whole[i].buffer = buffer[i];
-        whole[i].offset = 0;
-        whole[i].range = VK_WHOLE_SIZE;
+        whole[i].buffer = block[i]->buffer;
+        whole[i].offset = block[i]->base;
+        whole[i].range = block[i]->bytes;
     }
     write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
     write.dstSet = *out;
@@ -28927,44 +29149,14 @@ static ox_status oxi_vk_make_set(oxi_vk_device *d, const VkBuffer *buffer, VkDes
 
 /* The set that binds the blocks of these operands; places without one repeat the first. */
 static ox_status oxi_vk_find_set(oxi_vk_device *d, const oxi_vk_dispatch *dispatch, VkDescriptorSet *out) {
-    VkBuffer key[OXI_VK_BINDINGS];
-    for (int i = 0; i < OXI_VK_BINDINGS; i++)
-        key[i] = dispatch->use[i < dispatch->uses ? i : 0].chunk->block->buffer;
-    if (2 * (d->set_count + 1) > d->set_places) {
-        ox_status status = oxi_vk_grow_sets(d);
-        if (status != OX_OK) return status;
-    }
-    oxi_vk_set_entry *place = oxi_vk_set_place(d->sets, d->set_places, key);
-    if (!place->set) {
-        VkDescriptorSet made;
-        ox_status status = oxi_vk_make_set(d, key, &made);
-        if (status != OX_OK) return status;
-        memcpy(place->buffer, key, sizeof place->buffer);
-        place->set = made;
-        d->set_count++;
-    }
-    *out = place->set;
-    return OX_OK;
-}
-
-static oxi_vk_pipeline_entry *oxi_vk_pipeline_place(oxi_vk_pipeline_entry *list, size_t places,
-                                                    const oxi_vk_pipeline_key *key) {
-    size_t at = (size_t)oxi_vk_hash(key, sizeof *key) & (places - 1);
-    while (list[at].pipeline && memcmp(&list[at].key, key, sizeof *key) != 0) at = (at + 1) & (places - 1);
-    return &list[at];
-}
-
-static ox_status oxi_vk_grow_pipelines(oxi_vk_device *d) {
-    size_t places = d->pipeline_places ? 2 * d->pipeline_places : 64;
-    oxi_vk_pipeline_entry *grown = (oxi_vk_pipeline_entry *)oxi_calloc(places, sizeof *grown);
-    if (!grown) return OX_ERR_NOMEM;
-    for (size_t i = 0; i < d->pipeline_places; i++)
-        if (d->pipelines[i].pipeline)
-            *oxi_vk_pipeline_place(grown, places, &d->pipelines[i].key) = d->pipelines[i];
-    oxi_free(d->pipelines, d->pipeline_places * sizeof *d->pipelines);
-    d->pipelines = grown;
-    d->pipeline_places = places;
-    return OX_OK;
+    oxi_vk_block *key[OXI_VK_BINDINGS];
+    for (int i = 0; i < OXI_VK_BINDINGS; i++) key[i] = dispatch->use[i < dispatch->uses ? i : 0].chunk->block;
+    *out = (VkDescriptorSet)oxi_vk_table_get(&d->sets, key);
+    if (*out) return OX_OK;
+    ox_status status = oxi_vk_table_reserve(&d->sets, sizeof key);
+    if (status == OX_OK) status = oxi_vk_make_set(d, key, out);
+    if (status == OX_OK) oxi_vk_table_set(&d->sets, key, (uint64_t)*out);
+    return status;
 }
 
 static ox_status oxi_vk_make_module(oxi_vk_device *d, uint32_t shader) {
@@ -28978,12 +29170,19 @@ static ox_status oxi_vk_make_module(oxi_vk_device *d, uint32_t shader) {
                         "a shader");
 }
 
+/* Whose workgroups are counted out in subgroups of the device's size. */
+static bool oxi_vk_counts_subgroups(uint32_t shader) {
+    return shader == OXI_VK_SHADER_product_tiles || shader == OXI_VK_SHADER_product_tiles_bf16 ||
+           shader == OXI_VK_SHADER_attention_tiles || shader == OXI_VK_SHADER_attention_tiles_bf16;
+}
+
 static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_key *key, VkPipeline *out) {
     ox_status status = oxi_vk_make_module(d, key->shader);
     if (status != OX_OK) return status;
     VkSpecializationMapEntry entries[OXI_VK_SPECIALS];
     VkSpecializationInfo special;
     VkComputePipelineCreateInfo info;
+    VkPipelineShaderStageRequiredSubgroupSizeCreateInfoEXT size;
     memset(&info, 0, sizeof info);
     for (uint32_t i = 0; i < OXI_VK_SPECIALS; i++) {
         entries[i].constantID = i;
@@ -29001,6 +29200,13 @@ static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_ke
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &special;
     info.layout = d->layout;
+    if (d->caps & OX_VULKAN_SIZES && oxi_vk_counts_subgroups(key->shader)) {
+        memset(&size, 0, sizeof size);
+        size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO_EXT;
+        size.requiredSubgroupSize = d->subgroup_size;
+        info.stage.pNext = &size;
+        info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
+    }
     VkResult result = d->vk.vkCreateComputePipelines(d->device, d->cache, 1, &info, NULL, out);
     d->counters.pipelines++;
     return oxi_vk_check(d, result, "a pipeline");
@@ -29010,21 +29216,12 @@ static ox_status oxi_vk_find_pipeline(oxi_vk_device *d, const oxi_vk_dispatch *d
     oxi_vk_pipeline_key key;
     key.shader = (uint32_t)dispatch->shader;
     memcpy(key.special, dispatch->special, sizeof key.special);
-    if (2 * (d->pipeline_count + 1) > d->pipeline_places) {
-        ox_status status = oxi_vk_grow_pipelines(d);
-        if (status != OX_OK) return status;
-    }
-    oxi_vk_pipeline_entry *place = oxi_vk_pipeline_place(d->pipelines, d->pipeline_places, &key);
-    if (!place->pipeline) {
-        VkPipeline made = VK_NULL_HANDLE;
-        ox_status status = oxi_vk_make_pipeline(d, &key, &made);
-        if (status != OX_OK) return status;
-        place->key = key;
-        place->pipeline = made;
-        d->pipeline_count++;
-    }
-    *out = place->pipeline;
-    return OX_OK;
+    *out = (VkPipeline)oxi_vk_table_get(&d->pipelines, &key);
+    if (*out) return OX_OK;
+    ox_status status = oxi_vk_table_reserve(&d->pipelines, sizeof key);
+    if (status == OX_OK) status = oxi_vk_make_pipeline(d, &key, out);
+    if (status == OX_OK) oxi_vk_table_set(&d->pipelines, &key, (uint64_t)*out);
+    return status;
 }
 
 /* ---- a dispatch ---------------------------------------------------------------------------------------- */
@@ -29098,6 +29295,11 @@ static ox_status oxi_vk_stage_room(oxi_vk_device *d, uint64_t bytes, uint64_t *o
     return status;
 }
 
+/* Where byte `offset` of a chunk lies in its buffer. */
+static uint64_t oxi_vk_chunk_at(const oxi_vk_chunk *chunk, uint64_t offset) {
+    return chunk->block->base + chunk->offset + offset;
+}
+
 static void oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t from_offset, VkBuffer to,
                                uint64_t to_offset, uint64_t bytes) {
     VkBufferCopy region;
@@ -29119,7 +29321,8 @@ static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t o
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
         memcpy(d->staging.mapped + at, data, (size_t)part);
-        oxi_vk_copy_region(d, d->staging.buffer, at, chunk->block->buffer, chunk->offset + offset, part);
+        oxi_vk_copy_region(d, d->staging.buffer, at, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset),
+                           part);
         d->counters.bytes_up += (int64_t)part;
         data += part;
         offset += part;
@@ -29155,8 +29358,8 @@ static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t
         status = oxi_vk_stage_room(d, bytes, &piece.at, &piece.bytes);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
-        oxi_vk_copy_region(d, chunk->block->buffer, chunk->offset + offset, d->staging.buffer, piece.at,
-                           piece.bytes);
+        oxi_vk_copy_region(d, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset), d->staging.buffer,
+                           piece.at, piece.bytes);
         piece.out = out;
         piece.serial = d->serial + 1;
         d->counters.bytes_down += (int64_t)piece.bytes;
@@ -29255,8 +29458,8 @@ static ox_status oxi_vk_move(ox_device *self, void *to, size_t to_offset, const 
     if (status == OX_OK) status = oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_touch(d, use, 2);
     if (status == OX_OK)
-        oxi_vk_copy_region(d, use[1].chunk->block->buffer, use[1].chunk->offset + from_offset,
-                           use[0].chunk->block->buffer, use[0].chunk->offset + to_offset, bytes);
+        oxi_vk_copy_region(d, use[1].chunk->block->buffer, oxi_vk_chunk_at(use[1].chunk, from_offset),
+                           use[0].chunk->block->buffer, oxi_vk_chunk_at(use[0].chunk, to_offset), bytes);
     oxi_lock_give(&d->lock);
     return status;
 }
@@ -29276,10 +29479,9 @@ static ox_status oxi_vk_sync(ox_device *self) {
     return status;
 }
 /* >>vulkan/loader.c */
-/* Finding, opening and closing devices. One VkInstance serves all that ox_vulkan opens; a device that the
- * caller made comes with its own. All that is optional is asked for by name and noted in `caps`, nothing else
- * is ever assumed. Called by the public functions of this part and, at the end of the process, through
- * ox_shutdown. */
+/* Finding devices: the loader, one VkInstance for all that ox_vulkan opens, its devices in order.
+ * Functions are kept in tables of our own, one for each instance and device, so that a program that uses
+ * Vulkan itself keeps what it has loaded. Called by the public functions of device.c and share.c. */
 
 static oxi_vk_device oxi_vk_devices[OXI_VK_DEVICES];
 static oxi_lock oxi_vk_open_lock;
@@ -29287,11 +29489,259 @@ static oxi_lock oxi_vk_open_lock;
 /* The instance and its physical devices in the order of ox_vulkan. */
 static struct {
     bool tried;
-    VkResult result;
+    PFN_vkGetInstanceProcAddr loader; /* the program's; NULL: the system's */
     VkInstance instance;
+    oxi_vk_instance_functions vk;
     VkPhysicalDevice physical[OXI_VK_DEVICES];
     int count;
+    char why[256]; /* there is no device */
 } oxi_vk_host;
+
+/* ---- functions ----------------------------------------------------------------------------------------- */
+
+/* The system's loader; volk opens it, unless the program has done so. */
+static PFN_vkGetInstanceProcAddr oxi_vk_system_loader(void) {
+    if (!vkGetInstanceProcAddr && volkInitialize() != VK_SUCCESS) return NULL;
+    return vkGetInstanceProcAddr;
+}
+
+/* Functions that need no instance; whether they are there. */
+static bool oxi_vk_load_global(PFN_vkGetInstanceProcAddr loader, oxi_vk_instance_functions *out) {
+    bool complete = true;
+    memset(out, 0, sizeof *out);
+    out->vkGetInstanceProcAddr = loader;
+#define OXI_GLOBAL(name) \
+    out->vk##name = (PFN_vk##name)loader(NULL, "vk" #name); \
+    complete = complete && out->vk##name;
+#define OXI_INSTANCE(name)
+#define OXI_DEVICE(name)
+/* >>vulkan/functions.def */
+/* The Vulkan functions that are called, by what they belong to. OXI_GLOBAL(name) needs nothing,
+ * OXI_INSTANCE(name) an instance, OXI_DEVICE(name) a device. */
+OXI_GLOBAL(CreateInstance)
+OXI_GLOBAL(EnumerateInstanceVersion)
+OXI_INSTANCE(CreateDevice)
+OXI_INSTANCE(DestroyInstance)
+OXI_INSTANCE(EnumerateDeviceExtensionProperties)
+OXI_INSTANCE(EnumeratePhysicalDevices)
+OXI_INSTANCE(GetDeviceProcAddr)
+OXI_INSTANCE(GetPhysicalDeviceFeatures2)
+OXI_INSTANCE(GetPhysicalDeviceMemoryProperties)
+OXI_INSTANCE(GetPhysicalDeviceMemoryProperties2)
+OXI_INSTANCE(GetPhysicalDeviceProperties)
+OXI_INSTANCE(GetPhysicalDeviceProperties2)
+OXI_INSTANCE(GetPhysicalDeviceQueueFamilyProperties)
+OXI_DEVICE(AllocateCommandBuffers)
+OXI_DEVICE(AllocateDescriptorSets)
+OXI_DEVICE(AllocateMemory)
+OXI_DEVICE(BeginCommandBuffer)
+OXI_DEVICE(BindBufferMemory)
+OXI_DEVICE(CmdBindDescriptorSets)
+OXI_DEVICE(CmdBindPipeline)
+OXI_DEVICE(CmdCopyBuffer)
+OXI_DEVICE(CmdDispatch)
+OXI_DEVICE(CmdPipelineBarrier)
+OXI_DEVICE(CmdResetQueryPool)
+OXI_DEVICE(CmdWriteTimestamp)
+OXI_DEVICE(CreateBuffer)
+OXI_DEVICE(CreateCommandPool)
+OXI_DEVICE(CreateComputePipelines)
+OXI_DEVICE(CreateDescriptorPool)
+OXI_DEVICE(CreateDescriptorSetLayout)
+OXI_DEVICE(CreateFence)
+OXI_DEVICE(CreatePipelineCache)
+OXI_DEVICE(CreatePipelineLayout)
+OXI_DEVICE(CreateQueryPool)
+OXI_DEVICE(CreateSemaphore)
+OXI_DEVICE(CreateShaderModule)
+OXI_DEVICE(DestroyBuffer)
+OXI_DEVICE(DestroyCommandPool)
+OXI_DEVICE(DestroyDescriptorPool)
+OXI_DEVICE(DestroyDescriptorSetLayout)
+OXI_DEVICE(DestroyDevice)
+OXI_DEVICE(DestroyFence)
+OXI_DEVICE(DestroyPipeline)
+OXI_DEVICE(DestroyPipelineCache)
+OXI_DEVICE(DestroyPipelineLayout)
+OXI_DEVICE(DestroyQueryPool)
+OXI_DEVICE(DestroySemaphore)
+OXI_DEVICE(DestroyShaderModule)
+OXI_DEVICE(DeviceWaitIdle)
+OXI_DEVICE(EndCommandBuffer)
+OXI_DEVICE(FreeMemory)
+OXI_DEVICE(GetBufferMemoryRequirements)
+OXI_DEVICE(GetDeviceQueue)
+OXI_DEVICE(GetFenceStatus)
+OXI_DEVICE(GetPipelineCacheData)
+OXI_DEVICE(GetQueryPoolResults)
+OXI_DEVICE(MapMemory)
+OXI_DEVICE(QueueSubmit)
+OXI_DEVICE(ResetCommandPool)
+OXI_DEVICE(ResetFences)
+OXI_DEVICE(UpdateDescriptorSets)
+OXI_DEVICE(WaitForFences)
+#undef OXI_GLOBAL
+#undef OXI_INSTANCE
+#undef OXI_DEVICE
+    return complete;
+}
+
+static bool oxi_vk_load_instance(VkInstance instance, oxi_vk_instance_functions *out) {
+    bool complete = true;
+#define OXI_GLOBAL(name)
+#define OXI_INSTANCE(name) \
+    out->vk##name = (PFN_vk##name)out->vkGetInstanceProcAddr(instance, "vk" #name); \
+    complete = complete && out->vk##name;
+#define OXI_DEVICE(name)
+/* >>vulkan/functions.def */
+/* The Vulkan functions that are called, by what they belong to. OXI_GLOBAL(name) needs nothing,
+ * OXI_INSTANCE(name) an instance, OXI_DEVICE(name) a device. */
+OXI_GLOBAL(CreateInstance)
+OXI_GLOBAL(EnumerateInstanceVersion)
+OXI_INSTANCE(CreateDevice)
+OXI_INSTANCE(DestroyInstance)
+OXI_INSTANCE(EnumerateDeviceExtensionProperties)
+OXI_INSTANCE(EnumeratePhysicalDevices)
+OXI_INSTANCE(GetDeviceProcAddr)
+OXI_INSTANCE(GetPhysicalDeviceFeatures2)
+OXI_INSTANCE(GetPhysicalDeviceMemoryProperties)
+OXI_INSTANCE(GetPhysicalDeviceMemoryProperties2)
+OXI_INSTANCE(GetPhysicalDeviceProperties)
+OXI_INSTANCE(GetPhysicalDeviceProperties2)
+OXI_INSTANCE(GetPhysicalDeviceQueueFamilyProperties)
+OXI_DEVICE(AllocateCommandBuffers)
+OXI_DEVICE(AllocateDescriptorSets)
+OXI_DEVICE(AllocateMemory)
+OXI_DEVICE(BeginCommandBuffer)
+OXI_DEVICE(BindBufferMemory)
+OXI_DEVICE(CmdBindDescriptorSets)
+OXI_DEVICE(CmdBindPipeline)
+OXI_DEVICE(CmdCopyBuffer)
+OXI_DEVICE(CmdDispatch)
+OXI_DEVICE(CmdPipelineBarrier)
+OXI_DEVICE(CmdResetQueryPool)
+OXI_DEVICE(CmdWriteTimestamp)
+OXI_DEVICE(CreateBuffer)
+OXI_DEVICE(CreateCommandPool)
+OXI_DEVICE(CreateComputePipelines)
+OXI_DEVICE(CreateDescriptorPool)
+OXI_DEVICE(CreateDescriptorSetLayout)
+OXI_DEVICE(CreateFence)
+OXI_DEVICE(CreatePipelineCache)
+OXI_DEVICE(CreatePipelineLayout)
+OXI_DEVICE(CreateQueryPool)
+OXI_DEVICE(CreateSemaphore)
+OXI_DEVICE(CreateShaderModule)
+OXI_DEVICE(DestroyBuffer)
+OXI_DEVICE(DestroyCommandPool)
+OXI_DEVICE(DestroyDescriptorPool)
+OXI_DEVICE(DestroyDescriptorSetLayout)
+OXI_DEVICE(DestroyDevice)
+OXI_DEVICE(DestroyFence)
+OXI_DEVICE(DestroyPipeline)
+OXI_DEVICE(DestroyPipelineCache)
+OXI_DEVICE(DestroyPipelineLayout)
+OXI_DEVICE(DestroyQueryPool)
+OXI_DEVICE(DestroySemaphore)
+OXI_DEVICE(DestroyShaderModule)
+OXI_DEVICE(DeviceWaitIdle)
+OXI_DEVICE(EndCommandBuffer)
+OXI_DEVICE(FreeMemory)
+OXI_DEVICE(GetBufferMemoryRequirements)
+OXI_DEVICE(GetDeviceQueue)
+OXI_DEVICE(GetFenceStatus)
+OXI_DEVICE(GetPipelineCacheData)
+OXI_DEVICE(GetQueryPoolResults)
+OXI_DEVICE(MapMemory)
+OXI_DEVICE(QueueSubmit)
+OXI_DEVICE(ResetCommandPool)
+OXI_DEVICE(ResetFences)
+OXI_DEVICE(UpdateDescriptorSets)
+OXI_DEVICE(WaitForFences)
+#undef OXI_GLOBAL
+#undef OXI_INSTANCE
+#undef OXI_DEVICE
+    return complete;
+}
+
+static bool oxi_vk_load_device(const oxi_vk_instance_functions *host, VkDevice device,
+                               oxi_vk_device_functions *out) {
+    bool complete = true;
+#define OXI_GLOBAL(name)
+#define OXI_INSTANCE(name)
+#define OXI_DEVICE(name) \
+    out->vk##name = (PFN_vk##name)host->vkGetDeviceProcAddr(device, "vk" #name); \
+    complete = complete && out->vk##name;
+/* >>vulkan/functions.def */
+/* The Vulkan functions that are called, by what they belong to. OXI_GLOBAL(name) needs nothing,
+ * OXI_INSTANCE(name) an instance, OXI_DEVICE(name) a device. */
+OXI_GLOBAL(CreateInstance)
+OXI_GLOBAL(EnumerateInstanceVersion)
+OXI_INSTANCE(CreateDevice)
+OXI_INSTANCE(DestroyInstance)
+OXI_INSTANCE(EnumerateDeviceExtensionProperties)
+OXI_INSTANCE(EnumeratePhysicalDevices)
+OXI_INSTANCE(GetDeviceProcAddr)
+OXI_INSTANCE(GetPhysicalDeviceFeatures2)
+OXI_INSTANCE(GetPhysicalDeviceMemoryProperties)
+OXI_INSTANCE(GetPhysicalDeviceMemoryProperties2)
+OXI_INSTANCE(GetPhysicalDeviceProperties)
+OXI_INSTANCE(GetPhysicalDeviceProperties2)
+OXI_INSTANCE(GetPhysicalDeviceQueueFamilyProperties)
+OXI_DEVICE(AllocateCommandBuffers)
+OXI_DEVICE(AllocateDescriptorSets)
+OXI_DEVICE(AllocateMemory)
+OXI_DEVICE(BeginCommandBuffer)
+OXI_DEVICE(BindBufferMemory)
+OXI_DEVICE(CmdBindDescriptorSets)
+OXI_DEVICE(CmdBindPipeline)
+OXI_DEVICE(CmdCopyBuffer)
+OXI_DEVICE(CmdDispatch)
+OXI_DEVICE(CmdPipelineBarrier)
+OXI_DEVICE(CmdResetQueryPool)
+OXI_DEVICE(CmdWriteTimestamp)
+OXI_DEVICE(CreateBuffer)
+OXI_DEVICE(CreateCommandPool)
+OXI_DEVICE(CreateComputePipelines)
+OXI_DEVICE(CreateDescriptorPool)
+OXI_DEVICE(CreateDescriptorSetLayout)
+OXI_DEVICE(CreateFence)
+OXI_DEVICE(CreatePipelineCache)
+OXI_DEVICE(CreatePipelineLayout)
+OXI_DEVICE(CreateQueryPool)
+OXI_DEVICE(CreateSemaphore)
+OXI_DEVICE(CreateShaderModule)
+OXI_DEVICE(DestroyBuffer)
+OXI_DEVICE(DestroyCommandPool)
+OXI_DEVICE(DestroyDescriptorPool)
+OXI_DEVICE(DestroyDescriptorSetLayout)
+OXI_DEVICE(DestroyDevice)
+OXI_DEVICE(DestroyFence)
+OXI_DEVICE(DestroyPipeline)
+OXI_DEVICE(DestroyPipelineCache)
+OXI_DEVICE(DestroyPipelineLayout)
+OXI_DEVICE(DestroyQueryPool)
+OXI_DEVICE(DestroySemaphore)
+OXI_DEVICE(DestroyShaderModule)
+OXI_DEVICE(DeviceWaitIdle)
+OXI_DEVICE(EndCommandBuffer)
+OXI_DEVICE(FreeMemory)
+OXI_DEVICE(GetBufferMemoryRequirements)
+OXI_DEVICE(GetDeviceQueue)
+OXI_DEVICE(GetFenceStatus)
+OXI_DEVICE(GetPipelineCacheData)
+OXI_DEVICE(GetQueryPoolResults)
+OXI_DEVICE(MapMemory)
+OXI_DEVICE(QueueSubmit)
+OXI_DEVICE(ResetCommandPool)
+OXI_DEVICE(ResetFences)
+OXI_DEVICE(UpdateDescriptorSets)
+OXI_DEVICE(WaitForFences)
+#undef OXI_GLOBAL
+#undef OXI_INSTANCE
+#undef OXI_DEVICE
+    return complete;
+}
 
 /* ---- the instance -------------------------------------------------------------------------------------- */
 
@@ -29307,7 +29757,7 @@ static const char *oxi_vk_type_name(VkPhysicalDeviceType type) {
 
 static int oxi_vk_rank(VkPhysicalDevice physical) {
     VkPhysicalDeviceProperties p;
-    vkGetPhysicalDeviceProperties(physical, &p);
+    oxi_vk_host.vk.vkGetPhysicalDeviceProperties(physical, &p);
     switch (p.deviceType) {
     case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return 0;
     case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return 1;
@@ -29317,10 +29767,31 @@ static int oxi_vk_rank(VkPhysicalDevice physical) {
     }
 }
 
-static void oxi_vk_move_first(int at) {
-    VkPhysicalDevice chosen = oxi_vk_host.physical[at];
-    for (int i = at; i > 0; i--) oxi_vk_host.physical[i] = oxi_vk_host.physical[i - 1];
-    oxi_vk_host.physical[0] = chosen;
+static char oxi_vk_lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+/* Whether `part` stands in `name`; letters may be of either case. */
+static bool oxi_vk_names(const char *name, const char *part) {
+    for (; *name; name++) {
+        size_t same = 0;
+        while (part[same] && oxi_vk_lower(name[same]) == oxi_vk_lower(part[same])) same++;
+        if (!part[same]) return true;
+    }
+    return false;
+}
+
+/* The place of the device that OX_VULKAN_DEVICE names, by number or a part of its name; -1: none. */
+static int oxi_vk_find_named(const char *wanted) {
+    char *end = NULL;
+    long number = strtol(wanted, &end, 10);
+    if (!*end) return number >= 0 && number < oxi_vk_host.count ? (int)number : -1;
+    for (int i = 0; i < oxi_vk_host.count; i++) {
+        VkPhysicalDeviceProperties p;
+        oxi_vk_host.vk.vkGetPhysicalDeviceProperties(oxi_vk_host.physical[i], &p);
+        if (oxi_vk_names(p.deviceName, wanted)) return i;
+    }
+    return -1;
 }
 
 /* Discrete first, in the driver's order otherwise; the one that OX_VULKAN_DEVICE names before all. */
@@ -29333,23 +29804,28 @@ static void oxi_vk_sort_devices(void) {
             list[j - 1] = swap;
         }
     const char *wanted = getenv("OX_VULKAN_DEVICE");
-    if (!wanted || !*wanted) return;
-    char *end = NULL;
-    long number = strtol(wanted, &end, 10);
-    if (!*end && number >= 0 && number < oxi_vk_host.count) oxi_vk_move_first((int)number);
-    for (int i = 0; *end && i < oxi_vk_host.count; i++) {
-        VkPhysicalDeviceProperties p;
-        vkGetPhysicalDeviceProperties(list[i], &p);
-        if (!strstr(p.deviceName, wanted)) continue;
-        oxi_vk_move_first(i);
+    if (!wanted || !*wanted || oxi_vk_host.count == 0) return;
+    int at = oxi_vk_find_named(wanted);
+    if (at < 0) {
+        (void)snprintf(oxi_vk_host.why, sizeof oxi_vk_host.why,
+                       "OX_VULKAN_DEVICE=%.100s is none of the %d devices", wanted, oxi_vk_host.count);
+        oxi_vk_host.count = 0;
         return;
     }
+    VkPhysicalDevice chosen = list[at];
+    for (int i = at; i > 0; i--) list[i] = list[i - 1];
+    list[0] = chosen;
 }
 
-static VkResult oxi_vk_make_instance(void) {
-    VkResult result = volkInitialize();
-    if (result != VK_SUCCESS) return result;
-    if (volkGetInstanceVersion() < VK_API_VERSION_1_1) return VK_ERROR_INCOMPATIBLE_DRIVER;
+/* NULL, or why there is no instance. */
+static const char *oxi_vk_make_instance(void) {
+    oxi_vk_instance_functions *vk = &oxi_vk_host.vk;
+    PFN_vkGetInstanceProcAddr loader = oxi_vk_host.loader ? oxi_vk_host.loader : oxi_vk_system_loader();
+    uint32_t version = 0;
+    if (!loader) return "no Vulkan loader on this machine";
+    if (!oxi_vk_load_global(loader, vk) || vk->vkEnumerateInstanceVersion(&version) != VK_SUCCESS ||
+        version < VK_API_VERSION_1_1)
+        return "the Vulkan loader of this machine is older than 1.1";
     VkApplicationInfo application;
     VkInstanceCreateInfo info;
     memset(&application, 0, sizeof application);
@@ -29359,80 +29835,50 @@ static VkResult oxi_vk_make_instance(void) {
     application.apiVersion = VK_API_VERSION_1_3;
     info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
     info.pApplicationInfo = &application;
-    result = vkCreateInstance(&info, NULL, &oxi_vk_host.instance);
-    if (result == VK_SUCCESS) volkLoadInstanceOnly(oxi_vk_host.instance);
-    return result;
+    VkResult result = vk->vkCreateInstance(&info, NULL, &oxi_vk_host.instance);
+    if (result != VK_SUCCESS) oxi_vk_host.instance = VK_NULL_HANDLE;
+    if (result == VK_ERROR_INCOMPATIBLE_DRIVER) return "no Vulkan driver on this machine";
+    if (result == VK_ERROR_LAYER_NOT_PRESENT) return "a layer that VK_INSTANCE_LAYERS names is missing";
+    if (result != VK_SUCCESS) return "the Vulkan loader failed";
+    return oxi_vk_load_instance(oxi_vk_host.instance, vk) ? NULL : "the Vulkan loader lacks functions of 1.1";
+}
+
+/* Our instance goes, when no device of it is open; the next call of ox_vulkan looks around anew. */
+static void oxi_vk_forget_instance(void) {
+    PFN_vkGetInstanceProcAddr loader = oxi_vk_host.loader;
+    if (oxi_vk_host.instance && oxi_vk_host.vk.vkDestroyInstance)
+        oxi_vk_host.vk.vkDestroyInstance(oxi_vk_host.instance, NULL);
+    memset(&oxi_vk_host, 0, sizeof oxi_vk_host);
+    oxi_vk_host.loader = loader;
 }
 
 static void oxi_vk_look_around(void) {
     if (oxi_vk_host.tried) return;
     oxi_vk_host.tried = true;
-    oxi_vk_host.result = oxi_vk_make_instance();
-    if (oxi_vk_host.result != VK_SUCCESS) return;
-    uint32_t count = OXI_VK_DEVICES;
-    VkResult result = vkEnumeratePhysicalDevices(oxi_vk_host.instance, &count, oxi_vk_host.physical);
-    oxi_vk_host.count = result == VK_SUCCESS || result == VK_INCOMPLETE ? (int)count : 0;
-    oxi_vk_sort_devices();
-}
-
-/* ---- what a device can do ------------------------------------------------------------------------------ */
-
-typedef struct oxi_vk_features {
-    VkPhysicalDeviceFeatures2 core;
-    VkPhysicalDeviceFloatControlsPropertiesKHR floats;
-    VkPhysicalDeviceSubgroupProperties subgroup;
-    VkPhysicalDeviceDriverProperties driver;
-    VkPhysicalDeviceProperties2 properties;
-} oxi_vk_features;
-
-static bool oxi_vk_has_extension(const VkExtensionProperties *list, uint32_t count, const char *name) {
-    for (uint32_t i = 0; i < count; i++)
-        if (strcmp(list[i].extensionName, name) == 0) return true;
-    return false;
-}
-
-static uint32_t oxi_vk_allowed_caps(void) {
-    static const struct {
-        const char *name;
-        uint32_t bit;
-    } known[] = {
-#define OXI_X(name, bit, text) {text, name},
-        OX_VULKAN_CAP_LIST(OXI_X)
-#undef OXI_X
-    };
-    const char *list = getenv("OX_VULKAN_CAPS");
-    uint32_t allowed = 0;
-    if (!list) return ~allowed;
-    for (const char *at = list; *at;) {
-        size_t length = strcspn(at, ",");
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-            if (strlen(known[i].name) == length && strncmp(known[i].name, at, length) == 0)
-                allowed |= known[i].bit;
-        at += length + (at[length] == ',');
+    const char *why = oxi_vk_make_instance();
+    if (!why) {
+        uint32_t count = OXI_VK_DEVICES;
+        VkResult result =
+            oxi_vk_host.vk.vkEnumeratePhysicalDevices(oxi_vk_host.instance, &count, oxi_vk_host.physical);
+        oxi_vk_host.count = result == VK_SUCCESS || result == VK_INCOMPLETE ? (int)count : 0;
+        oxi_vk_sort_devices();
+        if (oxi_vk_host.count == 0) why = "no Vulkan device on this machine";
     }
-    return allowed;
+    if (why && !oxi_vk_host.why[0]) (void)snprintf(oxi_vk_host.why, sizeof oxi_vk_host.why, "%s", why);
 }
-
-/* >>vulkan/matrices.c */
-/* Cooperative matrices and integer dot products: whether the device has them (square matrices that the tiles
- * can use), and asking for them. Structures are our own where the headers are older than the extensions
- * (VK_KHR_cooperative_matrix 2023, VK_KHR_shader_bfloat16 2025; numbers from the Vulkan registry). Called by
- * loader.c. */
+/* >>vulkan/capabilities.c */
+/* What a device can do beyond the baseline: one row for each extension, what is found of them, restricted by
+ * OX_VULKAN_CAPS, and a VkDevice that has all of it switched on; nothing else is ever assumed. Structures and
+ * numbers are our own where headers may be older than an extension (from the Vulkan registry). Called by
+ * device.c, and by share.c for a device that somebody else made. */
 
 enum {
-    OXI_VK_SHADER_F16_FEATURES = 1000082000,
-    OXI_VK_MEMORY_MODEL_FEATURES = 1000211000,
-    OXI_VK_MATRIX_FEATURES = 1000506000,
     OXI_VK_MATRIX_PROPERTIES = 1000506001,
-    OXI_VK_BF16_FEATURES = 1000141000,
-    OXI_VK_DOT_FEATURES = 1000280000,
     OXI_VK_COMPONENT_F16 = 0,
     OXI_VK_COMPONENT_F32 = 1,
     OXI_VK_COMPONENT_BF16 = 1000141000,
     OXI_VK_SCOPE_SUBGROUP = 3
 };
-
-#define OXI_VK_DOT_EXTENSION "VK_KHR_shader_integer_dot_product"
 
 /* All feature structures that are used here are a header and a few booleans. */
 typedef struct oxi_vk_feature {
@@ -29440,6 +29886,101 @@ typedef struct oxi_vk_feature {
     void *next;
     VkBool32 has[4];
 } oxi_vk_feature;
+
+typedef struct oxi_vk_extension {
+    uint32_t caps; /* those that need it */
+    const char *name;
+    uint32_t core;    /* the version of Vulkan that has it anyway; 0 = none */
+    int32_t features; /* VkStructureType of its features; 0 = none are switched on */
+    uint32_t wanted;  /* which of their booleans, a bit each */
+} oxi_vk_extension;
+
+static const oxi_vk_extension oxi_vk_extensions[] = {
+    {OX_VULKAN_F16 | OX_VULKAN_COOPERATIVE, "VK_KHR_shader_float16_int8", VK_API_VERSION_1_2, 1000082000, 1},
+    /* the model, and its scope of the whole device */
+    {OX_VULKAN_COOPERATIVE | OX_VULKAN_BF16, "VK_KHR_vulkan_memory_model", VK_API_VERSION_1_2, 1000211000, 3},
+    {OX_VULKAN_COOPERATIVE | OX_VULKAN_BF16, "VK_KHR_cooperative_matrix", 0, 1000506000, 1},
+    /* the type, and matrices of it */
+    {OX_VULKAN_BF16, "VK_KHR_shader_bfloat16", 0, 1000141000, 5},
+    {OX_VULKAN_DOT, "VK_KHR_shader_integer_dot_product", VK_API_VERSION_1_3, 1000280000, 1},
+    /* sizes that are asked for, full subgroups */
+    {OX_VULKAN_SIZES, "VK_EXT_subgroup_size_control", VK_API_VERSION_1_3, 1000225002, 3},
+    {OX_VULKAN_BUDGET, "VK_EXT_memory_budget", 0, 0, 0},
+    {OX_VULKAN_PRIORITY, "VK_EXT_memory_priority", 0, 1000238000, 1},
+    {OX_VULKAN_TRANSFER, "VK_KHR_timeline_semaphore", VK_API_VERSION_1_2, 1000207000, 1},
+};
+
+enum { OXI_VK_EXTENSION_COUNT = (int)(sizeof oxi_vk_extensions / sizeof *oxi_vk_extensions) };
+
+/* ---- what is allowed ----------------------------------------------------------------------------------- */
+
+/* The caps that OX_VULKAN_CAPS names; all of them where it is not set. */
+static ox_status oxi_vk_allowed_caps(const oxi_vk_device *d, uint32_t *allowed) {
+    static const struct {
+        const char *name;
+        uint32_t bit;
+    } known[] = {{"baseline", 0},
+#define OXI_X(name, bit, text) {text, name},
+                 OX_VULKAN_CAP_LIST(OXI_X)
+#undef OXI_X
+    };
+    const char *list = getenv("OX_VULKAN_CAPS");
+    *allowed = list ? 0 : ~(uint32_t)0;
+    for (const char *at = list ? list : ""; *at;) {
+        size_t length = strcspn(at, ","), i = 0;
+        while (i < sizeof known / sizeof *known &&
+               (strlen(known[i].name) != length || strncmp(known[i].name, at, length) != 0))
+            i++;
+        if (i == sizeof known / sizeof *known)
+            return oxi_fail(OX_ERR_ARG, "%s: OX_VULKAN_CAPS: \"%.*s\" is none of \"baseline\"%s",
+                            d->device_name, (int)(length < 64 ? length : 64), at,
+#define OXI_X(name, bit, text) ", \"" text "\""
+                            OX_VULKAN_CAP_LIST(OXI_X)
+#undef OXI_X
+            );
+        *allowed |= known[i].bit;
+        at += length + (at[length] == ',');
+    }
+    return OX_OK;
+}
+
+/* ---- what is found ------------------------------------------------------------------------------------- */
+
+static bool oxi_vk_has_extension(const VkExtensionProperties *list, uint32_t count, const char *name) {
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(list[i].extensionName, name) == 0) return true;
+    return false;
+}
+
+/* Caps whose extensions are all there, with the features that are wanted of them. */
+static uint32_t oxi_vk_found_caps(const oxi_vk_device *d, const VkExtensionProperties *list, uint32_t count) {
+    oxi_vk_feature features[OXI_VK_EXTENSION_COUNT];
+    VkPhysicalDeviceFeatures2 all;
+    uint32_t missing = 0, any = 0;
+    memset(features, 0, sizeof features);
+    memset(&all, 0, sizeof all);
+    all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    for (int i = 0; i < OXI_VK_EXTENSION_COUNT; i++) {
+        const oxi_vk_extension *x = &oxi_vk_extensions[i];
+        bool core = x->core && d->api_version >= x->core;
+        any |= x->caps;
+        if (!core && !oxi_vk_has_extension(list, count, x->name))
+            missing |= x->caps;
+        else if (x->features) {
+            features[i].type = x->features;
+            features[i].next = all.pNext;
+            all.pNext = &features[i];
+        }
+    }
+    d->host.vkGetPhysicalDeviceFeatures2(d->physical, &all);
+    for (int i = 0; i < OXI_VK_EXTENSION_COUNT; i++)
+        for (int k = 0; k < 4; k++)
+            if (oxi_vk_extensions[i].wanted >> k & 1 && !features[i].has[k])
+                missing |= oxi_vk_extensions[i].caps;
+    return any & ~missing;
+}
+
+/* ---- cooperative matrices ------------------------------------------------------------------------------ */
 
 typedef struct oxi_vk_matrix {
     int32_t type;
@@ -29453,18 +29994,14 @@ typedef struct oxi_vk_matrix {
 typedef VkResult(VKAPI_PTR *oxi_vk_list_matrices)(VkPhysicalDevice physical, uint32_t *count,
                                                   oxi_vk_matrix *out);
 
-/* Structures to chain to vkCreateDevice, each asking for its first boolean. */
-typedef struct oxi_vk_matrix_features {
-    oxi_vk_feature arithmetic, model, matrices, bf16, dot;
-} oxi_vk_matrix_features;
-
 /* The side of square matrices of this component with f32 sums: 16 before 8; 0 = there are none. */
 static uint32_t oxi_vk_matrix_side(const oxi_vk_device *d, int32_t component) {
-    oxi_vk_list_matrices list = (oxi_vk_list_matrices)vkGetInstanceProcAddr(
+    oxi_vk_list_matrices list = (oxi_vk_list_matrices)d->host.vkGetInstanceProcAddr(
         d->instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
     oxi_vk_matrix found[64];
-    uint32_t count = 64, side = 0;
-    if (!list) return 0;
+    uint32_t count = 0, side = 0;
+    if (!list || list(d->physical, &count, NULL) != VK_SUCCESS) return 0;
+    if (count > 64) count = 64;
     memset(found, 0, sizeof found);
     for (uint32_t i = 0; i < count; i++) found[i].type = OXI_VK_MATRIX_PROPERTIES;
     VkResult result = list(d->physical, &count, found);
@@ -29480,177 +30017,180 @@ static uint32_t oxi_vk_matrix_side(const oxi_vk_device *d, int32_t component) {
     return side;
 }
 
-/* The caps of the device that have to do with matrices. */
-static uint32_t oxi_vk_matrix_caps(oxi_vk_device *d, const VkExtensionProperties *list, uint32_t count,
-                                   const VkPhysicalDeviceSubgroupProperties *subgroup) {
-    oxi_vk_matrix_features f;
-    VkPhysicalDeviceFeatures2 all;
-    uint32_t caps = 0;
-    if (d->api_version < VK_API_VERSION_1_2 ||
-        !oxi_vk_has_extension(list, count, "VK_KHR_cooperative_matrix") ||
-        !(subgroup->supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) ||
-        subgroup->subgroupSize > 64 || /* the tiles are cut for eight of at most 64 */
-        8 * subgroup->subgroupSize > d->limits.maxComputeWorkGroupInvocations ||
-        d->limits.maxComputeSharedMemorySize < 32768)
-        return 0;
-    bool knows_bf16 = oxi_vk_has_extension(list, count, "VK_KHR_shader_bfloat16");
-    memset(&f, 0, sizeof f);
-    memset(&all, 0, sizeof all);
-    all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-    all.pNext = &f.arithmetic;
-    f.arithmetic.type = OXI_VK_SHADER_F16_FEATURES;
-    f.arithmetic.next = &f.model;
-    f.model.type = OXI_VK_MEMORY_MODEL_FEATURES;
-    f.model.next = &f.matrices;
-    f.matrices.type = OXI_VK_MATRIX_FEATURES;
-    f.matrices.next = knows_bf16 ? &f.bf16 : NULL;
-    f.bf16.type = OXI_VK_BF16_FEATURES;
-    vkGetPhysicalDeviceFeatures2(d->physical, &all);
-    if (!f.model.has[0] || !f.matrices.has[0]) return 0;
-    d->matrix_side = oxi_vk_matrix_side(d, OXI_VK_COMPONENT_F16);
-    if (f.arithmetic.has[0] && d->matrix_side) caps |= OX_VULKAN_COOPERATIVE;
-    /* has: the type, dot products, matrices */
-    if (caps && f.bf16.has[0] && f.bf16.has[2] &&
-        oxi_vk_matrix_side(d, OXI_VK_COMPONENT_BF16) == d->matrix_side)
-        caps |= OX_VULKAN_BF16;
+/* Of `caps`, those whose matrices the tiles can use; finds their side. The tiles are cut for eight subgroups
+ * of at most 64. */
+static uint32_t oxi_vk_usable_matrices(oxi_vk_device *d, uint32_t caps) {
+    bool fits = d->subgroup_stages & VK_SHADER_STAGE_COMPUTE_BIT && d->subgroup_size <= 64 &&
+                8 * d->subgroup_size <= d->limits.maxComputeWorkGroupInvocations &&
+                d->limits.maxComputeSharedMemorySize >= 32768;
+    d->matrix_side = caps & OX_VULKAN_COOPERATIVE && fits ? oxi_vk_matrix_side(d, OXI_VK_COMPONENT_F16) : 0;
+    if (!d->matrix_side) return caps & ~(uint32_t)(OX_VULKAN_COOPERATIVE | OX_VULKAN_BF16);
+    if (caps & OX_VULKAN_BF16 && oxi_vk_matrix_side(d, OXI_VK_COMPONENT_BF16) != d->matrix_side)
+        caps &= ~(uint32_t)OX_VULKAN_BF16;
     return caps;
 }
 
-/* Dot products of bytes with 32-bit sums. */
-static uint32_t oxi_vk_dot_caps(const oxi_vk_device *d, const VkExtensionProperties *list, uint32_t count) {
-    oxi_vk_feature dot;
-    VkPhysicalDeviceFeatures2 all;
-    if (!oxi_vk_has_extension(list, count, OXI_VK_DOT_EXTENSION)) return 0;
-    memset(&dot, 0, sizeof dot);
-    memset(&all, 0, sizeof all);
-    all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-    all.pNext = &dot;
-    dot.type = OXI_VK_DOT_FEATURES;
-    vkGetPhysicalDeviceFeatures2(d->physical, &all);
-    return dot.has[0] ? OX_VULKAN_DOT : 0;
+/* ---- queues -------------------------------------------------------------------------------------------- */
+
+/* The families of a device's queues, to be given back with their number; NULL = no memory. */
+static VkQueueFamilyProperties *oxi_vk_list_families(const oxi_vk_device *d, uint32_t *count) {
+    d->host.vkGetPhysicalDeviceQueueFamilyProperties(d->physical, count, NULL);
+    VkQueueFamilyProperties *list = (VkQueueFamilyProperties *)oxi_calloc(*count ? *count : 1, sizeof *list);
+    if (list) d->host.vkGetPhysicalDeviceQueueFamilyProperties(d->physical, count, list);
+    return list;
 }
 
-/* Adds to vkCreateDevice what d->caps use. */
-static void oxi_vk_ask_matrices(const oxi_vk_device *d, oxi_vk_matrix_features *f, const char **names,
-                                uint32_t *wanted, VkDeviceCreateInfo *info) {
-    memset(f, 0, sizeof *f);
-    if (d->caps & OX_VULKAN_DOT) {
-        names[(*wanted)++] = OXI_VK_DOT_EXTENSION;
-        f->dot.type = OXI_VK_DOT_FEATURES;
-        f->dot.has[0] = VK_TRUE;
-        info->pNext = &f->dot;
+/* Chooses the families for computing and for transfers, and learns whether the first can tell times. */
+static ox_status oxi_vk_choose_families(oxi_vk_device *d) {
+    uint32_t count = 0, room;
+    int compute = d->shared ? (int)d->queue_family : -1, transfer = -1;
+    VkQueueFamilyProperties *list = oxi_vk_list_families(d, &count);
+    if (!list) return OX_ERR_NOMEM;
+    room = count ? count : 1;
+    for (int i = 0; i < (int)count && !d->shared; i++) {
+        VkQueueFlags flags = list[i].queueFlags;
+        bool graphics = flags & VK_QUEUE_GRAPHICS_BIT;
+        /* one without graphics, where there is one, does not wait for the desktop */
+        if (flags & VK_QUEUE_COMPUTE_BIT && (compute < 0 || !graphics)) compute = i;
+        if (flags & VK_QUEUE_TRANSFER_BIT && !(flags & VK_QUEUE_COMPUTE_BIT) && !graphics && transfer < 0)
+            transfer = i;
     }
-    if (!(d->caps & (OX_VULKAN_COOPERATIVE | OX_VULKAN_BF16))) return;
-    names[(*wanted)++] = "VK_KHR_cooperative_matrix";
-    f->arithmetic.type = OXI_VK_SHADER_F16_FEATURES;
-    f->arithmetic.has[0] = (d->caps & OX_VULKAN_COOPERATIVE) != 0;
-    f->arithmetic.next = &f->model;
-    f->model.type = OXI_VK_MEMORY_MODEL_FEATURES;
-    f->model.has[0] = VK_TRUE;
-    f->model.next = &f->matrices;
-    f->matrices.type = OXI_VK_MATRIX_FEATURES;
-    f->matrices.has[0] = VK_TRUE;
-    f->matrices.next = (void *)(uintptr_t)info->pNext;
-    info->pNext = &f->arithmetic;
-    if (!(d->caps & OX_VULKAN_BF16)) return;
-    names[(*wanted)++] = "VK_KHR_shader_bfloat16";
-    f->bf16.type = OXI_VK_BF16_FEATURES;
-    f->bf16.has[0] = f->bf16.has[2] = VK_TRUE;
-    f->bf16.next = f->matrices.next;
-    f->matrices.next = &f->bf16;
-}
-
-/* Fills the facts of a device from its physical one; caps are what it could do. */
-static ox_status oxi_vk_learn(oxi_vk_device *d, const VkExtensionProperties *list, uint32_t count) {
-    oxi_vk_features f;
-    memset(&f, 0, sizeof f);
-    f.properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-    f.properties.pNext = &f.subgroup;
-    f.subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
-    bool names_driver = oxi_vk_has_extension(list, count, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME);
-    if (names_driver) f.subgroup.pNext = &f.driver;
-    f.driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
-    bool controls = oxi_vk_has_extension(list, count, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
-    f.floats.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES_KHR;
-    if (controls) f.driver.pNext = &f.floats;
-    if (controls && !names_driver) f.subgroup.pNext = &f.floats;
-    vkGetPhysicalDeviceProperties2(d->physical, &f.properties);
-    const VkPhysicalDeviceProperties *p = &f.properties.properties;
-    d->limits = p->limits;
-    d->api_version = p->apiVersion;
-    d->type = p->deviceType;
-    d->subgroup_size = f.subgroup.subgroupSize;
-    (void)snprintf(d->model, sizeof d->model, "%.127s", p->deviceName);
-    (void)snprintf(d->driver, sizeof d->driver, "%.60s %.60s", f.driver.driverName, f.driver.driverInfo);
-    vkGetPhysicalDeviceMemoryProperties(d->physical, &d->memories);
-    VkSubgroupFeatureFlags arithmetic = VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
-    d->caps = 0;
-    if (f.subgroup.supportedOperations & arithmetic &&
-        f.subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT)
-        d->caps |= OX_VULKAN_SUBGROUP;
-    if (controls && f.floats.shaderDenormPreserveFloat32) d->caps |= OX_VULKAN_DENORMALS;
-    if (oxi_vk_has_extension(list, count, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME)) d->caps |= OX_VULKAN_BUDGET;
-    d->caps |= oxi_vk_matrix_caps(d, list, count, &f.subgroup) | oxi_vk_dot_caps(d, list, count);
-    d->caps &= oxi_vk_allowed_caps();
-    if (p->apiVersion < VK_API_VERSION_1_1)
-        return oxi_fail(OX_ERR_DEVICE, "%s: %s has Vulkan 1.0 only", d->device_name, d->model);
-    if (p->limits.maxComputeWorkGroupInvocations < 256 || p->limits.maxComputeSharedMemorySize < 16384 ||
-        p->limits.maxPerStageDescriptorStorageBuffers < OXI_VK_BINDINGS)
-        return oxi_fail(OX_ERR_DEVICE, "%s: %s has workgroups of %u, %u storage buffers: too few",
-                        d->device_name, d->model, p->limits.maxComputeWorkGroupInvocations,
-                        p->limits.maxPerStageDescriptorStorageBuffers);
+    bool fits = compute >= 0 && compute < (int)count && list[compute].queueFlags & VK_QUEUE_COMPUTE_BIT;
+    d->base.times_calls = fits && d->limits.timestampPeriod > 0 && list[compute].timestampValidBits > 0;
+    oxi_free(list, room * sizeof *list);
+    if (!fits) return oxi_fail(OX_ERR_DEVICE, "%s: %s cannot compute", d->device_name, d->model);
+    d->queue_family = (uint32_t)compute;
+    if (transfer < 0) d->caps &= ~(uint32_t)OX_VULKAN_TRANSFER;
+    d->transfer_family = (uint32_t)(transfer < 0 ? compute : transfer);
     return OX_OK;
 }
 
-static int oxi_vk_compute_family(VkPhysicalDevice physical) {
-    VkQueueFamilyProperties families[16];
-    uint32_t count = 16;
-    int found = -1;
-    vkGetPhysicalDeviceQueueFamilyProperties(physical, &count, families);
-    for (int i = 0; i < (int)count; i++) {
-        if (!(families[i].queueFlags & VK_QUEUE_COMPUTE_BIT)) continue;
-        /* one without graphics, where there is one, does not wait for the desktop */
-        if (found < 0 || !(families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT)) found = i;
+/* ---- learning ------------------------------------------------------------------------------------------ */
+
+/* Names, limits and subgroups. */
+static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *list, uint32_t count) {
+    VkPhysicalDeviceSubgroupProperties subgroup;
+    VkPhysicalDeviceDriverProperties driver;
+    VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes;
+    VkPhysicalDeviceProperties2 all;
+    memset(&sizes, 0, sizeof sizes);
+    memset(&subgroup, 0, sizeof subgroup);
+    memset(&driver, 0, sizeof driver);
+    memset(&all, 0, sizeof all);
+    all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+    all.pNext = &subgroup;
+    subgroup.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
+    if (oxi_vk_has_extension(list, count, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME)) subgroup.pNext = &driver;
+    sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES_EXT;
+    sizes.pNext = subgroup.pNext;
+    if (oxi_vk_has_extension(list, count, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
+        subgroup.pNext = &sizes;
+    driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
+    d->host.vkGetPhysicalDeviceProperties2(d->physical, &all);
+    d->limits = all.properties.limits;
+    d->api_version = all.properties.apiVersion;
+    d->type = all.properties.deviceType;
+    d->subgroup_size = subgroup.subgroupSize;
+    d->subgroup_stages = subgroup.supportedStages;
+    d->sized_stages = sizes.requiredSubgroupSizeStages;
+    (void)snprintf(d->model, sizeof d->model, "%.127s", all.properties.deviceName);
+    (void)snprintf(d->driver, sizeof d->driver, "%.60s %.60s", driver.driverName, driver.driverInfo);
+    d->host.vkGetPhysicalDeviceMemoryProperties(d->physical, &d->memories);
+    if (subgroup.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT &&
+        subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT)
+        d->caps |= OX_VULKAN_SUBGROUP;
+}
+
+static ox_status oxi_vk_check_limits(const oxi_vk_device *d) {
+    if (d->api_version < VK_API_VERSION_1_1)
+        return oxi_fail(OX_ERR_DEVICE, "%s: %s has Vulkan 1.0 only", d->device_name, d->model);
+    if (d->limits.maxComputeWorkGroupInvocations < 256 || d->limits.maxComputeSharedMemorySize < 16384 ||
+        d->limits.maxPerStageDescriptorStorageBuffers < OXI_VK_BINDINGS)
+        return oxi_fail(OX_ERR_DEVICE, "%s: %s has workgroups of %u, %u storage buffers: too few",
+                        d->device_name, d->model, d->limits.maxComputeWorkGroupInvocations,
+                        d->limits.maxPerStageDescriptorStorageBuffers);
+    return OX_OK;
+}
+
+/* Fills the facts of a device from its physical one; caps are those of `offered` that it has and may use. */
+static ox_status oxi_vk_learn(oxi_vk_device *d, uint32_t offered) {
+    uint32_t count = 0, room, allowed = 0;
+    d->host.vkEnumerateDeviceExtensionProperties(d->physical, NULL, &count, NULL);
+    room = count ? count : 1;
+    VkExtensionProperties *list = (VkExtensionProperties *)oxi_calloc(room, sizeof *list);
+    if (!list) return OX_ERR_NOMEM;
+    d->host.vkEnumerateDeviceExtensionProperties(d->physical, NULL, &count, list);
+    d->caps = 0;
+    oxi_vk_learn_facts(d, list, count);
+    ox_status status = oxi_vk_check_limits(d);
+    if (status == OX_OK) status = oxi_vk_allowed_caps(d, &allowed);
+    if (status == OX_OK) {
+        d->caps = (d->caps | oxi_vk_found_caps(d, list, count)) & allowed & offered;
+        d->caps = oxi_vk_usable_matrices(d, d->caps);
+        if (!(d->sized_stages & VK_SHADER_STAGE_COMPUTE_BIT)) d->caps &= ~(uint32_t)OX_VULKAN_SIZES;
+        status = oxi_vk_choose_families(d);
     }
-    return found;
+    oxi_free(list, room * sizeof *list);
+    return status;
+}
+
+/* ---- a VkDevice ---------------------------------------------------------------------------------------- */
+
+/* Names the extensions that d->caps use and chains their features; how many names. */
+static uint32_t oxi_vk_ask_extensions(const oxi_vk_device *d, oxi_vk_feature *features, const char **names,
+                                      VkDeviceCreateInfo *info) {
+    uint32_t count = 0;
+    for (int i = 0; i < OXI_VK_EXTENSION_COUNT; i++) {
+        const oxi_vk_extension *x = &oxi_vk_extensions[i];
+        if (!(d->caps & x->caps)) continue;
+        if (!x->core || d->api_version < x->core) names[count++] = x->name;
+        if (!x->features) continue;
+        memset(&features[i], 0, sizeof features[i]);
+        features[i].type = x->features;
+        features[i].next = (void *)(uintptr_t)info->pNext;
+        info->pNext = &features[i];
+        for (int k = 0; k < 4; k++) features[i].has[k] = x->wanted >> k & 1;
+    }
+    return count;
 }
 
 static ox_status oxi_vk_make_device(oxi_vk_device *d) {
-    uint32_t count = 0;
-    vkEnumerateDeviceExtensionProperties(d->physical, NULL, &count, NULL);
-    VkExtensionProperties *list = (VkExtensionProperties *)oxi_calloc(count, sizeof *list);
-    if (!list) return OX_ERR_NOMEM;
-    vkEnumerateDeviceExtensionProperties(d->physical, NULL, &count, list);
-    const char *names[8];
-    oxi_vk_matrix_features matrices;
-    uint32_t wanted = 0;
-    ox_status status = oxi_vk_learn(d, list, count);
-    if (d->caps & OX_VULKAN_BUDGET) names[wanted++] = VK_EXT_MEMORY_BUDGET_EXTENSION_NAME;
-    oxi_free(list, count * sizeof *list);
-    if (status != OX_OK) return status;
-    int family = oxi_vk_compute_family(d->physical);
-    if (family < 0) return oxi_fail(OX_ERR_DEVICE, "%s: %s cannot compute", d->device_name, d->model);
-    float priority = 1;
-    VkDeviceQueueCreateInfo queue;
+    const float priority = 1;
+    const char *names[OXI_VK_EXTENSION_COUNT];
+    oxi_vk_feature features[OXI_VK_EXTENSION_COUNT];
+    VkDeviceQueueCreateInfo queue[2];
     VkDeviceCreateInfo info;
-    memset(&queue, 0, sizeof queue);
+    ox_status status = oxi_vk_learn(d, ~(uint32_t)0);
+    if (status != OX_OK) return status;
+    memset(queue, 0, sizeof queue);
     memset(&info, 0, sizeof info);
-    queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
-    queue.queueFamilyIndex = d->queue_family = (uint32_t)family;
-    queue.queueCount = 1;
-    queue.pQueuePriorities = &priority;
+    for (int i = 0; i < 2; i++) {
+        queue[i].sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+        queue[i].queueFamilyIndex = i ? d->transfer_family : d->queue_family;
+        queue[i].queueCount = 1;
+        queue[i].pQueuePriorities = &priority;
+    }
     info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-    info.queueCreateInfoCount = 1;
-    info.pQueueCreateInfos = &queue;
-    oxi_vk_ask_matrices(d, &matrices, names, &wanted, &info);
-    info.enabledExtensionCount = wanted;
+    info.queueCreateInfoCount = d->caps & OX_VULKAN_TRANSFER ? 2 : 1;
+    info.pQueueCreateInfos = queue;
+    info.enabledExtensionCount = oxi_vk_ask_extensions(d, features, names, &info);
     info.ppEnabledExtensionNames = names;
-    VkResult result = vkCreateDevice(d->physical, &info, NULL, &d->device);
-    if (result != VK_SUCCESS) return oxi_vk_check(d, result, "opening the device");
-    volkLoadDeviceTable(&d->vk, d->device);
+    VkResult result = d->host.vkCreateDevice(d->physical, &info, NULL, &d->device);
+    if (result != VK_SUCCESS) {
+        d->device = VK_NULL_HANDLE;
+        return oxi_vk_check(d, result, "opening the device");
+    }
+    if (!oxi_vk_load_device(&d->host, d->device, &d->vk))
+        return oxi_fail(OX_ERR_DEVICE, "%s: %s lacks functions of Vulkan 1.1", d->device_name, d->model);
     d->vk.vkGetDeviceQueue(d->device, d->queue_family, 0, &d->queue);
+    if (d->caps & OX_VULKAN_TRANSFER)
+        d->vk.vkGetDeviceQueue(d->device, d->transfer_family, 0, &d->transfer_queue);
     return OX_OK;
 }
+/* >>vulkan/start.c */
+/* What every open device has: layouts, parameters, command buffers, staging memory; and giving it all back.
+ * Made once by oxi_vk_start, so that recording asks the driver for nothing but new pipelines and sets.
+ * Called by device.c when a device is opened, and when it is closed. */
 
 /* ---- what every device needs --------------------------------------------------------------------------- */
 
@@ -29723,24 +30263,32 @@ static ox_status oxi_vk_make_params(oxi_vk_device *d) {
     return OX_OK;
 }
 
+/* A command buffer in a pool of its own, which is reset as a whole. */
+static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkCommandPool *pool,
+                                     VkCommandBuffer *commands) {
+    VkCommandPoolCreateInfo info;
+    VkCommandBufferAllocateInfo allocate;
+    memset(&info, 0, sizeof info);
+    memset(&allocate, 0, sizeof allocate);
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+    info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
+    info.queueFamilyIndex = family;
+    VkResult result = d->vk.vkCreateCommandPool(d->device, &info, NULL, pool);
+    if (result != VK_SUCCESS) return result;
+    allocate.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+    allocate.commandPool = *pool;
+    allocate.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+    allocate.commandBufferCount = 1;
+    return d->vk.vkAllocateCommandBuffers(d->device, &allocate, commands);
+}
+
 static ox_status oxi_vk_make_slots(oxi_vk_device *d) {
-    VkCommandPoolCreateInfo pool;
-    memset(&pool, 0, sizeof pool);
-    pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
-    pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
-    pool.queueFamilyIndex = d->queue_family;
-    VkResult result = d->vk.vkCreateCommandPool(d->device, &pool, NULL, &d->command_pool);
+    VkResult result = VK_SUCCESS;
     for (int i = 0; i < OXI_VK_SLOTS && result == VK_SUCCESS; i++) {
-        VkCommandBufferAllocateInfo allocate;
         VkFenceCreateInfo fence;
-        memset(&allocate, 0, sizeof allocate);
         memset(&fence, 0, sizeof fence);
-        allocate.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
-        allocate.commandPool = d->command_pool;
-        allocate.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
-        allocate.commandBufferCount = 1;
         fence.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
-        result = d->vk.vkAllocateCommandBuffers(d->device, &allocate, &d->slot[i].commands);
+        result = oxi_vk_make_commands(d, d->queue_family, &d->slot[i].pool, &d->slot[i].commands);
         if (result == VK_SUCCESS) result = d->vk.vkCreateFence(d->device, &fence, NULL, &d->slot[i].fence);
     }
     return oxi_vk_check(d, result, "command buffers");
@@ -29768,7 +30316,6 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
                      << 20;
     if (d->block_bytes > d->tensor_bytes_most) d->block_bytes = d->tensor_bytes_most;
     d->epoch = 1;
-    d->base.times_calls = oxi_vk_can_time(d);
     d->batch = OXI_VK_FIRST_BATCH;
     ox_status status = oxi_vk_make_layouts(d);
     if (status == OX_OK) status = oxi_vk_make_params(d);
@@ -29786,22 +30333,26 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
 /* Gives everything back, also what a failed start left half made. */
 static void oxi_vk_stop(oxi_vk_device *d) {
     if (!d->device) return;
-    if (d->recording && !d->lost) (void)oxi_vk_submit(d);
-    d->vk.vkDeviceWaitIdle(d->device);
+    /* of a shared device only our own work: others may be using its queues */
+    if (!d->lost) (void)oxi_vk_submit(d);
+    if (!d->lost) (void)oxi_vk_wait(d, d->serial);
+    if (!d->shared) d->vk.vkDeviceWaitIdle(d->device);
     for (oxi_vk_block *b = d->blocks, *next; b; b = next) {
         next = b->next;
         oxi_vk_block_drop(d, b);
     }
     oxi_vk_forget_sets(d);
-    for (size_t i = 0; i < d->pipeline_places; i++)
-        if (d->pipelines[i].pipeline) d->vk.vkDestroyPipeline(d->device, d->pipelines[i].pipeline, NULL);
-    oxi_free(d->pipelines, d->pipeline_places * sizeof *d->pipelines);
+    for (size_t i = 0; i < d->pipelines.places; i++)
+        if (d->pipelines.values[i])
+            d->vk.vkDestroyPipeline(d->device, (VkPipeline)d->pipelines.values[i], NULL);
+    oxi_vk_table_drop(&d->pipelines);
     for (int i = 0; i < OXI_VK_SHADER_COUNT; i++)
         if (d->modules[i]) d->vk.vkDestroyShaderModule(d->device, d->modules[i], NULL);
     for (int i = 0; i < OXI_VK_SLOTS; i++) oxi_vk_time_stop(d, &d->slot[i]);
-    for (int i = 0; i < OXI_VK_SLOTS; i++)
+    for (int i = 0; i < OXI_VK_SLOTS; i++) {
         if (d->slot[i].fence) d->vk.vkDestroyFence(d->device, d->slot[i].fence, NULL);
-    if (d->command_pool) d->vk.vkDestroyCommandPool(d->device, d->command_pool, NULL);
+        if (d->slot[i].pool) d->vk.vkDestroyCommandPool(d->device, d->slot[i].pool, NULL);
+    }
     if (d->cache) d->vk.vkDestroyPipelineCache(d->device, d->cache, NULL);
     if (d->param_pool) d->vk.vkDestroyDescriptorPool(d->device, d->param_pool, NULL);
     if (d->layout) d->vk.vkDestroyPipelineLayout(d->device, d->layout, NULL);
@@ -29830,7 +30381,7 @@ typedef struct oxi_vk_cache_header {
 static oxi_vk_cache_header oxi_vk_cache_header_of(const oxi_vk_device *d, const void *data, uint64_t bytes) {
     VkPhysicalDeviceProperties p;
     oxi_vk_cache_header h;
-    vkGetPhysicalDeviceProperties(d->physical, &p);
+    d->host.vkGetPhysicalDeviceProperties(d->physical, &p);
     memset(&h, 0, sizeof h);
     memcpy(h.magic, "oxvkpc1", 8);
     h.vendor = p.vendorID;
@@ -32212,10 +32763,30 @@ static ox_status oxi_vk_self_test(oxi_vk_device *d) {
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
+/* At the end of the process, or before memory comes from elsewhere: no tensor is alive. */
+static void oxi_vk_close_all(void) {
+    oxi_lock_take(&oxi_vk_open_lock);
+    for (int i = 0; i < OXI_VK_DEVICES; i++)
+        if (oxi_vk_devices[i].open) {
+            oxi_vk_forget_cache_path(&oxi_vk_devices[i]);
+            oxi_vk_stop(&oxi_vk_devices[i]);
+        }
+    oxi_vk_forget_instance();
+    oxi_lock_give(&oxi_vk_open_lock);
+}
+
+/* Tensors in its memory, beside what the device keeps for itself. */
+static int64_t oxi_vk_tensors_on(const oxi_vk_device *d) {
+    int64_t ours = d->fault != NULL;
+    for (int i = 0; i < OXI_VK_FREQUENCIES; i++) ours += d->frequencies[i].chunk != NULL;
+    return d->chunks - ours;
+}
+
 /* Makes a device that has `physical` and, where it is shared, `device` filled in ready for use. */
 static ox_device *oxi_vk_open(oxi_vk_device *d) {
     oxi_vk_fill_base(d);
     ox_status status = d->shared ? OX_OK : oxi_vk_make_device(d);
+    oxi_on_memory_change(oxi_vk_close_all);
     d->open = status == OX_OK;
     if (status == OX_OK) status = oxi_vk_start(d);
     if (status == OX_OK) status = oxi_vk_self_test(d);
@@ -32224,23 +32795,10 @@ static ox_device *oxi_vk_open(oxi_vk_device *d) {
     return NULL;
 }
 
-/* At the end of the process, or before memory comes from elsewhere: no tensor is alive. */
-static void oxi_vk_close_all(void) {
-    for (int i = 0; i < OXI_VK_DEVICES; i++)
-        if (oxi_vk_devices[i].open) {
-            oxi_vk_forget_cache_path(&oxi_vk_devices[i]);
-            oxi_vk_stop(&oxi_vk_devices[i]);
-        }
-}
-
 static ox_device *oxi_vk_open_at(int index) {
     oxi_vk_look_around();
-    if (oxi_vk_host.result != VK_SUCCESS) {
-        (void)oxi_fail(OX_ERR_DEVICE, "vulkan: %s (%d)",
-                       oxi_vk_host.result == VK_ERROR_INITIALIZATION_FAILED
-                           ? "no Vulkan loader on this machine"
-                           : "no driver that can be used",
-                       (int)oxi_vk_host.result);
+    if (oxi_vk_host.count == 0) {
+        (void)oxi_fail(OX_ERR_DEVICE, "vulkan: %s", oxi_vk_host.why);
         return NULL;
     }
     if (index < 0 || index >= oxi_vk_host.count) {
@@ -32248,13 +32806,17 @@ static ox_device *oxi_vk_open_at(int index) {
         return NULL;
     }
     oxi_vk_device *d = &oxi_vk_devices[index];
-    if (d->open) return &d->base;
+    if (d->open && d->lost && oxi_vk_tensors_on(d) == 0) {
+        oxi_vk_forget_cache_path(d);
+        oxi_vk_stop(d);
+    }
+    if (d->open) return oxi_vk_check_open(d) == OX_OK ? &d->base : NULL;
     memset(d, 0, sizeof *d);
     d->place = index;
+    d->host = oxi_vk_host.vk;
     d->instance = oxi_vk_host.instance;
     d->physical = oxi_vk_host.physical[index];
     (void)snprintf(d->device_name, sizeof d->device_name, "vulkan:%d", index);
-    oxi_on_memory_change(oxi_vk_close_all);
     return oxi_vk_open(d);
 }
 
@@ -32268,8 +32830,28 @@ OX_API ox_device *ox_vulkan(int index) {
 OX_API int ox_vulkan_count(void) {
     oxi_lock_take(&oxi_vk_open_lock);
     oxi_vk_look_around();
+    int count = oxi_vk_host.count;
     oxi_lock_give(&oxi_vk_open_lock);
-    return oxi_vk_host.count;
+    return count;
+}
+
+OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader) {
+    union { /* from the pointer type of a header without Vulkan */
+        ox_vulkan_loader given;
+        PFN_vkGetInstanceProcAddr wanted;
+    } function;
+    ox_status status = OX_OK;
+    function.given = loader;
+    oxi_lock_take(&oxi_vk_open_lock);
+    for (int i = 0; i < OXI_VK_DEVICES; i++)
+        if (oxi_vk_devices[i].open && !oxi_vk_devices[i].shared)
+            status = oxi_fail(OX_ERR_ARG, "vulkan_use_loader: %s is open", oxi_vk_devices[i].device_name);
+    if (status == OX_OK) {
+        oxi_vk_forget_instance();
+        oxi_vk_host.loader = loader ? function.wanted : NULL;
+    }
+    oxi_lock_give(&oxi_vk_open_lock);
+    return status;
 }
 
 /* ---- facts --------------------------------------------------------------------------------------------- */
@@ -32293,7 +32875,9 @@ OX_API ox_status ox_vulkan_info(ox_device *device, ox_vulkan_facts *out) {
     out->queue_family = (int)d->queue_family;
     out->subgroup_size = d->subgroup_size;
     out->memory_bytes = d->memories.memoryHeaps[d->memories.memoryTypes[d->memory_type].heapIndex].size;
+    oxi_lock_take(&d->lock);
     out->free_bytes = oxi_vk_free_bytes(d);
+    oxi_lock_give(&d->lock);
     out->largest_tensor_bytes = d->tensor_bytes_most;
     out->shared = d->shared;
     return OX_OK;
@@ -32305,25 +32889,32 @@ OX_API ox_status ox_vulkan_sync(ox_device *device) {
 }
 
 OX_API ox_vulkan_counters ox_vulkan_stats(ox_device *device) {
-    ox_vulkan_counters none;
-    memset(&none, 0, sizeof none);
-    for (int i = 0; i < OXI_VK_DEVICES; i++)
-        if (device == &oxi_vk_devices[i].base && oxi_vk_devices[i].open) return oxi_vk_devices[i].counters;
-    return none;
+    ox_vulkan_counters counters;
+    memset(&counters, 0, sizeof counters);
+    for (int i = 0; i < OXI_VK_DEVICES; i++) {
+        oxi_vk_device *d = &oxi_vk_devices[i];
+        if (device != &d->base || !d->open) continue;
+        oxi_lock_take(&d->lock);
+        counters = d->counters;
+        oxi_lock_give(&d->lock);
+    }
+    return counters;
 }
 
 OX_API ox_status ox_vulkan_close(ox_device *device) {
     oxi_vk_device *d = oxi_vk_of("vulkan_close", device);
     if (!d) return OX_ERR_ARG;
-    int64_t ours = 1; /* the fault */
-    for (int i = 0; i < OXI_VK_FREQUENCIES; i++) ours += d->frequencies[i].chunk != NULL;
-    if (d->chunks > ours)
-        return oxi_fail(OX_ERR_ARG, "vulkan_close: %lld tensors are still on %s",
-                        (long long)(d->chunks - ours), d->device_name);
-    oxi_vk_save_cache(d);
-    oxi_vk_forget_cache_path(d);
-    oxi_vk_stop(d);
-    return OX_OK;
+    oxi_lock_take(&oxi_vk_open_lock);
+    int64_t tensors = oxi_vk_tensors_on(d);
+    if (tensors == 0) {
+        oxi_vk_save_cache(d);
+        oxi_vk_forget_cache_path(d);
+        oxi_vk_stop(d);
+    }
+    oxi_lock_give(&oxi_vk_open_lock);
+    if (tensors == 0) return OX_OK;
+    return oxi_fail(OX_ERR_ARG, "vulkan_close: %lld tensors are still on %s", (long long)tensors,
+                    d->device_name);
 }
 
 OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path) {
@@ -32345,20 +32936,19 @@ static oxi_vk_device *oxi_vk_free_place(void) {
     return NULL;
 }
 
-/* Loads the functions that the caller's instance needs; those of ours, if there is one, stay valid: both are
- * the loader's. */
-static ox_status oxi_vk_adopt_instance(const ox_vulkan_desc *desc) {
-    if (desc->get_instance_proc_addr) {
-        union { /* from the pointer type of a header without Vulkan */
-            void *(*given)(void *instance, const char *name);
-            PFN_vkGetInstanceProcAddr wanted;
-        } function;
-        function.given = desc->get_instance_proc_addr;
-        volkInitializeCustom(function.wanted);
-    } else if (volkInitialize() != VK_SUCCESS) {
-        return oxi_fail(OX_ERR_DEVICE, "vulkan_open: no Vulkan loader on this machine");
-    }
-    volkLoadInstanceOnly((VkInstance)desc->instance);
+/* The functions of the caller's instance and device. */
+static ox_status oxi_vk_adopt_functions(oxi_vk_device *d, const ox_vulkan_desc *desc) {
+    union { /* from the pointer type of a header without Vulkan */
+        ox_vulkan_loader given;
+        PFN_vkGetInstanceProcAddr wanted;
+    } function;
+    function.given = desc->get_instance_proc_addr;
+    PFN_vkGetInstanceProcAddr loader = function.given ? function.wanted : oxi_vk_system_loader();
+    if (!loader) return oxi_fail(OX_ERR_DEVICE, "vulkan_open: no Vulkan loader on this machine");
+    (void)oxi_vk_load_global(loader, &d->host); /* some loaders give them without an instance only */
+    if (!oxi_vk_load_instance(d->instance, &d->host) || !oxi_vk_load_device(&d->host, d->device, &d->vk))
+        return oxi_fail(OX_ERR_DEVICE,
+                        "vulkan_open: the instance or the device lacks functions of Vulkan 1.1");
     return OX_OK;
 }
 
@@ -32368,7 +32958,6 @@ static ox_device *oxi_vk_adopt(const ox_vulkan_desc *desc) {
         (void)oxi_fail(OX_ERR_DEVICE, "vulkan_open: %d devices are open already", OXI_VK_DEVICES);
         return NULL;
     }
-    if (oxi_vk_adopt_instance(desc) != OX_OK) return NULL;
     memset(d, 0, sizeof *d);
     d->shared = true;
     d->place = (int)(d - oxi_vk_devices);
@@ -32381,10 +32970,10 @@ static ox_device *oxi_vk_adopt(const ox_vulkan_desc *desc) {
     d->host_unlock = desc->unlock;
     d->host_user = desc->user;
     (void)snprintf(d->device_name, sizeof d->device_name, "vulkan:%d", d->place);
-    volkLoadDeviceTable(&d->vk, d->device);
-    oxi_on_memory_change(oxi_vk_close_all);
-    /* without the caller's list of extensions nothing optional is known to be switched on */
-    if (oxi_vk_learn(d, NULL, 0) != OX_OK) return NULL;
+    if (oxi_vk_adopt_functions(d, desc) != OX_OK) return NULL;
+    /* a queue for transfers would be a second one of the caller's */
+    if (oxi_vk_learn(d, (desc->caps | OX_VULKAN_SUBGROUP) & ~(uint32_t)OX_VULKAN_TRANSFER) != OX_OK)
+        return NULL;
     ox_device *device = oxi_vk_open(d);
     if (device && desc->pipeline_cache && ox_vulkan_pipeline_cache(device, desc->pipeline_cache) != OX_OK) {
         (void)ox_vulkan_close(device);
@@ -32419,7 +33008,7 @@ OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset) {
     if (status == OX_OK) status = oxi_vk_submit(d);
     oxi_lock_give(&d->lock);
     if (status != OX_OK) return 0;
-    if (byte_offset) *byte_offset = oxi_vk_byte_at(t);
+    if (byte_offset) *byte_offset = oxi_vk_chunk_of(t)->block->base + oxi_vk_byte_at(t);
     uint64_t handle = 0;
     memcpy(&handle, &oxi_vk_chunk_of(t)->block->buffer, sizeof(VkBuffer));
     return handle;
@@ -32478,9 +33067,9 @@ OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint
         return NULL;
     }
     memcpy(&block->buffer, &buffer, sizeof(VkBuffer));
-    block->bytes = byte_offset + bytes;
+    block->base = byte_offset;
+    block->bytes = bytes;
     chunk->block = block;
-    chunk->offset = byte_offset;
     chunk->bytes = bytes;
     chunk->used = true;
     loan->device = d;
@@ -32512,6 +33101,10 @@ OX_API ox_device *ox_vulkan(int index) {
 }
 OX_API int ox_vulkan_count(void) {
     return 0;
+}
+OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader) {
+    (void)loader;
+    return oxi_vk_absent();
 }
 OX_API ox_status ox_vulkan_info(ox_device *device, ox_vulkan_facts *out) {
     (void)device;

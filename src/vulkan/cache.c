@@ -14,7 +14,7 @@ typedef struct oxi_vk_cache_header {
 static oxi_vk_cache_header oxi_vk_cache_header_of(const oxi_vk_device *d, const void *data, uint64_t bytes) {
     VkPhysicalDeviceProperties p;
     oxi_vk_cache_header h;
-    vkGetPhysicalDeviceProperties(d->physical, &p);
+    d->host.vkGetPhysicalDeviceProperties(d->physical, &p);
     memset(&h, 0, sizeof h);
     memcpy(h.magic, "oxvkpc1", 8);
     h.vendor = p.vendorID;

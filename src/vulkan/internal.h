@@ -27,12 +27,37 @@ enum {
     OXI_VK_STAMPS = 512                /* times that the profiler takes of a command buffer */
 };
 
+/* ---- functions ----------------------------------------------------------------------------------------- */
+
+/* Tables of our own: a program that uses volk keeps the functions that it has loaded. */
+typedef struct oxi_vk_instance_functions {
+    PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr;
+#define OXI_GLOBAL(name) PFN_vk##name vk##name;
+#define OXI_INSTANCE(name) PFN_vk##name vk##name;
+#define OXI_DEVICE(name)
+#include "vulkan/functions.def"
+#undef OXI_GLOBAL
+#undef OXI_INSTANCE
+#undef OXI_DEVICE
+} oxi_vk_instance_functions;
+
+typedef struct oxi_vk_device_functions {
+#define OXI_GLOBAL(name)
+#define OXI_INSTANCE(name)
+#define OXI_DEVICE(name) PFN_vk##name vk##name;
+#include "vulkan/functions.def"
+#undef OXI_GLOBAL
+#undef OXI_INSTANCE
+#undef OXI_DEVICE
+} oxi_vk_device_functions;
+
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
 struct oxi_vk_device;
 
 typedef struct oxi_vk_block {
     VkBuffer buffer;
+    uint64_t base;                     /* where it begins in the buffer: 0, but in one of the caller's */
     VkDeviceMemory memory;             /* 0: the caller's buffer */
     uint64_t bytes, used;
     bool small;                        /* for tensors of up to OXI_VK_SMALL bytes */
@@ -59,6 +84,7 @@ typedef struct oxi_vk_timed {
 } oxi_vk_timed;
 
 typedef struct oxi_vk_slot {
+    VkCommandPool pool;                /* of its one command buffer */
     VkCommandBuffer commands;
     VkFence fence;
     int64_t serial;                    /* of the submission that it holds or held; 0 = none yet */
@@ -81,20 +107,17 @@ typedef struct oxi_vk_stage {
     int64_t serial;                    /* the submission that reads or writes it last */
 } oxi_vk_stage;
 
-typedef struct oxi_vk_set_entry {
-    VkBuffer buffer[OXI_VK_BINDINGS];
-    VkDescriptorSet set;               /* 0 = an empty place */
-} oxi_vk_set_entry;
+/* Driver objects by key (table.c). */
+typedef struct oxi_vk_table {
+    size_t key_bytes, places, count;   /* places: a power of two, or 0 */
+    unsigned char *keys;               /* [places][key_bytes] */
+    uint64_t *values;                  /* [places] handles; 0 = an empty place */
+} oxi_vk_table;
 
 typedef struct oxi_vk_pipeline_key {
     uint32_t shader;
     uint32_t special[OXI_VK_SPECIALS];
 } oxi_vk_pipeline_key;
-
-typedef struct oxi_vk_pipeline_entry {
-    oxi_vk_pipeline_key key;
-    VkPipeline pipeline;               /* 0 = an empty place */
-} oxi_vk_pipeline_entry;
 
 /* The embedded shaders; rows in shaders.c. */
 typedef enum oxi_vk_shader {
@@ -133,15 +156,18 @@ typedef struct oxi_vk_device {
     VkInstance instance;
     VkPhysicalDevice physical;
     VkDevice device;
-    VkQueue queue;
-    uint32_t queue_family;
+    VkQueue queue, transfer_queue;     /* the second only with OX_VULKAN_TRANSFER */
+    uint32_t queue_family, transfer_family;
     void (*host_lock)(void *user);
     void (*host_unlock)(void *user);
     void *host_user;
-    struct VolkDeviceTable vk;
+    oxi_vk_instance_functions host;    /* of its instance */
+    oxi_vk_device_functions vk;
     VkPhysicalDeviceLimits limits;
     VkPhysicalDeviceMemoryProperties memories;
     uint32_t caps, api_version, subgroup_size;
+    VkShaderStageFlags subgroup_stages; /* that have subgroups, and whose size can be asked for */
+    VkShaderStageFlags sized_stages;
     uint32_t matrix_side;              /* of cooperative matrices that are used: 16, 8, or 0 */
     char driver[128], model[128];
     VkPhysicalDeviceType type;
@@ -153,12 +179,11 @@ typedef struct oxi_vk_device {
     int64_t chunks;                    /* in use */
 
     /* record.c */
-    VkCommandPool command_pool;
     oxi_vk_slot slot[OXI_VK_SLOTS];
     int current;                       /* the slot that is or will be recorded */
     bool recording;
     int64_t serial, done;              /* submissions made, known to be over */
-    int64_t epoch;
+    int64_t epoch;                     /* counts barriers */
     uint64_t work;                     /* bytes touched since the last submission */
     int recorded, batch;               /* dispatches and copies since then, and how many are enough */
     VkDescriptorSetLayout param_layout, buffer_layout;
@@ -167,10 +192,8 @@ typedef struct oxi_vk_device {
     VkDescriptorPool param_pool;
     VkDescriptorPool *pools;
     int pool_count, pool_used;
-    oxi_vk_set_entry *sets;
-    size_t set_places, set_count;
-    oxi_vk_pipeline_entry *pipelines;
-    size_t pipeline_places, pipeline_count;
+    oxi_vk_table sets;                 /* VkDescriptorSet by the blocks that it binds */
+    oxi_vk_table pipelines;            /* VkPipeline by oxi_vk_pipeline_key */
     VkShaderModule modules[OXI_VK_SHADER_COUNT];
     VkPipelineCache cache;
     char *cache_path;
@@ -235,6 +258,8 @@ static ox_status oxi_vk_submit(oxi_vk_device *d);              /* what is record
 static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial);
 static void oxi_vk_forget_sets(oxi_vk_device *d);
 static ox_status oxi_vk_flush(oxi_vk_device *d);               /* records the calls that are held back */
+static void oxi_vk_let_go(oxi_vk_device *d);                   /* forgets them */
+static ox_status oxi_vk_check_open(const oxi_vk_device *d);    /* neither closed nor lost */
 static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
 
 #endif

@@ -25,8 +25,13 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
     VkMemoryRequirements needs;
     d->vk.vkGetBufferMemoryRequirements(d->device, *buffer, &needs);
     VkMemoryAllocateInfo allocate;
+    VkMemoryPriorityAllocateInfoEXT priority;
     memset(&allocate, 0, sizeof allocate);
+    memset(&priority, 0, sizeof priority);
     allocate.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    priority.sType = VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT;
+    priority.priority = usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT ? 1.0f : 0.5f;
+    if (d->caps & OX_VULKAN_PRIORITY) allocate.pNext = &priority;
     allocate.allocationSize = needs.size;
     int type = oxi_vk_memory_type(d, needs.memoryTypeBits, wanted);
     allocate.memoryTypeIndex = (uint32_t)type;
@@ -130,7 +135,28 @@ static oxi_vk_chunk *oxi_vk_chunk_find(const oxi_vk_device *d, uint64_t bytes) {
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
+/* Bytes that the driver would still give: its budget where it tells one, else what the heap has left. */
+static uint64_t oxi_vk_free_bytes(const oxi_vk_device *d) {
+    uint32_t heap = d->memories.memoryTypes[d->memory_type].heapIndex;
+    uint64_t size = d->memories.memoryHeaps[heap].size, ours = d->counters.bytes_reserved;
+    if (d->caps & OX_VULKAN_BUDGET) {
+        VkPhysicalDeviceMemoryBudgetPropertiesEXT budget;
+        VkPhysicalDeviceMemoryProperties2 properties;
+        memset(&budget, 0, sizeof budget);
+        memset(&properties, 0, sizeof properties);
+        budget.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
+        properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
+        properties.pNext = &budget;
+        d->host.vkGetPhysicalDeviceMemoryProperties2(d->physical, &properties);
+        size = budget.heapBudget[heap];
+        ours = budget.heapUsage[heap];
+    }
+    return size > ours ? size - ours : 0;
+}
+
 static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, oxi_vk_block **out) {
+    /* beyond the budget a driver may still give memory, and move some of it out and in from then on */
+    if (d->caps & OX_VULKAN_BUDGET && oxi_vk_free_bytes(d) < bytes) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     oxi_vk_block *block = (oxi_vk_block *)oxi_calloc(1, sizeof *block);
     oxi_vk_chunk *all = block ? oxi_vk_chunk_new(block, 0, bytes) : NULL;
     VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
@@ -182,25 +208,6 @@ static void oxi_vk_trim(oxi_vk_device *d) {
     }
 }
 
-/* Bytes that the driver would still give: its budget where it tells one, else what the heap has left. */
-static uint64_t oxi_vk_free_bytes(const oxi_vk_device *d) {
-    uint32_t heap = d->memories.memoryTypes[d->memory_type].heapIndex;
-    uint64_t size = d->memories.memoryHeaps[heap].size, ours = d->counters.bytes_reserved;
-    if (d->caps & OX_VULKAN_BUDGET) {
-        VkPhysicalDeviceMemoryBudgetPropertiesEXT budget;
-        VkPhysicalDeviceMemoryProperties2 properties;
-        memset(&budget, 0, sizeof budget);
-        memset(&properties, 0, sizeof properties);
-        budget.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
-        properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
-        properties.pNext = &budget;
-        vkGetPhysicalDeviceMemoryProperties2(d->physical, &properties);
-        size = budget.heapBudget[heap];
-        ours = budget.heapUsage[heap];
-    }
-    return size > ours ? size - ours : 0;
-}
-
 static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
     oxi_vk_chunk *found = oxi_vk_chunk_find(d, bytes);
     if (found) return oxi_vk_chunk_take(d, found, bytes);
@@ -228,7 +235,8 @@ static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
 static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     *out = NULL;
-    if (!d->open) return oxi_fail(OX_ERR_DEVICE, "%s: the device was closed", d->device_name);
+    ox_status status = oxi_vk_check_open(d);
+    if (status != OX_OK) return status;
     if (bytes > d->tensor_bytes_most)
         return oxi_fail(OX_ERR_NOMEM, "%s: a tensor of %llu bytes; this device reaches %llu at once",
                         d->device_name, (unsigned long long)bytes, (unsigned long long)d->tensor_bytes_most);
@@ -245,6 +253,7 @@ static void oxi_vk_free(ox_device *self, void *memory, size_t bytes) {
     (void)bytes;
     if (!memory) return;
     oxi_lock_take(&d->lock);
+    if (d->lost) oxi_vk_let_go(d); /* what is held back can never be recorded: no error of this call */
     if (d->open) (void)oxi_vk_flush(d);
     if (d->open) oxi_vk_chunk_give(d, (oxi_vk_chunk *)memory);
     oxi_lock_give(&d->lock);

@@ -4,10 +4,14 @@
 
 #define OXI_VK_LOOK_SECONDS 2e-3
 
+static bool oxi_vk_is_nomem(VkResult result) {
+    return result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY;
+}
+
 static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what) {
     if (result == VK_SUCCESS) return OX_OK;
     if (result == VK_ERROR_DEVICE_LOST) d->lost = true;
-    if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY)
+    if (oxi_vk_is_nomem(result))
         return oxi_fail(OX_ERR_NOMEM, "%s: out of memory for %s", d->device_name, what);
     return oxi_fail(OX_ERR_DEVICE, "%s: %s: %s (%d)", d->device_name, what,
                     result == VK_ERROR_DEVICE_LOST ? "the device was lost" : "the driver failed",
@@ -23,6 +27,25 @@ static ox_status oxi_vk_check_open(const oxi_vk_device *d) {
 
 /* ---- submissions --------------------------------------------------------------------------------------- */
 
+enum {
+    OXI_VK_OUR_STAGES = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+    OXI_VK_OUR_WRITES = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
+    OXI_VK_OUR_USES = OXI_VK_OUR_WRITES | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_TRANSFER_READ_BIT,
+    OXI_VK_ANY_USE = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT
+};
+
+/* What was written in the stages before is seen by the uses in the stages behind. */
+static void oxi_vk_order(oxi_vk_device *d, VkPipelineStageFlags before, VkAccessFlags writes,
+                         VkPipelineStageFlags behind, VkAccessFlags uses) {
+    VkMemoryBarrier barrier;
+    memset(&barrier, 0, sizeof barrier);
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    barrier.srcAccessMask = writes;
+    barrier.dstAccessMask = uses;
+    d->vk.vkCmdPipelineBarrier(d->slot[d->current].commands, before, behind, 0, 1, &barrier, 0, NULL, 0,
+                               NULL);
+}
+
 /* Looks at a fence for a while: sleeping and waking take longer than the rest of a token's work. A device
  * that is the processor itself needs the time for its work. */
 static void oxi_vk_look(oxi_vk_device *d, VkFence fence) {
@@ -32,7 +55,8 @@ static void oxi_vk_look(oxi_vk_device *d, VkFence fence) {
 }
 
 static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial) {
-    if (serial <= d->done || d->lost) return OX_OK;
+    if (serial <= d->done) return OX_OK;
+    if (d->lost) return oxi_vk_check_open(d);
     for (int i = 0; i < OXI_VK_SLOTS; i++) {
         oxi_vk_slot *slot = &d->slot[i];
         if (slot->serial != serial) continue;
@@ -60,37 +84,46 @@ static ox_status oxi_vk_begin(oxi_vk_device *d) {
     memset(&info, 0, sizeof info);
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
     info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-    VkResult result = d->vk.vkBeginCommandBuffer(slot->commands, &info);
+    VkResult result = d->vk.vkResetCommandPool(d->device, slot->pool, 0);
+    if (result == VK_SUCCESS) result = d->vk.vkBeginCommandBuffer(slot->commands, &info);
     if (result != VK_SUCCESS) return oxi_vk_check(d, result, "a command buffer");
     slot->serial = d->serial + 1;
     slot->param_used = 0;
     d->recording = true;
+    if (d->shared) /* what the program has submitted to its queue */
+        oxi_vk_order(d, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT, OXI_VK_OUR_STAGES,
+                     OXI_VK_OUR_USES);
     oxi_vk_time_begin(d, slot);
     return OX_OK;
+}
+
+static VkResult oxi_vk_queue_submit(oxi_vk_device *d, const oxi_vk_slot *slot) {
+    VkSubmitInfo info;
+    memset(&info, 0, sizeof info);
+    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &slot->commands;
+    if (d->host_lock) d->host_lock(d->host_user);
+    VkResult result = d->vk.vkQueueSubmit(d->queue, 1, &info, slot->fence);
+    if (d->host_unlock) d->host_unlock(d->host_user);
+    return result;
 }
 
 static ox_status oxi_vk_submit(oxi_vk_device *d) {
     if (!d->recording) return OX_OK;
     oxi_vk_slot *slot = &d->slot[d->current];
     /* What was written is to be seen by the host, which reads after waiting for the fence. */
-    VkMemoryBarrier barrier;
-    memset(&barrier, 0, sizeof barrier);
-    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-    barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
-    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-    d->vk.vkCmdPipelineBarrier(slot->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0,
-                               1, &barrier, 0, NULL, 0, NULL);
+    oxi_vk_order(d, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+                 VK_ACCESS_HOST_READ_BIT);
+    if (d->shared) /* and by what the program submits to its queue */
+        oxi_vk_order(d, OXI_VK_OUR_STAGES, OXI_VK_OUR_WRITES, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                     OXI_VK_ANY_USE);
     VkResult result = d->vk.vkEndCommandBuffer(slot->commands);
-    VkSubmitInfo info;
-    memset(&info, 0, sizeof info);
-    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-    info.commandBufferCount = 1;
-    info.pCommandBuffers = &slot->commands;
     if (result == VK_SUCCESS) result = d->vk.vkResetFences(d->device, 1, &slot->fence);
     if (result == VK_SUCCESS) {
-        if (d->host_lock) d->host_lock(d->host_user);
-        result = d->vk.vkQueueSubmit(d->queue, 1, &info, slot->fence);
-        if (d->host_unlock) d->host_unlock(d->host_user);
+        result = oxi_vk_queue_submit(d, slot);
+        if (oxi_vk_is_nomem(result) && oxi_vk_wait(d, d->serial) == OX_OK) /* it may have room again */
+            result = oxi_vk_queue_submit(d, slot);
     }
     d->recording = false;
     if (result != VK_SUCCESS) {
@@ -109,15 +142,7 @@ static ox_status oxi_vk_submit(oxi_vk_device *d) {
 /* ---- hazards ------------------------------------------------------------------------------------------- */
 
 static void oxi_vk_barrier(oxi_vk_device *d) {
-    VkMemoryBarrier barrier;
-    memset(&barrier, 0, sizeof barrier);
-    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-    barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
-                            VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-    d->vk.vkCmdPipelineBarrier(d->slot[d->current].commands, stages, stages, 0, 1, &barrier, 0, NULL, 0,
-                               NULL);
+    oxi_vk_order(d, OXI_VK_OUR_STAGES, OXI_VK_OUR_WRITES, OXI_VK_OUR_STAGES, OXI_VK_OUR_USES);
     d->counters.barriers++;
     d->epoch++;
 }
@@ -144,18 +169,6 @@ static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count
 
 /* ---- found by key -------------------------------------------------------------------------------------- */
 
-/* FNV-1a over words (Fowler, Noll, Vo). */
-static uint64_t oxi_vk_hash(const void *key, size_t bytes) {
-    uint64_t hash = 14695981039346656037u;
-    const unsigned char *p = (const unsigned char *)key;
-    for (size_t i = 0; i + 4 <= bytes; i += 4) {
-        uint32_t word;
-        memcpy(&word, p + i, 4);
-        hash = (hash ^ word) * 1099511628211u;
-    }
-    return hash ^ hash >> 29;
-}
-
 static ox_status oxi_vk_new_pool(oxi_vk_device *d) {
     VkDescriptorPool *grown = (VkDescriptorPool *)oxi_realloc(d->pools, (size_t)d->pool_count * sizeof *grown,
                                                               ((size_t)d->pool_count + 1) * sizeof *grown);
@@ -180,33 +193,12 @@ static ox_status oxi_vk_new_pool(oxi_vk_device *d) {
 static void oxi_vk_forget_sets(oxi_vk_device *d) {
     for (int i = 0; i < d->pool_count; i++) d->vk.vkDestroyDescriptorPool(d->device, d->pools[i], NULL);
     oxi_free(d->pools, (size_t)d->pool_count * sizeof *d->pools);
-    oxi_free(d->sets, d->set_places * sizeof *d->sets);
+    oxi_vk_table_drop(&d->sets);
     d->pools = NULL;
-    d->sets = NULL;
     d->pool_count = d->pool_used = 0;
-    d->set_places = d->set_count = 0;
 }
 
-static oxi_vk_set_entry *oxi_vk_set_place(oxi_vk_set_entry *sets, size_t places, const VkBuffer *key) {
-    size_t at = (size_t)oxi_vk_hash(key, OXI_VK_BINDINGS * sizeof *key) & (places - 1);
-    while (sets[at].set && memcmp(sets[at].buffer, key, sizeof sets[at].buffer) != 0)
-        at = (at + 1) & (places - 1);
-    return &sets[at];
-}
-
-static ox_status oxi_vk_grow_sets(oxi_vk_device *d) {
-    size_t places = d->set_places ? 2 * d->set_places : 64;
-    oxi_vk_set_entry *grown = (oxi_vk_set_entry *)oxi_calloc(places, sizeof *grown);
-    if (!grown) return OX_ERR_NOMEM;
-    for (size_t i = 0; i < d->set_places; i++)
-        if (d->sets[i].set) *oxi_vk_set_place(grown, places, d->sets[i].buffer) = d->sets[i];
-    oxi_free(d->sets, d->set_places * sizeof *d->sets);
-    d->sets = grown;
-    d->set_places = places;
-    return OX_OK;
-}
-
-static ox_status oxi_vk_make_set(oxi_vk_device *d, const VkBuffer *buffer, VkDescriptorSet *out) {
+static ox_status oxi_vk_make_set(oxi_vk_device *d, oxi_vk_block *const *block, VkDescriptorSet *out) {
     if (d->pool_count == 0 || d->pool_used == OXI_VK_SETS) {
         ox_status status = oxi_vk_new_pool(d);
         if (status != OX_OK) return status;
@@ -225,9 +217,9 @@ static ox_status oxi_vk_make_set(oxi_vk_device *d, const VkBuffer *buffer, VkDes
     VkWriteDescriptorSet write;
     memset(&write, 0, sizeof write);
     for (int i = 0; i < OXI_VK_BINDINGS; i++) {
-        whole[i].buffer = buffer[i];
-        whole[i].offset = 0;
-        whole[i].range = VK_WHOLE_SIZE;
+        whole[i].buffer = block[i]->buffer;
+        whole[i].offset = block[i]->base;
+        whole[i].range = block[i]->bytes;
     }
     write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
     write.dstSet = *out;
@@ -240,44 +232,14 @@ static ox_status oxi_vk_make_set(oxi_vk_device *d, const VkBuffer *buffer, VkDes
 
 /* The set that binds the blocks of these operands; places without one repeat the first. */
 static ox_status oxi_vk_find_set(oxi_vk_device *d, const oxi_vk_dispatch *dispatch, VkDescriptorSet *out) {
-    VkBuffer key[OXI_VK_BINDINGS];
-    for (int i = 0; i < OXI_VK_BINDINGS; i++)
-        key[i] = dispatch->use[i < dispatch->uses ? i : 0].chunk->block->buffer;
-    if (2 * (d->set_count + 1) > d->set_places) {
-        ox_status status = oxi_vk_grow_sets(d);
-        if (status != OX_OK) return status;
-    }
-    oxi_vk_set_entry *place = oxi_vk_set_place(d->sets, d->set_places, key);
-    if (!place->set) {
-        VkDescriptorSet made;
-        ox_status status = oxi_vk_make_set(d, key, &made);
-        if (status != OX_OK) return status;
-        memcpy(place->buffer, key, sizeof place->buffer);
-        place->set = made;
-        d->set_count++;
-    }
-    *out = place->set;
-    return OX_OK;
-}
-
-static oxi_vk_pipeline_entry *oxi_vk_pipeline_place(oxi_vk_pipeline_entry *list, size_t places,
-                                                    const oxi_vk_pipeline_key *key) {
-    size_t at = (size_t)oxi_vk_hash(key, sizeof *key) & (places - 1);
-    while (list[at].pipeline && memcmp(&list[at].key, key, sizeof *key) != 0) at = (at + 1) & (places - 1);
-    return &list[at];
-}
-
-static ox_status oxi_vk_grow_pipelines(oxi_vk_device *d) {
-    size_t places = d->pipeline_places ? 2 * d->pipeline_places : 64;
-    oxi_vk_pipeline_entry *grown = (oxi_vk_pipeline_entry *)oxi_calloc(places, sizeof *grown);
-    if (!grown) return OX_ERR_NOMEM;
-    for (size_t i = 0; i < d->pipeline_places; i++)
-        if (d->pipelines[i].pipeline)
-            *oxi_vk_pipeline_place(grown, places, &d->pipelines[i].key) = d->pipelines[i];
-    oxi_free(d->pipelines, d->pipeline_places * sizeof *d->pipelines);
-    d->pipelines = grown;
-    d->pipeline_places = places;
-    return OX_OK;
+    oxi_vk_block *key[OXI_VK_BINDINGS];
+    for (int i = 0; i < OXI_VK_BINDINGS; i++) key[i] = dispatch->use[i < dispatch->uses ? i : 0].chunk->block;
+    *out = (VkDescriptorSet)oxi_vk_table_get(&d->sets, key);
+    if (*out) return OX_OK;
+    ox_status status = oxi_vk_table_reserve(&d->sets, sizeof key);
+    if (status == OX_OK) status = oxi_vk_make_set(d, key, out);
+    if (status == OX_OK) oxi_vk_table_set(&d->sets, key, (uint64_t)*out);
+    return status;
 }
 
 static ox_status oxi_vk_make_module(oxi_vk_device *d, uint32_t shader) {
@@ -291,12 +253,19 @@ static ox_status oxi_vk_make_module(oxi_vk_device *d, uint32_t shader) {
                         "a shader");
 }
 
+/* Whose workgroups are counted out in subgroups of the device's size. */
+static bool oxi_vk_counts_subgroups(uint32_t shader) {
+    return shader == OXI_VK_SHADER_product_tiles || shader == OXI_VK_SHADER_product_tiles_bf16 ||
+           shader == OXI_VK_SHADER_attention_tiles || shader == OXI_VK_SHADER_attention_tiles_bf16;
+}
+
 static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_key *key, VkPipeline *out) {
     ox_status status = oxi_vk_make_module(d, key->shader);
     if (status != OX_OK) return status;
     VkSpecializationMapEntry entries[OXI_VK_SPECIALS];
     VkSpecializationInfo special;
     VkComputePipelineCreateInfo info;
+    VkPipelineShaderStageRequiredSubgroupSizeCreateInfoEXT size;
     memset(&info, 0, sizeof info);
     for (uint32_t i = 0; i < OXI_VK_SPECIALS; i++) {
         entries[i].constantID = i;
@@ -314,6 +283,13 @@ static ox_status oxi_vk_make_pipeline(oxi_vk_device *d, const oxi_vk_pipeline_ke
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = &special;
     info.layout = d->layout;
+    if (d->caps & OX_VULKAN_SIZES && oxi_vk_counts_subgroups(key->shader)) {
+        memset(&size, 0, sizeof size);
+        size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO_EXT;
+        size.requiredSubgroupSize = d->subgroup_size;
+        info.stage.pNext = &size;
+        info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
+    }
     VkResult result = d->vk.vkCreateComputePipelines(d->device, d->cache, 1, &info, NULL, out);
     d->counters.pipelines++;
     return oxi_vk_check(d, result, "a pipeline");
@@ -323,21 +299,12 @@ static ox_status oxi_vk_find_pipeline(oxi_vk_device *d, const oxi_vk_dispatch *d
     oxi_vk_pipeline_key key;
     key.shader = (uint32_t)dispatch->shader;
     memcpy(key.special, dispatch->special, sizeof key.special);
-    if (2 * (d->pipeline_count + 1) > d->pipeline_places) {
-        ox_status status = oxi_vk_grow_pipelines(d);
-        if (status != OX_OK) return status;
-    }
-    oxi_vk_pipeline_entry *place = oxi_vk_pipeline_place(d->pipelines, d->pipeline_places, &key);
-    if (!place->pipeline) {
-        VkPipeline made = VK_NULL_HANDLE;
-        ox_status status = oxi_vk_make_pipeline(d, &key, &made);
-        if (status != OX_OK) return status;
-        place->key = key;
-        place->pipeline = made;
-        d->pipeline_count++;
-    }
-    *out = place->pipeline;
-    return OX_OK;
+    *out = (VkPipeline)oxi_vk_table_get(&d->pipelines, &key);
+    if (*out) return OX_OK;
+    ox_status status = oxi_vk_table_reserve(&d->pipelines, sizeof key);
+    if (status == OX_OK) status = oxi_vk_make_pipeline(d, &key, out);
+    if (status == OX_OK) oxi_vk_table_set(&d->pipelines, &key, (uint64_t)*out);
+    return status;
 }
 
 /* ---- a dispatch ---------------------------------------------------------------------------------------- */

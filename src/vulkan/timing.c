@@ -2,15 +2,6 @@
  * took is the time since the one before it ended, so that those that run at the same time share it. Called by
  * record.c while the profiler is on; queries are made the first time. */
 
-/* Whether the device's queue can tell times. */
-static bool oxi_vk_can_time(const oxi_vk_device *d) {
-    VkQueueFamilyProperties families[16];
-    uint32_t count = 16;
-    vkGetPhysicalDeviceQueueFamilyProperties(d->physical, &count, families);
-    return d->limits.timestampPeriod > 0 && d->queue_family < count &&
-           families[d->queue_family].timestampValidBits > 0;
-}
-
 /* What comes next belongs to this call. */
 static void oxi_vk_time_call(oxi_vk_device *d, const oxi_call *call) {
     if (!oxi_profiling || !d->base.times_calls) return;

@@ -23,6 +23,11 @@ static ox_status oxi_vk_stage_room(oxi_vk_device *d, uint64_t bytes, uint64_t *o
     return status;
 }
 
+/* Where byte `offset` of a chunk lies in its buffer. */
+static uint64_t oxi_vk_chunk_at(const oxi_vk_chunk *chunk, uint64_t offset) {
+    return chunk->block->base + chunk->offset + offset;
+}
+
 static void oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t from_offset, VkBuffer to,
                                uint64_t to_offset, uint64_t bytes) {
     VkBufferCopy region;
@@ -44,7 +49,8 @@ static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t o
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
         memcpy(d->staging.mapped + at, data, (size_t)part);
-        oxi_vk_copy_region(d, d->staging.buffer, at, chunk->block->buffer, chunk->offset + offset, part);
+        oxi_vk_copy_region(d, d->staging.buffer, at, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset),
+                           part);
         d->counters.bytes_up += (int64_t)part;
         data += part;
         offset += part;
@@ -80,8 +86,8 @@ static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t
         status = oxi_vk_stage_room(d, bytes, &piece.at, &piece.bytes);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
-        oxi_vk_copy_region(d, chunk->block->buffer, chunk->offset + offset, d->staging.buffer, piece.at,
-                           piece.bytes);
+        oxi_vk_copy_region(d, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset), d->staging.buffer,
+                           piece.at, piece.bytes);
         piece.out = out;
         piece.serial = d->serial + 1;
         d->counters.bytes_down += (int64_t)piece.bytes;
@@ -180,8 +186,8 @@ static ox_status oxi_vk_move(ox_device *self, void *to, size_t to_offset, const 
     if (status == OX_OK) status = oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_touch(d, use, 2);
     if (status == OX_OK)
-        oxi_vk_copy_region(d, use[1].chunk->block->buffer, use[1].chunk->offset + from_offset,
-                           use[0].chunk->block->buffer, use[0].chunk->offset + to_offset, bytes);
+        oxi_vk_copy_region(d, use[1].chunk->block->buffer, oxi_vk_chunk_at(use[1].chunk, from_offset),
+                           use[0].chunk->block->buffer, oxi_vk_chunk_at(use[0].chunk, to_offset), bytes);
     oxi_lock_give(&d->lock);
     return status;
 }
