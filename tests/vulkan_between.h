@@ -71,7 +71,7 @@ static VkResult between_ask(between_call call) {
     return between.lost && uses_device ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
 }
 
-static void between_fail(between_call call, long at, VkResult result) {
+static inline void between_fail(between_call call, long at, VkResult result) {
     memset(between.calls, 0, sizeof between.calls);
     between.fails = call;
     between.at = at;
@@ -297,7 +297,7 @@ WRAP_VOID(vkGetPhysicalDeviceMemoryProperties2)
 
 /* ---- by name ------------------------------------------------------------------------------------------- */
 
-static PFN_vkVoidFunction between_get_device(VkDevice device, const char *name);
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL between_get_device(VkDevice device, const char *name);
 
 #define BETWEEN_WRAPPED(X) \
     X(vkQueueSubmit) X(vkWaitForFences) X(vkGetFenceStatus) X(vkDeviceWaitIdle) X(vkAllocateMemory) \
@@ -326,25 +326,30 @@ static PFN_vkVoidFunction between_wrapped(const char *name, PFN_vkVoidFunction r
     return NULL;
 }
 
-static PFN_vkVoidFunction between_get_device(VkDevice device, const char *name) {
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL between_get_device(VkDevice device, const char *name) {
     PFN_vkVoidFunction real = between_system_device(device, name);
     PFN_vkVoidFunction wrapped = real ? between_wrapped(name, real) : NULL;
     return wrapped ? wrapped : real;
 }
 
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL between_get_instance(VkInstance instance, const char *name) {
+    PFN_vkVoidFunction real = between_system(instance, name);
+    PFN_vkVoidFunction wrapped = real ? between_wrapped(name, real) : NULL;
+    return wrapped ? wrapped : real;
+}
+
+/* The same as the library takes it. */
 static void *between_loader(void *instance, const char *name) {
     union {
         PFN_vkVoidFunction function;
         void *pointer;
     } got;
-    PFN_vkVoidFunction real = between_system((VkInstance)instance, name);
-    PFN_vkVoidFunction wrapped = real ? between_wrapped(name, real) : NULL;
-    got.function = wrapped ? wrapped : real;
+    got.function = between_get_instance((VkInstance)instance, name);
     return got.pointer;
 }
 
 /* False where there is no system loader. */
-static bool between_begin(void) {
+static inline bool between_begin(void) {
     union {
         void *pointer;
         PFN_vkGetInstanceProcAddr function;
