@@ -24,6 +24,11 @@
  *     rows to f16 or bf16 where it has matrices; not with ox_set_exact(true). An index out of range is told
  *     by the next read or ox_vulkan_sync; elements that it picks are 0, what it would move stays.
  *
+ * FINDING FAULTS
+ *     VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation in the environment checks what is asked of the driver.
+ *     OX_VULKAN_BLOCKS=apart gives each tensor a buffer of its own, so that layers see exactly what a
+ *     dispatch reaches; OX_VULKAN_CAPS=baseline does without all that is optional.
+ *
  * WITHOUT A GPU
  *     Programs compile and run as well without volk.h or without a driver: ox_vulkan gives NULL.
  *
@@ -206,6 +211,7 @@ enum {
     OXI_VK_ALIGN = 256,                /* of chunks */
     OXI_VK_SMALL = 1 << 20,            /* bytes of tensors that lie in blocks of their own */
     OXI_VK_SMALL_BLOCK = 32 << 20,
+    OXI_VK_BLOCKS = 1024,              /* then free ones are given back: drivers have few allocations, 4096 */
     OXI_VK_SPECIALS = 24,              /* specialisation constants of a shader */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
     OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
@@ -516,6 +522,8 @@ typedef struct oxi_vk_device {
     /* memory.c */
     oxi_vk_block *blocks;
     uint64_t block_bytes, tensor_bytes_most;
+    bool apart;                        /* each tensor in a block of its own: OX_VULKAN_BLOCKS=apart */
+    int block_count;
     uint32_t memory_type;
     int64_t chunks;                    /* in use */
 
@@ -28648,6 +28656,7 @@ static oxi_vk_chunk *oxi_vk_chunk_find(const oxi_vk_device *d, uint64_t bytes) {
     oxi_vk_chunk *best = NULL;
     for (oxi_vk_block *b = d->blocks; b; b = b->next) {
         if (!b->memory || b->bytes - b->used < bytes || b->small != (bytes <= OXI_VK_SMALL)) continue;
+        if (d->apart && b->bytes != bytes) continue;
         for (oxi_vk_chunk *c = b->first; c; c = c->after) {
             if (!c->used && c->bytes >= bytes && (!best || c->bytes < best->bytes)) best = c;
             if (best && best->bytes == bytes) return best;
@@ -28696,6 +28705,7 @@ static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, oxi_vk_block 
     block->first = all;
     block->next = d->blocks;
     d->blocks = block;
+    d->block_count++;
     d->counters.bytes_reserved += bytes;
     *out = block;
     return VK_SUCCESS;
@@ -28710,6 +28720,7 @@ static void oxi_vk_block_drop(oxi_vk_device *d, oxi_vk_block *block) {
         d->vk.vkDestroyBuffer(d->device, block->buffer, NULL);
         d->vk.vkFreeMemory(d->device, block->memory, NULL);
         d->counters.bytes_reserved -= block->bytes;
+        d->block_count--;
     }
     oxi_free(block, sizeof *block);
 }
@@ -28737,7 +28748,8 @@ static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
     bool small = bytes <= OXI_VK_SMALL;
     uint64_t whole = d->block_bytes;
     if (small && whole > (uint64_t)OXI_VK_SMALL_BLOCK) whole = OXI_VK_SMALL_BLOCK;
-    uint64_t wanted = bytes > whole / 2 ? bytes : whole;
+    uint64_t wanted = bytes > whole / 2 || d->apart ? bytes : whole;
+    if (d->block_count >= OXI_VK_BLOCKS) oxi_vk_trim(d);
     oxi_vk_block *block = NULL;
     VkResult result = oxi_vk_block_new(d, wanted, &block);
     if (result != VK_SUCCESS) { /* caches go, then a smaller block has to do */
@@ -30315,6 +30327,8 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
                                                             : 64)
                      << 20;
     if (d->block_bytes > d->tensor_bytes_most) d->block_bytes = d->tensor_bytes_most;
+    const char *blocks = getenv("OX_VULKAN_BLOCKS");
+    d->apart = blocks && strcmp(blocks, "apart") == 0;
     d->epoch = 1;
     d->batch = OXI_VK_FIRST_BATCH;
     ox_status status = oxi_vk_make_layouts(d);
@@ -31891,6 +31905,7 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
 /* The last operand of a shader that may find an index out of range. */
 static void oxi_vk_bind_fault(oxi_vk_device *d, oxi_vk_dispatch *dispatch) {
     dispatch->use[5].chunk = d->fault;
+    dispatch->use[5].writes = true;
     dispatch->uses = 6;
     oxi_vk_bind_rest(dispatch);
     d->fault_told = true;

@@ -17,6 +17,7 @@ enum {
     OXI_VK_ALIGN = 256,                /* of chunks */
     OXI_VK_SMALL = 1 << 20,            /* bytes of tensors that lie in blocks of their own */
     OXI_VK_SMALL_BLOCK = 32 << 20,
+    OXI_VK_BLOCKS = 1024,              /* then free ones are given back: drivers have few allocations, 4096 */
     OXI_VK_SPECIALS = 24,              /* specialisation constants of a shader */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
     OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
@@ -175,6 +176,8 @@ typedef struct oxi_vk_device {
     /* memory.c */
     oxi_vk_block *blocks;
     uint64_t block_bytes, tensor_bytes_most;
+    bool apart;                        /* each tensor in a block of its own: OX_VULKAN_BLOCKS=apart */
+    int block_count;
     uint32_t memory_type;
     int64_t chunks;                    /* in use */
 

@@ -125,6 +125,7 @@ static oxi_vk_chunk *oxi_vk_chunk_find(const oxi_vk_device *d, uint64_t bytes) {
     oxi_vk_chunk *best = NULL;
     for (oxi_vk_block *b = d->blocks; b; b = b->next) {
         if (!b->memory || b->bytes - b->used < bytes || b->small != (bytes <= OXI_VK_SMALL)) continue;
+        if (d->apart && b->bytes != bytes) continue;
         for (oxi_vk_chunk *c = b->first; c; c = c->after) {
             if (!c->used && c->bytes >= bytes && (!best || c->bytes < best->bytes)) best = c;
             if (best && best->bytes == bytes) return best;
@@ -173,6 +174,7 @@ static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, oxi_vk_block 
     block->first = all;
     block->next = d->blocks;
     d->blocks = block;
+    d->block_count++;
     d->counters.bytes_reserved += bytes;
     *out = block;
     return VK_SUCCESS;
@@ -187,6 +189,7 @@ static void oxi_vk_block_drop(oxi_vk_device *d, oxi_vk_block *block) {
         d->vk.vkDestroyBuffer(d->device, block->buffer, NULL);
         d->vk.vkFreeMemory(d->device, block->memory, NULL);
         d->counters.bytes_reserved -= block->bytes;
+        d->block_count--;
     }
     oxi_free(block, sizeof *block);
 }
@@ -214,7 +217,8 @@ static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
     bool small = bytes <= OXI_VK_SMALL;
     uint64_t whole = d->block_bytes;
     if (small && whole > (uint64_t)OXI_VK_SMALL_BLOCK) whole = OXI_VK_SMALL_BLOCK;
-    uint64_t wanted = bytes > whole / 2 ? bytes : whole;
+    uint64_t wanted = bytes > whole / 2 || d->apart ? bytes : whole;
+    if (d->block_count >= OXI_VK_BLOCKS) oxi_vk_trim(d);
     oxi_vk_block *block = NULL;
     VkResult result = oxi_vk_block_new(d, wanted, &block);
     if (result != VK_SUCCESS) { /* caches go, then a smaller block has to do */

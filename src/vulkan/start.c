@@ -125,6 +125,8 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
                                                             : 64)
                      << 20;
     if (d->block_bytes > d->tensor_bytes_most) d->block_bytes = d->tensor_bytes_most;
+    const char *blocks = getenv("OX_VULKAN_BLOCKS");
+    d->apart = blocks && strcmp(blocks, "apart") == 0;
     d->epoch = 1;
     d->batch = OXI_VK_FIRST_BATCH;
     ox_status status = oxi_vk_make_layouts(d);
