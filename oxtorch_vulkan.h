@@ -143,8 +143,8 @@ OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint
 
 /* ---- running ------------------------------------------------------------------------------------------- */
 
-/* Keeps compiled pipelines in the file at `path` (read now if it fits this driver, written by
- * ox_vulkan_close). */
+/* Keeps compiled pipelines in the file at `path`: read now, where there is one that was written whole and by
+ * this driver, and written by ox_vulkan_close, where it can be. Any other file is ignored. */
 OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path);
 
 /* Submits what is recorded and waits for all of it. Errors of the device since the last wait come out here
@@ -159,6 +159,7 @@ typedef struct ox_vulkan_counters {
     int64_t barriers;
     int64_t submits;
     int64_t waits;
+    int64_t transfers;        /* submits to the queue for transfers */
     int64_t bytes_up, bytes_down;
     uint64_t bytes_in_use, bytes_reserved;
 } ox_vulkan_counters;
@@ -394,6 +395,8 @@ typedef struct oxi_vk_chunk {
     oxi_vk_block *block;
     uint64_t offset, bytes;
     int64_t written, read;             /* epochs */
+    int64_t serial;                    /* the submission that touches it last */
+    int64_t carried;                   /* the transfer on a queue of its own that does */
     bool used;
     struct oxi_vk_chunk *before, *after;
 } oxi_vk_chunk;
@@ -424,6 +427,23 @@ typedef struct oxi_vk_host_buffer {
     char *mapped;
     uint64_t bytes;
 } oxi_vk_host_buffer;
+
+/* The queue for transfers (carry.c): a ring of pieces, and semaphores that count what is over. */
+typedef struct oxi_vk_carried_piece {
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+    VkFence fence;
+    char *out;                         /* where it goes when it has come down, or NULL */
+    uint64_t bytes;
+} oxi_vk_carried_piece;
+
+typedef struct oxi_vk_carrier {
+    VkSemaphore computed, carried;     /* count submissions, and pieces */
+    oxi_vk_carried_piece piece[OXI_VK_STAGES];
+    oxi_vk_host_buffer staging;
+    int64_t serial;                    /* pieces submitted */
+    int64_t needed, waited;            /* those that recorded work needs, that a submission waits for */
+} oxi_vk_carrier;
 
 typedef struct oxi_vk_stage {
     uint64_t used;                     /* bytes */
@@ -559,7 +579,8 @@ typedef struct oxi_vk_device {
     int64_t timed_number;
     double clock_ahead;                /* seconds of our clock when the device's began; 0: not known yet */
 
-    /* transfer.c */
+    /* transfer.c and carry.c */
+    oxi_vk_carrier carrier;
     oxi_vk_host_buffer staging;
     oxi_vk_stage stage[OXI_VK_STAGES];
     int stage_current;
@@ -606,6 +627,9 @@ static ox_status oxi_vk_begin(oxi_vk_device *d);               /* makes sure a c
 static ox_status oxi_vk_submit(oxi_vk_device *d);              /* what is recorded, if anything */
 static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial);
 static void oxi_vk_forget_sets(oxi_vk_device *d);
+static ox_status oxi_vk_carry_wait(oxi_vk_device *d);          /* until all transfers of carry.c are over */
+static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkCommandPool *pool,
+                                     VkCommandBuffer *commands);
 static ox_status oxi_vk_flush(oxi_vk_device *d);               /* records the calls that are held back */
 static void oxi_vk_let_go(oxi_vk_device *d);                   /* forgets them */
 static ox_status oxi_vk_check_open(const oxi_vk_device *d);    /* neither closed nor lost */
@@ -28547,6 +28571,13 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     info.size = bytes;
     info.usage = usage;
+    uint32_t families[2] = {d->queue_family, d->transfer_family};
+    if (d->caps & OX_VULKAN_TRANSFER &&
+        usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) { /* tensors: both queues */
+        info.sharingMode = VK_SHARING_MODE_CONCURRENT;
+        info.queueFamilyIndexCount = 2;
+        info.pQueueFamilyIndices = families;
+    }
     *memory = VK_NULL_HANDLE;
     VkResult result = d->vk.vkCreateBuffer(d->device, &info, NULL, buffer);
     if (result != VK_SUCCESS) {
@@ -28617,6 +28648,8 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
         if (!rest) return NULL;
         rest->written = chunk->written;
         rest->read = chunk->read;
+        rest->serial = chunk->serial;
+        rest->carried = chunk->carried;
         rest->before = chunk;
         rest->after = chunk->after;
         if (rest->after) rest->after->before = rest;
@@ -28636,6 +28669,8 @@ static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
     chunk->bytes += gone->bytes;
     if (gone->written > chunk->written) chunk->written = gone->written;
     if (gone->read > chunk->read) chunk->read = gone->read;
+    if (gone->serial > chunk->serial) chunk->serial = gone->serial;
+    if (gone->carried > chunk->carried) chunk->carried = gone->carried;
     chunk->after = gone->after;
     if (chunk->after) chunk->after->before = chunk;
     oxi_free(gone, sizeof *gone);
@@ -28728,6 +28763,7 @@ static void oxi_vk_block_drop(oxi_vk_device *d, oxi_vk_block *block) {
 static void oxi_vk_trim(oxi_vk_device *d) {
     (void)oxi_vk_submit(d);
     (void)oxi_vk_wait(d, d->serial);
+    (void)oxi_vk_carry_wait(d);
     bool dropped = false;
     for (oxi_vk_block **at = &d->blocks; *at;) {
         oxi_vk_block *block = *at;
@@ -28869,15 +28905,17 @@ static void oxi_vk_time_stop(oxi_vk_device *d, oxi_vk_slot *slot) {
 /* Driver objects that are made once and found again by what they were made from: pipelines, descriptor sets.
  * An open table of keys of one size, never more than half full. Used by record.c. */
 
-/* FNV-1a over words (Fowler, Noll, Vo). */
+/* FNV-1a over words, and what is left over bytes (Fowler, Noll, Vo). */
 static uint64_t oxi_vk_hash(const void *key, size_t bytes) {
     uint64_t hash = 14695981039346656037u;
     const unsigned char *p = (const unsigned char *)key;
-    for (size_t i = 0; i + 4 <= bytes; i += 4) {
+    size_t i = 0;
+    for (; i + 4 <= bytes; i += 4) {
         uint32_t word;
         memcpy(&word, p + i, 4);
         hash = (hash ^ word) * 1099511628211u;
     }
+    for (; i < bytes; i++) hash = (hash ^ p[i]) * 1099511628211u;
     return hash ^ hash >> 29;
 }
 
@@ -29026,9 +29064,30 @@ static ox_status oxi_vk_begin(oxi_vk_device *d) {
     return OX_OK;
 }
 
+/* Counts the submission, and lets it wait for the transfers that it needs. */
+static void oxi_vk_tie_queues(oxi_vk_device *d, VkSubmitInfo *info, VkTimelineSemaphoreSubmitInfo *values,
+                              uint64_t *counts) {
+    static const VkPipelineStageFlags stages = OXI_VK_OUR_STAGES;
+    counts[0] = (uint64_t)d->carrier.needed;
+    counts[1] = (uint64_t)d->serial + 1;
+    memset(values, 0, sizeof *values);
+    values->sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+    values->pWaitSemaphoreValues = &counts[0];
+    values->pSignalSemaphoreValues = &counts[1];
+    values->signalSemaphoreValueCount = info->signalSemaphoreCount = 1;
+    values->waitSemaphoreValueCount = info->waitSemaphoreCount = d->carrier.needed > d->carrier.waited;
+    info->pNext = values;
+    info->pWaitSemaphores = &d->carrier.carried;
+    info->pWaitDstStageMask = &stages;
+    info->pSignalSemaphores = &d->carrier.computed;
+}
+
 static VkResult oxi_vk_queue_submit(oxi_vk_device *d, const oxi_vk_slot *slot) {
+    VkTimelineSemaphoreSubmitInfo values;
+    uint64_t counts[2];
     VkSubmitInfo info;
     memset(&info, 0, sizeof info);
+    if (d->caps & OX_VULKAN_TRANSFER) oxi_vk_tie_queues(d, &info, &values, counts);
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.commandBufferCount = 1;
     info.pCommandBuffers = &slot->commands;
@@ -29060,6 +29119,7 @@ static ox_status oxi_vk_submit(oxi_vk_device *d) {
         return oxi_vk_check(d, result, "submitting");
     }
     d->serial++;
+    d->carrier.waited = d->carrier.needed;
     d->counters.submits++;
     d->current = (d->current + 1) % OXI_VK_SLOTS;
     d->work = 0;
@@ -29090,6 +29150,8 @@ static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count
             c->written = d->epoch;
         else
             c->read = d->epoch;
+        c->serial = d->serial + 1;
+        if (c->carried > d->carrier.needed) d->carrier.needed = c->carried;
         d->work += c->bytes;
     }
     d->recorded++;
@@ -29281,6 +29343,178 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
     bool enough = d->recorded >= d->batch || d->work > (uint64_t)256 << 20;
     return enough ? oxi_vk_submit(d) : OX_OK;
 }
+/* >>vulkan/carry.c */
+/* Transfers on a queue of their own, where the device has one (OX_VULKAN_TRANSFER): large pieces go between
+ * host and device while the other queue computes. Two counting semaphores tie the queues together: a piece
+ * waits for the submission that touched its memory last, what is computed with it waits for the piece.
+ * Called by transfer.c; a ring of mapped memory of its own. */
+
+enum {
+    OXI_VK_CARRY_UP = 256 << 10, /* bytes of an upload that are worth the semaphores */
+    OXI_VK_CARRY_DOWN = 1 << 20
+};
+
+/* Where byte `offset` of a chunk lies in its buffer. */
+static uint64_t oxi_vk_chunk_at(const oxi_vk_chunk *chunk, uint64_t offset) {
+    return chunk->block->base + chunk->offset + offset;
+}
+
+static ox_status oxi_vk_carry_begin(oxi_vk_device *d) {
+    oxi_vk_carrier *c = &d->carrier;
+    VkSemaphoreTypeCreateInfo counting;
+    VkSemaphoreCreateInfo info;
+    VkFenceCreateInfo fence;
+    if (!(d->caps & OX_VULKAN_TRANSFER)) return OX_OK;
+    memset(&counting, 0, sizeof counting);
+    memset(&info, 0, sizeof info);
+    memset(&fence, 0, sizeof fence);
+    counting.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    counting.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+    info.pNext = &counting;
+    fence.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+    fence.flags = VK_FENCE_CREATE_SIGNALED_BIT;
+    VkResult result = d->vk.vkCreateSemaphore(d->device, &info, NULL, &c->computed);
+    if (result == VK_SUCCESS) result = d->vk.vkCreateSemaphore(d->device, &info, NULL, &c->carried);
+    for (int i = 0; i < OXI_VK_STAGES && result == VK_SUCCESS; i++) {
+        result = oxi_vk_make_commands(d, d->transfer_family, &c->piece[i].pool, &c->piece[i].commands);
+        if (result == VK_SUCCESS) result = d->vk.vkCreateFence(d->device, &fence, NULL, &c->piece[i].fence);
+    }
+    if (result != VK_SUCCESS) return oxi_vk_check(d, result, "the queue for transfers");
+    return oxi_vk_host_buffer_make(d, OXI_VK_STAGES * OXI_VK_STAGE_BYTES,
+                                   VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                   VK_MEMORY_PROPERTY_HOST_CACHED_BIT, &c->staging);
+}
+
+static void oxi_vk_carry_stop(oxi_vk_device *d) {
+    oxi_vk_carrier *c = &d->carrier;
+    for (int i = 0; i < OXI_VK_STAGES; i++) {
+        if (c->piece[i].fence) d->vk.vkDestroyFence(d->device, c->piece[i].fence, NULL);
+        if (c->piece[i].pool) d->vk.vkDestroyCommandPool(d->device, c->piece[i].pool, NULL);
+    }
+    if (c->computed) d->vk.vkDestroySemaphore(d->device, c->computed, NULL);
+    if (c->carried) d->vk.vkDestroySemaphore(d->device, c->carried, NULL);
+    oxi_vk_host_buffer_drop(d, &c->staging);
+}
+
+/* Waits until a place of the ring is free, and copies out what came down there. */
+static ox_status oxi_vk_carry_land(oxi_vk_device *d, int place) {
+    oxi_vk_carried_piece *piece = &d->carrier.piece[place];
+    if (d->lost) return oxi_vk_check_open(d);
+    VkResult result = d->vk.vkWaitForFences(d->device, 1, &piece->fence, VK_TRUE, UINT64_MAX);
+    if (result != VK_SUCCESS) return oxi_vk_check(d, result, "waiting for a transfer");
+    if (piece->out)
+        memcpy(piece->out, d->carrier.staging.mapped + (size_t)place * OXI_VK_STAGE_BYTES,
+               (size_t)piece->bytes);
+    piece->out = NULL;
+    return OX_OK;
+}
+
+static ox_status oxi_vk_carry_wait(oxi_vk_device *d) {
+    ox_status status = OX_OK;
+    for (int i = 0; i < OXI_VK_STAGES && d->caps & OX_VULKAN_TRANSFER; i++) {
+        ox_status landed = oxi_vk_carry_land(d, i);
+        if (status == OX_OK) status = landed;
+    }
+    return status;
+}
+
+static VkResult oxi_vk_carry_record(oxi_vk_device *d, const oxi_vk_carried_piece *piece, oxi_vk_chunk *chunk,
+                                    uint64_t offset, uint64_t at, bool up) {
+    VkCommandBufferBeginInfo info;
+    VkMemoryBarrier barrier;
+    VkBufferCopy region;
+    memset(&info, 0, sizeof info);
+    memset(&barrier, 0, sizeof barrier);
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    VkResult result = d->vk.vkResetCommandPool(d->device, piece->pool, 0);
+    if (result == VK_SUCCESS) result = d->vk.vkBeginCommandBuffer(piece->commands, &info);
+    if (result != VK_SUCCESS) return result;
+    /* behind earlier pieces of the same memory */
+    barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+    d->vk.vkCmdPipelineBarrier(piece->commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                               VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+    region.srcOffset = up ? at : oxi_vk_chunk_at(chunk, offset);
+    region.dstOffset = up ? oxi_vk_chunk_at(chunk, offset) : at;
+    region.size = piece->bytes;
+    VkBuffer ring = d->carrier.staging.buffer, block = chunk->block->buffer;
+    d->vk.vkCmdCopyBuffer(piece->commands, up ? ring : block, up ? block : ring, 1, &region);
+    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+    d->vk.vkCmdPipelineBarrier(piece->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0,
+                               1, &barrier, 0, NULL, 0, NULL);
+    result = d->vk.vkEndCommandBuffer(piece->commands);
+    return result == VK_SUCCESS ? d->vk.vkResetFences(d->device, 1, &piece->fence) : result;
+}
+
+/* Behind the submission that touched the chunk last. */
+static VkResult oxi_vk_carry_submit(oxi_vk_device *d, const oxi_vk_carried_piece *piece,
+                                    const oxi_vk_chunk *chunk) {
+    VkTimelineSemaphoreSubmitInfo values;
+    VkSubmitInfo info;
+    VkPipelineStageFlags stage = VK_PIPELINE_STAGE_TRANSFER_BIT;
+    uint64_t before = (uint64_t)chunk->serial, behind = (uint64_t)d->carrier.serial + 1;
+    memset(&values, 0, sizeof values);
+    memset(&info, 0, sizeof info);
+    values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+    values.waitSemaphoreValueCount = values.signalSemaphoreValueCount = 1;
+    values.pWaitSemaphoreValues = &before;
+    values.pSignalSemaphoreValues = &behind;
+    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    info.pNext = &values;
+    info.waitSemaphoreCount = info.signalSemaphoreCount = info.commandBufferCount = 1;
+    info.pWaitSemaphores = &d->carrier.computed;
+    info.pWaitDstStageMask = &stage;
+    info.pSignalSemaphores = &d->carrier.carried;
+    info.pCommandBuffers = &piece->commands;
+    return d->vk.vkQueueSubmit(d->transfer_queue, 1, &info, piece->fence);
+}
+
+/* Whether so many bytes of a chunk go this way: it is ours, and no command of the open buffer touches it. */
+static bool oxi_vk_can_carry(const oxi_vk_device *d, const oxi_vk_chunk *chunk, uint64_t bytes, bool up) {
+    if (!(d->caps & OX_VULKAN_TRANSFER) || !chunk->block->memory || chunk->serial > d->serial) return false;
+    if (up) return bytes >= OXI_VK_CARRY_UP;
+    /* a download only where later work would be waited for otherwise */
+    return bytes >= OXI_VK_CARRY_DOWN && (d->recording || chunk->serial < d->serial);
+}
+
+/* Moves bytes of a chunk from `data` or, where that is NULL, to `out`, which is complete on return. */
+static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *data,
+                              char *out, uint64_t bytes) {
+    oxi_vk_carrier *c = &d->carrier;
+    ox_status status = OX_OK;
+    for (uint64_t done = 0, part; done < bytes && status == OX_OK; done += part) {
+        int place = (int)(c->serial % OXI_VK_STAGES);
+        oxi_vk_carried_piece *piece = &c->piece[place];
+        uint64_t at = (uint64_t)place * OXI_VK_STAGE_BYTES;
+        part = bytes - done < OXI_VK_STAGE_BYTES ? bytes - done : OXI_VK_STAGE_BYTES;
+        status = oxi_vk_carry_land(d, place);
+        if (status != OX_OK) break;
+        piece->bytes = part;
+        if (data) memcpy(c->staging.mapped + at, data + done, (size_t)part);
+        VkResult result = oxi_vk_carry_record(d, piece, chunk, offset + done, at, data != NULL);
+        if (result == VK_SUCCESS) result = oxi_vk_carry_submit(d, piece, chunk);
+        if (result !=
+            VK_SUCCESS) { /* its fence will not be signalled any more: nothing goes this way again */
+            d->lost = true;
+            status = oxi_vk_check(d, result, "a transfer");
+            break;
+        }
+        c->serial++;
+        chunk->carried = c->serial;
+        if (out) piece->out = out + done;
+        d->counters.transfers++;
+        if (data)
+            d->counters.bytes_up += (int64_t)part;
+        else
+            d->counters.bytes_down += (int64_t)part;
+    }
+    if (status == OX_OK && out) status = oxi_vk_carry_wait(d);
+    for (int i = 0; i < OXI_VK_STAGES; i++) c->piece[i].out = NULL; /* also where a wait has failed */
+    return status;
+}
 /* >>vulkan/transfer.c */
 /* Bytes between host and device through a ring of mapped memory, and within the device.
  * An upload is copied into the ring and recorded like any op: it waits only when the ring is full. A download
@@ -29307,11 +29541,6 @@ static ox_status oxi_vk_stage_room(oxi_vk_device *d, uint64_t bytes, uint64_t *o
     return status;
 }
 
-/* Where byte `offset` of a chunk lies in its buffer. */
-static uint64_t oxi_vk_chunk_at(const oxi_vk_chunk *chunk, uint64_t offset) {
-    return chunk->block->base + chunk->offset + offset;
-}
-
 static void oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t from_offset, VkBuffer to,
                                uint64_t to_offset, uint64_t bytes) {
     VkBufferCopy region;
@@ -29327,6 +29556,7 @@ static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t o
     use.chunk = chunk;
     use.writes = true;
     ox_status status = OX_OK;
+    if (oxi_vk_can_carry(d, chunk, bytes, true)) return oxi_vk_carry(d, chunk, offset, data, NULL, bytes);
     while (bytes > 0 && status == OX_OK) {
         uint64_t at, part;
         status = oxi_vk_stage_room(d, bytes, &at, &part);
@@ -29366,6 +29596,7 @@ static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t
     use.writes = false;
     memset(&last, 0, sizeof last);
     ox_status status = OX_OK;
+    if (oxi_vk_can_carry(d, chunk, bytes, false)) return oxi_vk_carry(d, chunk, offset, NULL, out, bytes);
     while (bytes > 0 && status == OX_OK) {
         status = oxi_vk_stage_room(d, bytes, &piece.at, &piece.bytes);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
@@ -30339,6 +30570,7 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
         status = oxi_vk_host_buffer_make(d, OXI_VK_STAGES * OXI_VK_STAGE_BYTES,
                                          VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                                          VK_MEMORY_PROPERTY_HOST_CACHED_BIT, &d->staging);
+    if (status == OX_OK) status = oxi_vk_carry_begin(d);
     if (status == OX_OK) d->fault = oxi_vk_chunk_alloc(d, OXI_VK_ALIGN);
     if (status == OX_OK && !d->fault) status = OX_ERR_NOMEM;
     return status == OX_OK ? oxi_vk_clear_fault(d) : status;
@@ -30372,6 +30604,7 @@ static void oxi_vk_stop(oxi_vk_device *d) {
     if (d->layout) d->vk.vkDestroyPipelineLayout(d->device, d->layout, NULL);
     if (d->param_layout) d->vk.vkDestroyDescriptorSetLayout(d->device, d->param_layout, NULL);
     if (d->buffer_layout) d->vk.vkDestroyDescriptorSetLayout(d->device, d->buffer_layout, NULL);
+    oxi_vk_carry_stop(d);
     oxi_vk_host_buffer_drop(d, &d->params);
     oxi_vk_host_buffer_drop(d, &d->staging);
     if (!d->shared) d->vk.vkDestroyDevice(d->device, NULL);
@@ -30416,20 +30649,30 @@ static const void *oxi_vk_cache_bytes(const oxi_vk_device *d, const oxi_mapping 
     return memcmp(&h, file->data, sizeof h) == 0 ? data : NULL;
 }
 
+static bool oxi_vk_write_cache(const oxi_vk_device *d, const char *path, const void *data, size_t bytes) {
+    oxi_vk_cache_header h = oxi_vk_cache_header_of(d, data, bytes);
+    FILE *file = fopen(path, "wb");
+    if (!file) return false;
+    bool written = fwrite(&h, sizeof h, 1, file) == 1 && fwrite(data, bytes, 1, file) == 1;
+    return fclose(file) == 0 && written;
+}
+
+/* Written beside the old one and put in its place when it is complete. */
 static void oxi_vk_save_cache(oxi_vk_device *d) {
+    char beside[1024];
     size_t bytes = 0;
-    if (!d->cache_path || d->lost) return;
+    if (!d->cache_path || d->lost || strlen(d->cache_path) + 5 > sizeof beside) return;
     if (d->vk.vkGetPipelineCacheData(d->device, d->cache, &bytes, NULL) != VK_SUCCESS) return;
-    void *data = oxi_alloc(bytes);
+    void *data = oxi_try_alloc(bytes);
     size_t room = bytes;
+    (void)snprintf(beside, sizeof beside, "%s.new", d->cache_path);
     if (data && d->vk.vkGetPipelineCacheData(d->device, d->cache, &bytes, data) == VK_SUCCESS) {
-        oxi_vk_cache_header h = oxi_vk_cache_header_of(d, data, bytes);
-        FILE *file = fopen(d->cache_path, "wb");
-        if (file) {
-            bool written = fwrite(&h, sizeof h, 1, file) == 1 && fwrite(data, bytes, 1, file) == 1;
-            bool closed = fclose(file) == 0;
-            if (!written || !closed) (void)remove(d->cache_path);
+        bool kept = oxi_vk_write_cache(d, beside, data, bytes);
+        if (kept && rename(beside, d->cache_path) != 0) { /* systems that do not rename over a file */
+            (void)remove(d->cache_path);
+            kept = rename(beside, d->cache_path) == 0;
         }
+        if (!kept) (void)remove(beside);
     }
     oxi_free(data, room);
 }
@@ -30445,24 +30688,24 @@ static ox_status oxi_vk_load_cache(oxi_vk_device *d, const char *path) {
     memcpy(kept, path, strlen(path) + 1);
     oxi_vk_forget_cache_path(d);
     d->cache_path = kept;
-    FILE *there = fopen(path, "rb"); /* a missing file is no error */
+    FILE *there = fopen(path, "rb"); /* a missing file is nothing to be told of */
     if (!there) return OX_OK;
     (void)fclose(there);
-    oxi_mapping file;
-    ox_status status = oxi_map_file(path, &file);
-    if (status != OX_OK) return status;
     size_t bytes = 0;
-    const void *data = oxi_vk_cache_bytes(d, &file, &bytes);
-    if (data) {
-        VkPipelineCache old = d->cache;
-        status = oxi_vk_make_cache(d, data, bytes);
-        if (status == OX_OK)
-            d->vk.vkDestroyPipelineCache(d->device, old, NULL);
-        else
-            d->cache = old;
-    }
-    oxi_unmap_file(&file);
-    return status;
+    const void *data = NULL;
+    oxi_mapping file;
+    bool clear = ox_error() == OX_OK, mapped = oxi_map_file(path, &file) == OX_OK;
+    if (mapped)
+        data = oxi_vk_cache_bytes(d, &file, &bytes);
+    else if (clear)
+        ox_error_clear(); /* nor is one that cannot be read an error */
+    VkPipelineCache old = d->cache;
+    if (data && oxi_vk_make_cache(d, data, bytes) == OX_OK)
+        d->vk.vkDestroyPipelineCache(d->device, old, NULL);
+    else
+        d->cache = old;
+    if (mapped) oxi_unmap_file(&file);
+    return OX_OK;
 }
 
 #else

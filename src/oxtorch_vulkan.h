@@ -66,6 +66,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/timing.c"
 #include "vulkan/table.c"
 #include "vulkan/record.c"
+#include "vulkan/carry.c"
 #include "vulkan/transfer.c"
 #include "vulkan/loader.c"
 #include "vulkan/capabilities.c"

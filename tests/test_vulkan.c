@@ -569,6 +569,61 @@ static void check_buffers(void) {
     CHECK(given_back == 1);
 }
 
+/* Reads a file of up to `room` bytes; writes one. */
+static size_t take_file(const char *path, unsigned char *bytes, size_t room) {
+    FILE *file = fopen(path, "rb");
+    size_t got = file ? fread(bytes, 1, room, file) : 0;
+    if (file) fclose(file);
+    return got;
+}
+
+static void put_file(const char *path, const unsigned char *bytes, size_t count) {
+    FILE *file = fopen(path, "wb");
+    if (!file) return;
+    fwrite(bytes, 1, count, file);
+    fclose(file);
+}
+
+static bool takes_cache(const char *path) {
+    bool works = ox_vulkan_pipeline_cache(gpu, path) == OX_OK && ox_error() == OX_OK;
+    OX_SCOPE {
+        ox_tensor *x = ox_to(ox_ones(OX_SHAPE(10), OX_F32), gpu);
+        works = works && ox_item(ox_sum(x, OX_ALL_DIMS, false)) == 10;
+    }
+    return works;
+}
+
+/* Files that are cut off, changed, of another driver or no file at all: none does harm. */
+static void check_broken_caches(const char *path, const char *folder) {
+    static unsigned char bytes[1 << 20], broken[1 << 20];
+    char other[600];
+    size_t count = take_file(path, bytes, sizeof bytes);
+    CHECK_MSG(count > 64, "%d bytes of pipelines", (int)count);
+    snprintf(other, sizeof other, "%s/broken.bin", folder);
+    for (size_t cut = 0; cut < count; cut += cut < 80 ? 1 : 1 + count / 40) {
+        put_file(other, bytes, cut);
+        CHECK_MSG(takes_cache(other), "cut off at %d: %s", (int)cut, ox_error_text());
+    }
+    for (size_t at = 0; at < count; at += at < 80 ? 1 : 1 + count / 60) {
+        memcpy(broken, bytes, count);
+        broken[at] ^= (unsigned char)(1 + at % 255);
+        put_file(other, broken, count);
+        CHECK_MSG(takes_cache(other), "byte %d changed: %s", (int)at, ox_error_text());
+    }
+    for (size_t i = 0; i < sizeof broken; i++) broken[i] = (unsigned char)(rand() >> 7);
+    put_file(other, broken, sizeof broken);
+    CHECK(takes_cache(other));
+    remove(other);
+    CHECK(takes_cache(folder));
+    snprintf(other, sizeof other, "%s/no/such/folder/pipelines.bin", folder);
+    CHECK(takes_cache(other));
+    CHECK(ox_vulkan_close(gpu) == OX_OK && ox_error() == OX_OK); /* cannot be written */
+    gpu = ox_vulkan(0);
+    CHECK_MSG(gpu && ox_vulkan_pipeline_cache(gpu, folder) == OX_OK, "%s", ox_error_text());
+    CHECK(ox_vulkan_close(gpu) == OX_OK && ox_error() == OX_OK); /* nor over a folder */
+    gpu = ox_vulkan(0);
+}
+
 static void check_cache_file(void) {
     const char *folder = getenv("OX_TEST_TMP");
     char path[512];
@@ -580,6 +635,7 @@ static void check_cache_file(void) {
     OX_SCOPE {
         CHECK(gpu && ox_item(ox_sum(ox_to(ox_ones(OX_SHAPE(10), OX_F32), gpu), OX_ALL_DIMS, false)) == 10);
     }
+    if (gpu) check_broken_caches(path, folder ? folder : "/tmp");
     remove(path);
 }
 

@@ -115,7 +115,7 @@ static void check_work(faulty *f) {
         bool slow = faults[i].result == VK_ERROR_DEVICE_LOST || faults[i].call == BETWEEN_END;
         long at = 1, fired = 0;
         while (f->gpu && check_fault(f, faults[i].call, at, faults[i].result)) {
-            at += slow && at >= 4 ? 3 : 1;
+            at += slow && at >= 3 ? 5 : 1;
             fired++;
         }
         CHECK_MSG(!faults[i].any || fired > 0, "%s is never called", call_names[faults[i].call]);
@@ -127,18 +127,70 @@ static void check_first_work(faulty *f) {
     static const between_call calls[] = {BETWEEN_ALLOCATE, BETWEEN_BUFFER, BETWEEN_BIND, BETWEEN_PIPELINE,
                                          BETWEEN_MODULE,   BETWEEN_POOL,   BETWEEN_SETS};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        for (long at = 1; at < 40; at++) {
+        for (long at = 1; at < 40; at += at < 3 ? 1 : 5) {
             CHECK(ox_vulkan_close(f->gpu) == OX_OK);
             f->gpu = ox_vulkan(0);
             if (!f->gpu || !check_fault(f, calls[i], at, VK_ERROR_OUT_OF_DEVICE_MEMORY)) break;
         }
 }
 
+/* ---- a queue for transfers ----------------------------------------------------------------------------- */
+
+/* Pieces that go up and down while the other queue computes with the memory that had them before. */
+static void check_overlap(ox_device *gpu) {
+    OX_SCOPE {
+        const int64_t n = 700000;
+        ox_tensor *total = ox_to(ox_zeros(OX_SHAPE(n), OX_F32), gpu), *seen[20];
+        for (int i = 0; i < 20; i++) {
+            OX_SCOPE {
+                ox_tensor *x = ox_to(ox_full(OX_SHAPE(n), i, OX_F32), gpu);
+                (void)ox_add_(total, ox_mul(x, ox_number(2)));
+                seen[i] = ox_keep(ox_to(x, ox_cpu()));
+            }
+            if (i % 7 == 3) (void)ox_copy_(total, ox_to(total, ox_cpu())); /* down, and up into the same */
+        }
+        for (int i = 0; i < 20; i++)
+            CHECK(seen[i] && ox_item(ox_amin(seen[i], OX_ALL_DIMS, false)) == i &&
+                  ox_item(ox_amax(seen[i], OX_ALL_DIMS, false)) == i);
+        ox_tensor *got = ox_to(total, ox_cpu());
+        CHECK(got && ox_item(ox_amin(got, OX_ALL_DIMS, false)) == 380 &&
+              ox_item(ox_amax(got, OX_ALL_DIMS, false)) == 380);
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    ox_error_clear();
+}
+
+static void check_transfers(faulty *f) {
+    static const between_call calls[] = {BETWEEN_SUBMIT, BETWEEN_WAIT, BETWEEN_BEGIN, BETWEEN_END};
+    ox_vulkan_facts facts;
+    between.transfers = 1;
+    CHECK(ox_vulkan_use_loader(between_loader) == OX_OK);
+    f->gpu = ox_vulkan(0);
+    CHECK_MSG(f->gpu && ox_vulkan_info(f->gpu, &facts) == OX_OK, "%s", ox_error_text());
+    if (!f->gpu) return;
+    if (!(facts.caps & OX_VULKAN_TRANSFER)) {
+        check_skip("queue for transfers", "no counting semaphores, or not among OX_VULKAN_CAPS");
+    } else {
+        CHECK_MSG(gives_right(f), "%s", ox_error_text());
+        CHECK(between.on_transfer_queue > 0 &&
+              ox_vulkan_stats(f->gpu).transfers == between.on_transfer_queue);
+        check_overlap(f->gpu);
+        for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+            for (long at = 1; f->gpu && at < 20; at += at < 4 ? 1 : 6)
+                if (!check_fault(f, calls[i], at, VK_ERROR_DEVICE_LOST)) break;
+        long before = between.on_transfer_queue;
+        CHECK(f->gpu && gives_right(f) && between.on_transfer_queue > before);
+    }
+    if (f->gpu) CHECK(ox_vulkan_close(f->gpu) == OX_OK);
+    between.transfers = 0;
+    CHECK(ox_vulkan_use_loader(between_loader) == OX_OK);
+}
+
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
 static void check_opening(void) {
     for (int call = 0; call < BETWEEN_CALLS; call++)
-        for (long at = 1; at < 60; at += at < 3 ? 1 : at) {
+        for (long at = 1; at < 60; at += at < 2 ? 1 : 2 * at) {
             ox_shutdown(); /* the instance goes as well */
             CHECK_MSG(between.alive == 0, "%ld objects left", between.alive);
             between_fail((between_call)call, at,
@@ -277,6 +329,7 @@ int main(void) {
         check_work(&f);
         check_first_work(&f);
         CHECK(!f.gpu || ox_vulkan_close(f.gpu) == OX_OK);
+        check_transfers(&f);
         check_range(&f);
         check_out_of_memory();
         check_budget();

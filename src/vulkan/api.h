@@ -99,8 +99,8 @@ OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint
 
 /* ---- running ------------------------------------------------------------------------------------------- */
 
-/* Keeps compiled pipelines in the file at `path` (read now if it fits this driver, written by
- * ox_vulkan_close). */
+/* Keeps compiled pipelines in the file at `path`: read now, where there is one that was written whole and by
+ * this driver, and written by ox_vulkan_close, where it can be. Any other file is ignored. */
 OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path);
 
 /* Submits what is recorded and waits for all of it. Errors of the device since the last wait come out here
@@ -115,6 +115,7 @@ typedef struct ox_vulkan_counters {
     int64_t barriers;
     int64_t submits;
     int64_t waits;
+    int64_t transfers;        /* submits to the queue for transfers */
     int64_t bytes_up, bytes_down;
     uint64_t bytes_in_use, bytes_reserved;
 } ox_vulkan_counters;

@@ -72,6 +72,8 @@ typedef struct oxi_vk_chunk {
     oxi_vk_block *block;
     uint64_t offset, bytes;
     int64_t written, read;             /* epochs */
+    int64_t serial;                    /* the submission that touches it last */
+    int64_t carried;                   /* the transfer on a queue of its own that does */
     bool used;
     struct oxi_vk_chunk *before, *after;
 } oxi_vk_chunk;
@@ -102,6 +104,23 @@ typedef struct oxi_vk_host_buffer {
     char *mapped;
     uint64_t bytes;
 } oxi_vk_host_buffer;
+
+/* The queue for transfers (carry.c): a ring of pieces, and semaphores that count what is over. */
+typedef struct oxi_vk_carried_piece {
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+    VkFence fence;
+    char *out;                         /* where it goes when it has come down, or NULL */
+    uint64_t bytes;
+} oxi_vk_carried_piece;
+
+typedef struct oxi_vk_carrier {
+    VkSemaphore computed, carried;     /* count submissions, and pieces */
+    oxi_vk_carried_piece piece[OXI_VK_STAGES];
+    oxi_vk_host_buffer staging;
+    int64_t serial;                    /* pieces submitted */
+    int64_t needed, waited;            /* those that recorded work needs, that a submission waits for */
+} oxi_vk_carrier;
 
 typedef struct oxi_vk_stage {
     uint64_t used;                     /* bytes */
@@ -213,7 +232,8 @@ typedef struct oxi_vk_device {
     int64_t timed_number;
     double clock_ahead;                /* seconds of our clock when the device's began; 0: not known yet */
 
-    /* transfer.c */
+    /* transfer.c and carry.c */
+    oxi_vk_carrier carrier;
     oxi_vk_host_buffer staging;
     oxi_vk_stage stage[OXI_VK_STAGES];
     int stage_current;
@@ -260,6 +280,9 @@ static ox_status oxi_vk_begin(oxi_vk_device *d);               /* makes sure a c
 static ox_status oxi_vk_submit(oxi_vk_device *d);              /* what is recorded, if anything */
 static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial);
 static void oxi_vk_forget_sets(oxi_vk_device *d);
+static ox_status oxi_vk_carry_wait(oxi_vk_device *d);          /* until all transfers of carry.c are over */
+static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkCommandPool *pool,
+                                     VkCommandBuffer *commands);
 static ox_status oxi_vk_flush(oxi_vk_device *d);               /* records the calls that are held back */
 static void oxi_vk_let_go(oxi_vk_device *d);                   /* forgets them */
 static ox_status oxi_vk_check_open(const oxi_vk_device *d);    /* neither closed nor lost */

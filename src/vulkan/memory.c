@@ -16,6 +16,13 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     info.size = bytes;
     info.usage = usage;
+    uint32_t families[2] = {d->queue_family, d->transfer_family};
+    if (d->caps & OX_VULKAN_TRANSFER &&
+        usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) { /* tensors: both queues */
+        info.sharingMode = VK_SHARING_MODE_CONCURRENT;
+        info.queueFamilyIndexCount = 2;
+        info.pQueueFamilyIndices = families;
+    }
     *memory = VK_NULL_HANDLE;
     VkResult result = d->vk.vkCreateBuffer(d->device, &info, NULL, buffer);
     if (result != VK_SUCCESS) {
@@ -86,6 +93,8 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
         if (!rest) return NULL;
         rest->written = chunk->written;
         rest->read = chunk->read;
+        rest->serial = chunk->serial;
+        rest->carried = chunk->carried;
         rest->before = chunk;
         rest->after = chunk->after;
         if (rest->after) rest->after->before = rest;
@@ -105,6 +114,8 @@ static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
     chunk->bytes += gone->bytes;
     if (gone->written > chunk->written) chunk->written = gone->written;
     if (gone->read > chunk->read) chunk->read = gone->read;
+    if (gone->serial > chunk->serial) chunk->serial = gone->serial;
+    if (gone->carried > chunk->carried) chunk->carried = gone->carried;
     chunk->after = gone->after;
     if (chunk->after) chunk->after->before = chunk;
     oxi_free(gone, sizeof *gone);
@@ -197,6 +208,7 @@ static void oxi_vk_block_drop(oxi_vk_device *d, oxi_vk_block *block) {
 static void oxi_vk_trim(oxi_vk_device *d) {
     (void)oxi_vk_submit(d);
     (void)oxi_vk_wait(d, d->serial);
+    (void)oxi_vk_carry_wait(d);
     bool dropped = false;
     for (oxi_vk_block **at = &d->blocks; *at;) {
         oxi_vk_block *block = *at;

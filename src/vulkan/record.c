@@ -97,9 +97,30 @@ static ox_status oxi_vk_begin(oxi_vk_device *d) {
     return OX_OK;
 }
 
+/* Counts the submission, and lets it wait for the transfers that it needs. */
+static void oxi_vk_tie_queues(oxi_vk_device *d, VkSubmitInfo *info, VkTimelineSemaphoreSubmitInfo *values,
+                              uint64_t *counts) {
+    static const VkPipelineStageFlags stages = OXI_VK_OUR_STAGES;
+    counts[0] = (uint64_t)d->carrier.needed;
+    counts[1] = (uint64_t)d->serial + 1;
+    memset(values, 0, sizeof *values);
+    values->sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+    values->pWaitSemaphoreValues = &counts[0];
+    values->pSignalSemaphoreValues = &counts[1];
+    values->signalSemaphoreValueCount = info->signalSemaphoreCount = 1;
+    values->waitSemaphoreValueCount = info->waitSemaphoreCount = d->carrier.needed > d->carrier.waited;
+    info->pNext = values;
+    info->pWaitSemaphores = &d->carrier.carried;
+    info->pWaitDstStageMask = &stages;
+    info->pSignalSemaphores = &d->carrier.computed;
+}
+
 static VkResult oxi_vk_queue_submit(oxi_vk_device *d, const oxi_vk_slot *slot) {
+    VkTimelineSemaphoreSubmitInfo values;
+    uint64_t counts[2];
     VkSubmitInfo info;
     memset(&info, 0, sizeof info);
+    if (d->caps & OX_VULKAN_TRANSFER) oxi_vk_tie_queues(d, &info, &values, counts);
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.commandBufferCount = 1;
     info.pCommandBuffers = &slot->commands;
@@ -131,6 +152,7 @@ static ox_status oxi_vk_submit(oxi_vk_device *d) {
         return oxi_vk_check(d, result, "submitting");
     }
     d->serial++;
+    d->carrier.waited = d->carrier.needed;
     d->counters.submits++;
     d->current = (d->current + 1) % OXI_VK_SLOTS;
     d->work = 0;
@@ -161,6 +183,8 @@ static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count
             c->written = d->epoch;
         else
             c->read = d->epoch;
+        c->serial = d->serial + 1;
+        if (c->carried > d->carrier.needed) d->carrier.needed = c->carried;
         d->work += c->bytes;
     }
     d->recorded++;

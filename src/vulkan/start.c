@@ -137,6 +137,7 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
         status = oxi_vk_host_buffer_make(d, OXI_VK_STAGES * OXI_VK_STAGE_BYTES,
                                          VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                                          VK_MEMORY_PROPERTY_HOST_CACHED_BIT, &d->staging);
+    if (status == OX_OK) status = oxi_vk_carry_begin(d);
     if (status == OX_OK) d->fault = oxi_vk_chunk_alloc(d, OXI_VK_ALIGN);
     if (status == OX_OK && !d->fault) status = OX_ERR_NOMEM;
     return status == OX_OK ? oxi_vk_clear_fault(d) : status;
@@ -170,6 +171,7 @@ static void oxi_vk_stop(oxi_vk_device *d) {
     if (d->layout) d->vk.vkDestroyPipelineLayout(d->device, d->layout, NULL);
     if (d->param_layout) d->vk.vkDestroyDescriptorSetLayout(d->device, d->param_layout, NULL);
     if (d->buffer_layout) d->vk.vkDestroyDescriptorSetLayout(d->device, d->buffer_layout, NULL);
+    oxi_vk_carry_stop(d);
     oxi_vk_host_buffer_drop(d, &d->params);
     oxi_vk_host_buffer_drop(d, &d->staging);
     if (!d->shared) d->vk.vkDestroyDevice(d->device, NULL);

@@ -1,15 +1,17 @@
 /* Driver objects that are made once and found again by what they were made from: pipelines, descriptor sets.
  * An open table of keys of one size, never more than half full. Used by record.c. */
 
-/* FNV-1a over words (Fowler, Noll, Vo). */
+/* FNV-1a over words, and what is left over bytes (Fowler, Noll, Vo). */
 static uint64_t oxi_vk_hash(const void *key, size_t bytes) {
     uint64_t hash = 14695981039346656037u;
     const unsigned char *p = (const unsigned char *)key;
-    for (size_t i = 0; i + 4 <= bytes; i += 4) {
+    size_t i = 0;
+    for (; i + 4 <= bytes; i += 4) {
         uint32_t word;
         memcpy(&word, p + i, 4);
         hash = (hash ^ word) * 1099511628211u;
     }
+    for (; i < bytes; i++) hash = (hash ^ p[i]) * 1099511628211u;
     return hash ^ hash >> 29;
 }
 

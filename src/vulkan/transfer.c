@@ -23,11 +23,6 @@ static ox_status oxi_vk_stage_room(oxi_vk_device *d, uint64_t bytes, uint64_t *o
     return status;
 }
 
-/* Where byte `offset` of a chunk lies in its buffer. */
-static uint64_t oxi_vk_chunk_at(const oxi_vk_chunk *chunk, uint64_t offset) {
-    return chunk->block->base + chunk->offset + offset;
-}
-
 static void oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t from_offset, VkBuffer to,
                                uint64_t to_offset, uint64_t bytes) {
     VkBufferCopy region;
@@ -43,6 +38,7 @@ static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t o
     use.chunk = chunk;
     use.writes = true;
     ox_status status = OX_OK;
+    if (oxi_vk_can_carry(d, chunk, bytes, true)) return oxi_vk_carry(d, chunk, offset, data, NULL, bytes);
     while (bytes > 0 && status == OX_OK) {
         uint64_t at, part;
         status = oxi_vk_stage_room(d, bytes, &at, &part);
@@ -82,6 +78,7 @@ static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t
     use.writes = false;
     memset(&last, 0, sizeof last);
     ox_status status = OX_OK;
+    if (oxi_vk_can_carry(d, chunk, bytes, false)) return oxi_vk_carry(d, chunk, offset, NULL, out, bytes);
     while (bytes > 0 && status == OX_OK) {
         status = oxi_vk_stage_room(d, bytes, &piece.at, &piece.bytes);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
