@@ -80,7 +80,7 @@ static ox_status oxi_vk_load_cache(oxi_vk_device *d, const char *path) {
     size_t bytes = 0;
     const void *data = NULL;
     oxi_mapping file;
-    bool clear = ox_error() == OX_OK, mapped = oxi_map_file(path, &file) == OX_OK;
+    bool clear = ox_error() == OX_OK, mapped = oxi_map_file(path, false, &file) == OX_OK;
     if (mapped)
         data = oxi_vk_cache_bytes(d, &file, &bytes);
     else if (clear)
