@@ -59,6 +59,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/shaders.c"
 #include "vulkan/memory.c"
 #include "vulkan/timing.c"
+#include "vulkan/batch.c"
 #include "vulkan/record.c"
 #include "vulkan/transfer.c"
 #include "vulkan/loader.c"

@@ -267,6 +267,8 @@ static ox_status oxi_vk_make_params(oxi_vk_device *d) {
         oxi_vk_host_buffer_make(d, OXI_VK_SLOTS * OXI_VK_PARAM_ROOM, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT,
                                 VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, &d->params);
     if (status != OX_OK) return status;
+    d->noted_params = (char *)oxi_calloc(1, OXI_VK_PARAM_ROOM);
+    if (!d->noted_params) return OX_ERR_NOMEM;
     VkDescriptorPoolSize size;
     VkDescriptorPoolCreateInfo pool;
     VkDescriptorSetAllocateInfo allocate;
@@ -375,9 +377,15 @@ static void oxi_vk_stop(oxi_vk_device *d) {
     oxi_free(d->pipelines, d->pipeline_places * sizeof *d->pipelines);
     for (int i = 0; i < OXI_VK_SHADER_COUNT; i++)
         if (d->modules[i]) d->vk.vkDestroyShaderModule(d->device, d->modules[i], NULL);
-    for (int i = 0; i < OXI_VK_SLOTS; i++) oxi_vk_time_stop(d, &d->slot[i]);
-    for (int i = 0; i < OXI_VK_SLOTS; i++)
-        if (d->slot[i].fence) d->vk.vkDestroyFence(d->device, d->slot[i].fence, NULL);
+    for (int i = 0; i < OXI_VK_SLOTS; i++) {
+        oxi_vk_slot *slot = &d->slot[i];
+        oxi_vk_time_stop(d, slot);
+        if (slot->fence) d->vk.vkDestroyFence(d->device, slot->fence, NULL);
+        oxi_free(slot->held, slot->held_room * sizeof *slot->held);
+    }
+    oxi_free(d->commands, d->command_room * sizeof *d->commands);
+    oxi_free(d->noted_params, OXI_VK_PARAM_ROOM);
+    oxi_free(d->noted, OXI_VK_STAMPS * sizeof *d->noted);
     if (d->command_pool) d->vk.vkDestroyCommandPool(d->device, d->command_pool, NULL);
     if (d->cache) d->vk.vkDestroyPipelineCache(d->device, d->cache, NULL);
     if (d->param_pool) d->vk.vkDestroyDescriptorPool(d->device, d->param_pool, NULL);
