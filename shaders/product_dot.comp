@@ -154,8 +154,7 @@ int dot_of(const uvec4 x, const uvec4 y) {
 }
 
 void main() {
-    const uint units = INNER / 16 / PARTS;
-    uint columns = param[0].y, id = gl_LocalInvocationID.x, lane = id % TEAM;
+    uint columns = param[0].y, units = INNER / 16 / PARTS, id = gl_LocalInvocationID.x, lane = id % TEAM;
     uint team = id / TEAM;
     uvec4 at = batch_places(gl_WorkGroupID.z);
     take_quants(at.y);
@@ -165,23 +164,17 @@ void main() {
         uint place[COLUMNS];
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++) sum[i] = 0;
         [[unroll]] for (uint j = 0; j < COLUMNS; j++) place[j] = place_of_b(at.z, first, team, j);
-        for (uint first_unit = lane; first_unit < units; first_unit += TEAM * AHEAD) {
-            weights t[AHEAD][COLUMNS]; /* all of them are on their way before the first is used */
-            [[unroll]] for (uint ahead = 0; ahead < AHEAD; ahead++)
-                [[unroll]] for (uint j = 0; j < COLUMNS; j++)
-                    t[ahead][j] = weights_of(place[j], min(first_unit + ahead * TEAM, units - 1));
-            [[unroll]] for (uint ahead = 0; ahead < AHEAD; ahead++) {
-                if (units % (TEAM * AHEAD) != 0 && first_unit + ahead * TEAM >= units) break;
-                [[unroll]] for (uint j = 0; j < COLUMNS; j++)
-                    [[unroll]] for (uint row = 0; row < ROWS; row++)
-                        [[unroll]] for (uint i = 0; i < PARTS; i++) {
-                            uint own = row * (INNER / 16) + t[ahead][j].place[i];
-                            vec2 s = sizes[own], terms = t[ahead][j].terms[i];
-                            int dot = dot_of(t[ahead][j].w[i], quants[own]);
-                            sum[row * COLUMNS + j] += terms.x * s.x * float(dot) - terms.y * s.y;
-                        }
+        for (uint unit = lane; unit < units; unit += TEAM)
+            [[unroll]] for (uint j = 0; j < COLUMNS; j++) {
+                weights t = weights_of(place[j], unit);
+                [[unroll]] for (uint row = 0; row < ROWS; row++)
+                    [[unroll]] for (uint i = 0; i < PARTS; i++) {
+                        uint own = row * (INNER / 16) + t.place[i];
+                        vec2 s = sizes[own];
+                        sum[row * COLUMNS + j] +=
+                            t.terms[i].x * s.x * float(dot_of(t.w[i], quants[own])) - t.terms[i].y * s.y;
+                    }
             }
-        }
         [[unroll]] for (uint i = 0; i < OUTPUTS; i++)
             partial[(team * OUTPUTS + i) * (TEAM + 1) + lane] = factors[i / COLUMNS] * sum[i];
         barrier();

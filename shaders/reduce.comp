@@ -186,7 +186,7 @@ uvec4 walked(const uint what, const bool real_line, const uint at, const uint be
             more = next + (EACH - 1) * step + 4 <= end;
             if (more) load_quads(at + next, fresh);
             [[unroll]] for (uint q = 0; q < EACH; q++)
-                for (uint j = 0; j < 4; j++)
+                [[unroll]] for (uint j = 0; j < 4; j++)
                     s = added(what, s, lane_of(FROM, uvec2(raw[q][j], 0), LANE), i + q * step + j);
             i = next;
             [[unroll]] for (uint q = 0; q < EACH; q++) raw[q] = fresh[q];
@@ -195,7 +195,7 @@ uvec4 walked(const uint what, const bool real_line, const uint at, const uint be
     if (QUADS > 1)
         [[dont_unroll]] for (; i + 4 <= end; i += step) {
             uvec4 raw = load_quad(FROM, at + i);
-            for (uint j = 0; j < 4; j++) s = added(what, s, lane_of(FROM, uvec2(raw[j], 0), LANE), i + j);
+            [[unroll]] for (uint j = 0; j < 4; j++) s = added(what, s, lane_of(FROM, uvec2(raw[j], 0), LANE), i + j);
         }
     uint rest = QUADS > 0 ? 1 : SEGMENTS * LANES;
     [[dont_unroll]] for (; i < end; i += rest)

@@ -3,8 +3,7 @@
  * are, writes none. Called by record.c and transfer.c. */
 
 #define OXI_VK_LOOK_SECONDS 2e-3
-#define OXI_VK_HELD_SECONDS 0.5   /* after which commands are written anew: a driver may have better code */
-#define OXI_VK_WHOLE_SECONDS 0.05 /* longest work that is submitted as a whole: no driver takes it for hung */
+#define OXI_VK_HELD_SECONDS 0.5 /* after which commands are written anew: a driver may have better code */
 
 static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what) {
     if (result == VK_SUCCESS) return OX_OK;
@@ -40,16 +39,6 @@ static void oxi_vk_is_done(oxi_vk_device *d, int64_t serial) {
         if (d->slot[k].stamps > 0 && d->slot[k].serial <= serial) oxi_vk_time_end(d, &d->slot[k]);
 }
 
-/* The device has nothing to do: it is to begin early again, unless as much came twice that did not take long.
- * That is likely to come once more, and is submitted as a whole. */
-static void oxi_vk_is_idle(oxi_vk_device *d) {
-    bool quick = oxi_now() - d->busy_since < OXI_VK_WHOLE_SECONDS;
-    d->whole = quick && d->between == d->between_before ? d->between : 0;
-    d->between_before = d->between;
-    d->between = 0;
-    d->batch = OXI_VK_FIRST_BATCH;
-}
-
 static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial) {
     if (serial <= d->done || d->lost) return OX_OK;
     for (int i = 0; i < OXI_VK_SLOTS; i++) {
@@ -60,7 +49,7 @@ static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial) {
         VkResult result = d->vk.vkWaitForFences(d->device, 1, &slot->fence, VK_TRUE, UINT64_MAX);
         if (result != VK_SUCCESS) return oxi_vk_check(d, result, "waiting");
         oxi_vk_is_done(d, serial);
-        if (serial == d->serial) oxi_vk_is_idle(d);
+        if (serial == d->serial) d->batch = OXI_VK_FIRST_BATCH; /* the device has nothing to do */
         return OX_OK;
     }
     d->done = serial; /* its slot has been used again, so it is over */
@@ -73,7 +62,6 @@ static ox_status oxi_vk_begin(oxi_vk_device *d) {
     if (d->recording) return OX_OK;
     ox_status status = oxi_vk_check_open(d);
     if (status != OX_OK) return status;
-    if (d->between == 0 && d->done == d->serial) d->busy_since = oxi_now();
     d->command_count = d->param_used = 0;
     d->recording = true;
     oxi_vk_time_begin(d);
@@ -242,17 +230,13 @@ static ox_status oxi_vk_submit(oxi_vk_device *d) {
     d->counters.submits++;
     d->work = 0;
     d->recorded = 0;
-    d->batch = d->batch < OXI_VK_BATCH ? 2 * d->batch : OXI_VK_BATCH;
+    d->batch = d->batch < OXI_VK_BATCH ? 3 * d->batch : OXI_VK_BATCH;
     return OX_OK;
 }
 
 /* Behind each dispatch: the device starts early, and is fed in larger portions while it is busy. */
 static ox_status oxi_vk_submit_enough(oxi_vk_device *d) {
-    bool enough = d->recorded >= d->batch || d->work > (uint64_t)256 << 20;
-    d->between++;
-    if (d->between > d->whole) d->whole = 0; /* it came otherwise */
-    if (d->whole) enough = false;
-    return enough ? oxi_vk_submit(d) : OX_OK;
+    return d->recorded >= d->batch || d->work > OXI_VK_BATCH_BYTES ? oxi_vk_submit(d) : OX_OK;
 }
 
 /* Command buffers name sets and buffers that are about to go. */

@@ -21,11 +21,14 @@ enum {
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
     OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
     OXI_VK_FIRST_BATCH = 12,           /* dispatches after which work is submitted to a device that waits */
-    OXI_VK_BATCH = 96,                 /* and to one that is busy */
+    OXI_VK_BATCH = 108,                /* and to one that is busy: each batch is noted while the last, a third
+                                        * as long, is computed */
     OXI_VK_HELD_IN = 3,                /* operands of a call that is held back */
     OXI_VK_FEW_NORMS = 4,              /* rows of a norm that products take into themselves */
     OXI_VK_STAMPS = 512                /* times that the profiler takes of a command buffer */
 };
+
+#define OXI_VK_BATCH_BYTES ((uint64_t)4 << 30) /* that the dispatches of a batch may touch, about */
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
@@ -174,9 +177,6 @@ typedef struct oxi_vk_device {
     int64_t serial, done;              /* submissions made, known to be over */
     uint64_t work;                     /* bytes touched since the last submission */
     int recorded, batch;               /* dispatches and copies since then, and how many are enough */
-    int between, between_before;       /* dispatches since the device was idle, and the time before */
-    int whole;                         /* so many are expected until somebody waits, in one submission; or 0 */
-    double busy_since;
 
     /* record.c */
     int64_t epoch;
