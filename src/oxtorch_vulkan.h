@@ -65,6 +65,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/memory.c"
 #include "vulkan/timing.c"
 #include "vulkan/table.c"
+#include "vulkan/batch.c"
 #include "vulkan/record.c"
 #include "vulkan/carry.c"
 #include "vulkan/transfer.c"

@@ -118,6 +118,7 @@ typedef struct ox_vulkan_counters {
     int64_t transfers;        /* submits to the queue for transfers */
     int64_t bytes_up, bytes_down;
     uint64_t bytes_in_use, bytes_reserved;
+    int64_t recordings;       /* command buffers that were written; other submits repeat one */
 } ox_vulkan_counters;
 
 /* Since the device was opened; zeros for anything else than an open Vulkan device. */

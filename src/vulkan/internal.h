@@ -11,7 +11,7 @@ enum {
                                         * of bound ones */
     OXI_VK_SLOTS = 8,                  /* command buffers in flight */
     OXI_VK_PARAM_BYTES = 512,          /* most that a dispatch takes */
-    OXI_VK_PARAM_ROOM = 1 << 17,       /* for the dispatches of a command buffer */
+    OXI_VK_PARAM_ROOM = 1 << 18,       /* for the dispatches of a command buffer */
     OXI_VK_STAGES = 4,                 /* parts of the staging ring */
     OXI_VK_STAGE_BYTES = 8 << 20,
     OXI_VK_ALIGN = 256,                /* of chunks */
@@ -22,11 +22,14 @@ enum {
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
     OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
     OXI_VK_FIRST_BATCH = 12,           /* dispatches after which work is submitted to a device that waits */
-    OXI_VK_BATCH = 96,                 /* and to one that is busy */
+    OXI_VK_BATCH = 108,                /* and to one that is busy: each batch is noted while the last, a third
+                                        * as long, is computed */
     OXI_VK_HELD_IN = 3,                /* operands of a call that is held back */
     OXI_VK_FEW_NORMS = 4,              /* rows of a norm that products take into themselves */
     OXI_VK_STAMPS = 512                /* times that the profiler takes of a command buffer */
 };
+
+#define OXI_VK_BATCH_BYTES ((uint64_t)4 << 30) /* that the dispatches of a batch may touch, about */
 
 /* ---- functions ----------------------------------------------------------------------------------------- */
 
@@ -86,12 +89,23 @@ typedef struct oxi_vk_timed {
     int64_t number;                    /* the call's */
 } oxi_vk_timed;
 
+/* A dispatch; with `from` a copy; with neither a barrier. Unused members are 0: commands are compared whole. */
+typedef struct oxi_vk_command {
+    VkPipeline pipeline;
+    VkDescriptorSet set;
+    VkBuffer from, to;
+    VkBufferCopy region;
+    uint32_t groups[3], params;        /* params: their place in the slot's room */
+} oxi_vk_command;
+
 typedef struct oxi_vk_slot {
     VkCommandPool pool;                /* of its one command buffer */
     VkCommandBuffer commands;
     VkFence fence;
-    int64_t serial;                    /* of the submission that it holds or held; 0 = none yet */
-    uint32_t param_used;
+    int64_t serial;                    /* of the submission that it went with last; 0 = none yet */
+    oxi_vk_command *held;              /* what the command buffer holds, [held_room] */
+    uint32_t held_count, held_room;    /* count 0: nothing that may be submitted again */
+    double held_since;
     VkQueryPool queries;               /* timing.c */
     oxi_vk_timed *timed;               /* [OXI_VK_STAMPS], by the stamp behind the dispatch */
     int stamps;                        /* taken so far */
@@ -200,14 +214,19 @@ typedef struct oxi_vk_device {
     uint32_t memory_type;
     int64_t chunks;                    /* in use */
 
-    /* record.c */
+    /* batch.c */
     oxi_vk_slot slot[OXI_VK_SLOTS];
-    int current;                       /* the slot that is or will be recorded */
-    bool recording;
+    bool recording;                    /* a submission is open: what it will hold is noted */
+    oxi_vk_command *commands;          /* [command_room] */
+    uint32_t command_count, command_room;
+    char *noted_params;                /* [OXI_VK_PARAM_ROOM] */
+    uint32_t param_used;
     int64_t serial, done;              /* submissions made, known to be over */
-    int64_t epoch;                     /* counts barriers */
     uint64_t work;                     /* bytes touched since the last submission */
     int recorded, batch;               /* dispatches and copies since then, and how many are enough */
+
+    /* record.c */
+    int64_t epoch;                     /* counts barriers */
     VkDescriptorSetLayout param_layout, buffer_layout;
     VkPipelineLayout layout;
     VkDescriptorSet param_set;
@@ -228,6 +247,8 @@ typedef struct oxi_vk_device {
     bool norm_written;                 /* a product that met the held norm has written its result */
 
     /* timing.c */
+    oxi_vk_timed *noted;               /* [OXI_VK_STAMPS], by the stamp behind the dispatch that is noted */
+    int noted_stamps;                  /* of the open submission; 0: it is not timed */
     oxi_profile_record timed_call;     /* of what is being recorded */
     int64_t timed_number;
     double clock_ahead;                /* seconds of our clock when the device's began; 0: not known yet */
@@ -255,6 +276,15 @@ static void oxi_vk_trim(oxi_vk_device *d);
 static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out);
 static void oxi_vk_free(ox_device *self, void *memory, size_t bytes);
 
+/* ---- batch.c ------------------------------------------------------------------------------------------- */
+
+static ox_status oxi_vk_begin(oxi_vk_device *d);               /* makes sure that a submission is open */
+static ox_status oxi_vk_submit(oxi_vk_device *d);              /* what is noted, if anything */
+static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial);
+static ox_status oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t from_offset, VkBuffer to,
+                                    uint64_t to_offset, uint64_t bytes);
+static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
+
 /* ---- record.c ------------------------------------------------------------------------------------------ */
 
 /* An operand of a dispatch as far as hazards go. */
@@ -276,9 +306,6 @@ typedef struct oxi_vk_dispatch {
 static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch);
 /* Puts a barrier before what comes next if it conflicts with what is under way, and marks the uses. */
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count);
-static ox_status oxi_vk_begin(oxi_vk_device *d);               /* makes sure a command buffer is open */
-static ox_status oxi_vk_submit(oxi_vk_device *d);              /* what is recorded, if anything */
-static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial);
 static void oxi_vk_forget_sets(oxi_vk_device *d);
 static ox_status oxi_vk_carry_wait(oxi_vk_device *d);          /* until all transfers of carry.c are over */
 static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkCommandPool *pool,
@@ -286,6 +313,5 @@ static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkComman
 static ox_status oxi_vk_flush(oxi_vk_device *d);               /* records the calls that are held back */
 static void oxi_vk_let_go(oxi_vk_device *d);                   /* forgets them */
 static ox_status oxi_vk_check_open(const oxi_vk_device *d);    /* neither closed nor lost */
-static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
 
 #endif

@@ -40,6 +40,8 @@ static ox_status oxi_vk_make_params(oxi_vk_device *d) {
         oxi_vk_host_buffer_make(d, OXI_VK_SLOTS * OXI_VK_PARAM_ROOM, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT,
                                 VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, &d->params);
     if (status != OX_OK) return status;
+    d->noted_params = (char *)oxi_calloc(1, OXI_VK_PARAM_ROOM);
+    if (!d->noted_params) return OX_ERR_NOMEM;
     VkDescriptorPoolSize size;
     VkDescriptorPoolCreateInfo pool;
     VkDescriptorSetAllocateInfo allocate;
@@ -163,9 +165,13 @@ static void oxi_vk_stop(oxi_vk_device *d) {
         if (d->modules[i]) d->vk.vkDestroyShaderModule(d->device, d->modules[i], NULL);
     for (int i = 0; i < OXI_VK_SLOTS; i++) oxi_vk_time_stop(d, &d->slot[i]);
     for (int i = 0; i < OXI_VK_SLOTS; i++) {
+        oxi_free(d->slot[i].held, d->slot[i].held_room * sizeof *d->slot[i].held);
         if (d->slot[i].fence) d->vk.vkDestroyFence(d->device, d->slot[i].fence, NULL);
         if (d->slot[i].pool) d->vk.vkDestroyCommandPool(d->device, d->slot[i].pool, NULL);
     }
+    oxi_free(d->commands, d->command_room * sizeof *d->commands);
+    oxi_free(d->noted_params, OXI_VK_PARAM_ROOM);
+    oxi_free(d->noted, OXI_VK_STAMPS * sizeof *d->noted);
     if (d->cache) d->vk.vkDestroyPipelineCache(d->device, d->cache, NULL);
     if (d->param_pool) d->vk.vkDestroyDescriptorPool(d->device, d->param_pool, NULL);
     if (d->layout) d->vk.vkDestroyPipelineLayout(d->device, d->layout, NULL);
