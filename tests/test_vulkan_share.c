@@ -1,5 +1,5 @@
 /* test_vulkan_share.c - devices beside each other and beside a renderer: two open at once, copies between
- * them, a program's own VkDevice and queue with its lock, buffers both ways, nothing of the program destroyed;
+ * them, a renderer with its VkDevice, queue and lock, buffers both ways, nothing of the program destroyed;
  * one device used by several threads. OX_TSAN */
 #include "operands.h"
 #include "oxtorch_vulkan.h"
