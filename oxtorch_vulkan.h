@@ -30441,7 +30441,8 @@ static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t of
         int place = (int)(c->serial % OXI_VK_STAGES);
         oxi_vk_carried_piece *piece = &c->piece[place];
         uint64_t at = (uint64_t)place * OXI_VK_STAGE_BYTES;
-        part = bytes - done < OXI_VK_STAGE_BYTES ? bytes - done : OXI_VK_STAGE_BYTES;
+        part = bytes - done;
+        if (part > OXI_VK_STAGE_BYTES) part = OXI_VK_STAGE_BYTES;
         status = oxi_vk_carry_land(d, place);
         if (status != OX_OK) break;
         piece->bytes = part;

@@ -1,5 +1,5 @@
-/* test_vulkan_share.c - devices beside each other and beside a renderer: two open at once and copies between
- * them, a program's own VkDevice and queue with its lock, buffers both ways, nothing of the program destroyed;
+/* test_vulkan_share.c - devices beside each other and beside a renderer: two open at once, copies between
+ * them, a renderer with its VkDevice, queue and lock, buffers both ways, nothing of the program destroyed;
  * one device used by several threads. OX_TSAN */
 #include "operands.h"
 #include "oxtorch_vulkan.h"
@@ -198,7 +198,7 @@ static void drop_renderer(renderer *r) {
     pthread_mutex_destroy(&r->lock);
 }
 
-/* The renderer's own work: fills a range of its buffer with a word, or copies into it, and waits if asked to. */
+/* The renderer's own work: fills a range of its buffer with a word, or copies into it; waits if asked to. */
 static bool draw(renderer *r, VkBuffer from, VkDeviceSize at, VkDeviceSize to, VkDeviceSize bytes,
                  uint32_t word, bool waits) {
     VkCommandBufferBeginInfo begin;
