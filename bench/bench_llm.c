@@ -1,11 +1,12 @@
 /* bench_llm.c - a language model's tokens per second: prompts of some lengths, and new tokens one by one.
  *
- *     bench_llm MODEL.gguf [-p 128,512] [-n 64] [--threads N] [--runs 3] [--device vulkan] [--profile]
+ *     bench_llm MODEL.gguf [-p 128,512] [-n 64] [--threads N] [--runs 3] [--device vulkan] [--profile] [--copy]
  *
  * Tokens are arbitrary ids; nothing is sampled. A run that does not count comes first. One line a
  * measurement, medians: "prompt 128 345.6", or "new 64 78.9 (4.1 GB/s, 0.88 of the read bandwidth)": of the
  * weights, which each new token reads once, and of what as many threads read of the same file as fast as they
  * can in the same run (on a GPU: of what a copy on it reads and writes). --profile adds what each op took.
+ * --copy reads the file into memory, in huge pages where there are some, instead of mapping it.
  * Without a model it says so and ends well, since `make bench` has none to give. */
 #include "oxtorch_llm.h"
 #include "oxtorch_vulkan.h"
@@ -22,6 +23,7 @@ typedef struct options {
     const char *model;
     long prompts[LENGTHS], count, steps, threads, runs;
     ox_device *gpu; /* NULL: the CPU */
+    bool copies;
     bool profile;
 } options;
 
@@ -43,6 +45,10 @@ static bool read_options(options *o, int argc, char **argv) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (argv[i][0] != '-') {
             o->model = argv[i];
+            continue;
+        }
+        if (strcmp(argv[i], "--copy") == 0) {
+            o->copies = true;
             continue;
         }
         if (strcmp(argv[i], "--profile") == 0) {
@@ -90,12 +96,16 @@ static double weight_bytes(const char *path) {
     return bytes;
 }
 
-/* GB/s at which all threads read the file's pages, which are in memory. */
-static double read_rate(const char *path) {
+/* GB/s at which all threads read the file's pages, which are in memory, or as much memory as the file takes. */
+static double read_rate(const char *path, bool copies) {
     struct stat info;
     int file = open(path, O_RDONLY);
     double rate = 0;
-    if (file >= 0 && fstat(file, &info) == 0) {
+    if (file >= 0 && fstat(file, &info) == 0 && copies) {
+        ox_tensor *pages = ox_ones(OX_SHAPE((int64_t)info.st_size), OX_U8);
+        if (pages) rate = peaks_memory(ox_threads(), ox_data(pages), NULL, (size_t)info.st_size);
+        ox_release(pages);
+    } else if (file >= 0 && fstat(file, &info) == 0) {
         void *pages = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
         if (pages != MAP_FAILED) rate = peaks_memory(ox_threads(), pages, NULL, (size_t)info.st_size);
         if (pages != MAP_FAILED) munmap(pages, (size_t)info.st_size);
@@ -143,7 +153,7 @@ static bool measure(const options *o, ox_llm_context *context, const int32_t *to
     double rate = (double)count / bench_median(seconds, (int)o->runs);
     printf("%s %ld %.2f", at_once ? "prompt" : "new", count, rate);
     if (!at_once) {
-        double bytes = weight_bytes(o->model), read = o->gpu ? copy_rate(o->gpu) : read_rate(o->model);
+        double bytes = weight_bytes(o->model), read = o->gpu ? copy_rate(o->gpu) : read_rate(o->model, o->copies);
         printf(" (%.1f GB/s, %.2f of the read bandwidth)", rate * bytes * 1e-9, rate * bytes * 1e-9 / read);
     }
     printf("\n");
@@ -165,7 +175,7 @@ int main(int argc, char **argv) {
     options o;
     if (!read_options(&o, argc, argv)) {
         fprintf(stderr, "bench_llm MODEL.gguf [-p 128,512] [-n 64] [--threads N] [--runs 3] "
-                        "[--device vulkan] [--profile]\n");
+                        "[--device vulkan] [--profile] [--copy]\n");
         return 2;
     }
     if (!o.model) {
@@ -179,7 +189,9 @@ int main(int argc, char **argv) {
     for (long i = 0; i < o.count; i++)
         if (o.prompts[i] > desc.capacity) desc.capacity = o.prompts[i];
     desc.cache = OX_F16;
-    ox_llm *model = ox_llm_open(o.model, o.gpu);
+    ox_file *file = o.copies ? ox_open_copy(o.model, o.gpu) : ox_open(o.model, o.gpu);
+    ox_llm *model = file ? ox_llm_open_file(file) : NULL;
+    ox_close(file);
     ox_llm_context *context = model ? ox_llm_context_open(model, &desc) : NULL;
     int32_t *tokens = (int32_t *)malloc((size_t)(desc.capacity + 1) * sizeof *tokens);
     const size_t vocabulary = model ? (size_t)ox_llm_config_of(model)->vocabulary : 0;

@@ -4,7 +4,9 @@
  *         gets each piece of text as it is made, what the model says about itself, tokens per second.
  * build   cc -O2 examples/generate.c -I. -o generate -lm -lpthread   (options.h, bar.h beside it)
  * run     ./generate MODEL.gguf [-p PROMPT] [-n 200] [--temp 0] [--top-k K] [--top-p P] [--min-p P]
- *                    [--seed S] [--threads N] [--ctx N] [--batch 512] [--device vulkan] [--stream] [--ram 2G]
+ *                    [--seed S] [--threads N] [--ctx N] [--batch 512] [--device vulkan] [--copy]
+ *                    [--stream] [--ram 2G]
+ *         --copy reads the weights into memory first instead of mapping the file
  *         --stream leaves the weights in the file and reads them layer by layer, with at most --ram of memory
  *         (512M, 2G ...) for what is kept of them: for models larger than memory
  *         -n 0 makes text until the model ends it or the context is full
@@ -34,7 +36,7 @@ typedef struct options {
     ox_llm_context_desc context;
     ox_stream_desc stream;
     int64_t threads;
-    bool vulkan, streams;
+    bool vulkan, copies, streams;
 } options;
 
 static bool print_piece(void *user, const char *bytes, int64_t length, int32_t token) {
@@ -69,6 +71,7 @@ static bool read_options(int count, char **words, options *o) {
         {"--batch", read_whole, &o->context.batch, whole},
         {"--cache", read_dtype, &o->context.cache, "wants f32, f16, bf16 or q8_0"},
         {"--device", read_device, &o->vulkan, "wants cpu or vulkan"},
+        {"--copy", NULL, &o->copies, NULL},
         {"--stream", NULL, &o->streams, NULL},
         {"--ram", read_bytes, &o->stream.ram_bytes, "wants a size such as 512M or 2G"},
     };
@@ -126,7 +129,9 @@ int main(int count, char **words) {
     o.stream.compute = o.vulkan ? ox_vulkan(0) : ox_cpu();
     ox_stream *stream = o.streams && o.stream.compute ? ox_stream_open(&o.stream) : NULL;
     ox_device *device = stream ? ox_stream_device(stream) : o.streams ? NULL : o.stream.compute;
-    ox_llm *model = device ? ox_llm_open(o.model, device) : NULL;
+    ox_file *file = !device ? NULL : o.copies ? ox_open_copy(o.model, device) : ox_open(o.model, device);
+    ox_llm *model = file ? ox_llm_open_file(file) : NULL;
+    ox_close(file); /* the model keeps it */
     if (model) print_facts(model, o.vulkan ? o.stream.compute : NULL);
     if (model) progress.all = (int64_t)ox_llm_config_of(model)->bytes;
     ox_llm_context *context = model ? ox_llm_context_open(model, &o.context) : NULL;

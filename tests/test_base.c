@@ -282,8 +282,8 @@ static void test_arena(void) {
 
 /* ---- files and clock ----------------------------------------------------------------------------------- */
 
-static void test_files(void) {
 #ifndef OX_NO_STDIO
+static void check_mapping(bool copies) {
     const char *folder = getenv("OX_TEST_TMP");
     char path[600];
     oxi_mapping m;
@@ -293,31 +293,38 @@ static void test_files(void) {
     if (!file) return;
     fwrite("hello", 1, 5, file);
     fclose(file);
-    CHECK(oxi_map_file(path, &m) == OX_OK && m.bytes == 5 && memcmp(m.data, "hello", 5) == 0);
+    CHECK(oxi_map_file(path, copies, &m) == OX_OK && m.bytes == 5 && memcmp(m.data, "hello", 5) == 0);
     ((unsigned char *)(intptr_t)m.data)[0] = 'J';        /* copy on write */
     oxi_unmap_file(&m);
     oxi_unmap_file(&m);
-    CHECK(oxi_map_file(path, &m) == OX_OK && memcmp(m.data, "hello", 5) == 0);
+    CHECK(oxi_map_file(path, copies, &m) == OX_OK && memcmp(m.data, "hello", 5) == 0);
     oxi_unmap_file(&m);
     file = fopen(path, "wb");
     if (file) fclose(file);
-    CHECK(oxi_map_file(path, &m) == OX_OK && m.bytes == 0 && m.data != NULL);
+    CHECK(oxi_map_file(path, copies, &m) == OX_OK && m.bytes == 0 && m.data != NULL);
     oxi_unmap_file(&m);
     remove(path);
 
     ox_error_clear();
-    CHECK(oxi_map_file(path, &m) == OX_ERR_IO);
+    CHECK(oxi_map_file(path, copies, &m) == OX_ERR_IO);
     CHECK_MSG(strstr(ox_error_text(), path) && strstr(ox_error_text(), "o such file"), "%s", ox_error_text());
     ox_error_clear();
-    CHECK(oxi_map_file(".", &m) == OX_ERR_IO);
+    CHECK(oxi_map_file(".", copies, &m) == OX_ERR_IO);
     CHECK_MSG(strstr(ox_error_text(), "is a directory") != NULL, "%s", ox_error_text());
     ox_error_clear();
-    CHECK(oxi_map_file(NULL, &m) == OX_ERR_ARG);
+    CHECK(oxi_map_file(NULL, copies, &m) == OX_ERR_ARG);
     ox_error_clear();
 #ifdef OXI_POSIX
-    CHECK(oxi_map_file("/dev/null", &m) == OX_ERR_IO);
+    CHECK(oxi_map_file("/dev/null", copies, &m) == OX_ERR_IO);
     ox_error_clear();
 #endif
+}
+#endif
+
+static void test_files(void) {
+#ifndef OX_NO_STDIO
+    check_mapping(false);
+    check_mapping(true);
 #endif
     double before = oxi_now(), after = oxi_now();
     CHECK(after >= before);

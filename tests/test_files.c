@@ -20,12 +20,14 @@ static void write_file(const char *path, const void *data, size_t bytes) {
 /* ---- paths ------------------------------------------------------------------------------------------- */
 
 static void check_open_fails(const char *path, ox_status status, const char *words) {
-    ox_error_clear();
-    ox_file *file = ox_open(path, NULL);
-    CHECK_MSG(!file && ox_error() == status && strstr(ox_error_text(), words), "%s: %d %s",
-              path ? path : "NULL", (int)ox_error(), ox_error_text());
-    ox_close(file);
-    ox_error_clear();
+    for (int copies = 0; copies < 2; copies++) {
+        ox_error_clear();
+        ox_file *file = copies ? ox_open_copy(path, NULL) : ox_open(path, NULL);
+        CHECK_MSG(!file && ox_error() == status && strstr(ox_error_text(), words), "%s: %d %s",
+                  path ? path : "NULL", (int)ox_error(), ox_error_text());
+        ox_close(file);
+        ox_error_clear();
+    }
 }
 
 static void test_paths(void) {
@@ -81,6 +83,23 @@ static void test_read_only(void) {
     remove(path);
 }
 
+/* A copy does not look at the file again: it may be cut short, or go. */
+static void test_copy(void) {
+    const char *path = gguf_path("copied.npz"), *const names[2] = {"a", "b"};
+    OX_SCOPE {
+        ox_tensor *t[2] = {ox_arange(0, 1 << 21, 1, OX_F32), ox_full(OX_SHAPE(3), 7, OX_I64)}; /* huge pages */
+        CHECK(ox_save_npz(path, names, t, 2) == OX_OK);
+        ox_file *file = ox_open_copy(path, NULL);
+        ox_tensor *early = ox_load(file, "a");
+        write_file(path, "", 0);
+        remove(path);
+        CHECK_MSG(early && ox_equal(early, t[0]), "%s", ox_error_text());
+        ox_tensor *late = ox_load(file, "b");
+        ox_close(file);
+        CHECK(late && ox_equal(late, t[1]) && ox_equal(early, t[0]));
+    }
+}
+
 /* ---- memory that runs out ---------------------------------------------------------------------------- */
 
 typedef struct rationed {
@@ -113,6 +132,13 @@ typedef bool (*attempt_fn)(const char *path);
 
 static bool attempt_open(const char *path) {
     ox_file *file = ox_open(path, NULL);
+    bool whole = file && walk_file(file) == 0;
+    ox_close(file);
+    return whole;
+}
+
+static bool attempt_copy(const char *path) {
+    ox_file *file = ox_open_copy(path, NULL);
     bool whole = file && walk_file(file) == 0;
     ox_close(file);
     return whole;
@@ -198,6 +224,7 @@ static void test_short_memory(void) {
     check_short_memory("npy", attempt_open, npy);
     check_short_memory("shards", attempt_open, index);
     check_short_memory("gguf", attempt_open, gguf);
+    check_short_memory("shards, copied", attempt_copy, index);
     check_short_memory("deflated npz", attempt_open, "tests/corpus/npy/deflated.npz");
     check_short_memory("unaligned safetensors", attempt_open, "tests/corpus/safetensors/mixed.safetensors");
     check_short_memory("saving", attempt_save, gguf_path("memory-saved"));
@@ -349,6 +376,7 @@ int main(void) {
     test_paths();
     test_nothing();
     test_read_only();
+    test_copy();
     test_short_memory();
     test_threads();
     test_real_files();

@@ -392,7 +392,7 @@ static void test_zip64(void) {
     CHECK(ox_save_npz(path, names, tensors, 3) == OX_OK);
     oxi_mapping mapping;
     memset(&mapping, 0, sizeof mapping);
-    CHECK(oxi_map_file(path, &mapping) == OX_OK);
+    CHECK(oxi_map_file(path, false, &mapping) == OX_OK);
     CHECK(mapping.bytes > 98 && oxi_read_u32(mapping.data + mapping.bytes - 22 - 20) == 0x07064B50u);
     unsigned char *copy = (unsigned char *)malloc(mapping.bytes);
     size_t bytes = mapping.bytes;

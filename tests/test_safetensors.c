@@ -451,11 +451,11 @@ static void test_shards(void) {
                                                                              "    \"w4\": \"" SHARD(
                                                                                  "3") "\"\n  }\n}\n") == 0,
             "%s", text);
-        for (int way = 0; way < 3; way++) { /* by the index, by the folder, by the folder with a slash */
-            ox_file *file = ox_open(way == 0   ? in_folder("model.safetensors.index.json")
-                                    : way == 1 ? folder
-                                               : in_folder(""),
-                                    NULL);
+        for (int way = 0; way < 6; way++) { /* by the index, by the folder, by the folder with a slash */
+            const char *path = way % 3 == 0   ? in_folder("model.safetensors.index.json")
+                               : way % 3 == 1 ? folder
+                                              : in_folder("");
+            ox_file *file = way < 3 ? ox_open(path, NULL) : ox_open_copy(path, NULL);
             CHECK_MSG(file && ox_file_count(file) == 5 && strcmp(ox_file_format(file), "safetensors") == 0,
                       "%s", ox_error_text());
             for (int i = 0; i < 5; i++) {

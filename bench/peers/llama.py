@@ -2,13 +2,15 @@
 """Measures OxTorch against llama.cpp: tokens per second of a model, tier by tier.
 
     python3 bench/peers/llama.py --models a.gguf,b.gguf [--tiers haswell,skylakex] [--prompt 128,512]
-                                 [--new 64] [--threads 2] [--runs 5] [--llama "llama-bench"] [--json FILE]
+                                 [--new 64] [--threads 2] [--runs 5] [--mapped] [--llama "llama-bench"]
+                                 [--json FILE]
 
 Tiers have llama.cpp's names; OxTorch is held to the same instructions by OX_ISA. `--llama` is the command
 that runs llama-bench; {tier} in it is replaced, for a build of llama.cpp with a library for each processor.
 The sides take turns (A B A B ...), a process each; figures are medians, ratios (the median of those of each
 turn) are OxTorch / llama.cpp: above 1, OxTorch is faster. bench_llm is built from the headers into build/
-with `cc -O2`.
+with `cc -O2`. Both sides read the weights into memory (llama.cpp does with all that it repacks); --mapped
+leaves OxTorch's in the file.
 """
 import argparse
 import json
@@ -38,6 +40,7 @@ def build():
 def ours(program, options, tier, model, work):
     kind, count = work
     command = [program, model, '--threads', str(options.threads), '--runs', '1']
+    command += [] if options.mapped else ['--copy']
     command += ['-p', str(count), '-n', '0'] if kind == 'prompt' else ['-p', '1', '-n', str(count)]
     text = subprocess.run(command, env=dict(os.environ, OX_ISA=TIERS[tier]), check=True, capture_output=True,
                           text=True).stdout
@@ -73,6 +76,7 @@ def main():
     parser.add_argument('--prompt', default='128,512')
     parser.add_argument('--new', default='64')
     parser.add_argument('--threads', type=int, default=2)
+    parser.add_argument('--mapped', action='store_true')
     parser.add_argument('--runs', type=int, default=5)
     parser.add_argument('--llama', default='llama-bench')
     parser.add_argument('--json', default=ROOT + '/build/llama.json')

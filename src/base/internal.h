@@ -65,7 +65,8 @@ static void oxi_lock_give(oxi_lock *lock);
 /* ---- threads ------------------------------------------------------------------------------------------- */
 
 /* task(arg, index, lane): index in [0, count), each once; lane in [0, oxi_lanes(count)) tells concurrent
- * calls apart, so scratch can be set aside per lane before the region starts. Tasks are handed out in order.
+ * calls apart, so scratch can be set aside per lane before the region starts. A lane goes through a part of the
+ * tasks in order, then helps with what is left of others.
  * Inside a task, a nested call runs inline on lane 0 of its own; a region's only task may use the pool.
  * An error recorded in a task is the caller's afterwards. Returns when all are done. */
 typedef void (*oxi_lane_task)(void *arg, int64_t index, int lane);
@@ -78,9 +79,9 @@ static int oxi_lanes(int64_t count);
 static double oxi_now(void);                                  /* seconds, monotonic */
 #ifndef OX_NO_STDIO
 typedef struct oxi_mapping { const unsigned char *data; size_t bytes; void *handle; } oxi_mapping;
-/* Maps a whole file for reading (copy-on-write pages: a write does not reach the file). An empty file maps to
- * bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
-static ox_status oxi_map_file(const char *path, oxi_mapping *out);
+/* Maps a whole file for reading (copy-on-write pages: a write does not reach the file), or reads it into memory
+ * (copies). An empty file maps to bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
+static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
 static void oxi_unmap_file(oxi_mapping *mapping);
 #endif
 

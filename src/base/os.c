@@ -1,5 +1,5 @@
 /* Clock and mapped files.
- * A file is mapped copy-on-write; where the system refuses that, it is read into memory.
+ * A file is mapped copy-on-write; on wish, and where the system refuses that, it is read into memory.
  * Used by the file readers and the profiler. */
 
 OXI_UNUSED static double oxi_now(void) {
@@ -49,7 +49,7 @@ static ox_status oxi_read_whole(int file, const char *path, void *data, size_t b
 /* Bytes behind the end of a mapped file in its last page: the address sanitizer refuses them. */
 static size_t oxi_page_rest(size_t bytes) { return (4096 - bytes % 4096) % 4096; }
 
-static ox_status oxi_map_open(int file, const char *path, oxi_mapping *out) {
+static ox_status oxi_map_open(int file, const char *path, bool copies, oxi_mapping *out) {
     struct stat info;
     if (fstat(file, &info) != 0) return oxi_fail(OX_ERR_IO, "%s: %s", path, strerror(errno));
     if (S_ISDIR(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is a directory", path);
@@ -58,7 +58,8 @@ static ox_status oxi_map_open(int file, const char *path, oxi_mapping *out) {
     size_t bytes = (size_t)info.st_size;
     if (bytes == 0) return OX_OK;
     /* Without a reservation: pages that are never written need no memory, whatever the size of the file. */
-    void *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
+    void *data = copies ? MAP_FAILED
+                        : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
     const char *handle = &oxi_is_mapped;
     if (data == MAP_FAILED) {
         handle = &oxi_is_read;
@@ -70,6 +71,10 @@ static ox_status oxi_map_open(int file, const char *path, oxi_mapping *out) {
             return status;
         }
     }
+#ifdef __linux__
+    /* Only a wish: what is not in memory yet comes in huge pages, which are read half as fast again. */
+    if (handle == &oxi_is_mapped && bytes >= OXI_HUGE_FROM) (void)madvise(data, bytes, MADV_HUGEPAGE);
+#endif
     if (handle == &oxi_is_mapped) OXI_POISON((char *)data + bytes, oxi_page_rest(bytes));
     out->data = (const unsigned char *)data;
     out->bytes = bytes;
@@ -77,11 +82,11 @@ static ox_status oxi_map_open(int file, const char *path, oxi_mapping *out) {
     return OX_OK;
 }
 
-static ox_status oxi_map_path(const char *path, oxi_mapping *out) {
+static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     /* Not blocking: the open of a pipe would wait for its writer. */
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return oxi_fail(OX_ERR_IO, "%s: %s", path, strerror(errno));
-    ox_status status = oxi_map_open(file, path, out);
+    ox_status status = oxi_map_open(file, path, copies, out);
     close(file);
     return status;
 }
@@ -101,7 +106,7 @@ static ox_status oxi_windows_fail(const char *path) {
     return oxi_fail(OX_ERR_IO, "%s: %s (Windows error %lu)", path, why, code);
 }
 
-static ox_status oxi_map_open(HANDLE file, const char *path, oxi_mapping *out) {
+static ox_status oxi_map_open(HANDLE file, const char *path, bool copies, oxi_mapping *out) {
     LARGE_INTEGER size;
     if (!GetFileSizeEx(file, &size)) return oxi_windows_fail(path);
     if ((uint64_t)size.QuadPart > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: too large to map", path);
@@ -112,13 +117,17 @@ static ox_status oxi_map_open(HANDLE file, const char *path, oxi_mapping *out) {
     ox_status status = data ? OX_OK : oxi_windows_fail(path);
     CloseHandle(section);                                /* the view keeps it */
     if (!data) return status;
-    out->data = (const unsigned char *)data;
+    void *copy = copies ? oxi_alloc((size_t)size.QuadPart) : NULL;
+    if (copy) memcpy(copy, data, (size_t)size.QuadPart);
+    if (copies) UnmapViewOfFile(data);
+    if (copies && !copy) return OX_ERR_NOMEM;
+    out->data = (const unsigned char *)(copies ? copy : data);
     out->bytes = (size_t)size.QuadPart;
-    out->handle = (void *)(intptr_t)&oxi_is_mapped;
+    out->handle = (void *)(intptr_t)(copies ? &oxi_is_read : &oxi_is_mapped);
     return OX_OK;
 }
 
-static ox_status oxi_map_path(const char *path, oxi_mapping *out) {
+static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     int room = MultiByteToWideChar(CP_UTF8, 0, path, -1, NULL, 0);
     if (room <= 0) return oxi_fail(OX_ERR_IO, "%s: not a UTF-8 path", path);
     wchar_t *wide = (wchar_t *)oxi_calloc((size_t)room, sizeof *wide);
@@ -130,7 +139,7 @@ static ox_status oxi_map_path(const char *path, oxi_mapping *out) {
         status = oxi_fail(OX_ERR_IO, "%s: is a directory", path);
     } else {
         HANDLE file = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL);
-        status = file == INVALID_HANDLE_VALUE ? oxi_windows_fail(path) : oxi_map_open(file, path, out);
+        status = file == INVALID_HANDLE_VALUE ? oxi_windows_fail(path) : oxi_map_open(file, path, copies, out);
         if (file != INVALID_HANDLE_VALUE) CloseHandle(file);
     }
     oxi_free(wide, (size_t)room * sizeof *wide);
@@ -144,8 +153,9 @@ static void oxi_unmap_pages(const void *data, size_t bytes) {
 
 #else
 
-static ox_status oxi_map_path(const char *path, oxi_mapping *out) {
+static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     FILE *file = fopen(path, "rb");
+    (void)copies;
     if (!file) return oxi_fail(OX_ERR_IO, "%s: cannot be opened", path);
     long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     ox_status status = OX_OK;
@@ -169,13 +179,13 @@ static void oxi_unmap_pages(const void *data, size_t bytes) { (void)data, (void)
 
 #endif
 
-OXI_UNUSED static ox_status oxi_map_file(const char *path, oxi_mapping *out) {
+OXI_UNUSED static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out) {
     static const unsigned char nothing = 0;
     out->data = &nothing;
     out->bytes = 0;
     out->handle = NULL;
     if (!path) return oxi_fail(OX_ERR_ARG, "path is NULL");
-    return oxi_map_path(path, out);
+    return oxi_map_path(path, copies, out);
 }
 
 OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {

@@ -153,7 +153,7 @@ static ox_status oxi_file_map_part(ox_file *file, const char *path) {
     memcpy(copy, path, length + 1);
     oxi_mapping mapping;
     memset(&mapping, 0, sizeof mapping);
-    ox_status status = oxi_map_file(path, &mapping);
+    ox_status status = oxi_map_file(path, file->copies, &mapping);
     if (status != OX_OK) return status;
     oxi_file_part *part = oxi_file_add_part(file);
     if (!part) {

@@ -125,18 +125,23 @@ static ox_status oxi_map_folder(ox_file *file, const char *path) {
     return status;
 }
 
-OX_API ox_file *ox_open(const char *path, ox_device *device) {
+static ox_file *oxi_open_path(const char *path, ox_device *device, bool copies) {
     if (!path || !*path) {
         (void)oxi_fail(OX_ERR_ARG, "open: no path");
         return NULL;
     }
     ox_file *file = oxi_file_new(device);
     if (!file) return NULL;
+    file->copies = copies;
     ox_status status = oxi_is_folder(path) ? oxi_map_folder(file, path) : oxi_file_map_part(file, path);
     if (status == OX_OK) return oxi_file_read(file);
     oxi_file_free(file);
     return NULL;
 }
+
+OX_API ox_file *ox_open(const char *path, ox_device *device) { return oxi_open_path(path, device, false); }
+
+OX_API ox_file *ox_open_copy(const char *path, ox_device *device) { return oxi_open_path(path, device, true); }
 
 static OXI_UNUSED ox_file *oxi_open_memory(const char *label, const void *data, size_t bytes,
                                            ox_device *device) {

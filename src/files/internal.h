@@ -51,6 +51,7 @@ struct ox_file {
     int64_t references;          /* the user's one and one for each storage that lies in it */
     const struct oxi_format *format;
     ox_device *device;
+    bool copies;                 /* parts are read into memory */
     oxi_file_part *parts;
     size_t part_count, part_room;
     oxi_file_item *items;        /* in file order */

@@ -68,7 +68,7 @@ static ox_status oxi_vk_load_cache(oxi_vk_device *d, const char *path) {
     if (!there) return OX_OK;
     (void)fclose(there);
     oxi_mapping file;
-    ox_status status = oxi_map_file(path, &file);
+    ox_status status = oxi_map_file(path, false, &file);
     if (status != OX_OK) return status;
     size_t bytes = 0;
     const void *data = oxi_vk_cache_bytes(d, &file, &bytes);
