@@ -217,9 +217,8 @@ enum {
     OXI_VK_SPECIALS = 24,              /* specialisation constants of a shader */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
     OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
-    OXI_VK_FIRST_BATCH = 12,           /* dispatches after which work is submitted to a device that waits */
-    OXI_VK_BATCH = 108,                /* and to one that is busy: each batch is noted while the last, a third
-                                        * as long, is computed */
+    OXI_VK_FIRST_BATCH = 6,            /* dispatches after which work is submitted to a device that waits */
+    OXI_VK_BATCH = 108,                /* and to one that is busy: each batch is three times the last */
     OXI_VK_HELD_IN = 3,                /* operands of a call that is held back */
     OXI_VK_FEW_NORMS = 4,              /* rows of a norm that products take into themselves */
     OXI_VK_STAMPS = 512                /* times that the profiler takes of a command buffer */
@@ -29998,7 +29997,7 @@ static bool oxi_vk_slot_is_over(oxi_vk_device *d, const oxi_vk_slot *slot) {
 }
 
 static bool oxi_vk_slot_holds(const oxi_vk_device *d, const oxi_vk_slot *slot) {
-    return slot->held_count == d->command_count && d->noted_stamps == 0 &&
+    return slot->held_count > 0 && slot->held_count == d->command_count && d->noted_stamps == 0 &&
            memcmp(slot->held, d->commands, d->command_count * sizeof *d->commands) == 0 &&
            oxi_now() - slot->held_since < OXI_VK_HELD_SECONDS;
 }
@@ -32320,7 +32319,7 @@ static bool oxi_vk_lines_quads(const oxi_vk_lines *l, const oxi_vk_line_operand 
         if (!o[i].t) continue;
         if (oxi_vk_width(o[i].t->dtype) > 2 || p->line_stride[0][i] != 1 || p->at[i] % 4 != 0) return false;
         for (uint32_t e = 0; e < p->kept_dims; e++)
-            if (p->kept_stride[e][i] % 4 != 0) return false;
+            if (p->kept_shape[e] > 1 && p->kept_stride[e][i] % 4 != 0) return false;
     }
     return true;
 }

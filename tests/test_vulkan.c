@@ -111,10 +111,10 @@ static void check_views(ox_dtype dtype, double tolerance) {
 /* ---- what runs there and what takes the detour --------------------------------------------------------- */
 
 /* Each gives a result of x [6,40] and ids [6,40] below 6, on whatever device they are. */
-#define OP(name, expression) \
+#define OP(name, expression)                                    \
     static ox_tensor *op_##name(ox_tensor *x, ox_tensor *ids) { \
-        (void)x, (void)ids; \
-        return expression; \
+        (void)x, (void)ids;                                     \
+        return expression;                                      \
     }
 OP(gather, ox_gather(x, 0, ids))
 OP(scatter, ox_scatter(x, 0, ids, ox_flip(x, OX_DIMS(1))))
@@ -151,11 +151,11 @@ static void check_detours(void) {
     } ops[] = {
 #define ROW(name, detours) {#name, op_##name, detours},
         ROW(gather, false) ROW(scatter, false) ROW(scatter_add, false) ROW(index_add, false)
-        ROW(index_select, false) ROW(embedding, false) ROW(one_hot, false) ROW(triu, false) ROW(tril, false)
-        ROW(roll, false) ROW(turned, false) ROW(sum, false) ROW(std, false) ROW(prod, false)
-        ROW(argmax, false) ROW(cumsum, false) ROW(softmax, false) ROW(where, false) ROW(pow, false)
-        ROW(double_sum, true) ROW(norm_3, true) ROW(argsort, true) ROW(masked_select, true)
-        ROW(nonzero, true)
+            ROW(index_select, false) ROW(embedding, false) ROW(one_hot, false) ROW(triu, false)
+                ROW(tril, false) ROW(roll, false) ROW(turned, false) ROW(sum, false) ROW(std, false)
+                    ROW(prod, false) ROW(argmax, false) ROW(cumsum, false) ROW(softmax, false)
+                        ROW(where, false) ROW(pow, false) ROW(double_sum, true) ROW(norm_3, true)
+                            ROW(argsort, true) ROW(masked_select, true) ROW(nonzero, true)
 #undef ROW
     };
     OX_SCOPE {
@@ -280,7 +280,7 @@ static void check_products(void) {
         {64, 64, 64, false, false, 0},  {128, 256, 96, false, true, 0},    {128, 128, 64, true, false, 0},
         {136, 72, 40, false, false, 8}, {40, 200, 72, true, true, 0},      {130, 131, 67, false, false, 1},
         {257, 65, 129, true, true, 0},  {1300, 1304, 32, false, false, 0}, {1281, 1283, 33, true, true, 5},
-        {96, 96, 1, false, false, 0},
+        {96, 96, 1, false, false, 0},   {64, 72, 2048, false, true, 0},    {96, 136, 4096, true, false, 8},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check_product(&cases[i], OX_F32, 1e-6);
@@ -315,9 +315,8 @@ static void check_weights(ox_dtype dtype, int64_t rows, int64_t n, int64_t k, bo
         ox_set_exact(false);
         /* few rows are rounded to 8 bits where dot products take them, many to 16 */
         double tolerance = exact ? 1e-6 : rows > 8 ? 6e-3 : dots && meets_dots(dtype) ? 8e-3 : 1e-6;
-        CHECK_MSG(off < tolerance, "%s%s %lld x %lld x %lld: %g: %s",
-                  ox_dtype_name(dtype), exact ? ", exact" : "", (long long)rows, (long long)n, (long long)k,
-                  off, ox_error_text());
+        CHECK_MSG(off < tolerance, "%s%s %lld x %lld x %lld: %g: %s", ox_dtype_name(dtype),
+                  exact ? ", exact" : "", (long long)rows, (long long)n, (long long)k, off, ox_error_text());
     }
 }
 
@@ -517,6 +516,27 @@ static void check_steady_loop(void) {
     }
 }
 
+/* Submissions that repeat a command buffer take the numbers of their own turn. */
+static void check_repeats(void) {
+    enum { TURNS = 40, SIZE = 300 };
+    ox_vulkan_counters before = ox_vulkan_stats(gpu);
+    OX_SCOPE {
+        ox_tensor *sum = ox_to(ox_zeros(OX_SHAPE(SIZE), OX_F32), gpu);
+        double total = 0;
+        for (int i = 0; i < TURNS; i++)
+            OX_SCOPE {
+                ox_tensor *fresh = ox_to(ox_full(OX_SHAPE(SIZE), i * 7, OX_F32), gpu);
+                ox_add_(sum, ox_number(i));
+                ox_add_(ox_narrow(sum, 0, i, 1), ox_number(1));
+                total += SIZE * i + 1;
+                CHECK(ox_item(ox_sum(ox_add(sum, fresh), OX_ALL_DIMS, false)) == total + SIZE * i * 7);
+            }
+    }
+    ox_vulkan_counters after = ox_vulkan_stats(gpu);
+    CHECK_MSG(after.recordings - before.recordings < after.submits - before.submits, "%lld of %lld written",
+              (long long)(after.recordings - before.recordings), (long long)(after.submits - before.submits));
+}
+
 /* ---- errors -------------------------------------------------------------------------------------------- */
 
 static void check_errors(void) {
@@ -660,6 +680,7 @@ int main(void) {
     check_attentions();
     check_all_joined();
     check_steady_loop();
+    check_repeats();
     check_errors();
     check_buffers();
     check_cache_file();

@@ -203,7 +203,7 @@ static bool oxi_vk_slot_is_over(oxi_vk_device *d, const oxi_vk_slot *slot) {
 }
 
 static bool oxi_vk_slot_holds(const oxi_vk_device *d, const oxi_vk_slot *slot) {
-    return slot->held_count == d->command_count && d->noted_stamps == 0 &&
+    return slot->held_count > 0 && slot->held_count == d->command_count && d->noted_stamps == 0 &&
            memcmp(slot->held, d->commands, d->command_count * sizeof *d->commands) == 0 &&
            oxi_now() - slot->held_since < OXI_VK_HELD_SECONDS;
 }

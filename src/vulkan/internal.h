@@ -21,9 +21,8 @@ enum {
     OXI_VK_SPECIALS = 24,              /* specialisation constants of a shader */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
     OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
-    OXI_VK_FIRST_BATCH = 12,           /* dispatches after which work is submitted to a device that waits */
-    OXI_VK_BATCH = 108,                /* and to one that is busy: each batch is noted while the last, a third
-                                        * as long, is computed */
+    OXI_VK_FIRST_BATCH = 6,            /* dispatches after which work is submitted to a device that waits */
+    OXI_VK_BATCH = 108,                /* and to one that is busy: each batch is three times the last */
     OXI_VK_HELD_IN = 3,                /* operands of a call that is held back */
     OXI_VK_FEW_NORMS = 4,              /* rows of a norm that products take into themselves */
     OXI_VK_STAMPS = 512                /* times that the profiler takes of a command buffer */

@@ -168,7 +168,7 @@ static bool oxi_vk_lines_quads(const oxi_vk_lines *l, const oxi_vk_line_operand 
         if (!o[i].t) continue;
         if (oxi_vk_width(o[i].t->dtype) > 2 || p->line_stride[0][i] != 1 || p->at[i] % 4 != 0) return false;
         for (uint32_t e = 0; e < p->kept_dims; e++)
-            if (p->kept_stride[e][i] % 4 != 0) return false;
+            if (p->kept_shape[e] > 1 && p->kept_stride[e][i] % 4 != 0) return false;
     }
     return true;
 }
