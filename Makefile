@@ -60,7 +60,7 @@ export BUILD CC CXX SAN DEBUG T MODEL_PATH PROMPT_TEXT LIBS
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all headers check-headers shaders check-shaders mirror-programs vulkan-mirror programs demo test bench deps matrix emulate fuzz asan tsan clean help FORCE
+.PHONY: all headers check-headers shaders check-shaders mirror-programs vulkan-mirror vulkan-validate programs demo test bench deps matrix emulate fuzz asan tsan clean help FORCE
 
 all: headers
 	@$(MAKE) --no-print-directory programs
@@ -77,6 +77,7 @@ help:
 	@echo 'make fuzz        fuzz the readers with clang, FUZZ_SECONDS=20 each'
 	@echo 'make emulate     the tests on older processors, emulated: hours'
 	@echo 'make asan tsan   the tests under the address and undefined, and the thread sanitizer'
+	@echo 'make vulkan-validate  the GPU tests under the Vulkan validation layer'
 	@echo 'make clean       remove build/'
 	@echo 'DEBUG=1          with any of them: -O0, straight from src/, in build/debug'
 
@@ -149,6 +150,12 @@ vulkan-mirror:
 	@for program in $(BUILD)/mirror/test_*; do \
 	    case $$program in *.d) ;; *) $$program || failed=1 ;; esac; \
 	done; test -z "$$failed"
+
+# What the layers say of it: all that the device is tested with, and the suites of ops that use most shaders.
+VALIDATED = $(BUILD)/tests/test_vulkan $(BUILD)/tests/test_vulkan_share \
+    $(patsubst %,$(BUILD)/mirror/test_%,matmul rows index attention)
+vulkan-validate: $(VALIDATED)
+	@tests/validate.sh $(VALIDATED)
 
 $(BUILD)/mirror/mirror.o: tests/mirror.c
 	@mkdir -p $(@D)

@@ -168,23 +168,34 @@ uvec2 lane_at(const uint e) {
     uvec2 raw = load_x(FROM, e);
     return FROM == C64 ? raw : lane_of(FROM, raw, LANE);
 }
+void load_quads(const uint at, out uvec4 raw[EACH]) {
+    [[unroll]] for (uint q = 0; q < EACH; q++) raw[q] = load_quad(FROM, at + q * LANES * 4);
+}
 // Elements begin .. end - 1 of the line that starts at `at`; with QUADS begin is a multiple of 4.
 uvec4 walked(const uint what, const bool real_line, const uint at, const uint begin, uint end) {
     uvec4 s = begun(what);
     uint step = LANES * 4, i = begin + (QUADS > 0 ? lane * 4 : lane);
     if (!real_line) end = 0;
-    if (QUADS > 0)
-        for (; i + (EACH - 1) * step + 4 <= end; i += SEGMENTS * EACH * step) {
-            uvec4 raw[EACH];
-            [[unroll]] for (uint q = 0; q < EACH; q++) raw[q] = load_quad(FROM, at + i + q * step);
+    if (QUADS > 0) { /* the next ones are on their way while these are added */
+        uvec4 raw[EACH];
+        bool more = i + (EACH - 1) * step + 4 <= end;
+        if (more) load_quads(at + i, raw);
+        [[dont_unroll]] while (more) {
+            uint next = i + SEGMENTS * EACH * step;
+            uvec4 fresh[EACH];
+            more = next + (EACH - 1) * step + 4 <= end;
+            if (more) load_quads(at + next, fresh);
             [[unroll]] for (uint q = 0; q < EACH; q++)
-                for (uint j = 0; j < 4; j++)
+                [[unroll]] for (uint j = 0; j < 4; j++)
                     s = added(what, s, lane_of(FROM, uvec2(raw[q][j], 0), LANE), i + q * step + j);
+            i = next;
+            [[unroll]] for (uint q = 0; q < EACH; q++) raw[q] = fresh[q];
         }
+    }
     if (QUADS > 1)
         [[dont_unroll]] for (; i + 4 <= end; i += step) {
             uvec4 raw = load_quad(FROM, at + i);
-            for (uint j = 0; j < 4; j++) s = added(what, s, lane_of(FROM, uvec2(raw[j], 0), LANE), i + j);
+            [[unroll]] for (uint j = 0; j < 4; j++) s = added(what, s, lane_of(FROM, uvec2(raw[j], 0), LANE), i + j);
         }
     uint rest = QUADS > 0 ? 1 : SEGMENTS * LANES;
     [[dont_unroll]] for (; i < end; i += rest)

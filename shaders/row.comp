@@ -66,7 +66,7 @@ float number(const uint e) {
     return uintBitsToFloat(f32_of(FROM, load_x(FROM, e).x));
 }
 vec4 numbers_of(const uint dtype, uvec4 raw) {
-    for (int j = 0; j < 4; j++) raw[j] = f32_of(dtype, raw[j]);
+    [[unroll]] for (int j = 0; j < 4; j++) raw[j] = f32_of(dtype, raw[j]);
     return uintBitsToFloat(raw);
 }
 
@@ -168,9 +168,8 @@ void write_held() {
         uvec4 r;
         if (WEIGHT != 0) weight = numbers_of(WEIGHT, load_weights(WEIGHT, at.z + i));
         if (BIAS != 0) bias = numbers_of(BIAS, load_biases(BIAS, at.w + i));
-        for (int j = 0; j < 4; j++) {
+        [[unroll]] for (int j = 0; j < 4; j++)
             r[j] = narrow_of_f32(TO, floatBitsToUint(finished(x[j], weight[j], bias[j])));
-        }
         store_quad(TO, at.x + i, r);
     }
 }

@@ -23,6 +23,11 @@
  *     rows to f16 or bf16 where it has matrices; not with ox_set_exact(true). An index out of range is told
  *     by the next read or ox_vulkan_sync; elements that it picks are 0, what it would move stays.
  *
+ * FINDING FAULTS
+ *     VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation in the environment checks what is asked of the driver.
+ *     OX_VULKAN_BLOCKS=apart gives each tensor a buffer of its own, so that layers see exactly what a
+ *     dispatch reaches; OX_VULKAN_CAPS=baseline does without all that is optional.
+ *
  * WITHOUT A GPU
  *     Programs compile and run as well without volk.h or without a driver: ox_vulkan gives NULL.
  *
@@ -59,9 +64,14 @@ OXI_LIGHT_BEGIN
 #include "vulkan/shaders.c"
 #include "vulkan/memory.c"
 #include "vulkan/timing.c"
+#include "vulkan/table.c"
+#include "vulkan/batch.c"
 #include "vulkan/record.c"
+#include "vulkan/carry.c"
 #include "vulkan/transfer.c"
 #include "vulkan/loader.c"
+#include "vulkan/capabilities.c"
+#include "vulkan/start.c"
 #include "vulkan/cache.c"
 #include "vulkan/operand.c"
 #include "vulkan/map.c"

@@ -8,6 +8,7 @@ MAKE=${MAKE:-make} BUILD=${BUILD:-build} SAN=${SAN:-} DEBUG=${DEBUG:-} T=${T:-}
 export BUILD SAN DEBUG CC="${CC:-cc}" CXX="${CXX:-g++}"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1}"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
+export TSAN_OPTIONS="${TSAN_OPTIONS:-suppressions=tests/tsan.supp}"
 limit=${TEST_TIMEOUT:-300}
 passed=0 failed=0 skipped=0
 logs=$BUILD/logs

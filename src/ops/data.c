@@ -43,7 +43,8 @@ OX_API ox_tensor *ox_copy_(ox_tensor *x, ox_tensor *source) {
     if (oxi_any_null("copy_", in, 2)) return NULL;
     oxi_attrs attr = oxi_no_attrs();
     attr.name = "copy_";
-    if (oxi_common_device(ox_device_of(x), ox_device_of(source)))
+    bool number = source->is_number && ox_device_of(source)->host; /* every device takes those */
+    if (number || oxi_common_device(ox_device_of(x), ox_device_of(source)))
         return oxi_apply_list(OXI_OP_copy, &attr, &source, 1, x);
     bool speaks = oxi_speak("copy_");
     ox_scope scope = ox_scope_begin();

@@ -14,6 +14,10 @@ OX_API ox_device *ox_vulkan(int index) {
 OX_API int ox_vulkan_count(void) {
     return 0;
 }
+OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader) {
+    (void)loader;
+    return oxi_vk_absent();
+}
 OX_API ox_status ox_vulkan_info(ox_device *device, ox_vulkan_facts *out) {
     (void)device;
     if (out) memset(out, 0, sizeof *out);

@@ -10,24 +10,34 @@ OX_EXTERN_C_BEGIN
 
 /* ox_vulkan - the device at place `index`: discrete GPUs first, then integrated ones, then software.
  * OX_VULKAN_DEVICE in the environment (a number or a part of a name) says which one is at place 0. The first
- * use of a device opens it and compares a few ops with the CPU; it stays open until ox_vulkan_close.
- * OX_VULKAN_CAPS (a list such as "baseline" or "f16,subgroup") restricts what is used of it.
- * errors   NULL and OX_ERR_DEVICE: no volk.h when this was compiled, no loader, no driver, no such device, or
- *          a driver that computes wrong */
+ * use of a device opens it and compares a few ops with the CPU; it stays open until ox_vulkan_close. One that
+ * was lost (its driver failed, or it was taken away) gives errors until its tensors are released; then this
+ * opens it anew. OX_VULKAN_CAPS (a list such as "baseline" or "f16,subgroup") restricts what is used of it.
+ * errors   NULL and OX_ERR_DEVICE: no volk.h when this was compiled, no loader, no driver, no such device, a
+ *          lost device with tensors on it, or a driver that computes wrong; OX_ERR_ARG: OX_VULKAN_CAPS */
 OX_API ox_device *ox_vulkan(int index);
 /* Devices that ox_vulkan can open; 0, and no error, where there is no Vulkan. */
 OX_API int ox_vulkan_count(void);
 
+/* vkGetInstanceProcAddr: VkInstance and the functions are pointers. */
+typedef void *(*ox_vulkan_loader)(void *instance, const char *name);
+
+/* Vulkan comes from here instead of from the system's loader: from a driver that the program is linked with,
+ * or from SDL_Vulkan_GetVkGetInstanceProcAddr and the like. NULL: from the system's again.
+ * errors   OX_ERR_ARG while a device of ox_vulkan is open */
+OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader);
+
 /* What the device can do beyond the baseline, Vulkan 1.1, and is used; bits of ox_vulkan_facts.caps. */
 #define OX_VULKAN_CAP_LIST(X) \
-    X(OX_VULKAN_F16, 0, "f16")               /* arithmetic and storage of 16-bit floats */ \
-    X(OX_VULKAN_I8, 1, "i8")                 /* storage of bytes */ \
-    X(OX_VULKAN_DOT, 2, "dot")               /* integer dot products */ \
+    X(OX_VULKAN_F16, 0, "f16")               /* arithmetic of 16-bit floats: what coopmat stands on */ \
+    X(OX_VULKAN_SIZES, 1, "subgroup_size")   /* EXT_subgroup_size_control: subgroups of one size */ \
+    X(OX_VULKAN_DOT, 2, "dot")               /* KHR_shader_integer_dot_product */ \
     X(OX_VULKAN_SUBGROUP, 3, "subgroup")     /* arithmetic within subgroups */ \
     X(OX_VULKAN_COOPERATIVE, 4, "coopmat")   /* KHR_cooperative_matrix: f16 tiles with f32 sums */ \
-    X(OX_VULKAN_BF16, 7, "bf16")             /* the same of bf16 */ \
     X(OX_VULKAN_BUDGET, 5, "budget")         /* EXT_memory_budget */ \
-    X(OX_VULKAN_DENORMALS, 6, "denormals")   /* f32 subnormals are kept on request */
+    X(OX_VULKAN_PRIORITY, 6, "priority")     /* EXT_memory_priority: tensors are the last to leave */ \
+    X(OX_VULKAN_BF16, 7, "bf16")             /* KHR_shader_bfloat16: coopmat of bf16 */ \
+    X(OX_VULKAN_TRANSFER, 9, "transfer")     /* a queue for transfers; KHR_timeline_semaphore */
 
 enum {
 #define OXI_X(name, bit, text) name = 1 << (bit),
@@ -54,24 +64,30 @@ OX_API ox_status ox_vulkan_info(ox_device *device, ox_vulkan_facts *out);
 /* ---- sharing ------------------------------------------------------------------------------------------- */
 
 /* A device that the caller made. Handles are passed as they are: VkInstance and so on are pointers. The
- * queue must be able to compute; storageBuffer16BitAccess and such are not needed. lock and unlock (both or
- * neither) are called around each use of the queue. The caller keeps everything alive until
- * ox_vulkan_close. */
+ * queue must be able to compute. lock and unlock (both or neither) are called around each use of the queue.
+ * caps: what the device was made with, of OX_VULKAN_F16 ...: the extension that the list above names and the
+ * features of its structure (coopmat: also shaderFloat16 and vulkanMemoryModel with its DeviceScope); with 0
+ * the baseline is used. The caller keeps everything alive until ox_vulkan_close, which destroys nothing of
+ * it. */
 typedef struct ox_vulkan_desc {
     void *instance, *physical_device, *device, *queue;
     uint32_t queue_family;
-    void *(*get_instance_proc_addr)(void *instance, const char *name);   /* NULL: the loader's */
+    uint32_t caps;
+    ox_vulkan_loader get_instance_proc_addr;   /* NULL: the system's */
     void (*lock)(void *user);
     void (*unlock)(void *user);
     void *user;
-    const char *pipeline_cache;       /* file that keeps compiled pipelines, or NULL */
+    const char *pipeline_cache;                /* file that keeps compiled pipelines, or NULL */
 } ox_vulkan_desc;
 
-/* errors   NULL: a missing handle, a device without what the baseline asks for, a failed self-test */
+/* errors   NULL: a missing handle, a device without what the baseline asks for, a failed self-test
+ * Each submission begins behind all that the queue got before it, and what the queue gets later begins behind
+ * it: work of the caller on the same queue needs no barrier against ours. */
 OX_API ox_device *ox_vulkan_open(const ox_vulkan_desc *desc);
 
 /* The tensor's VkBuffer (0 on error) and the place of its first byte in it. Work recorded so far is submitted
- * first; a caller's own work on the buffer goes to the same queue, after it. */
+ * first; a caller's own work on the buffer goes to the same queue, after it. The buffer may be a storage
+ * buffer and the source or goal of transfers. */
 OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset);
 
 /* A tensor over bytes of a buffer of the caller, which must have been made on this device with
@@ -83,8 +99,8 @@ OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint
 
 /* ---- running ------------------------------------------------------------------------------------------- */
 
-/* Keeps compiled pipelines in the file at `path` (read now if it fits this driver, written by
- * ox_vulkan_close). */
+/* Keeps compiled pipelines in the file at `path`: read now, where there is one that was written whole and by
+ * this driver, and written by ox_vulkan_close, where it can be. Any other file is ignored. */
 OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path);
 
 /* Submits what is recorded and waits for all of it. Errors of the device since the last wait come out here
@@ -99,8 +115,10 @@ typedef struct ox_vulkan_counters {
     int64_t barriers;
     int64_t submits;
     int64_t waits;
+    int64_t transfers;        /* submits to the queue for transfers */
     int64_t bytes_up, bytes_down;
     uint64_t bytes_in_use, bytes_reserved;
+    int64_t recordings;       /* command buffers that were written; other submits repeat one */
 } ox_vulkan_counters;
 
 /* Since the device was opened; zeros for anything else than an open Vulkan device. */

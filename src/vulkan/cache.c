@@ -14,7 +14,7 @@ typedef struct oxi_vk_cache_header {
 static oxi_vk_cache_header oxi_vk_cache_header_of(const oxi_vk_device *d, const void *data, uint64_t bytes) {
     VkPhysicalDeviceProperties p;
     oxi_vk_cache_header h;
-    vkGetPhysicalDeviceProperties(d->physical, &p);
+    d->host.vkGetPhysicalDeviceProperties(d->physical, &p);
     memset(&h, 0, sizeof h);
     memcpy(h.magic, "oxvkpc1", 8);
     h.vendor = p.vendorID;
@@ -35,20 +35,30 @@ static const void *oxi_vk_cache_bytes(const oxi_vk_device *d, const oxi_mapping 
     return memcmp(&h, file->data, sizeof h) == 0 ? data : NULL;
 }
 
+static bool oxi_vk_write_cache(const oxi_vk_device *d, const char *path, const void *data, size_t bytes) {
+    oxi_vk_cache_header h = oxi_vk_cache_header_of(d, data, bytes);
+    FILE *file = fopen(path, "wb");
+    if (!file) return false;
+    bool written = fwrite(&h, sizeof h, 1, file) == 1 && fwrite(data, bytes, 1, file) == 1;
+    return fclose(file) == 0 && written;
+}
+
+/* Written beside the old one and put in its place when it is complete. */
 static void oxi_vk_save_cache(oxi_vk_device *d) {
+    char beside[1024];
     size_t bytes = 0;
-    if (!d->cache_path || d->lost) return;
+    if (!d->cache_path || d->lost || strlen(d->cache_path) + 5 > sizeof beside) return;
     if (d->vk.vkGetPipelineCacheData(d->device, d->cache, &bytes, NULL) != VK_SUCCESS) return;
-    void *data = oxi_alloc(bytes);
+    void *data = oxi_try_alloc(bytes);
     size_t room = bytes;
+    (void)snprintf(beside, sizeof beside, "%s.new", d->cache_path);
     if (data && d->vk.vkGetPipelineCacheData(d->device, d->cache, &bytes, data) == VK_SUCCESS) {
-        oxi_vk_cache_header h = oxi_vk_cache_header_of(d, data, bytes);
-        FILE *file = fopen(d->cache_path, "wb");
-        if (file) {
-            bool written = fwrite(&h, sizeof h, 1, file) == 1 && fwrite(data, bytes, 1, file) == 1;
-            bool closed = fclose(file) == 0;
-            if (!written || !closed) (void)remove(d->cache_path);
+        bool kept = oxi_vk_write_cache(d, beside, data, bytes);
+        if (kept && rename(beside, d->cache_path) != 0) { /* systems that do not rename over a file */
+            (void)remove(d->cache_path);
+            kept = rename(beside, d->cache_path) == 0;
         }
+        if (!kept) (void)remove(beside);
     }
     oxi_free(data, room);
 }
@@ -64,24 +74,24 @@ static ox_status oxi_vk_load_cache(oxi_vk_device *d, const char *path) {
     memcpy(kept, path, strlen(path) + 1);
     oxi_vk_forget_cache_path(d);
     d->cache_path = kept;
-    FILE *there = fopen(path, "rb"); /* a missing file is no error */
+    FILE *there = fopen(path, "rb"); /* a missing file is nothing to be told of */
     if (!there) return OX_OK;
     (void)fclose(there);
-    oxi_mapping file;
-    ox_status status = oxi_map_file(path, false, &file);
-    if (status != OX_OK) return status;
     size_t bytes = 0;
-    const void *data = oxi_vk_cache_bytes(d, &file, &bytes);
-    if (data) {
-        VkPipelineCache old = d->cache;
-        status = oxi_vk_make_cache(d, data, bytes);
-        if (status == OX_OK)
-            d->vk.vkDestroyPipelineCache(d->device, old, NULL);
-        else
-            d->cache = old;
-    }
-    oxi_unmap_file(&file);
-    return status;
+    const void *data = NULL;
+    oxi_mapping file;
+    bool clear = ox_error() == OX_OK, mapped = oxi_map_file(path, false, &file) == OX_OK;
+    if (mapped)
+        data = oxi_vk_cache_bytes(d, &file, &bytes);
+    else if (clear)
+        ox_error_clear(); /* nor is one that cannot be read an error */
+    VkPipelineCache old = d->cache;
+    if (data && oxi_vk_make_cache(d, data, bytes) == OX_OK)
+        d->vk.vkDestroyPipelineCache(d->device, old, NULL);
+    else
+        d->cache = old;
+    if (mapped) oxi_unmap_file(&file);
+    return OX_OK;
 }
 
 #else

@@ -97,10 +97,30 @@ static ox_status oxi_vk_self_test(oxi_vk_device *d) {
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
+/* At the end of the process, or before memory comes from elsewhere: no tensor is alive. */
+static void oxi_vk_close_all(void) {
+    oxi_lock_take(&oxi_vk_open_lock);
+    for (int i = 0; i < OXI_VK_DEVICES; i++)
+        if (oxi_vk_devices[i].open) {
+            oxi_vk_forget_cache_path(&oxi_vk_devices[i]);
+            oxi_vk_stop(&oxi_vk_devices[i]);
+        }
+    oxi_vk_forget_instance();
+    oxi_lock_give(&oxi_vk_open_lock);
+}
+
+/* Tensors in its memory, beside what the device keeps for itself. */
+static int64_t oxi_vk_tensors_on(const oxi_vk_device *d) {
+    int64_t ours = d->fault != NULL;
+    for (int i = 0; i < OXI_VK_FREQUENCIES; i++) ours += d->frequencies[i].chunk != NULL;
+    return d->chunks - ours;
+}
+
 /* Makes a device that has `physical` and, where it is shared, `device` filled in ready for use. */
 static ox_device *oxi_vk_open(oxi_vk_device *d) {
     oxi_vk_fill_base(d);
     ox_status status = d->shared ? OX_OK : oxi_vk_make_device(d);
+    oxi_on_memory_change(oxi_vk_close_all);
     d->open = status == OX_OK;
     if (status == OX_OK) status = oxi_vk_start(d);
     if (status == OX_OK) status = oxi_vk_self_test(d);
@@ -109,23 +129,10 @@ static ox_device *oxi_vk_open(oxi_vk_device *d) {
     return NULL;
 }
 
-/* At the end of the process, or before memory comes from elsewhere: no tensor is alive. */
-static void oxi_vk_close_all(void) {
-    for (int i = 0; i < OXI_VK_DEVICES; i++)
-        if (oxi_vk_devices[i].open) {
-            oxi_vk_forget_cache_path(&oxi_vk_devices[i]);
-            oxi_vk_stop(&oxi_vk_devices[i]);
-        }
-}
-
 static ox_device *oxi_vk_open_at(int index) {
     oxi_vk_look_around();
-    if (oxi_vk_host.result != VK_SUCCESS) {
-        (void)oxi_fail(OX_ERR_DEVICE, "vulkan: %s (%d)",
-                       oxi_vk_host.result == VK_ERROR_INITIALIZATION_FAILED
-                           ? "no Vulkan loader on this machine"
-                           : "no driver that can be used",
-                       (int)oxi_vk_host.result);
+    if (oxi_vk_host.count == 0) {
+        (void)oxi_fail(OX_ERR_DEVICE, "vulkan: %s", oxi_vk_host.why);
         return NULL;
     }
     if (index < 0 || index >= oxi_vk_host.count) {
@@ -133,13 +140,17 @@ static ox_device *oxi_vk_open_at(int index) {
         return NULL;
     }
     oxi_vk_device *d = &oxi_vk_devices[index];
-    if (d->open) return &d->base;
+    if (d->open && d->lost && oxi_vk_tensors_on(d) == 0) {
+        oxi_vk_forget_cache_path(d);
+        oxi_vk_stop(d);
+    }
+    if (d->open) return oxi_vk_check_open(d) == OX_OK ? &d->base : NULL;
     memset(d, 0, sizeof *d);
     d->place = index;
+    d->host = oxi_vk_host.vk;
     d->instance = oxi_vk_host.instance;
     d->physical = oxi_vk_host.physical[index];
     (void)snprintf(d->device_name, sizeof d->device_name, "vulkan:%d", index);
-    oxi_on_memory_change(oxi_vk_close_all);
     return oxi_vk_open(d);
 }
 
@@ -153,8 +164,28 @@ OX_API ox_device *ox_vulkan(int index) {
 OX_API int ox_vulkan_count(void) {
     oxi_lock_take(&oxi_vk_open_lock);
     oxi_vk_look_around();
+    int count = oxi_vk_host.count;
     oxi_lock_give(&oxi_vk_open_lock);
-    return oxi_vk_host.count;
+    return count;
+}
+
+OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader) {
+    union { /* from the pointer type of a header without Vulkan */
+        ox_vulkan_loader given;
+        PFN_vkGetInstanceProcAddr wanted;
+    } function;
+    ox_status status = OX_OK;
+    function.given = loader;
+    oxi_lock_take(&oxi_vk_open_lock);
+    for (int i = 0; i < OXI_VK_DEVICES; i++)
+        if (oxi_vk_devices[i].open && !oxi_vk_devices[i].shared)
+            status = oxi_fail(OX_ERR_ARG, "vulkan_use_loader: %s is open", oxi_vk_devices[i].device_name);
+    if (status == OX_OK) {
+        oxi_vk_forget_instance();
+        oxi_vk_host.loader = loader ? function.wanted : NULL;
+    }
+    oxi_lock_give(&oxi_vk_open_lock);
+    return status;
 }
 
 /* ---- facts --------------------------------------------------------------------------------------------- */
@@ -178,7 +209,9 @@ OX_API ox_status ox_vulkan_info(ox_device *device, ox_vulkan_facts *out) {
     out->queue_family = (int)d->queue_family;
     out->subgroup_size = d->subgroup_size;
     out->memory_bytes = d->memories.memoryHeaps[d->memories.memoryTypes[d->memory_type].heapIndex].size;
+    oxi_lock_take(&d->lock);
     out->free_bytes = oxi_vk_free_bytes(d);
+    oxi_lock_give(&d->lock);
     out->largest_tensor_bytes = d->tensor_bytes_most;
     out->shared = d->shared;
     return OX_OK;
@@ -190,25 +223,32 @@ OX_API ox_status ox_vulkan_sync(ox_device *device) {
 }
 
 OX_API ox_vulkan_counters ox_vulkan_stats(ox_device *device) {
-    ox_vulkan_counters none;
-    memset(&none, 0, sizeof none);
-    for (int i = 0; i < OXI_VK_DEVICES; i++)
-        if (device == &oxi_vk_devices[i].base && oxi_vk_devices[i].open) return oxi_vk_devices[i].counters;
-    return none;
+    ox_vulkan_counters counters;
+    memset(&counters, 0, sizeof counters);
+    for (int i = 0; i < OXI_VK_DEVICES; i++) {
+        oxi_vk_device *d = &oxi_vk_devices[i];
+        if (device != &d->base || !d->open) continue;
+        oxi_lock_take(&d->lock);
+        counters = d->counters;
+        oxi_lock_give(&d->lock);
+    }
+    return counters;
 }
 
 OX_API ox_status ox_vulkan_close(ox_device *device) {
     oxi_vk_device *d = oxi_vk_of("vulkan_close", device);
     if (!d) return OX_ERR_ARG;
-    int64_t ours = 1; /* the fault */
-    for (int i = 0; i < OXI_VK_FREQUENCIES; i++) ours += d->frequencies[i].chunk != NULL;
-    if (d->chunks > ours)
-        return oxi_fail(OX_ERR_ARG, "vulkan_close: %lld tensors are still on %s",
-                        (long long)(d->chunks - ours), d->device_name);
-    oxi_vk_save_cache(d);
-    oxi_vk_forget_cache_path(d);
-    oxi_vk_stop(d);
-    return OX_OK;
+    oxi_lock_take(&oxi_vk_open_lock);
+    int64_t tensors = oxi_vk_tensors_on(d);
+    if (tensors == 0) {
+        oxi_vk_save_cache(d);
+        oxi_vk_forget_cache_path(d);
+        oxi_vk_stop(d);
+    }
+    oxi_lock_give(&oxi_vk_open_lock);
+    if (tensors == 0) return OX_OK;
+    return oxi_fail(OX_ERR_ARG, "vulkan_close: %lld tensors are still on %s", (long long)tensors,
+                    d->device_name);
 }
 
 OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path) {

@@ -51,6 +51,7 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
 /* The last operand of a shader that may find an index out of range. */
 static void oxi_vk_bind_fault(oxi_vk_device *d, oxi_vk_dispatch *dispatch) {
     dispatch->use[5].chunk = d->fault;
+    dispatch->use[5].writes = true;
     dispatch->uses = 6;
     oxi_vk_bind_rest(dispatch);
     d->fault_told = true;

@@ -11,21 +11,48 @@ enum {
                                         * of bound ones */
     OXI_VK_SLOTS = 8,                  /* command buffers in flight */
     OXI_VK_PARAM_BYTES = 512,          /* most that a dispatch takes */
-    OXI_VK_PARAM_ROOM = 1 << 17,       /* for the dispatches of a command buffer */
+    OXI_VK_PARAM_ROOM = 1 << 18,       /* for the dispatches of a command buffer */
     OXI_VK_STAGES = 4,                 /* parts of the staging ring */
     OXI_VK_STAGE_BYTES = 8 << 20,
     OXI_VK_ALIGN = 256,                /* of chunks */
     OXI_VK_SMALL = 1 << 20,            /* bytes of tensors that lie in blocks of their own */
     OXI_VK_SMALL_BLOCK = 32 << 20,
+    OXI_VK_BLOCKS = 1024,              /* then free ones are given back: drivers have few allocations, 4096 */
     OXI_VK_SPECIALS = 24,              /* specialisation constants of a shader */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
     OXI_VK_FREQUENCIES = 4,            /* tables of rope that are kept */
-    OXI_VK_FIRST_BATCH = 12,           /* dispatches after which work is submitted to a device that waits */
-    OXI_VK_BATCH = 96,                 /* and to one that is busy */
+    OXI_VK_FIRST_BATCH = 6,            /* dispatches after which work is submitted to a device that waits */
+    OXI_VK_BATCH = 108,                /* and to one that is busy: each batch is three times the last */
     OXI_VK_HELD_IN = 3,                /* operands of a call that is held back */
     OXI_VK_FEW_NORMS = 4,              /* rows of a norm that products take into themselves */
     OXI_VK_STAMPS = 512                /* times that the profiler takes of a command buffer */
 };
+
+#define OXI_VK_BATCH_BYTES ((uint64_t)4 << 30) /* that the dispatches of a batch may touch, about */
+
+/* ---- functions ----------------------------------------------------------------------------------------- */
+
+/* Tables of our own: a program that uses volk keeps the functions that it has loaded. */
+typedef struct oxi_vk_instance_functions {
+    PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr;
+#define OXI_GLOBAL(name) PFN_vk##name vk##name;
+#define OXI_INSTANCE(name) PFN_vk##name vk##name;
+#define OXI_DEVICE(name)
+#include "vulkan/functions.def"
+#undef OXI_GLOBAL
+#undef OXI_INSTANCE
+#undef OXI_DEVICE
+} oxi_vk_instance_functions;
+
+typedef struct oxi_vk_device_functions {
+#define OXI_GLOBAL(name)
+#define OXI_INSTANCE(name)
+#define OXI_DEVICE(name) PFN_vk##name vk##name;
+#include "vulkan/functions.def"
+#undef OXI_GLOBAL
+#undef OXI_INSTANCE
+#undef OXI_DEVICE
+} oxi_vk_device_functions;
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
@@ -33,6 +60,7 @@ struct oxi_vk_device;
 
 typedef struct oxi_vk_block {
     VkBuffer buffer;
+    uint64_t base;                     /* where it begins in the buffer: 0, but in one of the caller's */
     VkDeviceMemory memory;             /* 0: the caller's buffer */
     uint64_t bytes, used;
     bool small;                        /* for tensors of up to OXI_VK_SMALL bytes */
@@ -46,6 +74,8 @@ typedef struct oxi_vk_chunk {
     oxi_vk_block *block;
     uint64_t offset, bytes;
     int64_t written, read;             /* epochs */
+    int64_t serial;                    /* the submission that touches it last */
+    int64_t carried;                   /* the transfer on a queue of its own that does */
     bool used;
     struct oxi_vk_chunk *before, *after;
 } oxi_vk_chunk;
@@ -58,11 +88,23 @@ typedef struct oxi_vk_timed {
     int64_t number;                    /* the call's */
 } oxi_vk_timed;
 
+/* A dispatch; with `from` a copy; with neither a barrier. Unused members are 0: commands are compared whole. */
+typedef struct oxi_vk_command {
+    VkPipeline pipeline;
+    VkDescriptorSet set;
+    VkBuffer from, to;
+    VkBufferCopy region;
+    uint32_t groups[3], params;        /* params: their place in the slot's room */
+} oxi_vk_command;
+
 typedef struct oxi_vk_slot {
+    VkCommandPool pool;                /* of its one command buffer */
     VkCommandBuffer commands;
     VkFence fence;
-    int64_t serial;                    /* of the submission that it holds or held; 0 = none yet */
-    uint32_t param_used;
+    int64_t serial;                    /* of the submission that it went with last; 0 = none yet */
+    oxi_vk_command *held;              /* what the command buffer holds, [held_room] */
+    uint32_t held_count, held_room;    /* count 0: nothing that may be submitted again */
+    double held_since;
     VkQueryPool queries;               /* timing.c */
     oxi_vk_timed *timed;               /* [OXI_VK_STAMPS], by the stamp behind the dispatch */
     int stamps;                        /* taken so far */
@@ -76,25 +118,39 @@ typedef struct oxi_vk_host_buffer {
     uint64_t bytes;
 } oxi_vk_host_buffer;
 
+/* The queue for transfers (carry.c): a ring of pieces, and semaphores that count what is over. */
+typedef struct oxi_vk_carried_piece {
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+    VkFence fence;
+    char *out;                         /* where it goes when it has come down, or NULL */
+    uint64_t bytes;
+} oxi_vk_carried_piece;
+
+typedef struct oxi_vk_carrier {
+    VkSemaphore computed, carried;     /* count submissions, and pieces */
+    oxi_vk_carried_piece piece[OXI_VK_STAGES];
+    oxi_vk_host_buffer staging;
+    int64_t serial;                    /* pieces submitted */
+    int64_t needed, waited;            /* those that recorded work needs, that a submission waits for */
+} oxi_vk_carrier;
+
 typedef struct oxi_vk_stage {
     uint64_t used;                     /* bytes */
     int64_t serial;                    /* the submission that reads or writes it last */
 } oxi_vk_stage;
 
-typedef struct oxi_vk_set_entry {
-    VkBuffer buffer[OXI_VK_BINDINGS];
-    VkDescriptorSet set;               /* 0 = an empty place */
-} oxi_vk_set_entry;
+/* Driver objects by key (table.c). */
+typedef struct oxi_vk_table {
+    size_t key_bytes, places, count;   /* places: a power of two, or 0 */
+    unsigned char *keys;               /* [places][key_bytes] */
+    uint64_t *values;                  /* [places] handles; 0 = an empty place */
+} oxi_vk_table;
 
 typedef struct oxi_vk_pipeline_key {
     uint32_t shader;
     uint32_t special[OXI_VK_SPECIALS];
 } oxi_vk_pipeline_key;
-
-typedef struct oxi_vk_pipeline_entry {
-    oxi_vk_pipeline_key key;
-    VkPipeline pipeline;               /* 0 = an empty place */
-} oxi_vk_pipeline_entry;
 
 /* The embedded shaders; rows in shaders.c. */
 typedef enum oxi_vk_shader {
@@ -133,15 +189,18 @@ typedef struct oxi_vk_device {
     VkInstance instance;
     VkPhysicalDevice physical;
     VkDevice device;
-    VkQueue queue;
-    uint32_t queue_family;
+    VkQueue queue, transfer_queue;     /* the second only with OX_VULKAN_TRANSFER */
+    uint32_t queue_family, transfer_family;
     void (*host_lock)(void *user);
     void (*host_unlock)(void *user);
     void *host_user;
-    struct VolkDeviceTable vk;
+    oxi_vk_instance_functions host;    /* of its instance */
+    oxi_vk_device_functions vk;
     VkPhysicalDeviceLimits limits;
     VkPhysicalDeviceMemoryProperties memories;
     uint32_t caps, api_version, subgroup_size;
+    VkShaderStageFlags subgroup_stages; /* that have subgroups, and whose size can be asked for */
+    VkShaderStageFlags sized_stages;
     uint32_t matrix_side;              /* of cooperative matrices that are used: 16, 8, or 0 */
     char driver[128], model[128];
     VkPhysicalDeviceType type;
@@ -149,28 +208,32 @@ typedef struct oxi_vk_device {
     /* memory.c */
     oxi_vk_block *blocks;
     uint64_t block_bytes, tensor_bytes_most;
+    bool apart;                        /* each tensor in a block of its own: OX_VULKAN_BLOCKS=apart */
+    int block_count;
     uint32_t memory_type;
     int64_t chunks;                    /* in use */
 
-    /* record.c */
-    VkCommandPool command_pool;
+    /* batch.c */
     oxi_vk_slot slot[OXI_VK_SLOTS];
-    int current;                       /* the slot that is or will be recorded */
-    bool recording;
+    bool recording;                    /* a submission is open: what it will hold is noted */
+    oxi_vk_command *commands;          /* [command_room] */
+    uint32_t command_count, command_room;
+    char *noted_params;                /* [OXI_VK_PARAM_ROOM] */
+    uint32_t param_used;
     int64_t serial, done;              /* submissions made, known to be over */
-    int64_t epoch;
     uint64_t work;                     /* bytes touched since the last submission */
     int recorded, batch;               /* dispatches and copies since then, and how many are enough */
+
+    /* record.c */
+    int64_t epoch;                     /* counts barriers */
     VkDescriptorSetLayout param_layout, buffer_layout;
     VkPipelineLayout layout;
     VkDescriptorSet param_set;
     VkDescriptorPool param_pool;
     VkDescriptorPool *pools;
     int pool_count, pool_used;
-    oxi_vk_set_entry *sets;
-    size_t set_places, set_count;
-    oxi_vk_pipeline_entry *pipelines;
-    size_t pipeline_places, pipeline_count;
+    oxi_vk_table sets;                 /* VkDescriptorSet by the blocks that it binds */
+    oxi_vk_table pipelines;            /* VkPipeline by oxi_vk_pipeline_key */
     VkShaderModule modules[OXI_VK_SHADER_COUNT];
     VkPipelineCache cache;
     char *cache_path;
@@ -183,11 +246,14 @@ typedef struct oxi_vk_device {
     bool norm_written;                 /* a product that met the held norm has written its result */
 
     /* timing.c */
+    oxi_vk_timed *noted;               /* [OXI_VK_STAMPS], by the stamp behind the dispatch that is noted */
+    int noted_stamps;                  /* of the open submission; 0: it is not timed */
     oxi_profile_record timed_call;     /* of what is being recorded */
     int64_t timed_number;
     double clock_ahead;                /* seconds of our clock when the device's began; 0: not known yet */
 
-    /* transfer.c */
+    /* transfer.c and carry.c */
+    oxi_vk_carrier carrier;
     oxi_vk_host_buffer staging;
     oxi_vk_stage stage[OXI_VK_STAGES];
     int stage_current;
@@ -208,6 +274,15 @@ static void oxi_vk_host_buffer_drop(oxi_vk_device *d, oxi_vk_host_buffer *b);
 static void oxi_vk_trim(oxi_vk_device *d);
 static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out);
 static void oxi_vk_free(ox_device *self, void *memory, size_t bytes);
+
+/* ---- batch.c ------------------------------------------------------------------------------------------- */
+
+static ox_status oxi_vk_begin(oxi_vk_device *d);               /* makes sure that a submission is open */
+static ox_status oxi_vk_submit(oxi_vk_device *d);              /* what is noted, if anything */
+static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial);
+static ox_status oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t from_offset, VkBuffer to,
+                                    uint64_t to_offset, uint64_t bytes);
+static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
 
 /* ---- record.c ------------------------------------------------------------------------------------------ */
 
@@ -230,11 +305,12 @@ typedef struct oxi_vk_dispatch {
 static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch);
 /* Puts a barrier before what comes next if it conflicts with what is under way, and marks the uses. */
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count);
-static ox_status oxi_vk_begin(oxi_vk_device *d);               /* makes sure a command buffer is open */
-static ox_status oxi_vk_submit(oxi_vk_device *d);              /* what is recorded, if anything */
-static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial);
 static void oxi_vk_forget_sets(oxi_vk_device *d);
+static ox_status oxi_vk_carry_wait(oxi_vk_device *d);          /* until all transfers of carry.c are over */
+static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkCommandPool *pool,
+                                     VkCommandBuffer *commands);
 static ox_status oxi_vk_flush(oxi_vk_device *d);               /* records the calls that are held back */
-static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
+static void oxi_vk_let_go(oxi_vk_device *d);                   /* forgets them */
+static ox_status oxi_vk_check_open(const oxi_vk_device *d);    /* neither closed nor lost */
 
 #endif

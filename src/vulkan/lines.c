@@ -168,7 +168,7 @@ static bool oxi_vk_lines_quads(const oxi_vk_lines *l, const oxi_vk_line_operand 
         if (!o[i].t) continue;
         if (oxi_vk_width(o[i].t->dtype) > 2 || p->line_stride[0][i] != 1 || p->at[i] % 4 != 0) return false;
         for (uint32_t e = 0; e < p->kept_dims; e++)
-            if (p->kept_stride[e][i] % 4 != 0) return false;
+            if (p->kept_shape[e] > 1 && p->kept_stride[e][i] % 4 != 0) return false;
     }
     return true;
 }
@@ -211,6 +211,8 @@ static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_vk_reduction r, oxi_
     dispatch->param_bytes = sizeof job->l.params;
 }
 
+enum { OXI_VK_MANY_LINES = 1 << 16 }; /* enough for a device with an invocation each */
+
 #ifndef OXI_VK_LINE_QUADS
 #define OXI_VK_LINE_QUADS 4 /* quads of a line that are loaded at once */
 #endif
@@ -223,6 +225,7 @@ static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) 
     uint64_t steps = (uint64_t)line->numel / (quads ? 4 : 1);
     uint32_t lanes = oxi_vk_power_of_two(steps, 256), segments = job->dispatch.special[8];
     if (across && lanes > 8) lanes = kept->numel >= 4096 ? 8 : 16;
+    if (across && steps <= 16 && kept->numel >= OXI_VK_MANY_LINES) lanes = 1;
     if (segments > 1) {
         across = false;
         quads = job->quads;
@@ -263,16 +266,11 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     int64_t shape[2];
     uint32_t length = job->l.params.length;
     bool real = oxi_vk_reduce_lane(call) == (uint32_t)OXI_LANE_F32;
-    memset(&storage, 0, sizeof storage);
     shape[0] = job->l.kept.numel;
     shape[1] = segments;
     oxi_meta(&parts, real ? OX_C64 : call->in[0]->dtype == OX_U64 ? OX_U64 : OX_I64, 2, shape);
-    uint64_t room = ((uint64_t)ox_nbytes(&parts) + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
-    oxi_vk_chunk *chunk = oxi_vk_chunk_alloc(d, room);
+    oxi_vk_chunk *chunk = oxi_vk_borrow(d, &parts, &storage);
     if (!chunk) return OX_ERR_NOMEM;
-    storage.data = chunk;
-    storage.device = &d->base;
-    parts.storage = &storage;
     job->dispatch.special[2] = (uint32_t)parts.dtype;
     job->dispatch.special[6] = OXI_VK_PLAIN;
     job->dispatch.special[8] = segments;
@@ -360,8 +358,8 @@ static uint32_t oxi_vk_row_operands(const oxi_call *call, int64_t *shape, int *n
 enum { OXI_VK_HELD = 16 }; /* most quads of a line that an invocation of row.comp keeps */
 
 /* Invocations of a line, and the quads that each keeps in registers; 0 where it reads the line again. */
-static uint32_t oxi_vk_row_lanes(const oxi_vk_device *d, const oxi_vk_lines *l,
-                                 const oxi_vk_line_operand *o, uint32_t *held) {
+static uint32_t oxi_vk_row_lanes(const oxi_vk_device *d, const oxi_vk_lines *l, const oxi_vk_line_operand *o,
+                                 uint32_t *held) {
     bool software = oxi_vk_is_software(d);
     uint32_t n = l->params.length, quads = (n + 3) / 4, lanes = quads > 64 || software ? 256 : 32;
     uint32_t most = software ? 1 : OXI_VK_HELD;

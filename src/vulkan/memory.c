@@ -16,6 +16,13 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     info.size = bytes;
     info.usage = usage;
+    uint32_t families[2] = {d->queue_family, d->transfer_family};
+    if (d->caps & OX_VULKAN_TRANSFER &&
+        usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) { /* tensors: both queues */
+        info.sharingMode = VK_SHARING_MODE_CONCURRENT;
+        info.queueFamilyIndexCount = 2;
+        info.pQueueFamilyIndices = families;
+    }
     *memory = VK_NULL_HANDLE;
     VkResult result = d->vk.vkCreateBuffer(d->device, &info, NULL, buffer);
     if (result != VK_SUCCESS) {
@@ -25,8 +32,13 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
     VkMemoryRequirements needs;
     d->vk.vkGetBufferMemoryRequirements(d->device, *buffer, &needs);
     VkMemoryAllocateInfo allocate;
+    VkMemoryPriorityAllocateInfoEXT priority;
     memset(&allocate, 0, sizeof allocate);
+    memset(&priority, 0, sizeof priority);
     allocate.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    priority.sType = VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT;
+    priority.priority = usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT ? 1.0f : 0.5f;
+    if (d->caps & OX_VULKAN_PRIORITY) allocate.pNext = &priority;
     allocate.allocationSize = needs.size;
     int type = oxi_vk_memory_type(d, needs.memoryTypeBits, wanted);
     allocate.memoryTypeIndex = (uint32_t)type;
@@ -81,6 +93,8 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
         if (!rest) return NULL;
         rest->written = chunk->written;
         rest->read = chunk->read;
+        rest->serial = chunk->serial;
+        rest->carried = chunk->carried;
         rest->before = chunk;
         rest->after = chunk->after;
         if (rest->after) rest->after->before = rest;
@@ -100,6 +114,8 @@ static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
     chunk->bytes += gone->bytes;
     if (gone->written > chunk->written) chunk->written = gone->written;
     if (gone->read > chunk->read) chunk->read = gone->read;
+    if (gone->serial > chunk->serial) chunk->serial = gone->serial;
+    if (gone->carried > chunk->carried) chunk->carried = gone->carried;
     chunk->after = gone->after;
     if (chunk->after) chunk->after->before = chunk;
     oxi_free(gone, sizeof *gone);
@@ -120,6 +136,7 @@ static oxi_vk_chunk *oxi_vk_chunk_find(const oxi_vk_device *d, uint64_t bytes) {
     oxi_vk_chunk *best = NULL;
     for (oxi_vk_block *b = d->blocks; b; b = b->next) {
         if (!b->memory || b->bytes - b->used < bytes || b->small != (bytes <= OXI_VK_SMALL)) continue;
+        if (d->apart && b->bytes != bytes) continue;
         for (oxi_vk_chunk *c = b->first; c; c = c->after) {
             if (!c->used && c->bytes >= bytes && (!best || c->bytes < best->bytes)) best = c;
             if (best && best->bytes == bytes) return best;
@@ -130,7 +147,28 @@ static oxi_vk_chunk *oxi_vk_chunk_find(const oxi_vk_device *d, uint64_t bytes) {
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
+/* Bytes that the driver would still give: its budget where it tells one, else what the heap has left. */
+static uint64_t oxi_vk_free_bytes(const oxi_vk_device *d) {
+    uint32_t heap = d->memories.memoryTypes[d->memory_type].heapIndex;
+    uint64_t size = d->memories.memoryHeaps[heap].size, ours = d->counters.bytes_reserved;
+    if (d->caps & OX_VULKAN_BUDGET) {
+        VkPhysicalDeviceMemoryBudgetPropertiesEXT budget;
+        VkPhysicalDeviceMemoryProperties2 properties;
+        memset(&budget, 0, sizeof budget);
+        memset(&properties, 0, sizeof properties);
+        budget.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
+        properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
+        properties.pNext = &budget;
+        d->host.vkGetPhysicalDeviceMemoryProperties2(d->physical, &properties);
+        size = budget.heapBudget[heap];
+        ours = budget.heapUsage[heap];
+    }
+    return size > ours ? size - ours : 0;
+}
+
 static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, oxi_vk_block **out) {
+    /* beyond the budget a driver may still give memory, and move some of it out and in from then on */
+    if (d->caps & OX_VULKAN_BUDGET && oxi_vk_free_bytes(d) < bytes) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     oxi_vk_block *block = (oxi_vk_block *)oxi_calloc(1, sizeof *block);
     oxi_vk_chunk *all = block ? oxi_vk_chunk_new(block, 0, bytes) : NULL;
     VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
@@ -147,6 +185,7 @@ static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, oxi_vk_block 
     block->first = all;
     block->next = d->blocks;
     d->blocks = block;
+    d->block_count++;
     d->counters.bytes_reserved += bytes;
     *out = block;
     return VK_SUCCESS;
@@ -161,6 +200,7 @@ static void oxi_vk_block_drop(oxi_vk_device *d, oxi_vk_block *block) {
         d->vk.vkDestroyBuffer(d->device, block->buffer, NULL);
         d->vk.vkFreeMemory(d->device, block->memory, NULL);
         d->counters.bytes_reserved -= block->bytes;
+        d->block_count--;
     }
     oxi_free(block, sizeof *block);
 }
@@ -168,6 +208,7 @@ static void oxi_vk_block_drop(oxi_vk_device *d, oxi_vk_block *block) {
 static void oxi_vk_trim(oxi_vk_device *d) {
     (void)oxi_vk_submit(d);
     (void)oxi_vk_wait(d, d->serial);
+    (void)oxi_vk_carry_wait(d);
     bool dropped = false;
     for (oxi_vk_block **at = &d->blocks; *at;) {
         oxi_vk_block *block = *at;
@@ -182,32 +223,14 @@ static void oxi_vk_trim(oxi_vk_device *d) {
     }
 }
 
-/* Bytes that the driver would still give: its budget where it tells one, else what the heap has left. */
-static uint64_t oxi_vk_free_bytes(const oxi_vk_device *d) {
-    uint32_t heap = d->memories.memoryTypes[d->memory_type].heapIndex;
-    uint64_t size = d->memories.memoryHeaps[heap].size, ours = d->counters.bytes_reserved;
-    if (d->caps & OX_VULKAN_BUDGET) {
-        VkPhysicalDeviceMemoryBudgetPropertiesEXT budget;
-        VkPhysicalDeviceMemoryProperties2 properties;
-        memset(&budget, 0, sizeof budget);
-        memset(&properties, 0, sizeof properties);
-        budget.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
-        properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
-        properties.pNext = &budget;
-        vkGetPhysicalDeviceMemoryProperties2(d->physical, &properties);
-        size = budget.heapBudget[heap];
-        ours = budget.heapUsage[heap];
-    }
-    return size > ours ? size - ours : 0;
-}
-
 static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
     oxi_vk_chunk *found = oxi_vk_chunk_find(d, bytes);
     if (found) return oxi_vk_chunk_take(d, found, bytes);
     bool small = bytes <= OXI_VK_SMALL;
     uint64_t whole = d->block_bytes;
     if (small && whole > (uint64_t)OXI_VK_SMALL_BLOCK) whole = OXI_VK_SMALL_BLOCK;
-    uint64_t wanted = bytes > whole / 2 ? bytes : whole;
+    uint64_t wanted = bytes > whole / 2 || d->apart ? bytes : whole;
+    if (d->block_count >= OXI_VK_BLOCKS) oxi_vk_trim(d);
     oxi_vk_block *block = NULL;
     VkResult result = oxi_vk_block_new(d, wanted, &block);
     if (result != VK_SUCCESS) { /* caches go, then a smaller block has to do */
@@ -228,7 +251,8 @@ static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
 static ox_status oxi_vk_alloc(ox_device *self, size_t bytes, void **out) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     *out = NULL;
-    if (!d->open) return oxi_fail(OX_ERR_DEVICE, "%s: the device was closed", d->device_name);
+    ox_status status = oxi_vk_check_open(d);
+    if (status != OX_OK) return status;
     if (bytes > d->tensor_bytes_most)
         return oxi_fail(OX_ERR_NOMEM, "%s: a tensor of %llu bytes; this device reaches %llu at once",
                         d->device_name, (unsigned long long)bytes, (unsigned long long)d->tensor_bytes_most);
@@ -245,6 +269,7 @@ static void oxi_vk_free(ox_device *self, void *memory, size_t bytes) {
     (void)bytes;
     if (!memory) return;
     oxi_lock_take(&d->lock);
+    if (d->lost) oxi_vk_let_go(d); /* what is held back can never be recorded: no error of this call */
     if (d->open) (void)oxi_vk_flush(d);
     if (d->open) oxi_vk_chunk_give(d, (oxi_vk_chunk *)memory);
     oxi_lock_give(&d->lock);

@@ -7,7 +7,11 @@ enum {
     OXI_VK_PRODUCT_ROWS = 8,
     OXI_VK_LINES = 8, /* of a workgroup for few rows */
     OXI_VK_LINE_LANES = 32,
-    OXI_VK_FEW_GROUPS = 2048 /* workgroups for few rows, where each has a in shared memory */
+    OXI_VK_FEW_GROUPS = 2048,      /* workgroups for few rows, where each has a in shared memory */
+    OXI_VK_EXPAND_ROWS = 128,      /* of a, from which on weights of block types are expanded first */
+    OXI_VK_EXPAND_BYTES = 1 << 28, /* most that they may take then */
+    OXI_VK_PARTS = 16,             /* most parts of k that are products of their own */
+    OXI_VK_PART_LEAST = 512        /* of k in a part */
 };
 
 /* Tiles of c that a workgroup takes, the largest first; a product takes the first row that makes `least` of
@@ -410,41 +414,85 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
     dispatch->special[20] = p->m % row->m == 0 && p->n % row->n == 0 && p->k % row->deep == 0;
 }
 
-static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product_group *group) {
-    oxi_vk_product p = oxi_vk_product_of(group->product[0]);
+/* Weights of a block type as bf16 [n, k], in memory of their own. */
+typedef struct oxi_vk_expanded {
+    ox_tensor weights;
+    ox_storage storage;
+    oxi_vk_chunk *chunk; /* NULL: they are taken as they are */
+} oxi_vk_expanded;
+
+/* Whether every tile of rows would expand the weights again, which takes longer than doing it once. */
+static bool oxi_vk_product_expands(const oxi_vk_device *d, const oxi_vk_product *p) {
+    oxi_vk_product_params params;
+    const ox_tensor *b = p->t[2];
+    if (!oxi_is_block(b->dtype) || p->m < OXI_VK_EXPAND_ROWS || p->n * p->k * 2 > OXI_VK_EXPAND_BYTES)
+        return false;
+    for (int e = 0; e < p->ndim; e++)
+        if (p->stride[2][e] != 0) return false;
+    oxi_vk_product_params_of(p, &params);
+    return oxi_vk_matrix_shader(d, p, &params) != OXI_VK_SHADER_COUNT;
+}
+
+/* Records the expansion and puts its result in the place of b. */
+static ox_status oxi_vk_product_expand(oxi_vk_device *d, oxi_vk_product *p, oxi_vk_expanded *out) {
+    const ox_tensor *b = p->t[2];
+    const int64_t shape[2] = {p->n, p->k};
+    oxi_vk_dispatch dispatch;
+    uint32_t params[8] = {(uint32_t)p->n, (uint32_t)p->k, (uint32_t)oxi_vk_byte_at(b),
+                          oxi_vk_product_units(b, p->column[2])};
+    oxi_meta(&out->weights, OX_BF16, 2, shape);
+    out->chunk = oxi_vk_borrow(d, &out->weights, &out->storage);
+    if (!out->chunk) return OX_ERR_NOMEM;
+    params[4] = oxi_vk_element_at(&out->weights);
+    memset(&dispatch, 0, sizeof dispatch);
+    oxi_vk_bind(&dispatch, 0, &out->weights, true);
+    oxi_vk_bind(&dispatch, 1, b, false);
+    dispatch.shader = OXI_VK_SHADER_expand;
+    dispatch.special[0] = (uint32_t)b->dtype;
+    dispatch.params = params;
+    dispatch.param_bytes = sizeof params;
+    oxi_vk_groups(&dispatch, ((uint64_t)(p->n * p->k) / 8 + 255) / 256);
+    p->t[2] = &out->weights;
+    p->row[2] = 1;
+    p->column[2] = p->k;
+    return oxi_vk_record(d, &dispatch);
+}
+
+/* p: the first product of the group, its weights perhaps expanded. */
+static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_group *group,
+                                         const oxi_vk_product *p) {
     oxi_vk_product_params params;
     oxi_vk_dispatch dispatch;
-    const ox_tensor *c = p.t[0], *b = p.t[2];
-    if (ox_numel(c) == 0) return OX_OK;
-    oxi_vk_product_params_of(&p, &params);
+    const ox_tensor *c = p->t[0], *b = p->t[2];
+    oxi_vk_product_params_of(p, &params);
     memset(&dispatch, 0, sizeof dispatch);
     for (int i = 0; i < 4; i++)
-        if (p.t[i]) oxi_vk_bind(&dispatch, i, p.t[i], i == 0);
-    if (p.bias) oxi_vk_bind(&dispatch, 4, p.bias, false);
-    bool along = oxi_is_block(b->dtype) || p.row[2] == 1, few = oxi_vk_product_is_few(&p);
+        if (p->t[i]) oxi_vk_bind(&dispatch, i, p->t[i], i == 0);
+    if (p->bias) oxi_vk_bind(&dispatch, 4, p->bias, false);
+    bool along = oxi_is_block(b->dtype) || p->row[2] == 1, few = oxi_vk_product_is_few(p);
     uint32_t each = 4u >> oxi_vk_width(c->dtype), wide = few ? 8 : 4;
     dispatch.special[0] = (uint32_t)c->dtype;
-    dispatch.special[1] = (uint32_t)p.t[1]->dtype;
+    dispatch.special[1] = (uint32_t)p->t[1]->dtype;
     dispatch.special[2] = (uint32_t)b->dtype;
-    dispatch.special[3] = p.t[3] ? (uint32_t)p.t[3]->dtype : 0;
-    dispatch.special[4] = p.bias ? (uint32_t)p.bias->dtype : 0;
-    dispatch.special[5] = (uint32_t)p.activation;
-    dispatch.special[6] = p.column[0] == 1 && oxi_vk_product_aligned(&p, &params, 0, p.row[0], each);
-    dispatch.special[7] = p.column[1] == 1;
+    dispatch.special[3] = p->t[3] ? (uint32_t)p->t[3]->dtype : 0;
+    dispatch.special[4] = p->bias ? (uint32_t)p->bias->dtype : 0;
+    dispatch.special[5] = (uint32_t)p->activation;
+    dispatch.special[6] = p->column[0] == 1 && oxi_vk_product_aligned(p, &params, 0, p->row[0], each);
+    dispatch.special[7] = p->column[1] == 1;
     dispatch.special[8] = along;
-    dispatch.special[9] = oxi_vk_product_wide(&p, &params, 1, wide) && (!few || p.column[1] == 1);
-    dispatch.special[10] = oxi_vk_product_wide(&p, &params, 2, wide);
+    dispatch.special[9] = oxi_vk_product_wide(p, &params, 1, wide) && (!few || p->column[1] == 1);
+    dispatch.special[10] = oxi_vk_product_wide(p, &params, 2, wide);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
     uint64_t batches = 1;
-    for (int e = 0; e < p.ndim; e++) batches *= (uint64_t)p.shape[e];
+    for (int e = 0; e < p->ndim; e++) batches *= (uint64_t)p->shape[e];
     if (few) {
         bool pair = group->product[1] != NULL;
-        oxi_vk_few f = oxi_vk_few_of(d, &p, dispatch.special[9], pair, group->norm != NULL);
-        oxi_vk_product_few(&p, &f, pair, &dispatch);
+        oxi_vk_few f = oxi_vk_few_of(d, p, dispatch.special[9], pair, group->norm != NULL);
+        oxi_vk_product_few(p, &f, pair, &dispatch);
         oxi_vk_product_joined(group, &params, &dispatch);
     } else {
-        oxi_vk_product_many(d, &p, &params, batches, &dispatch);
+        oxi_vk_product_many(d, p, &params, batches, &dispatch);
     }
     oxi_vk_bind_rest(&dispatch);
     if (batches > 65535 || dispatch.groups[1] > 65535)
@@ -452,6 +500,75 @@ static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product
                         oxi_op_name(group->product[0]), d->device_name);
     dispatch.groups[2] = (uint32_t)batches;
     return oxi_vk_record(d, &dispatch);
+}
+
+/* Into how many parts k is cut: few tiles that each take long would leave most of the device idle. */
+static int64_t oxi_vk_product_parts(const oxi_vk_device *d, const oxi_vk_product *p) {
+    const oxi_vk_tiling *row = oxi_vk_tilings[OXI_VK_WAY_MATRICES];
+    bool plain = p->ndim == 0 && !p->t[3] && !p->bias && p->alpha == 1 && p->activation == OXI_ACT_NONE;
+    oxi_vk_product_params params;
+    int64_t parts = 1;
+    if (!plain || oxi_is_block(p->t[2]->dtype) || oxi_vk_product_is_few(p)) return 1;
+    oxi_vk_product_params_of(p, &params);
+    if (oxi_vk_matrix_shader(d, p, &params) == OXI_VK_SHADER_COUNT) return 1;
+    while (parts < OXI_VK_PARTS && oxi_vk_tiles(p, row, (uint64_t)parts) < row->least &&
+           p->k % (2 * parts * row->deep) == 0 && p->k / (2 * parts) >= OXI_VK_PART_LEAST)
+        parts *= 2;
+    return parts;
+}
+
+/* Each part of k is a product, [parts, m, n] in f32; c is their sum. */
+static ox_status oxi_vk_product_in_parts(oxi_vk_device *d, const oxi_vk_product_group *group,
+                                         const oxi_vk_product *p, int64_t parts) {
+    const int64_t shape[3] = {parts, p->m, p->n};
+    ox_tensor sums, *in = &sums, c = oxi_borrowed(p->t[0]);
+    ox_storage storage;
+    oxi_call sum;
+    oxi_meta(&sums, OX_F32, 3, shape);
+    oxi_vk_chunk *chunk = oxi_vk_borrow(d, &sums, &storage);
+    if (!chunk) return OX_ERR_NOMEM;
+    oxi_vk_product q = *p;
+    q.t[0] = &sums;
+    q.row[0] = p->n;
+    q.column[0] = 1;
+    q.ndim = 1;
+    q.shape[0] = parts;
+    q.k = p->k / parts;
+    q.stride[0][0] = p->m * p->n;
+    q.stride[1][0] = q.k * p->column[1];
+    q.stride[2][0] = q.k * p->row[2];
+    q.stride[3][0] = 0;
+    ox_status status = oxi_vk_product_dispatch(d, group, &q);
+    memset(&sum, 0, sizeof sum);
+    c.ndim = 2;
+    c.shape[0] = p->m;
+    c.shape[1] = p->n;
+    c.stride[0] = p->row[0];
+    c.stride[1] = p->column[0];
+    sum.op = OXI_OP_sum;
+    sum.in = &in;
+    sum.in_count = sum.out_count = 1;
+    sum.out[0] = &c;
+    sum.attr.dims = 1;
+    if (status == OX_OK) status = oxi_vk_reduce(d, &sum);
+    oxi_vk_chunk_give(d, chunk);
+    return status;
+}
+
+/* Expanded weights go to memory that is given back at once: whoever gets it next waits for their readers. */
+static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product_group *group) {
+    oxi_vk_product p = oxi_vk_product_of(group->product[0]);
+    oxi_vk_expanded expanded;
+    ox_status status = OX_OK;
+    if (ox_numel(p.t[0]) == 0) return OX_OK;
+    memset(&expanded, 0, sizeof expanded);
+    if (oxi_vk_product_expands(d, &p)) status = oxi_vk_product_expand(d, &p, &expanded);
+    int64_t parts = status == OX_OK ? oxi_vk_product_parts(d, &p) : 1;
+    if (status == OX_OK)
+        status =
+            parts > 1 ? oxi_vk_product_in_parts(d, group, &p, parts) : oxi_vk_product_dispatch(d, group, &p);
+    if (expanded.chunk) oxi_vk_chunk_give(d, expanded.chunk);
+    return status;
 }
 
 static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {

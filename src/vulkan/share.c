@@ -8,20 +8,19 @@ static oxi_vk_device *oxi_vk_free_place(void) {
     return NULL;
 }
 
-/* Loads the functions that the caller's instance needs; those of ours, if there is one, stay valid: both are
- * the loader's. */
-static ox_status oxi_vk_adopt_instance(const ox_vulkan_desc *desc) {
-    if (desc->get_instance_proc_addr) {
-        union { /* from the pointer type of a header without Vulkan */
-            void *(*given)(void *instance, const char *name);
-            PFN_vkGetInstanceProcAddr wanted;
-        } function;
-        function.given = desc->get_instance_proc_addr;
-        volkInitializeCustom(function.wanted);
-    } else if (volkInitialize() != VK_SUCCESS) {
-        return oxi_fail(OX_ERR_DEVICE, "vulkan_open: no Vulkan loader on this machine");
-    }
-    volkLoadInstanceOnly((VkInstance)desc->instance);
+/* The functions of the caller's instance and device. */
+static ox_status oxi_vk_adopt_functions(oxi_vk_device *d, const ox_vulkan_desc *desc) {
+    union { /* from the pointer type of a header without Vulkan */
+        ox_vulkan_loader given;
+        PFN_vkGetInstanceProcAddr wanted;
+    } function;
+    function.given = desc->get_instance_proc_addr;
+    PFN_vkGetInstanceProcAddr loader = function.given ? function.wanted : oxi_vk_system_loader();
+    if (!loader) return oxi_fail(OX_ERR_DEVICE, "vulkan_open: no Vulkan loader on this machine");
+    (void)oxi_vk_load_global(loader, &d->host); /* some loaders give them without an instance only */
+    if (!oxi_vk_load_instance(d->instance, &d->host) || !oxi_vk_load_device(&d->host, d->device, &d->vk))
+        return oxi_fail(OX_ERR_DEVICE,
+                        "vulkan_open: the instance or the device lacks functions of Vulkan 1.1");
     return OX_OK;
 }
 
@@ -31,7 +30,6 @@ static ox_device *oxi_vk_adopt(const ox_vulkan_desc *desc) {
         (void)oxi_fail(OX_ERR_DEVICE, "vulkan_open: %d devices are open already", OXI_VK_DEVICES);
         return NULL;
     }
-    if (oxi_vk_adopt_instance(desc) != OX_OK) return NULL;
     memset(d, 0, sizeof *d);
     d->shared = true;
     d->place = (int)(d - oxi_vk_devices);
@@ -44,10 +42,10 @@ static ox_device *oxi_vk_adopt(const ox_vulkan_desc *desc) {
     d->host_unlock = desc->unlock;
     d->host_user = desc->user;
     (void)snprintf(d->device_name, sizeof d->device_name, "vulkan:%d", d->place);
-    volkLoadDeviceTable(&d->vk, d->device);
-    oxi_on_memory_change(oxi_vk_close_all);
-    /* without the caller's list of extensions nothing optional is known to be switched on */
-    if (oxi_vk_learn(d, NULL, 0) != OX_OK) return NULL;
+    if (oxi_vk_adopt_functions(d, desc) != OX_OK) return NULL;
+    /* a queue for transfers would be a second one of the caller's */
+    if (oxi_vk_learn(d, (desc->caps | OX_VULKAN_SUBGROUP) & ~(uint32_t)OX_VULKAN_TRANSFER) != OX_OK)
+        return NULL;
     ox_device *device = oxi_vk_open(d);
     if (device && desc->pipeline_cache && ox_vulkan_pipeline_cache(device, desc->pipeline_cache) != OX_OK) {
         (void)ox_vulkan_close(device);
@@ -82,7 +80,7 @@ OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset) {
     if (status == OX_OK) status = oxi_vk_submit(d);
     oxi_lock_give(&d->lock);
     if (status != OX_OK) return 0;
-    if (byte_offset) *byte_offset = oxi_vk_byte_at(t);
+    if (byte_offset) *byte_offset = oxi_vk_chunk_of(t)->block->base + oxi_vk_byte_at(t);
     uint64_t handle = 0;
     memcpy(&handle, &oxi_vk_chunk_of(t)->block->buffer, sizeof(VkBuffer));
     return handle;
@@ -141,9 +139,9 @@ OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint
         return NULL;
     }
     memcpy(&block->buffer, &buffer, sizeof(VkBuffer));
-    block->bytes = byte_offset + bytes;
+    block->base = byte_offset;
+    block->bytes = bytes;
     chunk->block = block;
-    chunk->offset = byte_offset;
     chunk->bytes = bytes;
     chunk->used = true;
     loan->device = d;

@@ -1,15 +1,6 @@
 /* The profiler on a GPU: a timestamp behind each dispatch, read when the submission is over. What a dispatch
  * took is the time since the one before it ended, so that those that run at the same time share it. Called by
- * record.c while the profiler is on; queries are made the first time. */
-
-/* Whether the device's queue can tell times. */
-static bool oxi_vk_can_time(const oxi_vk_device *d) {
-    VkQueueFamilyProperties families[16];
-    uint32_t count = 16;
-    vkGetPhysicalDeviceQueueFamilyProperties(d->physical, &count, families);
-    return d->limits.timestampPeriod > 0 && d->queue_family < count &&
-           families[d->queue_family].timestampValidBits > 0;
-}
+ * record.c and batch.c while the profiler is on; queries are made the first time. */
 
 /* What comes next belongs to this call. */
 static void oxi_vk_time_call(oxi_vk_device *d, const oxi_call *call) {
@@ -18,15 +9,32 @@ static void oxi_vk_time_call(oxi_vk_device *d, const oxi_call *call) {
     d->timed_number++;
 }
 
+/* At the head of a submission: whether its dispatches are timed. */
+static void oxi_vk_time_begin(oxi_vk_device *d) {
+    d->noted_stamps = 0;
+    if (!oxi_profiling || !d->base.times_calls) return;
+    if (!d->noted) d->noted = (oxi_vk_timed *)oxi_try_alloc(OXI_VK_STAMPS * sizeof *d->noted);
+    if (d->noted) d->noted_stamps = 1;
+}
+
+/* Behind a dispatch that was noted. */
+static void oxi_vk_time_dispatch(oxi_vk_device *d) {
+    if (d->noted_stamps == 0 || d->noted_stamps == OXI_VK_STAMPS) return;
+    d->noted[d->noted_stamps].record = d->timed_call;
+    d->noted[d->noted_stamps++].number = d->timed_number;
+}
+
+/* Writes the next stamp, as long as there is one. */
 static void oxi_vk_time_stamp(oxi_vk_device *d, oxi_vk_slot *slot) {
+    if (slot->stamps == 0 || slot->stamps >= d->noted_stamps) return;
     d->vk.vkCmdWriteTimestamp(slot->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, slot->queries,
                               (uint32_t)slot->stamps++);
 }
 
 /* At the head of a command buffer. */
-static void oxi_vk_time_begin(oxi_vk_device *d, oxi_vk_slot *slot) {
+static void oxi_vk_time_write(oxi_vk_device *d, oxi_vk_slot *slot) {
     slot->stamps = 0;
-    if (!oxi_profiling || !d->base.times_calls) return;
+    if (d->noted_stamps == 0) return;
     if (!slot->queries) {
         VkQueryPoolCreateInfo info;
         memset(&info, 0, sizeof info);
@@ -37,16 +45,10 @@ static void oxi_vk_time_begin(oxi_vk_device *d, oxi_vk_slot *slot) {
         slot->timed = (oxi_vk_timed *)oxi_try_alloc(OXI_VK_STAMPS * sizeof *slot->timed);
     }
     if (!slot->timed) return;
+    memcpy(slot->timed, d->noted, (size_t)d->noted_stamps * sizeof *slot->timed);
     d->vk.vkCmdResetQueryPool(slot->commands, slot->queries, 0, OXI_VK_STAMPS);
-    oxi_vk_time_stamp(d, slot);
-}
-
-/* Behind a dispatch. */
-static void oxi_vk_time_dispatch(oxi_vk_device *d, oxi_vk_slot *slot) {
-    if (slot->stamps == 0 || slot->stamps == OXI_VK_STAMPS) return;
-    slot->timed[slot->stamps].record = d->timed_call;
-    slot->timed[slot->stamps].number = d->timed_number;
-    oxi_vk_time_stamp(d, slot);
+    d->vk.vkCmdWriteTimestamp(slot->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, slot->queries, 0);
+    slot->stamps = 1;
 }
 
 /* Hands what a submission that is over took to the profiler; dispatches of one call are one record. */

@@ -23,28 +23,22 @@ static ox_status oxi_vk_stage_room(oxi_vk_device *d, uint64_t bytes, uint64_t *o
     return status;
 }
 
-static void oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t from_offset, VkBuffer to,
-                               uint64_t to_offset, uint64_t bytes) {
-    VkBufferCopy region;
-    region.srcOffset = from_offset;
-    region.dstOffset = to_offset;
-    region.size = bytes;
-    d->vk.vkCmdCopyBuffer(d->slot[d->current].commands, from, to, 1, &region);
-}
-
 static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *data,
                                uint64_t bytes) {
     oxi_vk_use use;
     use.chunk = chunk;
     use.writes = true;
     ox_status status = OX_OK;
+    if (oxi_vk_can_carry(d, chunk, bytes, true)) return oxi_vk_carry(d, chunk, offset, data, NULL, bytes);
     while (bytes > 0 && status == OX_OK) {
         uint64_t at, part;
         status = oxi_vk_stage_room(d, bytes, &at, &part);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
         memcpy(d->staging.mapped + at, data, (size_t)part);
-        oxi_vk_copy_region(d, d->staging.buffer, at, chunk->block->buffer, chunk->offset + offset, part);
+        status = oxi_vk_copy_region(d, d->staging.buffer, at, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset),
+                           part);
+        if (status != OX_OK) return status;
         d->counters.bytes_up += (int64_t)part;
         data += part;
         offset += part;
@@ -76,12 +70,14 @@ static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t
     use.writes = false;
     memset(&last, 0, sizeof last);
     ox_status status = OX_OK;
+    if (oxi_vk_can_carry(d, chunk, bytes, false)) return oxi_vk_carry(d, chunk, offset, NULL, out, bytes);
     while (bytes > 0 && status == OX_OK) {
         status = oxi_vk_stage_room(d, bytes, &piece.at, &piece.bytes);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
-        oxi_vk_copy_region(d, chunk->block->buffer, chunk->offset + offset, d->staging.buffer, piece.at,
-                           piece.bytes);
+        status = oxi_vk_copy_region(d, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset), d->staging.buffer,
+                           piece.at, piece.bytes);
+        if (status != OX_OK) return status;
         piece.out = out;
         piece.serial = d->serial + 1;
         d->counters.bytes_down += (int64_t)piece.bytes;
@@ -114,7 +110,7 @@ static ox_status oxi_vk_ask_fault(oxi_vk_device *d, uint64_t *at) {
     ox_status status = oxi_vk_stage_room(d, sizeof(oxi_vk_fault), at, &room);
     if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
     if (status == OX_OK)
-        oxi_vk_copy_region(d, d->fault->block->buffer, d->fault->offset, d->staging.buffer, *at, room);
+        status = oxi_vk_copy_region(d, d->fault->block->buffer, d->fault->offset, d->staging.buffer, *at, room);
     return status;
 }
 
@@ -180,8 +176,8 @@ static ox_status oxi_vk_move(ox_device *self, void *to, size_t to_offset, const 
     if (status == OX_OK) status = oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_touch(d, use, 2);
     if (status == OX_OK)
-        oxi_vk_copy_region(d, use[1].chunk->block->buffer, use[1].chunk->offset + from_offset,
-                           use[0].chunk->block->buffer, use[0].chunk->offset + to_offset, bytes);
+        status = oxi_vk_copy_region(d, use[1].chunk->block->buffer, oxi_vk_chunk_at(use[1].chunk, from_offset),
+                           use[0].chunk->block->buffer, oxi_vk_chunk_at(use[0].chunk, to_offset), bytes);
     oxi_lock_give(&d->lock);
     return status;
 }

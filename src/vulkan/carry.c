@@ -1,0 +1,172 @@
+/* Transfers on a queue of their own, where the device has one (OX_VULKAN_TRANSFER): large pieces go between
+ * host and device while the other queue computes. Two counting semaphores tie the queues together: a piece
+ * waits for the submission that touched its memory last, what is computed with it waits for the piece.
+ * Called by transfer.c; a ring of mapped memory of its own. */
+
+enum {
+    OXI_VK_CARRY_UP = 256 << 10, /* bytes of an upload that are worth the semaphores */
+    OXI_VK_CARRY_DOWN = 1 << 20
+};
+
+/* Where byte `offset` of a chunk lies in its buffer. */
+static uint64_t oxi_vk_chunk_at(const oxi_vk_chunk *chunk, uint64_t offset) {
+    return chunk->block->base + chunk->offset + offset;
+}
+
+static ox_status oxi_vk_carry_begin(oxi_vk_device *d) {
+    oxi_vk_carrier *c = &d->carrier;
+    VkSemaphoreTypeCreateInfo counting;
+    VkSemaphoreCreateInfo info;
+    VkFenceCreateInfo fence;
+    if (!(d->caps & OX_VULKAN_TRANSFER)) return OX_OK;
+    memset(&counting, 0, sizeof counting);
+    memset(&info, 0, sizeof info);
+    memset(&fence, 0, sizeof fence);
+    counting.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    counting.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+    info.pNext = &counting;
+    fence.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+    fence.flags = VK_FENCE_CREATE_SIGNALED_BIT;
+    VkResult result = d->vk.vkCreateSemaphore(d->device, &info, NULL, &c->computed);
+    if (result == VK_SUCCESS) result = d->vk.vkCreateSemaphore(d->device, &info, NULL, &c->carried);
+    for (int i = 0; i < OXI_VK_STAGES && result == VK_SUCCESS; i++) {
+        result = oxi_vk_make_commands(d, d->transfer_family, &c->piece[i].pool, &c->piece[i].commands);
+        if (result == VK_SUCCESS) result = d->vk.vkCreateFence(d->device, &fence, NULL, &c->piece[i].fence);
+    }
+    if (result != VK_SUCCESS) return oxi_vk_check(d, result, "the queue for transfers");
+    return oxi_vk_host_buffer_make(d, OXI_VK_STAGES * OXI_VK_STAGE_BYTES,
+                                   VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                   VK_MEMORY_PROPERTY_HOST_CACHED_BIT, &c->staging);
+}
+
+static void oxi_vk_carry_stop(oxi_vk_device *d) {
+    oxi_vk_carrier *c = &d->carrier;
+    for (int i = 0; i < OXI_VK_STAGES; i++) {
+        if (c->piece[i].fence) d->vk.vkDestroyFence(d->device, c->piece[i].fence, NULL);
+        if (c->piece[i].pool) d->vk.vkDestroyCommandPool(d->device, c->piece[i].pool, NULL);
+    }
+    if (c->computed) d->vk.vkDestroySemaphore(d->device, c->computed, NULL);
+    if (c->carried) d->vk.vkDestroySemaphore(d->device, c->carried, NULL);
+    oxi_vk_host_buffer_drop(d, &c->staging);
+}
+
+/* Waits until a place of the ring is free, and copies out what came down there. */
+static ox_status oxi_vk_carry_land(oxi_vk_device *d, int place) {
+    oxi_vk_carried_piece *piece = &d->carrier.piece[place];
+    if (d->lost) return oxi_vk_check_open(d);
+    VkResult result = d->vk.vkWaitForFences(d->device, 1, &piece->fence, VK_TRUE, UINT64_MAX);
+    if (result != VK_SUCCESS) return oxi_vk_check(d, result, "waiting for a transfer");
+    if (piece->out)
+        memcpy(piece->out, d->carrier.staging.mapped + (size_t)place * OXI_VK_STAGE_BYTES,
+               (size_t)piece->bytes);
+    piece->out = NULL;
+    return OX_OK;
+}
+
+static ox_status oxi_vk_carry_wait(oxi_vk_device *d) {
+    ox_status status = OX_OK;
+    for (int i = 0; i < OXI_VK_STAGES && d->caps & OX_VULKAN_TRANSFER; i++) {
+        ox_status landed = oxi_vk_carry_land(d, i);
+        if (status == OX_OK) status = landed;
+    }
+    return status;
+}
+
+static VkResult oxi_vk_carry_record(oxi_vk_device *d, const oxi_vk_carried_piece *piece, oxi_vk_chunk *chunk,
+                                    uint64_t offset, uint64_t at, bool up) {
+    VkCommandBufferBeginInfo info;
+    VkMemoryBarrier barrier;
+    VkBufferCopy region;
+    memset(&info, 0, sizeof info);
+    memset(&barrier, 0, sizeof barrier);
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+    VkResult result = d->vk.vkResetCommandPool(d->device, piece->pool, 0);
+    if (result == VK_SUCCESS) result = d->vk.vkBeginCommandBuffer(piece->commands, &info);
+    if (result != VK_SUCCESS) return result;
+    /* behind earlier pieces of the same memory */
+    barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+    barrier.dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+    d->vk.vkCmdPipelineBarrier(piece->commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                               VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+    region.srcOffset = up ? at : oxi_vk_chunk_at(chunk, offset);
+    region.dstOffset = up ? oxi_vk_chunk_at(chunk, offset) : at;
+    region.size = piece->bytes;
+    VkBuffer ring = d->carrier.staging.buffer, block = chunk->block->buffer;
+    d->vk.vkCmdCopyBuffer(piece->commands, up ? ring : block, up ? block : ring, 1, &region);
+    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+    d->vk.vkCmdPipelineBarrier(piece->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0,
+                               1, &barrier, 0, NULL, 0, NULL);
+    result = d->vk.vkEndCommandBuffer(piece->commands);
+    return result == VK_SUCCESS ? d->vk.vkResetFences(d->device, 1, &piece->fence) : result;
+}
+
+/* Behind the submission that touched the chunk last. */
+static VkResult oxi_vk_carry_submit(oxi_vk_device *d, const oxi_vk_carried_piece *piece,
+                                    const oxi_vk_chunk *chunk) {
+    VkTimelineSemaphoreSubmitInfo values;
+    VkSubmitInfo info;
+    VkPipelineStageFlags stage = VK_PIPELINE_STAGE_TRANSFER_BIT;
+    uint64_t before = (uint64_t)chunk->serial, behind = (uint64_t)d->carrier.serial + 1;
+    memset(&values, 0, sizeof values);
+    memset(&info, 0, sizeof info);
+    values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+    values.waitSemaphoreValueCount = values.signalSemaphoreValueCount = 1;
+    values.pWaitSemaphoreValues = &before;
+    values.pSignalSemaphoreValues = &behind;
+    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    info.pNext = &values;
+    info.waitSemaphoreCount = info.signalSemaphoreCount = info.commandBufferCount = 1;
+    info.pWaitSemaphores = &d->carrier.computed;
+    info.pWaitDstStageMask = &stage;
+    info.pSignalSemaphores = &d->carrier.carried;
+    info.pCommandBuffers = &piece->commands;
+    return d->vk.vkQueueSubmit(d->transfer_queue, 1, &info, piece->fence);
+}
+
+/* Whether so many bytes of a chunk go this way: it is ours, and no command of the open buffer touches it. */
+static bool oxi_vk_can_carry(const oxi_vk_device *d, const oxi_vk_chunk *chunk, uint64_t bytes, bool up) {
+    if (!(d->caps & OX_VULKAN_TRANSFER) || !chunk->block->memory || chunk->serial > d->serial) return false;
+    if (up) return bytes >= OXI_VK_CARRY_UP;
+    /* a download only where later work would be waited for otherwise */
+    return bytes >= OXI_VK_CARRY_DOWN && (d->recording || chunk->serial < d->serial);
+}
+
+/* Moves bytes of a chunk from `data` or, where that is NULL, to `out`, which is complete on return. */
+static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *data,
+                              char *out, uint64_t bytes) {
+    oxi_vk_carrier *c = &d->carrier;
+    ox_status status = OX_OK;
+    for (uint64_t done = 0, part; done < bytes && status == OX_OK; done += part) {
+        int place = (int)(c->serial % OXI_VK_STAGES);
+        oxi_vk_carried_piece *piece = &c->piece[place];
+        uint64_t at = (uint64_t)place * OXI_VK_STAGE_BYTES;
+        part = bytes - done;
+        if (part > OXI_VK_STAGE_BYTES) part = OXI_VK_STAGE_BYTES;
+        status = oxi_vk_carry_land(d, place);
+        if (status != OX_OK) break;
+        piece->bytes = part;
+        if (data) memcpy(c->staging.mapped + at, data + done, (size_t)part);
+        VkResult result = oxi_vk_carry_record(d, piece, chunk, offset + done, at, data != NULL);
+        if (result == VK_SUCCESS) result = oxi_vk_carry_submit(d, piece, chunk);
+        if (result !=
+            VK_SUCCESS) { /* its fence will not be signalled any more: nothing goes this way again */
+            d->lost = true;
+            status = oxi_vk_check(d, result, "a transfer");
+            break;
+        }
+        c->serial++;
+        chunk->carried = c->serial;
+        if (out) piece->out = out + done;
+        d->counters.transfers++;
+        if (data)
+            d->counters.bytes_up += (int64_t)part;
+        else
+            d->counters.bytes_down += (int64_t)part;
+    }
+    if (status == OX_OK && out) status = oxi_vk_carry_wait(d);
+    for (int i = 0; i < OXI_VK_STAGES; i++) c->piece[i].out = NULL; /* also where a wait has failed */
+    return status;
+}

@@ -1,0 +1,368 @@
+/* vulkan_between.h - a Vulkan loader between the library and the system's (ox_vulkan_use_loader,
+ * ox_vulkan_desc): it lets the n-th call of a function fail, loses the device, shows other limits, a second
+ * family of queues for transfers, each device twice, and counts what was made and not given back.
+ * The functions are wrapped by name; all others are the driver's own. */
+#ifndef VULKAN_BETWEEN_H
+#define VULKAN_BETWEEN_H
+
+#define VK_NO_PROTOTYPES
+#include <vulkan/vulkan.h>
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Calls that can fail, as the specification says, with out of memory or a lost device. */
+typedef enum between_call {
+    BETWEEN_SUBMIT,
+    BETWEEN_WAIT,
+    BETWEEN_ALLOCATE,
+    BETWEEN_BUFFER,
+    BETWEEN_BIND,
+    BETWEEN_MAP,
+    BETWEEN_BEGIN,
+    BETWEEN_END,
+    BETWEEN_PIPELINE,
+    BETWEEN_MODULE,
+    BETWEEN_POOL,
+    BETWEEN_SETS,
+    BETWEEN_FENCE,
+    BETWEEN_DEVICE,
+    BETWEEN_INSTANCE,
+    BETWEEN_CALLS
+} between_call;
+
+static struct {
+    /* to be set */
+    between_call fails;
+    long at; /* the call of that kind that fails; 0 = none */
+    VkResult result;
+    VkDeviceSize range;       /* maxStorageBufferRange; 0 = the driver's */
+    VkDeviceSize free_bytes;  /* what the memory budget tells; 0 = the driver's */
+    VkDeviceSize most_memory; /* bytes of device memory in all, beyond which allocation fails; 0 = any */
+    int transfers;            /* a family of queues for transfers only */
+    int twice;                /* each physical device two times */
+    int wrong;              /* copies take what lies behind */
+    /* to be looked at */
+    long calls[BETWEEN_CALLS];
+    int lost, fired;
+    long alive; /* objects made and not destroyed */
+    VkDeviceSize memory;    /* bytes allocated in all */
+    long on_transfer_queue; /* submissions */
+} between;
+
+static PFN_vkGetInstanceProcAddr between_system;
+static PFN_vkGetDeviceProcAddr between_system_device;
+static VkQueue between_queue; /* the driver's, behind the one that is for transfers only */
+static VkDeviceSize between_sizes[4096];
+static VkDeviceMemory between_memories[4096];
+static const VkQueue between_transfer_queue = (VkQueue)(void *)&between;
+
+static long between_count(long *counter, long change) { /* threads of a test count together */
+    return __atomic_add_fetch(counter, change, __ATOMIC_RELAXED);
+}
+
+/* What a call of this kind gives before the driver is asked. */
+static VkResult between_ask(between_call call) {
+    long number = between_count(&between.calls[call], 1);
+    bool uses_device = call == BETWEEN_SUBMIT || call == BETWEEN_WAIT;
+    if (between.at && call == between.fails && number == between.at) {
+        between.fired++;
+        if (between.result == VK_ERROR_DEVICE_LOST) between.lost = 1;
+        return between.result;
+    }
+    return between.lost && uses_device ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
+}
+
+static inline void between_fail(between_call call, long at, VkResult result) {
+    memset(between.calls, 0, sizeof between.calls);
+    between.fails = call;
+    between.at = at;
+    between.result = result;
+    between.fired = 0;
+}
+
+#define WRAP(name)                         \
+    static PFN_##name between_real_##name; \
+    static VKAPI_ATTR VkResult VKAPI_CALL between_##name
+#define WRAP_VOID(name)                    \
+    static PFN_##name between_real_##name; \
+    static VKAPI_ATTR void VKAPI_CALL between_##name
+#define ASK(call)                       \
+    VkResult asked = between_ask(call); \
+    if (asked != VK_SUCCESS) return asked
+#define MADE(result) ((result) == VK_SUCCESS ? (between_count(&between.alive, 1), VK_SUCCESS) : (result))
+
+/* ---- queues and memory --------------------------------------------------------------------------------- */
+
+WRAP(vkQueueSubmit)
+(VkQueue queue, uint32_t count, const VkSubmitInfo *info, VkFence fence) {
+    ASK(BETWEEN_SUBMIT);
+    if (queue == between_transfer_queue) between.on_transfer_queue++;
+    if (queue == between_transfer_queue) queue = between_queue;
+    return between_real_vkQueueSubmit(queue, count, info, fence);
+}
+WRAP(vkWaitForFences)
+(VkDevice d, uint32_t count, const VkFence *fences, VkBool32 all, uint64_t timeout) {
+    ASK(BETWEEN_WAIT);
+    return between_real_vkWaitForFences(d, count, fences, all, timeout);
+}
+WRAP(vkGetFenceStatus)
+(VkDevice d, VkFence fence) {
+    return between.lost ? VK_ERROR_DEVICE_LOST : between_real_vkGetFenceStatus(d, fence);
+}
+WRAP(vkDeviceWaitIdle)
+(VkDevice d) {
+    VkResult result = between_real_vkDeviceWaitIdle(d);
+    return between.lost ? VK_ERROR_DEVICE_LOST : result;
+}
+WRAP(vkAllocateMemory)
+(VkDevice d, const VkMemoryAllocateInfo *info, const VkAllocationCallbacks *a, VkDeviceMemory *out) {
+    ASK(BETWEEN_ALLOCATE);
+    if (between.most_memory && between.memory + info->allocationSize > between.most_memory)
+        return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    VkResult result = between_real_vkAllocateMemory(d, info, a, out);
+    for (int i = 0; result == VK_SUCCESS && i < 4096; i++)
+        if (!between_memories[i]) {
+            between_memories[i] = *out;
+            between_sizes[i] = info->allocationSize;
+            between.memory += info->allocationSize;
+            break;
+        }
+    return MADE(result);
+}
+WRAP_VOID(vkFreeMemory)
+(VkDevice d, VkDeviceMemory memory, const VkAllocationCallbacks *a) {
+    for (int i = 0; memory && i < 4096; i++)
+        if (between_memories[i] == memory) {
+            between_memories[i] = VK_NULL_HANDLE;
+            between.memory -= between_sizes[i];
+            between_count(&between.alive, -1);
+            break;
+        }
+    between_real_vkFreeMemory(d, memory, a);
+}
+WRAP(vkBindBufferMemory)
+(VkDevice d, VkBuffer buffer, VkDeviceMemory memory, VkDeviceSize offset) {
+    ASK(BETWEEN_BIND);
+    return between_real_vkBindBufferMemory(d, buffer, memory, offset);
+}
+WRAP(vkMapMemory)
+(VkDevice d, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size, VkMemoryMapFlags flags,
+ void **out) {
+    ASK(BETWEEN_MAP);
+    return between_real_vkMapMemory(d, memory, offset, size, flags, out);
+}
+WRAP(vkCreateBuffer)
+(VkDevice d, const VkBufferCreateInfo *info, const VkAllocationCallbacks *a, VkBuffer *out) {
+    VkBufferCreateInfo own = *info;
+    ASK(BETWEEN_BUFFER);
+    own.sharingMode = VK_SHARING_MODE_EXCLUSIVE; /* the driver knows one family only */
+    if (between.transfers) info = &own;
+    return MADE(between_real_vkCreateBuffer(d, info, a, out));
+}
+
+/* ---- commands ------------------------------------------------------------------------------------------ */
+
+WRAP(vkBeginCommandBuffer)
+(VkCommandBuffer commands, const VkCommandBufferBeginInfo *info) {
+    ASK(BETWEEN_BEGIN);
+    return between_real_vkBeginCommandBuffer(commands, info);
+}
+WRAP(vkEndCommandBuffer)
+(VkCommandBuffer commands) {
+    ASK(BETWEEN_END);
+    return between_real_vkEndCommandBuffer(commands);
+}
+WRAP_VOID(vkCmdCopyBuffer)
+(VkCommandBuffer commands, VkBuffer from, VkBuffer to, uint32_t count, const VkBufferCopy *region) {
+    VkBufferCopy moved = *region;
+    if (between.wrong && moved.size > 4) moved.size -= 4, moved.srcOffset += 4;
+    between_real_vkCmdCopyBuffer(commands, from, to, count, between.wrong ? &moved : region);
+}
+WRAP(vkCreateCommandPool)
+(VkDevice d, const VkCommandPoolCreateInfo *info, const VkAllocationCallbacks *a, VkCommandPool *out) {
+    VkCommandPoolCreateInfo own = *info;
+    ASK(BETWEEN_POOL);
+    if (between.transfers) own.queueFamilyIndex = 0;
+    return MADE(between_real_vkCreateCommandPool(d, &own, a, out));
+}
+WRAP(vkAllocateDescriptorSets)
+(VkDevice d, const VkDescriptorSetAllocateInfo *info, VkDescriptorSet *out) {
+    ASK(BETWEEN_SETS);
+    return between_real_vkAllocateDescriptorSets(d, info, out);
+}
+WRAP(vkCreateComputePipelines)
+(VkDevice d, VkPipelineCache cache, uint32_t count, const VkComputePipelineCreateInfo *info,
+ const VkAllocationCallbacks *a, VkPipeline *out) {
+    ASK(BETWEEN_PIPELINE);
+    return MADE(between_real_vkCreateComputePipelines(d, cache, count, info, a, out));
+}
+
+/* Made and destroyed with nothing to change: WRAP_PAIR(Fence, FENCE) is vkCreateFence and vkDestroyFence. */
+#define WRAP_DESTROY(type)                                                                    \
+    WRAP_VOID(vkDestroy##type)(VkDevice d, Vk##type object, const VkAllocationCallbacks *a) { \
+        if (object) between_count(&between.alive, -1); \
+        between_real_vkDestroy##type(d, object, a);                                           \
+    }
+#define WRAP_PAIR(type, call)                                                                       \
+    WRAP(vkCreate##type)                                                                            \
+    (VkDevice d, const Vk##type##CreateInfo *info, const VkAllocationCallbacks *a, Vk##type *out) { \
+        ASK(call);                                                                                  \
+        return MADE(between_real_vkCreate##type(d, info, a, out));                                  \
+    }                                                                                               \
+    WRAP_DESTROY(type)
+WRAP_DESTROY(Buffer)
+WRAP_DESTROY(CommandPool)
+WRAP_DESTROY(Pipeline)
+WRAP_PAIR(DescriptorPool, BETWEEN_POOL)
+WRAP_PAIR(DescriptorSetLayout, BETWEEN_SETS)
+WRAP_PAIR(Fence, BETWEEN_FENCE)
+WRAP_PAIR(PipelineCache, BETWEEN_PIPELINE)
+WRAP_PAIR(PipelineLayout, BETWEEN_PIPELINE)
+WRAP_PAIR(QueryPool, BETWEEN_POOL)
+WRAP_PAIR(Semaphore, BETWEEN_FENCE)
+WRAP_PAIR(ShaderModule, BETWEEN_MODULE)
+
+/* ---- devices ------------------------------------------------------------------------------------------- */
+
+WRAP(vkCreateDevice)
+(VkPhysicalDevice physical, const VkDeviceCreateInfo *info, const VkAllocationCallbacks *a, VkDevice *out) {
+    VkDeviceCreateInfo own = *info;
+    ASK(BETWEEN_DEVICE);
+    between.lost = 0;
+    if (between.transfers) own.queueCreateInfoCount = 1;
+    return MADE(between_real_vkCreateDevice(physical, &own, a, out));
+}
+WRAP_VOID(vkDestroyDevice)
+(VkDevice d, const VkAllocationCallbacks *a) {
+    if (d) between_count(&between.alive, -1);
+    between_real_vkDestroyDevice(d, a);
+}
+WRAP(vkCreateInstance)
+(const VkInstanceCreateInfo *info, const VkAllocationCallbacks *a, VkInstance *out) {
+    ASK(BETWEEN_INSTANCE);
+    VkResult result = between_real_vkCreateInstance(info, a, out);
+    if (result == VK_SUCCESS)
+        between_system_device = (PFN_vkGetDeviceProcAddr)between_system(*out, "vkGetDeviceProcAddr");
+    return MADE(result);
+}
+WRAP_VOID(vkDestroyInstance)
+(VkInstance instance, const VkAllocationCallbacks *a) {
+    if (instance) between_count(&between.alive, -1);
+    between_real_vkDestroyInstance(instance, a);
+}
+WRAP_VOID(vkGetDeviceQueue)
+(VkDevice d, uint32_t family, uint32_t index, VkQueue *out) {
+    if (between.transfers) between_real_vkGetDeviceQueue(d, 0, 0, &between_queue);
+    if (between.transfers && family == 1)
+        *out = between_transfer_queue;
+    else
+        between_real_vkGetDeviceQueue(d, family, index, out);
+}
+WRAP(vkEnumeratePhysicalDevices)
+(VkInstance instance, uint32_t *count, VkPhysicalDevice *out) {
+    uint32_t room = *count;
+    VkResult result = between_real_vkEnumeratePhysicalDevices(instance, count, out);
+    if (!between.twice || result != VK_SUCCESS) return result;
+    for (uint32_t i = 0; out && i < *count && *count + i < room; i++) out[*count + i] = out[i];
+    *count *= 2;
+    return out && *count > room ? VK_INCOMPLETE : VK_SUCCESS;
+}
+WRAP_VOID(vkGetPhysicalDeviceQueueFamilyProperties)
+(VkPhysicalDevice physical, uint32_t *count, VkQueueFamilyProperties *out) {
+    if (between.transfers && out) {
+        uint32_t one = 1;
+        between_real_vkGetPhysicalDeviceQueueFamilyProperties(physical, &one, out);
+        out[1] = out[0];
+        out[1].queueFlags = VK_QUEUE_TRANSFER_BIT;
+        return;
+    }
+    between_real_vkGetPhysicalDeviceQueueFamilyProperties(physical, count, out);
+    if (between.transfers) *count = 2;
+}
+WRAP_VOID(vkGetPhysicalDeviceProperties2)
+(VkPhysicalDevice physical, VkPhysicalDeviceProperties2 *out) {
+    between_real_vkGetPhysicalDeviceProperties2(physical, out);
+    if (between.range) out->properties.limits.maxStorageBufferRange = (uint32_t)between.range;
+}
+WRAP_VOID(vkGetPhysicalDeviceMemoryProperties2)
+(VkPhysicalDevice physical, VkPhysicalDeviceMemoryProperties2 *out) {
+    between_real_vkGetPhysicalDeviceMemoryProperties2(physical, out);
+    for (VkBaseOutStructure *p = (VkBaseOutStructure *)out->pNext; between.free_bytes && p; p = p->pNext)
+        if (p->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT) {
+            VkPhysicalDeviceMemoryBudgetPropertiesEXT *budget =
+                (VkPhysicalDeviceMemoryBudgetPropertiesEXT *)(void *)p;
+            for (int i = 0; i < (int)VK_MAX_MEMORY_HEAPS; i++) {
+                budget->heapUsage[i] = between.memory;
+                budget->heapBudget[i] = between.free_bytes;
+            }
+        }
+}
+
+/* ---- by name ------------------------------------------------------------------------------------------- */
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL between_get_device(VkDevice device, const char *name);
+
+#define BETWEEN_WRAPPED(X) \
+    X(vkQueueSubmit) X(vkWaitForFences) X(vkGetFenceStatus) X(vkDeviceWaitIdle) X(vkAllocateMemory) \
+    X(vkFreeMemory) X(vkBindBufferMemory) X(vkMapMemory) X(vkCreateBuffer) X(vkBeginCommandBuffer) \
+    X(vkEndCommandBuffer) X(vkCmdCopyBuffer) X(vkCreateCommandPool) X(vkAllocateDescriptorSets) \
+    X(vkCreateComputePipelines) X(vkDestroyBuffer) X(vkDestroyCommandPool) X(vkDestroyPipeline) \
+    X(vkCreateDescriptorPool) X(vkDestroyDescriptorPool) X(vkCreateDescriptorSetLayout) \
+    X(vkDestroyDescriptorSetLayout) X(vkCreateFence) X(vkDestroyFence) X(vkCreatePipelineCache) \
+    X(vkDestroyPipelineCache) X(vkCreatePipelineLayout) X(vkDestroyPipelineLayout) X(vkCreateQueryPool) \
+    X(vkDestroyQueryPool) X(vkCreateSemaphore) X(vkDestroySemaphore) X(vkCreateShaderModule) \
+    X(vkDestroyShaderModule) X(vkCreateDevice) X(vkDestroyDevice) X(vkCreateInstance) \
+    X(vkDestroyInstance) X(vkGetDeviceQueue) X(vkEnumeratePhysicalDevices) \
+    X(vkGetPhysicalDeviceQueueFamilyProperties) X(vkGetPhysicalDeviceProperties2) \
+    X(vkGetPhysicalDeviceMemoryProperties2)
+
+/* The wrapping function of this name, with the driver's kept behind it; NULL: it is not wrapped. */
+static PFN_vkVoidFunction between_wrapped(const char *name, PFN_vkVoidFunction real) {
+#define X(function) \
+    if (strcmp(name, #function) == 0) { \
+        if (between_real_##function != (PFN_##function)real) between_real_##function = (PFN_##function)real; \
+        return (PFN_vkVoidFunction)between_##function; \
+    }
+    BETWEEN_WRAPPED(X)
+#undef X
+    if (strcmp(name, "vkGetDeviceProcAddr") == 0) return (PFN_vkVoidFunction)between_get_device;
+    return NULL;
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL between_get_device(VkDevice device, const char *name) {
+    PFN_vkVoidFunction real = between_system_device(device, name);
+    PFN_vkVoidFunction wrapped = real ? between_wrapped(name, real) : NULL;
+    return wrapped ? wrapped : real;
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL between_get_instance(VkInstance instance, const char *name) {
+    PFN_vkVoidFunction real = between_system(instance, name);
+    PFN_vkVoidFunction wrapped = real ? between_wrapped(name, real) : NULL;
+    return wrapped ? wrapped : real;
+}
+
+/* The same as the library takes it. */
+static void *between_loader(void *instance, const char *name) {
+    union {
+        PFN_vkVoidFunction function;
+        void *pointer;
+    } got;
+    got.function = between_get_instance((VkInstance)instance, name);
+    return got.pointer;
+}
+
+/* False where there is no system loader. */
+static inline bool between_begin(void) {
+    union {
+        void *pointer;
+        PFN_vkGetInstanceProcAddr function;
+    } got;
+    void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    got.pointer = library ? dlsym(library, "vkGetInstanceProcAddr") : NULL;
+    between_system = got.function;
+    return between_system != NULL;
+}
+
+#endif
