@@ -140,8 +140,8 @@ $(BUILD)/tests/test_%: tests/test_%.c $(BUILD)/impl.o
 	@echo "cc $@" >&2
 	@$(CC) $(TEST_OPT) $(WARN) $(INCLUDE) -Itests $(CFLAGS) $(DEPEND) $< $(BUILD)/impl.o $(LIBS) -o $@
 
-# The suites of ops with every call on the GPU (tests/vulkan_mirror.c): `make test` takes those whose head says
-# OX_VULKAN, `make vulkan-mirror` also those that take long on a software device, OX_VULKAN_LONG.
+# The suites of ops with every call on a stream or the GPU (tests/mirror.c): `make test` takes those whose head
+# says OX_VULKAN, `make vulkan-mirror` also those that take long on a software device, OX_VULKAN_LONG.
 MIRRORED = $(foreach f,$(TEST_SOURCES),$(shell head -n 10 $(f) | grep -qw 'OX_VULKAN$(if $(LONG),\|OX_VULKAN_LONG)' && echo $(f)))
 mirror-programs: $(MIRRORED:tests/%.c=$(BUILD)/mirror/%)
 vulkan-mirror:
@@ -150,7 +150,7 @@ vulkan-mirror:
 	    case $$program in *.d) ;; *) $$program || failed=1 ;; esac; \
 	done; test -z "$$failed"
 
-$(BUILD)/mirror/mirror.o: tests/vulkan_mirror.c
+$(BUILD)/mirror/mirror.o: tests/mirror.c
 	@mkdir -p $(@D)
 	@echo "cc $@" >&2
 	@$(CC) $(OPT) $(WARN) $(INCLUDE) $(CFLAGS) $(DEPEND) -c $< -o $@

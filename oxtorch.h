@@ -4163,6 +4163,7 @@ typedef struct oxi_attrs {
 typedef struct oxi_shared {
     void *memory;
     size_t bytes;
+    int form; /* of what is there, as the maker counts its forms; 0: nothing */
 } oxi_shared;
 
 typedef struct oxi_call {
@@ -4171,7 +4172,8 @@ typedef struct oxi_call {
     ox_tensor *const *in;            /* optional operands may be NULL where the row marks them with '?' */
     ox_tensor *out[OXI_MAX_OUT];     /* NULL: oxi_apply makes it; given: the result is written there */
     oxi_attrs attr;
-    oxi_shared *shared;              /* NULL, or for the quantised activations of a product */
+    oxi_shared *shared;              /* NULL, or for a product's first operand as it is multiplied */
+    double work;                     /* of a part of a product: multiplications of the whole; else 0 */
 } oxi_call;
 
 typedef struct oxi_op_row {
@@ -8131,9 +8133,6 @@ typedef struct oxi_codes {
 static const int8_t oxi_table_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                          1,    13,   25,  38,  53,  69,  89,  113};
 static const int8_t oxi_table_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-OXI_UNUSED static void oxi_look_up_32(const int8_t *table, int8_t *code) {
-    for (int i = 0; i < 32; i++) code[i] = table[code[i]];
-}
 
 /* 256 neighbours of a row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]. scale = ratio
  * * step, ratios from 1 to OXI_Q8_RATIOS: times an integer scale of weights they still fit 16 bits. total: of
@@ -8150,7 +8149,8 @@ typedef struct oxi_q8 {
  * (two of 16 bits) lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken
  * from each code times the scale, [k / group][width]. Activations: scale [k / 32][width], extra [k /
  * group][width], the sums of the group. Where a kernel wants ratios, these, int16 twice each, are in the
- * place of the scales of activations, and step [pieces of 256][width] beside them. */
+ * place of the scales of activations, and step [pieces of 256][width] beside them. Codes of 16 bits have
+ * their groups' scales in them: of weights scale [pieces of 256][width], of activations step likewise. */
 typedef struct oxi_code_panel {
     void *codes;
     float *scale, *extra; /* extra of weights: NULL if there is none */
@@ -8239,7 +8239,10 @@ typedef struct oxi_kernels {
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
     void (*codes_shift)(int64_t n, int offset, int8_t *code); /* code += offset, n a multiple of 32 */
-    void (*codes_widen)(int64_t n, const int8_t *code, int16_t *out);   /* n a multiple of 32 */
+    /* numbers as out[i] times what is returned, NaN if a scale is not finite: |out| <= 2048, so that the sum
+     * of 256 products with 127 * OXI_Q8_RATIOS fits 32 bits. n: as for codes_shift, at most 256, scales
+     * behind them 0; all codes are below 1 << bits and not below its negative, bits at most 7 */
+    float (*codes_widen)(int64_t n, oxi_codes codes, int bits, int16_t *out);
 } oxi_kernels;
 
 /* The tier in use: the best this processor has, or the one OX_ISA names if it has that. */
@@ -8290,7 +8293,8 @@ typedef struct oxi_gemm {
     const float *bias;                               /* NULL, or n floats */
     oxi_activation activation;
     bool rough; /* operands may be rounded to bf16, as int8 is too */
-    oxi_shared *shared; /* NULL, or keeps what a is quantised to for further products with it */
+    oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
+    double work;        /* multiplications of the product that this is a part of, if it is one; else 0 */
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 
@@ -13033,10 +13037,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
     return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), vb_nibbles(p));
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
@@ -13177,22 +13181,46 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+#if VF == 4
+/* What the two nibbles of each byte stand for, the lower one's in the lower half; filled with the tier. */
+enum { OXI_ISA(tables) = 2 };
+static const int8_t *const OXI_ISA(table)[OXI_ISA(tables)] = {oxi_table_iq4, oxi_table_e2m1};
+static uint16_t OXI_ISA(table_pairs)[OXI_ISA(tables)][256];
+static OXI_UNUSED void OXI_ISA(fill_table_pairs)(void) {
+    for (int i = 0; i < OXI_ISA(tables); i++)
+        for (int byte = 0; byte < 256; byte++)
+            OXI_ISA(table_pairs)[i][byte] = (uint16_t)((uint8_t)OXI_ISA(table)[i][byte & 15]
+                                                       | (uint8_t)OXI_ISA(table)[i][byte >> 4] << 8);
+}
+OXI_INLINE __m128i OXI_ISA(pairs_8)(const uint16_t *pairs, const uint8_t *p) {
+    __m128i r = _mm_cvtsi32_si128(pairs[p[0]]);
+    r = _mm_insert_epi16(r, pairs[p[1]], 1);
+    r = _mm_insert_epi16(r, pairs[p[2]], 2);
+    r = _mm_insert_epi16(r, pairs[p[3]], 3);
+    r = _mm_insert_epi16(r, pairs[p[4]], 4);
+    r = _mm_insert_epi16(r, pairs[p[5]], 5);
+    r = _mm_insert_epi16(r, pairs[p[6]], 6);
+    return _mm_insert_epi16(r, pairs[p[7]], 7);
+}
+OXI_INLINE vb OXI_ISA(look_up_pairs)(const int8_t *table, const uint8_t *p) {
+    const uint16_t *pairs = OXI_ISA(table_pairs)[table == OXI_ISA(table)[0] ? 0 : 1];
+    __m128i a = OXI_ISA(pairs_8)(pairs, p), b = OXI_ISA(pairs_8)(pairs, p + 8), byte = _mm_set1_epi16(255);
+    return OXI_ISA(vb_pair)(_mm_packus_epi16(_mm_and_si128(a, byte), _mm_and_si128(b, byte)),
+                            _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)));
+}
+#endif
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    vb nibbles = vb_nibbles(p);
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
 #if VF == 8
     (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
-    if (extra) {
-        __m128i low = numbers, high = numbers;
-        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
-        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
-        return OXI_ISA(vb_pair)(low, high);
-    }
-    int8_t byte[32];
-    vb_store(byte, nibbles);
-    oxi_look_up_32(table, byte);
-    return vb_load(byte);
+    if (!extra) return OXI_ISA(look_up_pairs)(table, (const uint8_t *)p);
+    __m128i low = numbers, high = numbers;
+    __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+    __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+    return OXI_ISA(vb_pair)(low, high);
 #endif
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
@@ -13429,8 +13457,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    vb nibbles = vb_nibbles(p);
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
@@ -13569,10 +13598,15 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    const uint8_t *byte = (const uint8_t *)p;
+    int8_t number[32];
     (void)extra;
-    oxi_look_up_32(table, (int8_t *)nibbles.word);
-    return nibbles;
+    for (int i = 0; i < 16; i++) {
+        number[i] = table[byte[i] & 15];
+        number[i + 16] = table[byte[i] >> 4];
+    }
+    return vb_load(number);
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     uint8_t byte[32];
@@ -13683,7 +13717,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, p + 2, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -13691,7 +13725,7 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, p + 8 + 16 * i, 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
@@ -13703,7 +13737,7 @@ OXI_INLINE float OXI_ISA(power)(uint8_t e) {
     return scale;
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, p + 1, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
@@ -13711,7 +13745,7 @@ OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
+        vb_store(code, vb_look_up(oxi_table_e2m1, p + 4 + 16 * i, 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -13946,7 +13980,7 @@ OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_b
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
            true, true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extra), 0, 0.0f,
            false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
@@ -13963,7 +13997,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
-OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, p + 1, extra), 0, 0.0f,
            true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
@@ -13999,10 +14033,10 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
-            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
-            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
-            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
-            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            four.a = vb_look_up(oxi_table_iq4, p + 8 + 16 * i, extra);
+            four.b = vb_look_up(oxi_table_iq4, p + 24 + 16 * i, extra);
+            four.c = vb_look_up(oxi_table_iq4, p + 40 + 16 * i, extra);
+            four.d = vb_look_up(oxi_table_iq4, p + 56 + 16 * i, extra);
             vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
@@ -14266,6 +14300,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
     OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+#if defined(OXI_X86) && VF == 4
+    OXI_ISA(fill_table_pairs)();
+#endif
     k->expand_codes = OXI_ISA(expand_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
@@ -14342,9 +14379,9 @@ OXI_STRAIGHT_END
 /* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
- * by 8 x 2. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an
+ * int32 by one instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's
+ * products of 2 x 8 by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
@@ -14635,7 +14672,7 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
 /* c[rows][2 VQ] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VQ], x.codes
  * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
  * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
- * are multiplied by x.step. */
+ * are multiplied by x.step. WORDS: a piece has one scale, w.scale times x.step. */
 OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps,
                                    int shift, float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
@@ -14644,9 +14681,12 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi
 #define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
+        int64_t part = k - at < 256 ? k - at : 256;
+        const float *x_scale = way == OXI_CODES_WORDS ? x->step + (at >> 8) * OXI_CODE_ROWS
+                                                      : x->scale + (at >> 5) * OXI_CODE_ROWS;
         OXI_ISA(codes_piece)
-        (k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
-         x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        (part, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ), x_scale,
+         way == OXI_CODES_WORDS ? (int)part / 2 : steps, shift, sums, way);
         w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
@@ -14707,15 +14747,52 @@ OXI_CODES(dot, OXI_CODES_DOT)
 #pragma GCC pop_options
 #endif
 
-/* Codes become unsigned, or 16 bits wide. */
+/* Codes become unsigned. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
     OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
     for (int64_t i = 0; i < n; i += 32)
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
-OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
-    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+
+#if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+/* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
+ * all with three more bits than are kept. */
+OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
+    enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
+    int16_t factor[groups], least[groups];
+    vf most = vf_set1(0x1p-120f), wrong = vf_zero();
+    float range = (float)(1 << bits);
+    for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
+        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(0x1p-8f * range));
+        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(0x1p-8f), here);
+        wrong = vf_fma(here, vf_zero(), wrong);
+        most = vf_max(here, most);
+    }
+    float largest = vf_hmax(most), wrong_sum = vf_hsum(wrong);
+    if (wrong_sum != 0) { /* NaN */
+        memset(out, 0, (size_t)n * sizeof *out);
+        return wrong_sum;
+    }
+    vf unit = vf_set1(0x1p-8f * whole / largest);
+    for (int i = 0; i < groups; i += VF) {
+        vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
+        vi_store_16(factor + i, vf_to_vi(scale));
+        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+    }
+    __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
+    for (int64_t i = 0; i < n; i += 16) {
+        __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
+        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
+        __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
+        low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
+        high = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(high, times), less), 3);
+        _mm_storeu_si128((__m128i *)(void *)(out + i), low);
+        _mm_storeu_si128((__m128i *)(void *)(out + i + 8), high);
+    }
+    return 0x1p8f * 8 / whole * largest;
 }
+#endif
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
@@ -14728,8 +14805,10 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     kernel.mr = OXI_CODE_ROWS;
     kernel.nr = 2 * VQ;
     k->codes_shift = OXI_ISA(codes_shift);
-    k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
+#if VF == 4
+    k->codes_widen = OXI_ISA(codes_widen);
+#endif
     kernel.bytes = 1;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
@@ -17479,10 +17558,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
     return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), vb_nibbles(p));
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
@@ -17623,22 +17702,46 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+#if VF == 4
+/* What the two nibbles of each byte stand for, the lower one's in the lower half; filled with the tier. */
+enum { OXI_ISA(tables) = 2 };
+static const int8_t *const OXI_ISA(table)[OXI_ISA(tables)] = {oxi_table_iq4, oxi_table_e2m1};
+static uint16_t OXI_ISA(table_pairs)[OXI_ISA(tables)][256];
+static OXI_UNUSED void OXI_ISA(fill_table_pairs)(void) {
+    for (int i = 0; i < OXI_ISA(tables); i++)
+        for (int byte = 0; byte < 256; byte++)
+            OXI_ISA(table_pairs)[i][byte] = (uint16_t)((uint8_t)OXI_ISA(table)[i][byte & 15]
+                                                       | (uint8_t)OXI_ISA(table)[i][byte >> 4] << 8);
+}
+OXI_INLINE __m128i OXI_ISA(pairs_8)(const uint16_t *pairs, const uint8_t *p) {
+    __m128i r = _mm_cvtsi32_si128(pairs[p[0]]);
+    r = _mm_insert_epi16(r, pairs[p[1]], 1);
+    r = _mm_insert_epi16(r, pairs[p[2]], 2);
+    r = _mm_insert_epi16(r, pairs[p[3]], 3);
+    r = _mm_insert_epi16(r, pairs[p[4]], 4);
+    r = _mm_insert_epi16(r, pairs[p[5]], 5);
+    r = _mm_insert_epi16(r, pairs[p[6]], 6);
+    return _mm_insert_epi16(r, pairs[p[7]], 7);
+}
+OXI_INLINE vb OXI_ISA(look_up_pairs)(const int8_t *table, const uint8_t *p) {
+    const uint16_t *pairs = OXI_ISA(table_pairs)[table == OXI_ISA(table)[0] ? 0 : 1];
+    __m128i a = OXI_ISA(pairs_8)(pairs, p), b = OXI_ISA(pairs_8)(pairs, p + 8), byte = _mm_set1_epi16(255);
+    return OXI_ISA(vb_pair)(_mm_packus_epi16(_mm_and_si128(a, byte), _mm_and_si128(b, byte)),
+                            _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)));
+}
+#endif
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    vb nibbles = vb_nibbles(p);
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
 #if VF == 8
     (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
-    if (extra) {
-        __m128i low = numbers, high = numbers;
-        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
-        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
-        return OXI_ISA(vb_pair)(low, high);
-    }
-    int8_t byte[32];
-    vb_store(byte, nibbles);
-    oxi_look_up_32(table, byte);
-    return vb_load(byte);
+    if (!extra) return OXI_ISA(look_up_pairs)(table, (const uint8_t *)p);
+    __m128i low = numbers, high = numbers;
+    __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+    __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+    return OXI_ISA(vb_pair)(low, high);
 #endif
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
@@ -17875,8 +17978,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    vb nibbles = vb_nibbles(p);
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
@@ -18015,10 +18119,15 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    const uint8_t *byte = (const uint8_t *)p;
+    int8_t number[32];
     (void)extra;
-    oxi_look_up_32(table, (int8_t *)nibbles.word);
-    return nibbles;
+    for (int i = 0; i < 16; i++) {
+        number[i] = table[byte[i] & 15];
+        number[i + 16] = table[byte[i] >> 4];
+    }
+    return vb_load(number);
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     uint8_t byte[32];
@@ -18129,7 +18238,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, p + 2, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -18137,7 +18246,7 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, p + 8 + 16 * i, 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
@@ -18149,7 +18258,7 @@ OXI_INLINE float OXI_ISA(power)(uint8_t e) {
     return scale;
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, p + 1, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
@@ -18157,7 +18266,7 @@ OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
+        vb_store(code, vb_look_up(oxi_table_e2m1, p + 4 + 16 * i, 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -18392,7 +18501,7 @@ OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_b
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
            true, true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extra), 0, 0.0f,
            false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
@@ -18409,7 +18518,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
-OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, p + 1, extra), 0, 0.0f,
            true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
@@ -18445,10 +18554,10 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
-            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
-            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
-            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
-            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            four.a = vb_look_up(oxi_table_iq4, p + 8 + 16 * i, extra);
+            four.b = vb_look_up(oxi_table_iq4, p + 24 + 16 * i, extra);
+            four.c = vb_look_up(oxi_table_iq4, p + 40 + 16 * i, extra);
+            four.d = vb_look_up(oxi_table_iq4, p + 56 + 16 * i, extra);
             vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
@@ -18712,6 +18821,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
     OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+#if defined(OXI_X86) && VF == 4
+    OXI_ISA(fill_table_pairs)();
+#endif
     k->expand_codes = OXI_ISA(expand_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
@@ -18788,9 +18900,9 @@ OXI_STRAIGHT_END
 /* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
- * by 8 x 2. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an
+ * int32 by one instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's
+ * products of 2 x 8 by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
@@ -19081,7 +19193,7 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
 /* c[rows][2 VQ] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VQ], x.codes
  * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
  * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
- * are multiplied by x.step. */
+ * are multiplied by x.step. WORDS: a piece has one scale, w.scale times x.step. */
 OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps,
                                    int shift, float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
@@ -19090,9 +19202,12 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi
 #define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
+        int64_t part = k - at < 256 ? k - at : 256;
+        const float *x_scale = way == OXI_CODES_WORDS ? x->step + (at >> 8) * OXI_CODE_ROWS
+                                                      : x->scale + (at >> 5) * OXI_CODE_ROWS;
         OXI_ISA(codes_piece)
-        (k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
-         x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        (part, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ), x_scale,
+         way == OXI_CODES_WORDS ? (int)part / 2 : steps, shift, sums, way);
         w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
@@ -19153,15 +19268,52 @@ OXI_CODES(dot, OXI_CODES_DOT)
 #pragma GCC pop_options
 #endif
 
-/* Codes become unsigned, or 16 bits wide. */
+/* Codes become unsigned. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
     OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
     for (int64_t i = 0; i < n; i += 32)
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
-OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
-    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+
+#if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+/* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
+ * all with three more bits than are kept. */
+OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
+    enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
+    int16_t factor[groups], least[groups];
+    vf most = vf_set1(0x1p-120f), wrong = vf_zero();
+    float range = (float)(1 << bits);
+    for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
+        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(0x1p-8f * range));
+        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(0x1p-8f), here);
+        wrong = vf_fma(here, vf_zero(), wrong);
+        most = vf_max(here, most);
+    }
+    float largest = vf_hmax(most), wrong_sum = vf_hsum(wrong);
+    if (wrong_sum != 0) { /* NaN */
+        memset(out, 0, (size_t)n * sizeof *out);
+        return wrong_sum;
+    }
+    vf unit = vf_set1(0x1p-8f * whole / largest);
+    for (int i = 0; i < groups; i += VF) {
+        vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
+        vi_store_16(factor + i, vf_to_vi(scale));
+        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+    }
+    __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
+    for (int64_t i = 0; i < n; i += 16) {
+        __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
+        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
+        __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
+        low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
+        high = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(high, times), less), 3);
+        _mm_storeu_si128((__m128i *)(void *)(out + i), low);
+        _mm_storeu_si128((__m128i *)(void *)(out + i + 8), high);
+    }
+    return 0x1p8f * 8 / whole * largest;
 }
+#endif
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
@@ -19174,8 +19326,10 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     kernel.mr = OXI_CODE_ROWS;
     kernel.nr = 2 * VQ;
     k->codes_shift = OXI_ISA(codes_shift);
-    k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
+#if VF == 4
+    k->codes_widen = OXI_ISA(codes_widen);
+#endif
     kernel.bytes = 1;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
@@ -21943,10 +22097,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
     return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), vb_nibbles(p));
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
@@ -22087,22 +22241,46 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+#if VF == 4
+/* What the two nibbles of each byte stand for, the lower one's in the lower half; filled with the tier. */
+enum { OXI_ISA(tables) = 2 };
+static const int8_t *const OXI_ISA(table)[OXI_ISA(tables)] = {oxi_table_iq4, oxi_table_e2m1};
+static uint16_t OXI_ISA(table_pairs)[OXI_ISA(tables)][256];
+static OXI_UNUSED void OXI_ISA(fill_table_pairs)(void) {
+    for (int i = 0; i < OXI_ISA(tables); i++)
+        for (int byte = 0; byte < 256; byte++)
+            OXI_ISA(table_pairs)[i][byte] = (uint16_t)((uint8_t)OXI_ISA(table)[i][byte & 15]
+                                                       | (uint8_t)OXI_ISA(table)[i][byte >> 4] << 8);
+}
+OXI_INLINE __m128i OXI_ISA(pairs_8)(const uint16_t *pairs, const uint8_t *p) {
+    __m128i r = _mm_cvtsi32_si128(pairs[p[0]]);
+    r = _mm_insert_epi16(r, pairs[p[1]], 1);
+    r = _mm_insert_epi16(r, pairs[p[2]], 2);
+    r = _mm_insert_epi16(r, pairs[p[3]], 3);
+    r = _mm_insert_epi16(r, pairs[p[4]], 4);
+    r = _mm_insert_epi16(r, pairs[p[5]], 5);
+    r = _mm_insert_epi16(r, pairs[p[6]], 6);
+    return _mm_insert_epi16(r, pairs[p[7]], 7);
+}
+OXI_INLINE vb OXI_ISA(look_up_pairs)(const int8_t *table, const uint8_t *p) {
+    const uint16_t *pairs = OXI_ISA(table_pairs)[table == OXI_ISA(table)[0] ? 0 : 1];
+    __m128i a = OXI_ISA(pairs_8)(pairs, p), b = OXI_ISA(pairs_8)(pairs, p + 8), byte = _mm_set1_epi16(255);
+    return OXI_ISA(vb_pair)(_mm_packus_epi16(_mm_and_si128(a, byte), _mm_and_si128(b, byte)),
+                            _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)));
+}
+#endif
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    vb nibbles = vb_nibbles(p);
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
 #if VF == 8
     (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
-    if (extra) {
-        __m128i low = numbers, high = numbers;
-        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
-        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
-        return OXI_ISA(vb_pair)(low, high);
-    }
-    int8_t byte[32];
-    vb_store(byte, nibbles);
-    oxi_look_up_32(table, byte);
-    return vb_load(byte);
+    if (!extra) return OXI_ISA(look_up_pairs)(table, (const uint8_t *)p);
+    __m128i low = numbers, high = numbers;
+    __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+    __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+    return OXI_ISA(vb_pair)(low, high);
 #endif
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
@@ -22339,8 +22517,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    vb nibbles = vb_nibbles(p);
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
@@ -22479,10 +22658,15 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    const uint8_t *byte = (const uint8_t *)p;
+    int8_t number[32];
     (void)extra;
-    oxi_look_up_32(table, (int8_t *)nibbles.word);
-    return nibbles;
+    for (int i = 0; i < 16; i++) {
+        number[i] = table[byte[i] & 15];
+        number[i + 16] = table[byte[i] >> 4];
+    }
+    return vb_load(number);
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     uint8_t byte[32];
@@ -22593,7 +22777,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, p + 2, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -22601,7 +22785,7 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, p + 8 + 16 * i, 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
@@ -22613,7 +22797,7 @@ OXI_INLINE float OXI_ISA(power)(uint8_t e) {
     return scale;
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, p + 1, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
@@ -22621,7 +22805,7 @@ OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
+        vb_store(code, vb_look_up(oxi_table_e2m1, p + 4 + 16 * i, 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -22856,7 +23040,7 @@ OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_b
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
            true, true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extra), 0, 0.0f,
            false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
@@ -22873,7 +23057,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
-OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, p + 1, extra), 0, 0.0f,
            true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
@@ -22909,10 +23093,10 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
-            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
-            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
-            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
-            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            four.a = vb_look_up(oxi_table_iq4, p + 8 + 16 * i, extra);
+            four.b = vb_look_up(oxi_table_iq4, p + 24 + 16 * i, extra);
+            four.c = vb_look_up(oxi_table_iq4, p + 40 + 16 * i, extra);
+            four.d = vb_look_up(oxi_table_iq4, p + 56 + 16 * i, extra);
             vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
@@ -23176,6 +23360,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
     OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+#if defined(OXI_X86) && VF == 4
+    OXI_ISA(fill_table_pairs)();
+#endif
     k->expand_codes = OXI_ISA(expand_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
@@ -23252,9 +23439,9 @@ OXI_STRAIGHT_END
 /* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
- * by 8 x 2. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an
+ * int32 by one instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's
+ * products of 2 x 8 by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
@@ -23545,7 +23732,7 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
 /* c[rows][2 VQ] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VQ], x.codes
  * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
  * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
- * are multiplied by x.step. */
+ * are multiplied by x.step. WORDS: a piece has one scale, w.scale times x.step. */
 OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps,
                                    int shift, float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
@@ -23554,9 +23741,12 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi
 #define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
+        int64_t part = k - at < 256 ? k - at : 256;
+        const float *x_scale = way == OXI_CODES_WORDS ? x->step + (at >> 8) * OXI_CODE_ROWS
+                                                      : x->scale + (at >> 5) * OXI_CODE_ROWS;
         OXI_ISA(codes_piece)
-        (k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
-         x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        (part, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ), x_scale,
+         way == OXI_CODES_WORDS ? (int)part / 2 : steps, shift, sums, way);
         w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
@@ -23617,15 +23807,52 @@ OXI_CODES(dot, OXI_CODES_DOT)
 #pragma GCC pop_options
 #endif
 
-/* Codes become unsigned, or 16 bits wide. */
+/* Codes become unsigned. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
     OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
     for (int64_t i = 0; i < n; i += 32)
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
-OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
-    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+
+#if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+/* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
+ * all with three more bits than are kept. */
+OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
+    enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
+    int16_t factor[groups], least[groups];
+    vf most = vf_set1(0x1p-120f), wrong = vf_zero();
+    float range = (float)(1 << bits);
+    for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
+        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(0x1p-8f * range));
+        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(0x1p-8f), here);
+        wrong = vf_fma(here, vf_zero(), wrong);
+        most = vf_max(here, most);
+    }
+    float largest = vf_hmax(most), wrong_sum = vf_hsum(wrong);
+    if (wrong_sum != 0) { /* NaN */
+        memset(out, 0, (size_t)n * sizeof *out);
+        return wrong_sum;
+    }
+    vf unit = vf_set1(0x1p-8f * whole / largest);
+    for (int i = 0; i < groups; i += VF) {
+        vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
+        vi_store_16(factor + i, vf_to_vi(scale));
+        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+    }
+    __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
+    for (int64_t i = 0; i < n; i += 16) {
+        __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
+        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
+        __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
+        low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
+        high = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(high, times), less), 3);
+        _mm_storeu_si128((__m128i *)(void *)(out + i), low);
+        _mm_storeu_si128((__m128i *)(void *)(out + i + 8), high);
+    }
+    return 0x1p8f * 8 / whole * largest;
 }
+#endif
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
@@ -23638,8 +23865,10 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     kernel.mr = OXI_CODE_ROWS;
     kernel.nr = 2 * VQ;
     k->codes_shift = OXI_ISA(codes_shift);
-    k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
+#if VF == 4
+    k->codes_widen = OXI_ISA(codes_widen);
+#endif
     kernel.bytes = 1;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
@@ -26329,10 +26558,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
     return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), vb_nibbles(p));
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
@@ -26473,22 +26702,46 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+#if VF == 4
+/* What the two nibbles of each byte stand for, the lower one's in the lower half; filled with the tier. */
+enum { OXI_ISA(tables) = 2 };
+static const int8_t *const OXI_ISA(table)[OXI_ISA(tables)] = {oxi_table_iq4, oxi_table_e2m1};
+static uint16_t OXI_ISA(table_pairs)[OXI_ISA(tables)][256];
+static OXI_UNUSED void OXI_ISA(fill_table_pairs)(void) {
+    for (int i = 0; i < OXI_ISA(tables); i++)
+        for (int byte = 0; byte < 256; byte++)
+            OXI_ISA(table_pairs)[i][byte] = (uint16_t)((uint8_t)OXI_ISA(table)[i][byte & 15]
+                                                       | (uint8_t)OXI_ISA(table)[i][byte >> 4] << 8);
+}
+OXI_INLINE __m128i OXI_ISA(pairs_8)(const uint16_t *pairs, const uint8_t *p) {
+    __m128i r = _mm_cvtsi32_si128(pairs[p[0]]);
+    r = _mm_insert_epi16(r, pairs[p[1]], 1);
+    r = _mm_insert_epi16(r, pairs[p[2]], 2);
+    r = _mm_insert_epi16(r, pairs[p[3]], 3);
+    r = _mm_insert_epi16(r, pairs[p[4]], 4);
+    r = _mm_insert_epi16(r, pairs[p[5]], 5);
+    r = _mm_insert_epi16(r, pairs[p[6]], 6);
+    return _mm_insert_epi16(r, pairs[p[7]], 7);
+}
+OXI_INLINE vb OXI_ISA(look_up_pairs)(const int8_t *table, const uint8_t *p) {
+    const uint16_t *pairs = OXI_ISA(table_pairs)[table == OXI_ISA(table)[0] ? 0 : 1];
+    __m128i a = OXI_ISA(pairs_8)(pairs, p), b = OXI_ISA(pairs_8)(pairs, p + 8), byte = _mm_set1_epi16(255);
+    return OXI_ISA(vb_pair)(_mm_packus_epi16(_mm_and_si128(a, byte), _mm_and_si128(b, byte)),
+                            _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)));
+}
+#endif
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    vb nibbles = vb_nibbles(p);
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
 #if VF == 8
     (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
-    if (extra) {
-        __m128i low = numbers, high = numbers;
-        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
-        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
-        return OXI_ISA(vb_pair)(low, high);
-    }
-    int8_t byte[32];
-    vb_store(byte, nibbles);
-    oxi_look_up_32(table, byte);
-    return vb_load(byte);
+    if (!extra) return OXI_ISA(look_up_pairs)(table, (const uint8_t *)p);
+    __m128i low = numbers, high = numbers;
+    __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+    __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+    return OXI_ISA(vb_pair)(low, high);
 #endif
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
@@ -26725,8 +26978,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    vb nibbles = vb_nibbles(p);
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
@@ -26865,10 +27119,15 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    const uint8_t *byte = (const uint8_t *)p;
+    int8_t number[32];
     (void)extra;
-    oxi_look_up_32(table, (int8_t *)nibbles.word);
-    return nibbles;
+    for (int i = 0; i < 16; i++) {
+        number[i] = table[byte[i] & 15];
+        number[i + 16] = table[byte[i] >> 4];
+    }
+    return vb_load(number);
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     uint8_t byte[32];
@@ -26979,7 +27238,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, p + 2, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -26987,7 +27246,7 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, p + 8 + 16 * i, 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
@@ -26999,7 +27258,7 @@ OXI_INLINE float OXI_ISA(power)(uint8_t e) {
     return scale;
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, p + 1, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
@@ -27007,7 +27266,7 @@ OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
+        vb_store(code, vb_look_up(oxi_table_e2m1, p + 4 + 16 * i, 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -27242,7 +27501,7 @@ OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_b
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
            true, true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extra), 0, 0.0f,
            false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
@@ -27259,7 +27518,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
-OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, p + 1, extra), 0, 0.0f,
            true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
@@ -27295,10 +27554,10 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
-            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
-            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
-            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
-            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            four.a = vb_look_up(oxi_table_iq4, p + 8 + 16 * i, extra);
+            four.b = vb_look_up(oxi_table_iq4, p + 24 + 16 * i, extra);
+            four.c = vb_look_up(oxi_table_iq4, p + 40 + 16 * i, extra);
+            four.d = vb_look_up(oxi_table_iq4, p + 56 + 16 * i, extra);
             vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
@@ -27562,6 +27821,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
     OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+#if defined(OXI_X86) && VF == 4
+    OXI_ISA(fill_table_pairs)();
+#endif
     k->expand_codes = OXI_ISA(expand_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
@@ -27638,9 +27900,9 @@ OXI_STRAIGHT_END
 /* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
- * by 8 x 2. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an
+ * int32 by one instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's
+ * products of 2 x 8 by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
@@ -27931,7 +28193,7 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
 /* c[rows][2 VQ] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VQ], x.codes
  * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
  * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
- * are multiplied by x.step. */
+ * are multiplied by x.step. WORDS: a piece has one scale, w.scale times x.step. */
 OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps,
                                    int shift, float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
@@ -27940,9 +28202,12 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi
 #define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
+        int64_t part = k - at < 256 ? k - at : 256;
+        const float *x_scale = way == OXI_CODES_WORDS ? x->step + (at >> 8) * OXI_CODE_ROWS
+                                                      : x->scale + (at >> 5) * OXI_CODE_ROWS;
         OXI_ISA(codes_piece)
-        (k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
-         x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        (part, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ), x_scale,
+         way == OXI_CODES_WORDS ? (int)part / 2 : steps, shift, sums, way);
         w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
@@ -28003,15 +28268,52 @@ OXI_CODES(dot, OXI_CODES_DOT)
 #pragma GCC pop_options
 #endif
 
-/* Codes become unsigned, or 16 bits wide. */
+/* Codes become unsigned. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
     OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
     for (int64_t i = 0; i < n; i += 32)
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
-OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
-    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+
+#if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+/* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
+ * all with three more bits than are kept. */
+OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
+    enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
+    int16_t factor[groups], least[groups];
+    vf most = vf_set1(0x1p-120f), wrong = vf_zero();
+    float range = (float)(1 << bits);
+    for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
+        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(0x1p-8f * range));
+        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(0x1p-8f), here);
+        wrong = vf_fma(here, vf_zero(), wrong);
+        most = vf_max(here, most);
+    }
+    float largest = vf_hmax(most), wrong_sum = vf_hsum(wrong);
+    if (wrong_sum != 0) { /* NaN */
+        memset(out, 0, (size_t)n * sizeof *out);
+        return wrong_sum;
+    }
+    vf unit = vf_set1(0x1p-8f * whole / largest);
+    for (int i = 0; i < groups; i += VF) {
+        vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
+        vi_store_16(factor + i, vf_to_vi(scale));
+        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+    }
+    __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
+    for (int64_t i = 0; i < n; i += 16) {
+        __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
+        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
+        __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
+        low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
+        high = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(high, times), less), 3);
+        _mm_storeu_si128((__m128i *)(void *)(out + i), low);
+        _mm_storeu_si128((__m128i *)(void *)(out + i + 8), high);
+    }
+    return 0x1p8f * 8 / whole * largest;
 }
+#endif
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
@@ -28024,8 +28326,10 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     kernel.mr = OXI_CODE_ROWS;
     kernel.nr = 2 * VQ;
     k->codes_shift = OXI_ISA(codes_shift);
-    k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
+#if VF == 4
+    k->codes_widen = OXI_ISA(codes_widen);
+#endif
     kernel.bytes = 1;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
@@ -30707,10 +31011,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
     return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), vb_nibbles(p));
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
@@ -30851,22 +31155,46 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+#if VF == 4
+/* What the two nibbles of each byte stand for, the lower one's in the lower half; filled with the tier. */
+enum { OXI_ISA(tables) = 2 };
+static const int8_t *const OXI_ISA(table)[OXI_ISA(tables)] = {oxi_table_iq4, oxi_table_e2m1};
+static uint16_t OXI_ISA(table_pairs)[OXI_ISA(tables)][256];
+static OXI_UNUSED void OXI_ISA(fill_table_pairs)(void) {
+    for (int i = 0; i < OXI_ISA(tables); i++)
+        for (int byte = 0; byte < 256; byte++)
+            OXI_ISA(table_pairs)[i][byte] = (uint16_t)((uint8_t)OXI_ISA(table)[i][byte & 15]
+                                                       | (uint8_t)OXI_ISA(table)[i][byte >> 4] << 8);
+}
+OXI_INLINE __m128i OXI_ISA(pairs_8)(const uint16_t *pairs, const uint8_t *p) {
+    __m128i r = _mm_cvtsi32_si128(pairs[p[0]]);
+    r = _mm_insert_epi16(r, pairs[p[1]], 1);
+    r = _mm_insert_epi16(r, pairs[p[2]], 2);
+    r = _mm_insert_epi16(r, pairs[p[3]], 3);
+    r = _mm_insert_epi16(r, pairs[p[4]], 4);
+    r = _mm_insert_epi16(r, pairs[p[5]], 5);
+    r = _mm_insert_epi16(r, pairs[p[6]], 6);
+    return _mm_insert_epi16(r, pairs[p[7]], 7);
+}
+OXI_INLINE vb OXI_ISA(look_up_pairs)(const int8_t *table, const uint8_t *p) {
+    const uint16_t *pairs = OXI_ISA(table_pairs)[table == OXI_ISA(table)[0] ? 0 : 1];
+    __m128i a = OXI_ISA(pairs_8)(pairs, p), b = OXI_ISA(pairs_8)(pairs, p + 8), byte = _mm_set1_epi16(255);
+    return OXI_ISA(vb_pair)(_mm_packus_epi16(_mm_and_si128(a, byte), _mm_and_si128(b, byte)),
+                            _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)));
+}
+#endif
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    vb nibbles = vb_nibbles(p);
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
 #if VF == 8
     (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
-    if (extra) {
-        __m128i low = numbers, high = numbers;
-        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
-        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
-        return OXI_ISA(vb_pair)(low, high);
-    }
-    int8_t byte[32];
-    vb_store(byte, nibbles);
-    oxi_look_up_32(table, byte);
-    return vb_load(byte);
+    if (!extra) return OXI_ISA(look_up_pairs)(table, (const uint8_t *)p);
+    __m128i low = numbers, high = numbers;
+    __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+    __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+    return OXI_ISA(vb_pair)(low, high);
 #endif
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
@@ -31103,8 +31431,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    vb nibbles = vb_nibbles(p);
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
@@ -31243,10 +31572,15 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    const uint8_t *byte = (const uint8_t *)p;
+    int8_t number[32];
     (void)extra;
-    oxi_look_up_32(table, (int8_t *)nibbles.word);
-    return nibbles;
+    for (int i = 0; i < 16; i++) {
+        number[i] = table[byte[i] & 15];
+        number[i + 16] = table[byte[i] >> 4];
+    }
+    return vb_load(number);
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     uint8_t byte[32];
@@ -31357,7 +31691,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, p + 2, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -31365,7 +31699,7 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, p + 8 + 16 * i, 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
@@ -31377,7 +31711,7 @@ OXI_INLINE float OXI_ISA(power)(uint8_t e) {
     return scale;
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, p + 1, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
@@ -31385,7 +31719,7 @@ OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
+        vb_store(code, vb_look_up(oxi_table_e2m1, p + 4 + 16 * i, 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -31620,7 +31954,7 @@ OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_b
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
            true, true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extra), 0, 0.0f,
            false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
@@ -31637,7 +31971,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
-OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, p + 1, extra), 0, 0.0f,
            true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
@@ -31673,10 +32007,10 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
-            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
-            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
-            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
-            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            four.a = vb_look_up(oxi_table_iq4, p + 8 + 16 * i, extra);
+            four.b = vb_look_up(oxi_table_iq4, p + 24 + 16 * i, extra);
+            four.c = vb_look_up(oxi_table_iq4, p + 40 + 16 * i, extra);
+            four.d = vb_look_up(oxi_table_iq4, p + 56 + 16 * i, extra);
             vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
@@ -31940,6 +32274,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
     OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+#if defined(OXI_X86) && VF == 4
+    OXI_ISA(fill_table_pairs)();
+#endif
     k->expand_codes = OXI_ISA(expand_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
@@ -32016,9 +32353,9 @@ OXI_STRAIGHT_END
 /* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
- * by 8 x 2. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an
+ * int32 by one instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's
+ * products of 2 x 8 by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
@@ -32309,7 +32646,7 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
 /* c[rows][2 VQ] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VQ], x.codes
  * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
  * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
- * are multiplied by x.step. */
+ * are multiplied by x.step. WORDS: a piece has one scale, w.scale times x.step. */
 OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps,
                                    int shift, float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
@@ -32318,9 +32655,12 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi
 #define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
+        int64_t part = k - at < 256 ? k - at : 256;
+        const float *x_scale = way == OXI_CODES_WORDS ? x->step + (at >> 8) * OXI_CODE_ROWS
+                                                      : x->scale + (at >> 5) * OXI_CODE_ROWS;
         OXI_ISA(codes_piece)
-        (k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
-         x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        (part, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ), x_scale,
+         way == OXI_CODES_WORDS ? (int)part / 2 : steps, shift, sums, way);
         w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
@@ -32381,15 +32721,52 @@ OXI_CODES(dot, OXI_CODES_DOT)
 #pragma GCC pop_options
 #endif
 
-/* Codes become unsigned, or 16 bits wide. */
+/* Codes become unsigned. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
     OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
     for (int64_t i = 0; i < n; i += 32)
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
-OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
-    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+
+#if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+/* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
+ * all with three more bits than are kept. */
+OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
+    enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
+    int16_t factor[groups], least[groups];
+    vf most = vf_set1(0x1p-120f), wrong = vf_zero();
+    float range = (float)(1 << bits);
+    for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
+        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(0x1p-8f * range));
+        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(0x1p-8f), here);
+        wrong = vf_fma(here, vf_zero(), wrong);
+        most = vf_max(here, most);
+    }
+    float largest = vf_hmax(most), wrong_sum = vf_hsum(wrong);
+    if (wrong_sum != 0) { /* NaN */
+        memset(out, 0, (size_t)n * sizeof *out);
+        return wrong_sum;
+    }
+    vf unit = vf_set1(0x1p-8f * whole / largest);
+    for (int i = 0; i < groups; i += VF) {
+        vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
+        vi_store_16(factor + i, vf_to_vi(scale));
+        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+    }
+    __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
+    for (int64_t i = 0; i < n; i += 16) {
+        __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
+        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
+        __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
+        low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
+        high = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(high, times), less), 3);
+        _mm_storeu_si128((__m128i *)(void *)(out + i), low);
+        _mm_storeu_si128((__m128i *)(void *)(out + i + 8), high);
+    }
+    return 0x1p8f * 8 / whole * largest;
 }
+#endif
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
@@ -32402,8 +32779,10 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     kernel.mr = OXI_CODE_ROWS;
     kernel.nr = 2 * VQ;
     k->codes_shift = OXI_ISA(codes_shift);
-    k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
+#if VF == 4
+    k->codes_widen = OXI_ISA(codes_widen);
+#endif
     kernel.bytes = 1;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
@@ -35080,10 +35459,10 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     vb both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
     return vb_and(_mm256_srlv_epi64(both, _mm256_set_epi64x(4, 4, 0, 0)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
     (void)extra;
-    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), nibbles);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(numbers), vb_nibbles(p));
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     int32_t bits;
@@ -35224,22 +35603,46 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     __m128i a = _mm_loadu_si128((const __m128i *)p);
     return vb_and(OXI_ISA(vb_pair)(a, _mm_srli_epi16(a, 4)), vb_set1(15));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+#if VF == 4
+/* What the two nibbles of each byte stand for, the lower one's in the lower half; filled with the tier. */
+enum { OXI_ISA(tables) = 2 };
+static const int8_t *const OXI_ISA(table)[OXI_ISA(tables)] = {oxi_table_iq4, oxi_table_e2m1};
+static uint16_t OXI_ISA(table_pairs)[OXI_ISA(tables)][256];
+static OXI_UNUSED void OXI_ISA(fill_table_pairs)(void) {
+    for (int i = 0; i < OXI_ISA(tables); i++)
+        for (int byte = 0; byte < 256; byte++)
+            OXI_ISA(table_pairs)[i][byte] = (uint16_t)((uint8_t)OXI_ISA(table)[i][byte & 15]
+                                                       | (uint8_t)OXI_ISA(table)[i][byte >> 4] << 8);
+}
+OXI_INLINE __m128i OXI_ISA(pairs_8)(const uint16_t *pairs, const uint8_t *p) {
+    __m128i r = _mm_cvtsi32_si128(pairs[p[0]]);
+    r = _mm_insert_epi16(r, pairs[p[1]], 1);
+    r = _mm_insert_epi16(r, pairs[p[2]], 2);
+    r = _mm_insert_epi16(r, pairs[p[3]], 3);
+    r = _mm_insert_epi16(r, pairs[p[4]], 4);
+    r = _mm_insert_epi16(r, pairs[p[5]], 5);
+    r = _mm_insert_epi16(r, pairs[p[6]], 6);
+    return _mm_insert_epi16(r, pairs[p[7]], 7);
+}
+OXI_INLINE vb OXI_ISA(look_up_pairs)(const int8_t *table, const uint8_t *p) {
+    const uint16_t *pairs = OXI_ISA(table_pairs)[table == OXI_ISA(table)[0] ? 0 : 1];
+    __m128i a = OXI_ISA(pairs_8)(pairs, p), b = OXI_ISA(pairs_8)(pairs, p + 8), byte = _mm_set1_epi16(255);
+    return OXI_ISA(vb_pair)(_mm_packus_epi16(_mm_and_si128(a, byte), _mm_and_si128(b, byte)),
+                            _mm_packus_epi16(_mm_srli_epi16(a, 8), _mm_srli_epi16(b, 8)));
+}
+#endif
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    vb nibbles = vb_nibbles(p);
     __m128i numbers = _mm_loadu_si128((const __m128i *)(const void *)table);
 #if VF == 8
     (void)extra;
     return OXI_ISA(vb_pair)(_mm_shuffle_epi8(numbers, nibbles.low), _mm_shuffle_epi8(numbers, nibbles.high));
 #else
-    if (extra) {
-        __m128i low = numbers, high = numbers;
-        __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
-        __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
-        return OXI_ISA(vb_pair)(low, high);
-    }
-    int8_t byte[32];
-    vb_store(byte, nibbles);
-    oxi_look_up_32(table, byte);
-    return vb_load(byte);
+    if (!extra) return OXI_ISA(look_up_pairs)(table, (const uint8_t *)p);
+    __m128i low = numbers, high = numbers;
+    __asm__("pshufb %1, %0" : "+x"(low) : "x"(nibbles.low));
+    __asm__("pshufb %1, %0" : "+x"(high) : "x"(nibbles.high));
+    return OXI_ISA(vb_pair)(low, high);
 #endif
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
@@ -35476,8 +35879,9 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     uint8x16_t a = vld1q_u8((const uint8_t *)p);
     return OXI_ISA(vb_pair)(vandq_u8(a, vdupq_n_u8(15)), vshrq_n_u8(a, 4));
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
     uint8x16_t numbers = vreinterpretq_u8_s8(vld1q_s8(table));
+    vb nibbles = vb_nibbles(p);
     (void)extra;
     return OXI_ISA(vb_pair)(vqtbl1q_u8(numbers, nibbles.low), vqtbl1q_u8(numbers, nibbles.high));
 }
@@ -35616,10 +36020,15 @@ OXI_INLINE vb vb_nibbles(const void *p) {
     memcpy(word, p, 16);
     return OXI_ISA(vb_four)(word[0] & low, word[1] & low, word[0] >> 4 & low, word[1] >> 4 & low);
 }
-OXI_INLINE vb vb_look_up(const int8_t *table, vb nibbles, int extra) {
+OXI_INLINE vb vb_look_up(const int8_t *table, const void *p, int extra) {
+    const uint8_t *byte = (const uint8_t *)p;
+    int8_t number[32];
     (void)extra;
-    oxi_look_up_32(table, (int8_t *)nibbles.word);
-    return nibbles;
+    for (int i = 0; i < 16; i++) {
+        number[i] = table[byte[i] & 15];
+        number[i + 16] = table[byte[i] >> 4];
+    }
+    return vb_load(number);
 }
 OXI_INLINE vb vb_bits(const uint8_t *p) {
     uint8_t byte[32];
@@ -35730,7 +36139,7 @@ OXI_INLINE void OXI_ISA(unpack_q8_k)(const uint8_t *p, oxi_codes c) {
 }
 
 OXI_INLINE void OXI_ISA(unpack_iq4_nl)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), 0));
+    vb_store(c.code, vb_look_up(oxi_table_iq4, p + 2, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
@@ -35738,7 +36147,7 @@ OXI_INLINE void OXI_ISA(unpack_iq4_xs)(const uint8_t *p, oxi_codes c) {
     int high = p[2] | p[3] << 8;
     for (int i = 0; i < 8; i++) {
         int scale = (p[4 + i / 2] >> i % 2 * 4 & 15) | (high >> 2 * i & 3) << 4;
-        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), 0));
+        vb_store(c.code + 32 * i, vb_look_up(oxi_table_iq4, p + 8 + 16 * i, 0));
         OXI_ISA(set_scale)(c, 2 * i, 2, d * (float)(scale - 32), 0);
     }
 }
@@ -35750,7 +36159,7 @@ OXI_INLINE float OXI_ISA(power)(uint8_t e) {
     return scale;
 }
 OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
-    vb_store(c.code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), 0));
+    vb_store(c.code, vb_look_up(oxi_table_e2m1, p + 1, 0));
     OXI_ISA(set_scale)(c, 0, 2, OXI_ISA(power)(p[0]), 0);
 }
 /* Scales of 16 numbers each as unsigned e4m3; 0x7f counts as zero. Sixteen bytes give the first halves of two
@@ -35758,7 +36167,7 @@ OXI_INLINE void OXI_ISA(unpack_mxfp4)(const uint8_t *p, oxi_codes c) {
 OXI_INLINE void OXI_ISA(unpack_nvfp4)(const uint8_t *p, oxi_codes c) {
     for (int i = 0; i < 2; i++) {
         int8_t code[32];
-        vb_store(code, vb_look_up(oxi_table_e2m1, vb_nibbles(p + 4 + 16 * i), 0));
+        vb_store(code, vb_look_up(oxi_table_e2m1, p + 4 + 16 * i, 0));
         for (int j = 0; j < 4; j++) memcpy(c.code + 32 * i + 8 * j, code + 16 * (j % 2) + 8 * (j / 2), 8);
     }
     for (int i = 0; i < 4; i++) {
@@ -35993,7 +36402,7 @@ OXI_DOT_32(q5_0, OX_Q5_0, vs_halves_8, vb_or(vb_nibbles(p + 6), OXI_ISA(spread_b
 OXI_DOT_32(q5_1, OX_Q5_1, vs_halves_8, vb_or(vb_nibbles(p + 8), OXI_ISA(spread_bits)(p + 4, 4)), 2, -1.0f,
            true, true)
 OXI_DOT_32(q8_0, OX_Q8_0, vs_halves_8, vb_load(p + 2), 0, 0.0f, false, false)
-OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, vb_nibbles(p + 2), extra), 0, 0.0f,
+OXI_DOT_32(iq4_nl, OX_IQ4_NL, vs_halves_8, vb_look_up(oxi_table_iq4, p + 2, extra), 0, 0.0f,
            false, false)
 OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #if defined(OXI_X86)
@@ -36010,7 +36419,7 @@ OXI_INLINE void OXI_ISA(powers_8)(const uint8_t *p, int step, float *out) {
 #endif
     for (int i = 0; i < 8; i++) out[i] = OXI_ISA(power)(p[i * step]);
 }
-OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, vb_nibbles(p + 1), extra), 0, 0.0f,
+OXI_DOT_32(mxfp4, OX_MXFP4, OXI_ISA(powers_8), vb_look_up(oxi_table_e2m1, p + 1, extra), 0, 0.0f,
            true, false)
 #undef OXI_DOT_32
 /* Eight bytes of four, one below the other in each. */
@@ -36046,10 +36455,10 @@ OXI_INLINE float OXI_ISA(dot_any_iq4_xs)(int64_t n, const void *blocks, const ox
         OXI_UNROLL
         for (int i = 0; i < 8; i += 4) {
             OXI_ISA(four_vb) four;
-            four.a = vb_look_up(oxi_table_iq4, vb_nibbles(p + 8 + 16 * i), extra);
-            four.b = vb_look_up(oxi_table_iq4, vb_nibbles(p + 24 + 16 * i), extra);
-            four.c = vb_look_up(oxi_table_iq4, vb_nibbles(p + 40 + 16 * i), extra);
-            four.d = vb_look_up(oxi_table_iq4, vb_nibbles(p + 56 + 16 * i), extra);
+            four.a = vb_look_up(oxi_table_iq4, p + 8 + 16 * i, extra);
+            four.b = vb_look_up(oxi_table_iq4, p + 24 + 16 * i, extra);
+            four.c = vb_look_up(oxi_table_iq4, p + 40 + 16 * i, extra);
+            four.d = vb_look_up(oxi_table_iq4, p + 56 + 16 * i, extra);
             vs_add_four(&sum, &more, four, x->q + 32 * i, scale + i, false, false, extra);
         }
     }
@@ -36313,6 +36722,9 @@ static OXI_UNUSED void OXI_ISA(fill_blocks)(oxi_kernels *k) {
 #define OXI_X(name, dtype) k->unpack[dtype] = OXI_ISA(unpack_blocks_##name);
     OXI_EACH_UNPACKED_TYPE(OXI_X)
 #undef OXI_X
+#if defined(OXI_X86) && VF == 4
+    OXI_ISA(fill_table_pairs)();
+#endif
     k->expand_codes = OXI_ISA(expand_codes);
     k->quantize_activation = OXI_ISA(quantize_activation);
 #if !defined(OXI_BLOCK_EXTRA) || VF < 16
@@ -36389,9 +36801,9 @@ OXI_STRAIGHT_END
 /* ---- vectors of 32-bit lanes ------------------------------------------------------------------------------
  * vq: VQ lanes, vqf: as many floats, vqw: weights as vq_step takes them.
  * Ways to multiply. BYTES: weights unsigned, pairs of products added up in int16, which must hold `steps` of
- * them; ratios then cost nothing. WORDS: 16 bits on both sides. DOT: four products added to an int32 by one
- * instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's products of 2 x 8
- * by 8 x 2. */
+ * them; ratios then cost nothing. WORDS: 16 bits on both sides, sums of 256. DOT: four products added to an
+ * int32 by one instruction, weights unsigned on x86, signed on Arm. WIDE: Arm without it. MATRIX: Arm's
+ * products of 2 x 8 by 8 x 2. */
 #define OXI_CODES_BYTES 0
 #define OXI_CODES_WORDS 1
 #define OXI_CODES_DOT 2
@@ -36682,7 +37094,7 @@ OXI_INLINE void OXI_ISA(codes_piece)(int64_t k, const char *w_codes, const char 
 /* c[rows][2 VQ] (row stride ldc) = or += products of k codes: w.codes [k / each][2 VQ], x.codes
  * [k / each][rows], `each` codes a lane; w.scale [k / group][2 VQ], x.scale [k / 32][rows]; less w.extra
  * [k / group][2 VQ] times x.extra [k / group][rows], if there. BYTES: x.scale are ratios, and a piece's sums
- * are multiplied by x.step. */
+ * are multiplied by x.step. WORDS: a piece has one scale, w.scale times x.step. */
 OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps,
                                    int shift, float *c, int64_t ldc, bool more, int way) {
     const char *w_codes = (const char *)w->codes, *x_codes = (const char *)x->codes;
@@ -36691,9 +37103,12 @@ OXI_INLINE void OXI_ISA(codes_any)(int64_t k, const oxi_code_panel *w, const oxi
 #define OXI_X(i) vqf_store(sums + i * 2 * VQ, vqf_zero()); vqf_store(sums + i * 2 * VQ + VQ, vqf_zero());
         if (at == 0 || way == OXI_CODES_BYTES) { OXI_EACH_CODE_ROW(OXI_X) }
 #undef OXI_X
+        int64_t part = k - at < 256 ? k - at : 256;
+        const float *x_scale = way == OXI_CODES_WORDS ? x->step + (at >> 8) * OXI_CODE_ROWS
+                                                      : x->scale + (at >> 5) * OXI_CODE_ROWS;
         OXI_ISA(codes_piece)
-        (k - at < 256 ? k - at : 256, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ),
-         x->scale + (at >> 5) * OXI_CODE_ROWS, steps, shift, sums, way);
+        (part, w_codes, x_codes, w->scale + (at >> shift) * (2 * VQ), x_scale,
+         way == OXI_CODES_WORDS ? (int)part / 2 : steps, shift, sums, way);
         w_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (8 * VQ);
         x_codes += 256 / (way == OXI_CODES_WORDS ? 2 : 4) * (4 * OXI_CODE_ROWS);
         if (way != OXI_CODES_BYTES && at + 256 < k) continue;
@@ -36754,15 +37169,52 @@ OXI_CODES(dot, OXI_CODES_DOT)
 #pragma GCC pop_options
 #endif
 
-/* Codes become unsigned, or 16 bits wide. */
+/* Codes become unsigned. */
 OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
     OXI_ISA(vb) all = OXI_ISA(vb_set1)(-offset);
     for (int64_t i = 0; i < n; i += 32)
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
-OXI_KERNEL void OXI_ISA(codes_widen)(int64_t n, const int8_t *code, int16_t *out) {
-    for (int64_t i = 0; i < n; i += VF) vi_store_16(out + i, vi_load_i8(code + i));
+
+#if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+/* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
+ * all with three more bits than are kept. */
+OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
+    enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
+    int16_t factor[groups], least[groups];
+    vf most = vf_set1(0x1p-120f), wrong = vf_zero();
+    float range = (float)(1 << bits);
+    for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
+        vf here = vf_mul(vf_abs(vf_load(c.scale + i)), vf_set1(0x1p-8f * range));
+        here = vf_fma(vf_abs(vf_load(c.least + i)), vf_set1(0x1p-8f), here);
+        wrong = vf_fma(here, vf_zero(), wrong);
+        most = vf_max(here, most);
+    }
+    float largest = vf_hmax(most), wrong_sum = vf_hsum(wrong);
+    if (wrong_sum != 0) { /* NaN */
+        memset(out, 0, (size_t)n * sizeof *out);
+        return wrong_sum;
+    }
+    vf unit = vf_set1(0x1p-8f * whole / largest);
+    for (int i = 0; i < groups; i += VF) {
+        vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
+        vi_store_16(factor + i, vf_to_vi(scale));
+        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+    }
+    __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
+    for (int64_t i = 0; i < n; i += 16) {
+        __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
+        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
+        __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
+        low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
+        high = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(high, times), less), 3);
+        _mm_storeu_si128((__m128i *)(void *)(out + i), low);
+        _mm_storeu_si128((__m128i *)(void *)(out + i + 8), high);
+    }
+    return 0x1p8f * 8 / whole * largest;
 }
+#endif
 #endif
 
 static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
@@ -36775,8 +37227,10 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
     kernel.mr = OXI_CODE_ROWS;
     kernel.nr = 2 * VQ;
     k->codes_shift = OXI_ISA(codes_shift);
-    k->codes_widen = OXI_ISA(codes_widen);
 #if defined(OXI_X86)
+#if VF == 4
+    k->codes_widen = OXI_ISA(codes_widen);
+#endif
     kernel.bytes = 1;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
@@ -43394,6 +43848,35 @@ static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
     return elements / info->block_elements * info->block_bytes;
 }
 
+/* ---- A for the products of a call that is cut ----------------------------------------------------------- */
+
+/* What A becomes before it is multiplied. */
+typedef enum oxi_shared_form {
+    OXI_SHARED_PANELS = 1, /* packed, all of it */
+    OXI_SHARED_ROWS,       /* quantised row by row (cpu/blocks.c) */
+    OXI_SHARED_CODES       /* panels of codes (cpu/codes.c) */
+} oxi_shared_form;
+
+/* Memory for that. *done: it is there already, from a product before with the same A. */
+static char *oxi_shared_take(const oxi_gemm *g, oxi_shared_form form, size_t bytes, bool *done) {
+    oxi_shared *shared = g->shared;
+    *done = shared && shared->form == (int)form && shared->bytes == bytes;
+    if (*done) return (char *)shared->memory;
+    char *memory = (char *)oxi_alloc(bytes);
+    if (!shared || !memory) return memory;
+    oxi_free(shared->memory, shared->bytes);
+    shared->memory = memory;
+    shared->bytes = bytes;
+    shared->form = (int)form;
+    return memory;
+}
+
+static void oxi_shared_give(const oxi_gemm *g, char *memory, size_t bytes) {
+    if (!g->shared) oxi_free(memory, bytes);
+}
+
+/* ---- the types ------------------------------------------------------------------------------------------ */
+
 /* What a product computes in. Packed elements: float, double, or groups of neighbours along k in four bytes:
  * 2 int16_t (widened int8), 2 bf16, 4 int8. */
 typedef struct oxi_gemm_type {
@@ -43950,6 +44433,11 @@ static bool oxi_gemm_is_small(const oxi_gemm *g) {
     return (double)g->m * (double)g->n * (double)g->k < OXI_GEMM_ALONE;
 }
 
+/* Parts have the bits of the whole: what decides about these goes by its size. */
+static bool oxi_gemm_is_small_as_whole(const oxi_gemm *g) {
+    return g->work > 0 ? g->work < OXI_GEMM_ALONE : oxi_gemm_is_small(g);
+}
+
 static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels, oxi_gemm_type *type) {
     if (g->a_dtype == OX_I8 && g->b_dtype == OX_I8) {
         bool quads = kernels->i8_quads.kernel.run != NULL;
@@ -43980,7 +44468,7 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->groups = &kernels->bf16_pairs;
     } else {
         type->pieces = g->a_dtype == OX_F16 && g->b_dtype == OX_F16 && kernels->f16_pieces.kernel.run &&
-                       !oxi_gemm_is_small(g);
+                       !oxi_gemm_is_small_as_whole(g);
         type->lane = OXI_LANE_F32;
         type->dtype = type->pieces ? OX_DTYPE_NONE : OX_F32;
         type->sums = OX_F32;
@@ -44025,20 +44513,21 @@ static void oxi_gemm_region(oxi_gemm_plan *p, int64_t count, oxi_lane_task task,
 }
 
 /* Packs what the threads share of one block and part of k, then computes its tiles. */
-static void oxi_gemm_block(oxi_gemm_plan *p, bool have_b, bool alone) {
+static void oxi_gemm_block(oxi_gemm_plan *p, bool have_a, bool have_b, bool alone) {
     int64_t chunks = p->ks > 0 ? oxi_parts(p->ks, p->depth) : 0;
     int64_t a_group = OXI_GEMM_STAGE_LINES / p->a.width * p->a.width;
     int64_t b_group = OXI_GEMM_STAGE_LINES / p->b.width * p->b.width;
     int64_t b_tasks = p->own_b || have_b ? 0 : chunks * oxi_parts(p->columns, b_group);
-    p->a_tasks = p->own_a ? 0 : chunks * oxi_parts(p->rows, a_group);
+    p->a_tasks = p->own_a || have_a ? 0 : chunks * oxi_parts(p->rows, a_group);
     oxi_gemm_region(p, p->a_tasks + b_tasks, oxi_gemm_pack_task, alone);
     oxi_gemm_region(p, oxi_parts(p->rows, p->tile_m) * oxi_parts(p->columns, p->tile_n), oxi_gemm_tile_task,
                     alone);
 }
 
-static void oxi_gemm_blocks(oxi_gemm_plan *p, bool alone) {
+/* have_a: all of it, from a product before. */
+static void oxi_gemm_blocks(oxi_gemm_plan *p, bool have_a, bool alone) {
     const oxi_gemm *g = p->g;
-    int64_t packed_n0 = -1, packed_k0 = -1; /* the block of B that is packed */
+    int64_t packed_m0 = have_a ? 0 : -1, packed_n0 = -1, packed_k0 = 0; /* the blocks that are packed */
     for (p->n0 = 0; p->n0 < g->n; p->n0 += p->block_n)
         for (p->m0 = 0; p->m0 < g->m; p->m0 += p->block_m) {
             p->rows = oxi_least(p->block_m, g->m - p->m0);
@@ -44046,7 +44535,9 @@ static void oxi_gemm_blocks(oxi_gemm_plan *p, bool alone) {
             p->k0 = 0;
             do {
                 p->ks = oxi_least(p->block_k, p->k - p->k0);
-                oxi_gemm_block(p, packed_n0 == p->n0 && packed_k0 == p->k0, alone);
+                bool same_k = packed_k0 == p->k0;
+                oxi_gemm_block(p, same_k && packed_m0 == p->m0, same_k && packed_n0 == p->n0, alone);
+                packed_m0 = p->m0;
                 packed_n0 = p->n0;
                 packed_k0 = p->k0;
                 p->k0 += p->ks;
@@ -44108,15 +44599,19 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     bool alone = oxi_gemm_is_small(g);
     int64_t lanes = alone ? 1 : oxi_lanes(INT32_MAX);
     size_t bytes = oxi_gemm_place(&p, &a_bytes, &b_bytes, lanes);
-    char *memory = (char *)oxi_alloc(bytes);
-    if (!memory) return OX_ERR_NOMEM;
-    p.a.packed = memory;
-    p.b.packed = memory + a_bytes;
-    p.scratch = p.b.packed + b_bytes;
-    if (!p.direct && p.block_k < p.k) p.partial = p.scratch + (size_t)lanes * p.lane_bytes;
-    oxi_gemm_blocks(&p, alone);
+    bool have_a = false, shares_a = g->shared && a_bytes > 0 && p.block_m == g->m && p.block_k == p.k;
+    if (shares_a) bytes -= a_bytes;
+    char *memory = (char *)oxi_alloc(bytes), *a = memory;
+    if (shares_a && memory) a = oxi_shared_take(g, OXI_SHARED_PANELS, a_bytes, &have_a);
+    if (a) {
+        p.a.packed = a;
+        p.b.packed = shares_a ? memory : memory + a_bytes;
+        p.scratch = p.b.packed + b_bytes;
+        if (!p.direct && p.block_k < p.k) p.partial = p.scratch + (size_t)lanes * p.lane_bytes;
+        oxi_gemm_blocks(&p, have_a, alone);
+    }
     oxi_free(memory, bytes);
-    return OX_OK;
+    return a ? OX_OK : OX_ERR_NOMEM;
 }
 
 /* ---- thin products: so few lines on one side that packing the other would take longer ----------------- */
@@ -44327,24 +44822,6 @@ static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t row
         out[i] += oxi_dot_codes(kernels, dtype, whole, n, blocks + i * row_bytes, x);
 }
 
-/* Memory for what activations are quantised to. *done: it is there already, from a product before with the
- * same ones. */
-static char *oxi_quantized_memory(const oxi_gemm *g, size_t bytes, bool *done) {
-    oxi_shared *shared = g->shared;
-    *done = shared && shared->memory && shared->bytes == bytes;
-    if (*done) return (char *)shared->memory;
-    char *memory = (char *)oxi_alloc(bytes);
-    if (!shared || !memory) return memory;
-    oxi_free(shared->memory, shared->bytes);
-    shared->memory = memory;
-    shared->bytes = bytes;
-    return memory;
-}
-
-static void oxi_quantized_free(const oxi_gemm *g, char *memory, size_t bytes) {
-    if (!g->shared) oxi_free(memory, bytes);
-}
-
 /* Rows of blocks against few rows of activations: out[m,n] = sum_k x[m,k] * w[n,k]. */
 typedef struct oxi_block_rows {
     const oxi_gemm *g; /* b is w: b_col its row stride, b_row 1 */
@@ -44425,7 +44902,7 @@ static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     r.lane_bytes = oxi_align_up((size_t)((g->m + 1) * r.task_rows + (exact ? g->k : 0)) * f32);
     size_t bytes = (size_t)oxi_lanes(tasks) * r.lane_bytes;
     bool done = false;
-    char *memory = oxi_quantized_memory(g, made, &done);
+    char *memory = oxi_shared_take(g, OXI_SHARED_ROWS, made, &done);
     if (!memory) return OX_ERR_NOMEM;
     r.x = (float *)(void *)memory;
     r.q = (oxi_q8 *)(void *)(memory + x_bytes);
@@ -44433,7 +44910,7 @@ static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     r.scratch = (char *)oxi_alloc(bytes);
     if (r.scratch && !done) oxi_block_rows_prepare(&r);
     if (r.scratch) oxi_parallel_for(tasks, oxi_block_rows_task, &r);
-    oxi_quantized_free(g, memory, made);
+    oxi_shared_give(g, memory, made);
     oxi_free(r.scratch, bytes);
     return r.scratch ? OX_OK : OX_ERR_NOMEM;
 }
@@ -44484,8 +44961,9 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
 /* Products of many rows of activations with weights of block types, in integers.
  * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time,
  * into a panel that stays in the first cache, and takes it against all activations. Nothing of the weights
- * is kept, so memory holds the file alone. Called by cpu/blocks.c; the panels and their kernels are those
- * of kernels/codes.inc. */
+ * is kept, so memory holds the file alone. Where a tier multiplies 16 bits by 16, both sides have one scale
+ * for 256 numbers, of which weights keep 12 bits and activations all that they have. Called by cpu/blocks.c;
+ * the panels and their kernels are those of kernels/codes.inc. */
 
 enum {
     OXI_CODE_ROWS_MOST = 512,     /* rows of activations of one round */
@@ -44502,7 +44980,7 @@ static const oxi_code_type oxi_code_types[] = {
     {OX_Q4_0, 8, 15, 32},   {OX_Q4_1, 0, 15, 32},   {OX_Q5_0, 16, 31, 32},    {OX_Q5_1, 0, 31, 32},
     {OX_Q8_0, 128, 255, 32}, {OX_Q2_K, 0, 3, 16},    {OX_Q3_K, 4, 7, 16},      {OX_Q4_K, 0, 15, 32},
     {OX_Q5_K, 0, 31, 32},   {OX_Q6_K, 32, 63, 16},  {OX_IQ4_NL, 128, 255, 32}, {OX_IQ4_XS, 128, 255, 32},
-    {OX_MXFP4, 12, 24, 32}, {OX_NVFP4, 12, 24, 16}, {OX_TQ1_0, 1, 2, 32},     {OX_TQ2_0, 1, 2, 32},
+    {OX_MXFP4, 12, 24, 32}, {OX_NVFP4, 12, 24, 16}, {OX_TQ1_0, 1, 2, 32},     {OX_TQ2_0, 1, 3, 32},
     {OX_Q1_0, 1, 2, 32},    {OX_Q2_0, 1, 3, 32},    {OX_IQ1_S, 9, 18, 32},    {OX_IQ1_M, 9, 18, 16},
     {OX_DTYPE_NONE, 128, 255, 16},
 };
@@ -44518,46 +44996,42 @@ typedef struct oxi_code_product {
     const oxi_kernels *kernels;
     const oxi_codes_kernel *kernel;
     const oxi_code_type *type;
-    int steps;
+    bool wide; /* codes of 16 bits */
+    int steps, shift;
     int64_t piece;      /* of k at a time */
     int64_t m0, rows;   /* the rows of this round */
     char *q;            /* panels of activations: q_bytes, k / 32 and k / group elements of each line */
-    float *scale, *sum;
-    float *step;        /* pieces of k elements of each line; NULL if the kernel takes scales */
+    float *scale, *sum; /* none if wide */
+    float *step;        /* pieces of k elements of each line; NULL if the kernel takes scales of 32 */
     float *lift;        /* [rows] */
-    char *scratch;      /* of each lane: a quantised row, lines of codes, the same as int16, their scales and
-                         * extras, panels of these, sums, at the offsets below */
-    size_t row_at, codes_at, wide_at, scale_at, extra_at, step_at, panel_at, panel_scale_at, panel_extra_at;
+    char *scratch;      /* of each lane: a quantised row, lines of codes, their scales and extras, panels of
+                         * these, sums, at the offsets below */
+    size_t row_at, codes_at, scale_at, extra_at, step_at, panel_at, panel_scale_at, panel_extra_at;
     size_t sums_at, lane_bytes;
 } oxi_code_product;
 
 static int64_t oxi_code_step(const oxi_code_product *p) { return 4 / p->kernel->bytes; }
 
-/* Lines of codes [lines][k], their scales and extras [lines][k / 32 or group] and, if the panel has them,
- * steps [lines][pieces] into a panel `width` wide. */
+/* Lines of codes [lines][k] and, where the panel has them, their scales and extras [lines][scales or extras]
+ * and steps [lines][pieces] into a panel `width` wide. */
 static void oxi_code_pack(const oxi_code_product *p, char *lane, int64_t lines, int width, int64_t k,
                           int64_t scales, int64_t extras, oxi_code_panel to) {
     int64_t steps = oxi_parts(k, OXI_CODES_PIECE);
     oxi_pack_kernel pack = p->kernels->pack_along;
-    const char *from = lane + p->codes_at;
-    if (p->kernel->bytes == 2) {
-        p->kernels->codes_widen(lines * k, (const int8_t *)from, (int16_t *)(void *)(lane + p->wide_at));
-        from = lane + p->wide_at;
-    }
     k /= oxi_code_step(p);
-    pack(lines, k, from, k, width, to.codes, 0);
-    pack(lines, scales, lane + p->scale_at, scales, width, to.scale, 0);
+    pack(lines, k, lane + p->codes_at, k, width, to.codes, 0);
+    if (to.scale) pack(lines, scales, lane + p->scale_at, scales, width, to.scale, 0);
     if (to.extra) pack(lines, extras, lane + p->extra_at, extras, width, to.extra, 0);
     if (to.step) pack(lines, steps, lane + p->step_at, steps, width, to.step, 0);
 }
 
 /* Panel `index` of the activations from k0 on. */
 static oxi_code_panel oxi_code_rows_at(const oxi_code_product *p, int64_t index, int64_t k0) {
-    int64_t mr = p->kernel->mr, k = p->g->k, group = p->type->group;
+    int64_t mr = p->kernel->mr, k = p->g->k;
     oxi_code_panel panel;
     panel.codes = p->q + (index * k + k0) * mr * p->kernel->bytes;
-    panel.scale = p->scale + (index * (k / 32) + k0 / 32) * mr;
-    panel.extra = p->sum + (index * (k / group) + k0 / group) * mr;
+    panel.scale = p->wide ? NULL : p->scale + (index * (k / 32) + k0 / 32) * mr;
+    panel.extra = p->wide ? NULL : p->sum + (index * (k >> p->shift) + (k0 >> p->shift)) * mr;
     panel.step =
         p->step ? p->step + (index * oxi_parts(k, OXI_CODES_PIECE) + k0 / OXI_CODES_PIECE) * mr : NULL;
     return panel;
@@ -44581,6 +45055,18 @@ static void oxi_code_line(const oxi_code_product *p, const oxi_q8 *from, int8_t 
     }
 }
 
+/* The same in 16 bits: codes times their ratios, at most 127 * 32, and steps. */
+static void oxi_code_wide_line(const oxi_code_product *p, const oxi_q8 *from, int16_t *code, float *step) {
+    for (int64_t left = p->g->k / 32; left > 0; left -= 8, from++) {
+        *step++ = from->step;
+        for (int i = 0; i < 8 && i < left; i++, code += 32) {
+            int16_t wide[32], ratio = from->ratio[i];
+            for (int j = 0; j < 32; j++) wide[j] = (int16_t)(from->q[32 * i + j] * ratio);
+            memcpy(code, wide, sizeof wide);
+        }
+    }
+}
+
 /* Task: a panel of activations. */
 static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
     const oxi_code_product *p = (const oxi_code_product *)arg;
@@ -44600,8 +45086,10 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
             x = stage;
         }
         p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, stage, row);
-        oxi_code_line(p, row, (int8_t *)lane + p->codes_at + i * g->k, scale + i * (g->k / 32),
-                      sum + i * (g->k / group), step + i * oxi_parts(g->k, OXI_CODES_PIECE));
+        float *steps = step + i * oxi_parts(g->k, OXI_CODES_PIECE);
+        char *code = lane + p->codes_at + i * g->k * p->kernel->bytes;
+        if (p->wide) oxi_code_wide_line(p, row, (int16_t *)(void *)code, steps);
+        else oxi_code_line(p, row, (int8_t *)code, scale + i * (g->k / 32), sum + i * (g->k / group), steps);
     }
     oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group,
                   oxi_code_rows_at(p, index, 0));
@@ -44631,18 +45119,34 @@ static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *bl
     return any;
 }
 
+/* One line of k codes in 16 bits; one scale a piece. */
+static void oxi_code_unpack_wide(const oxi_code_product *p, int64_t k, const char *blocks, int16_t *code,
+                                 float *scale) {
+    int64_t piece_bytes = oxi_signed_bytes(p->g->b_dtype, OXI_CODES_PIECE);
+    int most = p->type->most - p->type->offset, bits = 0;
+    while (1 << bits <= most || 1 << bits < p->type->offset) bits++;
+    oxi_codes_piece piece;
+    oxi_codes c = oxi_codes_of(&piece);
+    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, blocks += piece_bytes) {
+        int64_t part = oxi_least(k - at, OXI_CODES_PIECE);
+        if (part < OXI_CODES_PIECE) memset(&piece, 0, sizeof piece);
+        p->kernels->unpack[p->g->b_dtype](part, blocks, c);
+        *scale++ = p->kernels->codes_widen(part, c, bits, code + at);
+    }
+}
+
 /* Lines of weights from line n on, k codes from k0 on. */
 static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, int64_t n, int64_t lines,
                                        int64_t k0, int64_t k) {
     const oxi_gemm *g = p->g;
     float *scale = (float *)(void *)(lane + p->scale_at), *extra = (float *)(void *)(lane + p->extra_at);
-    int64_t groups = k / p->type->group;
+    int64_t groups = oxi_parts(k, (int64_t)1 << p->shift);
     bool any = false;
     for (int64_t i = 0; i < lines; i++) {
         const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (n + i) * g->b_col + k0);
-        bool here = oxi_code_unpack(p, k, row, (int8_t *)lane + p->codes_at + i * k, scale + i * groups,
-                                    extra + i * groups);
-        any = any || here;
+        char *code = lane + p->codes_at + i * k * p->kernel->bytes;
+        if (p->wide) oxi_code_unpack_wide(p, k, row, (int16_t *)(void *)code, scale + i * groups);
+        else any |= oxi_code_unpack(p, k, row, (int8_t *)code, scale + i * groups, extra + i * groups);
     }
     oxi_code_panel panel;
     panel.step = NULL;
@@ -44680,14 +45184,13 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_least(nr, g->n - n);
     int64_t panels = oxi_parts(p->rows, mr), direct = 0; /* so many panels the kernel writes to C itself */
     if (oxi_gemm_is_plain(g) && g->c_dtype == OX_F32 && g->c_col == 1 && columns == nr) direct = p->rows / mr;
-    int shift = p->type->group == 16 ? 4 : 5;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
         int64_t k = oxi_least(p->piece, g->k - k0);
         oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
         for (int64_t i = 0; i < panels; i++) {
             float *to = i < direct ? (float *)(void *)oxi_gemm_c(g, p->m0 + i * mr, n) : sums + i * mr * nr;
             oxi_code_panel rows = oxi_code_rows_at(p, i, k0);
-            p->kernel->run(k, &weights, &rows, p->steps, shift, to, i < direct ? g->c_row : nr, k0 > 0);
+            p->kernel->run(k, &weights, &rows, p->steps, p->shift, to, i < direct ? g->c_row : nr, k0 > 0);
         }
     }
     for (int64_t i = 0; i < panels; i++)
@@ -44699,7 +45202,9 @@ static bool oxi_code_choose(oxi_code_product *p) {
     int pairs = INT16_MAX / (2 * 127 * p->type->most); /* a lane of 16 bits takes two products a step */
     p->kernel = p->kernels->codes_16.run && pairs >= 2 ? &p->kernels->codes_16 : &p->kernels->codes_32;
     if (!p->kernel->run) return false;
-    p->steps = p->type->group / (int)oxi_code_step(p);
+    p->wide = p->kernel->bytes == 2;
+    p->shift = p->wide ? 8 : p->type->group == 16 ? 4 : 5;
+    p->steps = (1 << p->shift) / (int)oxi_code_step(p);
     while (p->kernel == &p->kernels->codes_16 && p->steps > pairs) p->steps /= 2;
     return true;
 }
@@ -44717,8 +45222,7 @@ static void oxi_code_plan(oxi_code_product *p, int64_t rows) {
     p->piece = oxi_least(k, oxi_round_up(OXI_CODE_PANEL_BYTES / (nr * bytes), 256));
     int64_t codes = nr * p->piece > mr * k ? nr * p->piece : mr * k, sums = oxi_round_up(rows, mr) * nr;
     p->row_at = oxi_code_place(&p->lane_bytes, oxi_parts(k, OXI_CODES_PIECE) * (int64_t)sizeof(oxi_q8));
-    p->codes_at = oxi_code_place(&p->lane_bytes, codes);
-    p->wide_at = oxi_code_place(&p->lane_bytes, bytes == 2 ? 2 * codes : 0);
+    p->codes_at = oxi_code_place(&p->lane_bytes, codes * bytes);
     p->scale_at = oxi_code_place(&p->lane_bytes, codes / 16 * f32);
     p->extra_at = oxi_code_place(&p->lane_bytes, codes / 16 * f32);
     p->step_at = oxi_code_place(&p->lane_bytes, mr * oxi_parts(k, OXI_CODES_PIECE) * f32);
@@ -44740,17 +45244,18 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
     int64_t cells = oxi_round_up(rows, mr) * g->k, panels = oxi_parts(g->n, p.kernel->nr);
     oxi_code_plan(&p, rows);
     size_t bytes = 0, q_at = oxi_code_place(&bytes, cells * p.kernel->bytes);
-    size_t scale_at = oxi_code_place(&bytes, cells / 32 * f32);
-    size_t sum_at = oxi_code_place(&bytes, cells / p.type->group * f32);
-    int64_t steps = p.kernel->wants_ratios ? oxi_round_up(rows, mr) * oxi_parts(g->k, OXI_CODES_PIECE) : 0;
+    size_t scale_at = oxi_code_place(&bytes, p.wide ? 0 : cells / 32 * f32);
+    size_t sum_at = oxi_code_place(&bytes, p.wide ? 0 : (cells >> p.shift) * f32);
+    bool stepped = p.wide || p.kernel->wants_ratios;
+    int64_t steps = stepped ? oxi_round_up(rows, mr) * oxi_parts(g->k, OXI_CODES_PIECE) : 0;
     size_t step_at = oxi_code_place(&bytes, steps * f32), lift_at = oxi_code_place(&bytes, rows * f32);
     size_t scratch_bytes = (size_t)oxi_lanes(INT32_MAX) * p.lane_bytes;
     bool done = false;
-    char *memory = oxi_quantized_memory(g, bytes, &done);
+    char *memory = oxi_shared_take(g, OXI_SHARED_CODES, bytes, &done);
     p.scratch = memory ? (char *)oxi_alloc(scratch_bytes) : NULL;
     *status = p.scratch ? OX_OK : OX_ERR_NOMEM;
     if (!p.scratch) {
-        oxi_quantized_free(g, memory, bytes);
+        oxi_shared_give(g, memory, bytes);
         return true;
     }
     p.q = memory + q_at;
@@ -44763,7 +45268,7 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
         if (!done || rows < g->m) oxi_parallel_for(oxi_parts(p.rows, mr), oxi_code_rows_task, &p);
         oxi_parallel_for(panels, oxi_code_product_task, &p);
     }
-    oxi_quantized_free(g, memory, bytes);
+    oxi_shared_give(g, memory, bytes);
     oxi_free(p.scratch, scratch_bytes);
     return true;
 }
@@ -44931,6 +45436,7 @@ static void oxi_product_start(oxi_product *p, const oxi_call *call, const ox_ten
     const ox_tensor *c = call->out[0];
     memset(p, 0, sizeof *p);
     p->g.shared = call->shared;
+    p->g.work = call->work;
     p->g.a = oxi_ptr(a);
     p->g.b = oxi_ptr(b);
     p->g.c = oxi_ptr(c);

@@ -23,7 +23,8 @@
  *     results are written, through a ring of buffers. Results have the bits that the operation has in RAM.
  *     Small results are made in RAM, large ones in a spill file that has no name and goes with the stream.
  *     What fits of the budget keeps tiles of read-only files, so that a second pass over a model reads only
- *     the rest; the order of the first pass tells what to read ahead, also between operations.
+ *     the rest; the order of the first pass tells what to read ahead, also between operations. On the first
+ *     pass over layers that are alike, each is read ahead as the one before was used.
  *
  * MACROS
  *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it
@@ -175,6 +176,7 @@ enum {
     OXI_STREAM_LEAST_DEPTH = 3,
     OXI_STREAM_RAM_LEAST = 16 << 20, /* of a budget that nobody gave */
     OXI_STREAM_SLOTS = 64,          /* files that io_uring keeps for itself */
+    OXI_STREAM_PAST = 512,          /* ranges whose order is compared with what comes */
     OXI_STREAM_ENDED = -1           /* a cause: the file ends before what was asked for */
 };
 
@@ -182,6 +184,7 @@ enum {
 
 typedef struct oxi_stream_file {
     struct oxi_stream_file *next;
+    struct oxi_stream_region *regions; /* of a file that nobody writes to */
     int64_t references;
     uint64_t id[4];                 /* device, inode, times of the last change: two files never meet */
     intptr_t plain, direct;         /* handles; direct is -1 where the file system refuses it */
@@ -193,6 +196,7 @@ typedef struct oxi_stream_file {
 
 /* What a storage on the device points at. */
 typedef struct oxi_stream_region {
+    struct oxi_stream_region *next; /* of its file */
     struct ox_stream *stream;
     oxi_stream_file *file;
     uint64_t offset;
@@ -282,6 +286,7 @@ typedef struct oxi_stream_range {
     uint64_t sum;                   /* checksum of its bytes, once there is one */
     bool has_sum, checked;          /* checked: the bytes in memory */
     bool guessed;                   /* read ahead to be kept, and no operation asked for it yet */
+    bool far;                       /* of a tensor beyond the budget */
 } oxi_stream_range;
 
 /* Memory of kept ranges, filled from its start on and given back as a whole. */
@@ -388,6 +393,8 @@ struct ox_stream {
 
     oxi_stream_range *buckets[OXI_STREAM_BUCKETS];
     oxi_stream_range *last;         /* the range that was read last */
+    oxi_stream_range *past[OXI_STREAM_PAST]; /* those read before it, and itself: number i at i % PAST */
+    int64_t past_count;
     int64_t range_count;
     uint64_t clock;                 /* bytes that operations asked for so far */
     oxi_stream_slab *slabs;
@@ -752,8 +759,20 @@ static oxi_stream_region *oxi_stream_region_new(ox_stream *stream, oxi_stream_fi
             return NULL;
         }
     }
+    region->next = NULL;
+    if (!file->writable) {
+        region->next = file->regions;
+        file->regions = region;
+    }
     stream->references++;
     return region;
+}
+
+/* Before its file is released. */
+static void oxi_stream_region_unlink(oxi_stream_region *region) {
+    oxi_stream_region **link = &region->file->regions;
+    while (*link && *link != region) link = &(*link)->next;
+    if (*link) *link = region->next;
 }
 
 static void oxi_stream_region_delete(oxi_stream_region *region) {
@@ -1372,6 +1391,7 @@ static oxi_stream_range *oxi_range_of(ox_stream *stream, oxi_stream_file *file, 
 static void oxi_range_touch(ox_stream *stream, oxi_stream_range *range) {
     if (stream->last) stream->last->successor = range;
     stream->last = range;
+    stream->past[stream->past_count++ % OXI_STREAM_PAST] = range;
     stream->clock += range->bytes;
     range->used_at = stream->clock;
     if (range->slab) range->slab->used_at = stream->clock;
@@ -1511,6 +1531,7 @@ static void oxi_capacitor_forget_file(ox_stream *stream, const oxi_stream_file *
         for (oxi_stream_range *range = stream->buckets[i]; range; range = range->chain)
             if (range->successor && (!file || range->successor->file == file)) range->successor = NULL;
     if (stream->last && (!file || stream->last->file == file)) stream->last = NULL;
+    stream->past_count = 0;
     for (int i = 0; i < OXI_STREAM_BUCKETS; i++)
         for (oxi_stream_range **link = &stream->buckets[i]; *link;) {
             oxi_stream_range *range = *link;
@@ -1623,6 +1644,79 @@ static ox_status oxi_range_check(ox_stream *stream, const oxi_stream_source *sou
     range->sum = sum;
     range->has_sum = *checked = true;
     return OX_OK;
+}
+/* >>stream/foresee.c */
+/* What will be read next where no pass has told it yet. Models are made of layers that are alike: what was read
+ * last is looked for among the ranges read before, and what followed there follows here, as far on in the file
+ * as the layers are apart. Called by the ring, which reads it ahead of the operations. */
+
+enum { OXI_CONTEXT_LEAST = 2, OXI_CONTEXT_MOST = 32 }; /* ranges that must agree, and that are compared */
+
+static oxi_stream_range *oxi_past_at(const ox_stream *stream, int64_t index) {
+    return stream->past[index % OXI_STREAM_PAST];
+}
+
+/* Of the ranges up to number `a` and up to number `b` so many agree: files, sizes, and how far on each is from
+ * the one before. first: the oldest that is remembered. */
+static int oxi_past_context(const ox_stream *stream, int64_t a, int64_t b, int64_t first) {
+    int count = 0;
+    for (; count < OXI_CONTEXT_MOST && a >= first; count++, a--, b--) {
+        const oxi_stream_range *x = oxi_past_at(stream, a), *y = oxi_past_at(stream, b);
+        if (x->file != y->file || x->bytes != y->bytes) break;
+        if (count == 0) continue;
+        const oxi_stream_range *x_next = oxi_past_at(stream, a + 1), *y_next = oxi_past_at(stream, b + 1);
+        if (x_next->offset - x->offset != y_next->offset - y->offset) break;
+    }
+    return count;
+}
+
+/* The number of the range that is most like the last one in what was read before it; -1. */
+static int64_t oxi_past_twin(const ox_stream *stream) {
+    int64_t last = stream->past_count - 1, first = last < OXI_STREAM_PAST ? 0 : last - OXI_STREAM_PAST + 1;
+    int64_t twin = -1;
+    int most = OXI_CONTEXT_LEAST - 1;
+    for (int64_t i = last - 1; i >= first && most < OXI_CONTEXT_MOST; i--) {
+        int context = oxi_past_context(stream, i, last, first);
+        if (context <= most) continue;
+        most = context;
+        twin = i;
+    }
+    return twin;
+}
+
+static bool oxi_region_holds(const oxi_stream_region *region, uint64_t offset, size_t bytes) {
+    return offset >= region->offset && offset - region->offset <= region->bytes &&
+           bytes <= region->bytes - (size_t)(offset - region->offset);
+}
+
+/* A range like `known`, `shift` bytes further on, is part of a tensor: of the same, or of one that is as large,
+ * at the same place. */
+static bool oxi_range_may_follow(const oxi_stream_range *known, uint64_t shift) {
+    uint64_t offset = known->offset + shift;
+    for (const oxi_stream_region *from = known->file->regions; from; from = from->next) {
+        if (!oxi_region_holds(from, known->offset, known->bytes)) continue;
+        if (oxi_region_holds(from, offset, known->bytes)) return true;
+        for (const oxi_stream_region *to = known->file->regions; to; to = to->next)
+            if (to->bytes == from->bytes && to->offset == from->offset + shift) return true;
+    }
+    return false;
+}
+
+/* The ranges that are likely to be read next, at most `most` of them; their number. */
+static int oxi_foresee(ox_stream *stream, oxi_stream_range **out, int most) {
+    int64_t last = stream->past_count - 1, twin = oxi_past_twin(stream);
+    if (twin < 0) return 0;
+    int count = 0, period = (int)(last - twin);
+    uint64_t shift = oxi_past_at(stream, last)->offset - oxi_past_at(stream, twin)->offset;
+    while (count < most) {
+        oxi_stream_range *known =
+            count < period ? oxi_past_at(stream, twin + 1 + count) : out[count - period];
+        if (shift == 0 || known->file != stream->last->file || !oxi_range_may_follow(known, shift)) break;
+        out[count] = oxi_range_of(stream, known->file, known->offset + shift, known->bytes);
+        if (!out[count]) break;
+        out[count++]->far = known->far;
+    }
+    return count;
 }
 /* >>stream/ring.c */
 /* The ring (CrookScheduler): cells that tiles are read into, and the steps of an operation that flow through
@@ -1816,11 +1910,12 @@ static ox_status oxi_ring_fit(ox_stream *stream, const oxi_stream_flow *flow) {
     return oxi_ring_make_cells(stream, count, room - 2 * OXI_STREAM_PAGE);
 }
 
-/* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, and twice
- * what the disk delivers within its latency is on its way. What was kept in other tiles goes. */
+/* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, for threads
+ * wait for each other at its end, and twice what the disk delivers within its latency is on its way. What was
+ * kept in other tiles goes. */
 static ox_status oxi_ring_settle(ox_stream *stream) {
     enum { TILES = 2 };
-    const double tile_seconds = 0.008;
+    const double tile_seconds = 0.016;
     const size_t page = OXI_STREAM_PAGE, mib = (size_t)1 << 20;
     oxi_stream_pace *pace = &stream->pace;
     ox_stream_desc *desc = &stream->desc;
@@ -1830,9 +1925,9 @@ static ox_status oxi_ring_settle(ox_stream *stream) {
     pace->bandwidth = (double)pace->bytes / (pace->seconds > 1e-6 ? pace->seconds : 1e-6);
     if (!pace->sets_tile && !pace->sets_depth) return OX_OK;
     double seconds = 2 * pace->latency > tile_seconds ? 2 * pace->latency : tile_seconds;
-    size_t ring = desc->ram_bytes / 16 > 64 * mib ? desc->ram_bytes / 16 : 64 * mib;
+    size_t ring = desc->ram_bytes / 32 * 3 > 64 * mib ? desc->ram_bytes / 32 * 3 : 64 * mib;
     if (ring > desc->ram_bytes / 3) ring = desc->ram_bytes / 3;
-    double wanted = pace->bandwidth * seconds, most = (double)(ring / (2 * (OXI_STREAM_LEAST_DEPTH + 1)));
+    double wanted = pace->bandwidth * seconds, most = (double)(ring / (2 * OXI_STREAM_LEAST_DEPTH));
     if (wanted > 16.0 * (double)mib) wanted = 16.0 * (double)mib;
     if (wanted < 4.0 * (double)mib) wanted = 4.0 * (double)mib;
     if (wanted > most) wanted = most;
@@ -1905,9 +2000,16 @@ static oxi_stream_cell *oxi_ring_take_cell(ox_stream *stream, bool must) {
 
 /* ---- ranges: kept, read ahead, or read now ------------------------------------------------------------ */
 
-/* Begins to read a range to where it will be kept; false when there is no room for it. */
+/* A tensor beyond the budget may be read once and never again: its ranges are kept from the second time on,
+ * for memory has its price, too. */
+static bool oxi_range_may_be_kept(const oxi_stream_range *range) {
+    return range->used_at > 0 || !range->far;
+}
+
+/* Begins to read a range to where it will be kept; false when it will not, or there is no room for it. */
 static bool oxi_ring_keep(ox_stream *stream, oxi_stream_range *range) {
-    if (!oxi_range_is_idle(range) || !oxi_capacitor_accept(stream, range)) return false;
+    if (!oxi_range_may_be_kept(range) || !oxi_range_is_idle(range)) return false;
+    if (!oxi_capacitor_accept(stream, range)) return false;
     range->load.cause = 0;
     range->checked = false;
     oxi_ring_request(stream, &range->load, range->file, range->offset, range->bytes, range->memory, false,
@@ -1924,21 +2026,15 @@ static void oxi_ring_fill(ox_stream *stream, oxi_stream_range *range, oxi_stream
                      cell->memory + range->offset % OXI_STREAM_PAGE, false, range->file->direct >= 0);
 }
 
-/* A tensor beyond the budget may be read once and never again: its ranges are kept from the second time on,
- * for memory has its price, too. */
-static bool oxi_range_is_new_and_far(const ox_stream *stream, const oxi_stream_range *range,
-                                     const oxi_stream_source *source) {
-    return range->used_at == 0 && source->region->bytes > stream->desc.ram_bytes;
-}
-
 /* Where the bytes of a range are or will be. False when there is no cell for them yet. */
 static bool oxi_ring_get(ox_stream *stream, oxi_stream_range *range, oxi_stream_source *source, bool must) {
+    range->far = source->region->bytes > stream->desc.ram_bytes;
     if (range->memory && range->load.cause != 0 && oxi_range_is_idle(range)) oxi_range_drop(range);
     oxi_stream_cell *cell = range->memory ? NULL : oxi_ring_cell_of(stream, range);
     if (range->memory) {
         if (!range->guessed) stream->stats.ram_bytes += (int64_t)range->bytes;
         range->guessed = false;
-    } else if (!cell && (oxi_range_is_new_and_far(stream, range, source) || !oxi_ring_keep(stream, range))) {
+    } else if (!cell && !oxi_ring_keep(stream, range)) {
         cell = oxi_ring_take_cell(stream, must);
         if (!cell) return false;
         oxi_ring_fill(stream, range, cell);
@@ -1957,23 +2053,33 @@ static bool oxi_ring_get(ox_stream *stream, oxi_stream_range *range, oxi_stream_
     return true;
 }
 
-/* Reads ahead of the operations, in the order of the last pass, while cells are empty. */
+/* Reads a range ahead of the operations, unless it is there; false when there is no room for it. */
+static bool oxi_ring_read_ahead(ox_stream *stream, oxi_stream_range *range) {
+    if (range->memory || oxi_ring_cell_of(stream, range)) return true;
+    if (oxi_ring_keep(stream, range)) {
+        range->guessed = true;
+    } else {
+        oxi_stream_cell *cell = oxi_ring_idle_cell(stream, true);
+        if (!cell || cell->range || range->bytes + 2 * OXI_STREAM_PAGE > stream->cell_room) return false;
+        oxi_ring_fill(stream, range, cell);
+        cell->guessed = true;
+    }
+    stream->stats.guesses++;
+    return true;
+}
+
+/* In the order of the last pass, while cells are empty; on the first one, what is likely to come. */
 static void oxi_ring_guess(ox_stream *stream) {
     enum { HOPS_MOST = 1 << 14 };
-    oxi_stream_range *range = stream->last;
+    oxi_stream_range *range = stream->last, *likely[OXI_STREAM_WINDOW];
+    if (range && !range->successor) {
+        int count = oxi_foresee(stream, likely, stream->desc.depth);
+        for (int i = 0; i < count && oxi_ring_read_ahead(stream, likely[i]); i++) {}
+        return;
+    }
     for (int hop = 0; range && hop < HOPS_MOST; hop++) {
         range = range->successor;
-        if (!range || range == stream->last) return;
-        if (range->memory || oxi_ring_cell_of(stream, range)) continue;
-        if (oxi_ring_keep(stream, range)) {
-            range->guessed = true;
-        } else {
-            oxi_stream_cell *cell = oxi_ring_idle_cell(stream, true);
-            if (!cell || cell->range || range->bytes + 2 * OXI_STREAM_PAGE > stream->cell_room) return;
-            oxi_ring_fill(stream, range, cell);
-            cell->guessed = true;
-        }
-        stream->stats.guesses++;
+        if (!range || range == stream->last || !oxi_ring_read_ahead(stream, range)) return;
     }
 }
 
@@ -2392,6 +2498,7 @@ typedef struct oxi_stream_plan {
     int64_t parts[OX_MAX_DIMS];
     oxi_shared shared;   /* of all parts */
     bool shares;
+    double work;         /* multiplications of a product, of one matrix of a batch; else 0 */
     const int64_t *rows; /* NULL, or which row of operand 0 is at each place along dim 0 */
 } oxi_stream_plan;
 
@@ -2665,6 +2772,7 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     call.in = in;
     call.attr = plan->attr;
     call.shared = plan->shares ? &plan->shared : NULL;
+    call.work = plan->work;
     if (call.op == OXI_OP_fill)
         call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
     return plan->compute->host ? oxi_run(plan->compute, &call) : oxi_plan_run_there(plan, step, part, &call);
@@ -2849,7 +2957,18 @@ static void oxi_space_addmm(oxi_stream_plan *plan) {
     }
 }
 
+/* What the CPU chooses by the size of a product holds for parts that are told it. */
+static double oxi_plan_work(const oxi_stream_plan *plan) {
+    bool addmm = plan->call->op == OXI_OP_addmm, matmul = plan->call->op == OXI_OP_matmul;
+    const ox_tensor *a = &plan->operand[addmm], *b = &plan->operand[1 + addmm];
+    double work = (double)ox_numel(&plan->operand[OXI_PLAN_OUT]) * (double)a->shape[a->ndim - 1];
+    for (int d = 0; matmul && d < b->ndim - 2; d++)
+        if (b->stride[d] != 0) work /= (double)b->shape[d];
+    return work;
+}
+
 static void oxi_space_product(oxi_stream_plan *plan) {
+    plan->work = oxi_plan_work(plan);
     if (plan->call->op == OXI_OP_linear)
         oxi_space_linear(plan);
     else if (plan->call->op == OXI_OP_matmul)
@@ -2947,7 +3066,7 @@ static size_t oxi_stream_room(const ox_stream *stream) {
     return stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
 }
 
-/* The activations of a product are quantised once for all parts that have them whole. */
+/* The first operand of a product is packed, or quantised, once for all parts that have it whole. */
 static bool oxi_plan_shares(const oxi_stream_plan *plan) {
     int x = plan->call->op == OXI_OP_addmm ? 1 : 0;
     if (oxi_op_row_of(plan->call->op)->family != OXI_FAMILY_PRODUCT) return false;
@@ -3681,6 +3800,7 @@ static ox_status oxi_stream_alloc(ox_device *self, size_t bytes, void **out) {
 static void oxi_stream_region_free(oxi_stream_region *region) {
     ox_stream *stream = region->stream;
     oxi_stream_lock(stream);
+    oxi_stream_region_unlink(region);
     if (region->file == stream->spill)
         oxi_spill_free(stream, region);
     else
@@ -3768,11 +3888,25 @@ static ox_status oxi_stream_run_locked(ox_stream *stream, const oxi_call *call) 
     return oxi_stream_run_cut(stream, &plan);
 }
 
+/* Nothing is read or written, but what the CPU refuses is refused. */
+static ox_status oxi_stream_run_empty(ox_stream *stream, const oxi_call *call) {
+    oxi_stream_plan plan;
+    oxi_stream_step step;
+    if (call->in_count > OXI_MAX_IN || !stream->desc.compute->host) return OX_OK;
+    memset(&step, 0, sizeof step);
+    oxi_plan_operands(&plan, stream->desc.compute, call);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        if (plan.streamed[i] && ox_numel(&plan.operand[i]) > 0) return OX_OK;
+        memcpy(step.source[i].layout.stride, plan.operand[i].stride, sizeof plan.operand[i].stride);
+    }
+    return oxi_plan_compute(&plan.flow, 0, &step);
+}
+
 static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {
     ox_stream *stream = oxi_stream_of(self);
     bool empty = true;
     for (int i = 0; i < call->out_count; i++) empty = empty && ox_numel(call->out[i]) == 0;
-    if (empty) return OX_OK;
+    if (empty) return oxi_stream_run_empty(stream, call);
     oxi_stream_lock(stream);
     stream->stats.calls++;
     ox_status status = oxi_ring_settle(stream);

@@ -22,7 +22,8 @@
  *     results are written, through a ring of buffers. Results have the bits that the operation has in RAM.
  *     Small results are made in RAM, large ones in a spill file that has no name and goes with the stream.
  *     What fits of the budget keeps tiles of read-only files, so that a second pass over a model reads only
- *     the rest; the order of the first pass tells what to read ahead, also between operations.
+ *     the rest; the order of the first pass tells what to read ahead, also between operations. On the first
+ *     pass over layers that are alike, each is read ahead as the one before was used.
  *
  * MACROS
  *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it
@@ -57,6 +58,7 @@
 #include "stream/reader.c"
 #include "stream/capacitor.c"
 #include "stream/checksum.c"
+#include "stream/foresee.c"
 #include "stream/ring.c"
 #include "stream/tile.c"
 #include "stream/ops.c"

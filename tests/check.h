@@ -5,7 +5,7 @@
  * Words in the first ten lines of a test that the runner (tests/run.sh) and tests/matrix.sh look for:
  *   OX_TIERS  run once for every instruction set of this machine (environment OX_ISA)
  *   OX_TSAN   also part of `make tsan`
- *   OX_VULKAN also run with every call on a Vulkan device (vulkan_mirror.c)
+ *   OX_VULKAN also run with every call on a stream and on a Vulkan device (mirror.c)
  *   OX_QEMU   short enough to run under qemu-user in `make matrix`
  */
 #ifndef CHECK_H

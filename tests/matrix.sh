@@ -111,6 +111,7 @@ $1 @.o1 @.o2 -lm -lpthread -o @.exe
 run_tests() {
     script="mkdir -p @.tmp
 export OX_TEST_TMP=@.tmp # its own: other processors run beside it
+${4:+export OX_TEST_EMULATED=1}
 $2 -O1 $strict -c $dir/src/all_impl.c -o @.o1"
     for test in tests/test_*.c $dir/src/link.c; do
         [ $test = $dir/src/link.c ] || head -n 10 "$test" 2> /dev/null | grep -q OX_QEMU || continue

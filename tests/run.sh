@@ -108,7 +108,7 @@ for source in tests/test_*.c; do
     fi
 done
 
-# ---- the suites of ops on Vulkan: the same programs, every call on the device ----
+# ---- the suites of ops on other devices: the same programs, every call on a stream and on Vulkan ----
 
 if [ -z "$SAN" ] && "$MAKE" -s --no-print-directory check-shaders; then add shaders 1 0 0 0
 elif [ -z "$SAN" ]; then add shaders 0 1 0 0; fi
@@ -118,6 +118,7 @@ if [ -z "$SAN" ]; then
         [ -x "$program" ] || continue
         name=$(basename "$program")
         selected "tests/$name.c" && head -n 10 "tests/$name.c" | grep -qw OX_VULKAN || continue
+        suite "${name#test_} [stream]" env OX_MIRROR=stream "$program"
         limit=${VULKAN_TIMEOUT:-1800} # a software driver compiles thousands of pipelines
         suite "${name#test_} [vulkan]" "$program"
         limit=${TEST_TIMEOUT:-300}

@@ -238,6 +238,37 @@ static void test_products(void) {
     ox_set_exact(false);
 }
 
+/* Each group of 32 weights half as large as the one before: where 256 share a scale, 12 bits are left of the
+ * largest. */
+static void test_uneven(void) {
+    enum { M = 33, N = 17, K = 352 };
+    static float numbers[N * K];
+    static double a[M * K], b[N * K], got[M * N];
+    OX_SCOPE {
+        ox_tensor *x = random_activations(OX_SHAPE(M, K), 1), *w = random_activations(OX_SHAPE(N, K), 2);
+        CHECK(ox_to_floats(w, numbers, N * K) == OX_OK);
+        for (int i = 0; i < N * K; i++) numbers[i] = ldexpf(numbers[i], -(i % K / 32) - 8 * (i / K % 2));
+        w = ox_cast(ox_from_floats(numbers, OX_SHAPE(N, K), OX_F32), OX_Q8_0);
+        CHECK(ox_to_doubles(x, a, M * K) == OX_OK && ox_to_doubles(w, b, N * K) == OX_OK);
+        CHECK(ox_to_doubles(ox_linear(x, w, NULL), got, M * N) == OX_OK);
+        double worst = 0;
+        for (int i = 0; i < M * N; i++) {
+            const double *row = a + i / N * K, *weights = b + i % N * K;
+            double sum = 0, allowed = 1e-9, largest = 0;
+            for (int k = 0; k < K; k++) {
+                double most = 0;
+                for (int j = k / 32 * 32; j < k / 32 * 32 + 32; j++) most = fmax(most, fabs(row[j]));
+                for (int j = k; k % 256 == 0 && j < k + 256 && j < K; j++)
+                    largest = fmax(j == k ? 0 : largest, fabs(weights[j]) * 128 / 127);
+                sum += row[k] * weights[k];
+                allowed += most / 127 * 0.501 * fabs(weights[k]) + fabs(row[k]) * largest * 0.7 / 2047;
+            }
+            worst = fmax(worst, fabs(got[i] - sum) / allowed);
+        }
+        CHECK_MSG(worst <= 1, "error %g of what is allowed", worst);
+    }
+}
+
 static void test_halves(void) {
     static const ox_dtype dtypes[] = {OX_F16, OX_BF16};
     for (int d = 0; d < 2; d++)
@@ -347,6 +378,7 @@ int main(void) {
     test_expansion();
     test_scales();
     test_products();
+    test_uneven();
     test_halves();
     test_activations();
     test_special();

@@ -136,6 +136,11 @@ static void test_products(const stream_case *c) {
     static const int64_t rows[] = {1, 3, 4, 5, 8, 9, 33};
     for (size_t w = 0; w < sizeof weights / sizeof *weights; w++)
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) test_linear(c, weights[w], rows[i], 333, 512);
+    for (int64_t m = 9; m < 100; m += 30)
+        OX_SCOPE { /* of f16 alone, by tiles where the whole is not small */
+            ox_tensor *in[2] = {numbers(OX_SHAPE(m, 512), OX_F16, 1), numbers(OX_SHAPE(333, 512), OX_F16, 2)};
+            compare_masks(c, "matmul of f16", run_matmul_t, in, 2);
+        }
     test_linear(c, OX_F32, 200, 700, 256);
     test_linear(c, OX_F32, 2, 3, 4097);
     test_linear(c, OX_F16, 1, 1, 1);
@@ -159,6 +164,31 @@ static void test_products(const stream_case *c) {
                            numbers(OX_SHAPE(70, 90), OX_F32, 3)};
         compare_masks(c, "addmm", run_addmm, h, 3);
     }
+}
+
+static ox_tensor *run_linear_of_views(ox_tensor *const *in) {
+    ox_tensor *turned = ox_t(ox_flip(in[0], OX_DIMS(1))), *parts[2];
+    parts[0] = ox_linear(turned, in[1], NULL);
+    parts[1] = ox_linear(ox_slice(turned, 0, 0, ox_size(turned, 0), 3), ox_flip(in[1], OX_DIMS(0)), NULL);
+    return ox_cat(parts, 2, 0);
+}
+
+/* Parts of many columns: what the product makes of x is used by all of them, also where x is a view. */
+static void test_wide_parts(const stream_case *small) {
+    static const ox_dtype weights[] = {OX_F32, OX_F16, OX_BF16, OX_Q4_0, OX_Q6_K, OX_F64};
+    stream_case c = *small;
+    c.tile_bytes = 256 << 10;
+    c.ram_bytes = 8 << 20;
+    for (size_t w = 0; w < sizeof weights / sizeof *weights; w++)
+        for (int64_t m = 9; m < 400; m *= 6)
+            OX_SCOPE {
+                ox_dtype dtype = weights[w];
+                ox_dtype x = dtype == OX_Q4_0 || dtype == OX_Q6_K ? OX_F32 : dtype;
+                ox_tensor *in[2] = {numbers(OX_SHAPE(m, 512), x, 1), numbers(OX_SHAPE(3001, 512), dtype, 2)};
+                ox_tensor *turned[2] = {numbers(OX_SHAPE(512, m), x, 3), in[1]};
+                compare_mask(&c, "matmul of wide parts", run_matmul_t, in, 2, 2);
+                compare_mask(&c, "linear of views", run_linear_of_views, turned, 2, 2);
+            }
 }
 
 /* ---- reductions and rows ------------------------------------------------------------------------------ */
@@ -501,7 +531,10 @@ int main(void) {
         if (i % 3 == 2) continue; /* the rest depends less on how bytes are read */
         test_strided(&c);
         test_index(&c);
-        if (i < 2) test_products(&c);
+        if (i < 2) {
+            test_products(&c);
+            test_wide_parts(&c);
+        }
         if (i < 2) {
             test_rows(&c);
             test_gaps(&c);

@@ -1,5 +1,5 @@
 /* test_vulkan.c - the Vulkan device: transfers, memory, recording, errors, and ops that the suites of ops,
- * run on it through vulkan_mirror.c, do not see: what the counters say, deferred errors, sharing of buffers.
+ * run on it through mirror.c, do not see: what the counters say, deferred errors, sharing of buffers.
  * Skipped with the reason where there is no device. */
 #include "operands.h"
 #include "oxtorch_vulkan.h"

@@ -69,24 +69,6 @@ static void oxi_dot_rows(const oxi_kernels *kernels, ox_dtype dtype, int64_t row
         out[i] += oxi_dot_codes(kernels, dtype, whole, n, blocks + i * row_bytes, x);
 }
 
-/* Memory for what activations are quantised to. *done: it is there already, from a product before with the
- * same ones. */
-static char *oxi_quantized_memory(const oxi_gemm *g, size_t bytes, bool *done) {
-    oxi_shared *shared = g->shared;
-    *done = shared && shared->memory && shared->bytes == bytes;
-    if (*done) return (char *)shared->memory;
-    char *memory = (char *)oxi_alloc(bytes);
-    if (!shared || !memory) return memory;
-    oxi_free(shared->memory, shared->bytes);
-    shared->memory = memory;
-    shared->bytes = bytes;
-    return memory;
-}
-
-static void oxi_quantized_free(const oxi_gemm *g, char *memory, size_t bytes) {
-    if (!g->shared) oxi_free(memory, bytes);
-}
-
 /* Rows of blocks against few rows of activations: out[m,n] = sum_k x[m,k] * w[n,k]. */
 typedef struct oxi_block_rows {
     const oxi_gemm *g; /* b is w: b_col its row stride, b_row 1 */
@@ -167,7 +149,7 @@ static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     r.lane_bytes = oxi_align_up((size_t)((g->m + 1) * r.task_rows + (exact ? g->k : 0)) * f32);
     size_t bytes = (size_t)oxi_lanes(tasks) * r.lane_bytes;
     bool done = false;
-    char *memory = oxi_quantized_memory(g, made, &done);
+    char *memory = oxi_shared_take(g, OXI_SHARED_ROWS, made, &done);
     if (!memory) return OX_ERR_NOMEM;
     r.x = (float *)(void *)memory;
     r.q = (oxi_q8 *)(void *)(memory + x_bytes);
@@ -175,7 +157,7 @@ static ox_status oxi_block_rows_run(const oxi_gemm *g, bool exact) {
     r.scratch = (char *)oxi_alloc(bytes);
     if (r.scratch && !done) oxi_block_rows_prepare(&r);
     if (r.scratch) oxi_parallel_for(tasks, oxi_block_rows_task, &r);
-    oxi_quantized_free(g, memory, made);
+    oxi_shared_give(g, memory, made);
     oxi_free(r.scratch, bytes);
     return r.scratch ? OX_OK : OX_ERR_NOMEM;
 }

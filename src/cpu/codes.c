@@ -1,8 +1,9 @@
 /* Products of many rows of activations with weights of block types, in integers.
  * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time,
  * into a panel that stays in the first cache, and takes it against all activations. Nothing of the weights
- * is kept, so memory holds the file alone. Called by cpu/blocks.c; the panels and their kernels are those
- * of kernels/codes.inc. */
+ * is kept, so memory holds the file alone. Where a tier multiplies 16 bits by 16, both sides have one scale
+ * for 256 numbers, of which weights keep 12 bits and activations all that they have. Called by cpu/blocks.c;
+ * the panels and their kernels are those of kernels/codes.inc. */
 
 enum {
     OXI_CODE_ROWS_MOST = 512,     /* rows of activations of one round */
@@ -19,7 +20,7 @@ static const oxi_code_type oxi_code_types[] = {
     {OX_Q4_0, 8, 15, 32},   {OX_Q4_1, 0, 15, 32},   {OX_Q5_0, 16, 31, 32},    {OX_Q5_1, 0, 31, 32},
     {OX_Q8_0, 128, 255, 32}, {OX_Q2_K, 0, 3, 16},    {OX_Q3_K, 4, 7, 16},      {OX_Q4_K, 0, 15, 32},
     {OX_Q5_K, 0, 31, 32},   {OX_Q6_K, 32, 63, 16},  {OX_IQ4_NL, 128, 255, 32}, {OX_IQ4_XS, 128, 255, 32},
-    {OX_MXFP4, 12, 24, 32}, {OX_NVFP4, 12, 24, 16}, {OX_TQ1_0, 1, 2, 32},     {OX_TQ2_0, 1, 2, 32},
+    {OX_MXFP4, 12, 24, 32}, {OX_NVFP4, 12, 24, 16}, {OX_TQ1_0, 1, 2, 32},     {OX_TQ2_0, 1, 3, 32},
     {OX_Q1_0, 1, 2, 32},    {OX_Q2_0, 1, 3, 32},    {OX_IQ1_S, 9, 18, 32},    {OX_IQ1_M, 9, 18, 16},
     {OX_DTYPE_NONE, 128, 255, 16},
 };
@@ -35,46 +36,42 @@ typedef struct oxi_code_product {
     const oxi_kernels *kernels;
     const oxi_codes_kernel *kernel;
     const oxi_code_type *type;
-    int steps;
+    bool wide; /* codes of 16 bits */
+    int steps, shift;
     int64_t piece;      /* of k at a time */
     int64_t m0, rows;   /* the rows of this round */
     char *q;            /* panels of activations: q_bytes, k / 32 and k / group elements of each line */
-    float *scale, *sum;
-    float *step;        /* pieces of k elements of each line; NULL if the kernel takes scales */
+    float *scale, *sum; /* none if wide */
+    float *step;        /* pieces of k elements of each line; NULL if the kernel takes scales of 32 */
     float *lift;        /* [rows] */
-    char *scratch;      /* of each lane: a quantised row, lines of codes, the same as int16, their scales and
-                         * extras, panels of these, sums, at the offsets below */
-    size_t row_at, codes_at, wide_at, scale_at, extra_at, step_at, panel_at, panel_scale_at, panel_extra_at;
+    char *scratch;      /* of each lane: a quantised row, lines of codes, their scales and extras, panels of
+                         * these, sums, at the offsets below */
+    size_t row_at, codes_at, scale_at, extra_at, step_at, panel_at, panel_scale_at, panel_extra_at;
     size_t sums_at, lane_bytes;
 } oxi_code_product;
 
 static int64_t oxi_code_step(const oxi_code_product *p) { return 4 / p->kernel->bytes; }
 
-/* Lines of codes [lines][k], their scales and extras [lines][k / 32 or group] and, if the panel has them,
- * steps [lines][pieces] into a panel `width` wide. */
+/* Lines of codes [lines][k] and, where the panel has them, their scales and extras [lines][scales or extras]
+ * and steps [lines][pieces] into a panel `width` wide. */
 static void oxi_code_pack(const oxi_code_product *p, char *lane, int64_t lines, int width, int64_t k,
                           int64_t scales, int64_t extras, oxi_code_panel to) {
     int64_t steps = oxi_parts(k, OXI_CODES_PIECE);
     oxi_pack_kernel pack = p->kernels->pack_along;
-    const char *from = lane + p->codes_at;
-    if (p->kernel->bytes == 2) {
-        p->kernels->codes_widen(lines * k, (const int8_t *)from, (int16_t *)(void *)(lane + p->wide_at));
-        from = lane + p->wide_at;
-    }
     k /= oxi_code_step(p);
-    pack(lines, k, from, k, width, to.codes, 0);
-    pack(lines, scales, lane + p->scale_at, scales, width, to.scale, 0);
+    pack(lines, k, lane + p->codes_at, k, width, to.codes, 0);
+    if (to.scale) pack(lines, scales, lane + p->scale_at, scales, width, to.scale, 0);
     if (to.extra) pack(lines, extras, lane + p->extra_at, extras, width, to.extra, 0);
     if (to.step) pack(lines, steps, lane + p->step_at, steps, width, to.step, 0);
 }
 
 /* Panel `index` of the activations from k0 on. */
 static oxi_code_panel oxi_code_rows_at(const oxi_code_product *p, int64_t index, int64_t k0) {
-    int64_t mr = p->kernel->mr, k = p->g->k, group = p->type->group;
+    int64_t mr = p->kernel->mr, k = p->g->k;
     oxi_code_panel panel;
     panel.codes = p->q + (index * k + k0) * mr * p->kernel->bytes;
-    panel.scale = p->scale + (index * (k / 32) + k0 / 32) * mr;
-    panel.extra = p->sum + (index * (k / group) + k0 / group) * mr;
+    panel.scale = p->wide ? NULL : p->scale + (index * (k / 32) + k0 / 32) * mr;
+    panel.extra = p->wide ? NULL : p->sum + (index * (k >> p->shift) + (k0 >> p->shift)) * mr;
     panel.step =
         p->step ? p->step + (index * oxi_parts(k, OXI_CODES_PIECE) + k0 / OXI_CODES_PIECE) * mr : NULL;
     return panel;
@@ -98,6 +95,18 @@ static void oxi_code_line(const oxi_code_product *p, const oxi_q8 *from, int8_t 
     }
 }
 
+/* The same in 16 bits: codes times their ratios, at most 127 * 32, and steps. */
+static void oxi_code_wide_line(const oxi_code_product *p, const oxi_q8 *from, int16_t *code, float *step) {
+    for (int64_t left = p->g->k / 32; left > 0; left -= 8, from++) {
+        *step++ = from->step;
+        for (int i = 0; i < 8 && i < left; i++, code += 32) {
+            int16_t wide[32], ratio = from->ratio[i];
+            for (int j = 0; j < 32; j++) wide[j] = (int16_t)(from->q[32 * i + j] * ratio);
+            memcpy(code, wide, sizeof wide);
+        }
+    }
+}
+
 /* Task: a panel of activations. */
 static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
     const oxi_code_product *p = (const oxi_code_product *)arg;
@@ -117,8 +126,10 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
             x = stage;
         }
         p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, stage, row);
-        oxi_code_line(p, row, (int8_t *)lane + p->codes_at + i * g->k, scale + i * (g->k / 32),
-                      sum + i * (g->k / group), step + i * oxi_parts(g->k, OXI_CODES_PIECE));
+        float *steps = step + i * oxi_parts(g->k, OXI_CODES_PIECE);
+        char *code = lane + p->codes_at + i * g->k * p->kernel->bytes;
+        if (p->wide) oxi_code_wide_line(p, row, (int16_t *)(void *)code, steps);
+        else oxi_code_line(p, row, (int8_t *)code, scale + i * (g->k / 32), sum + i * (g->k / group), steps);
     }
     oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group,
                   oxi_code_rows_at(p, index, 0));
@@ -148,18 +159,34 @@ static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *bl
     return any;
 }
 
+/* One line of k codes in 16 bits; one scale a piece. */
+static void oxi_code_unpack_wide(const oxi_code_product *p, int64_t k, const char *blocks, int16_t *code,
+                                 float *scale) {
+    int64_t piece_bytes = oxi_signed_bytes(p->g->b_dtype, OXI_CODES_PIECE);
+    int most = p->type->most - p->type->offset, bits = 0;
+    while (1 << bits <= most || 1 << bits < p->type->offset) bits++;
+    oxi_codes_piece piece;
+    oxi_codes c = oxi_codes_of(&piece);
+    for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, blocks += piece_bytes) {
+        int64_t part = oxi_least(k - at, OXI_CODES_PIECE);
+        if (part < OXI_CODES_PIECE) memset(&piece, 0, sizeof piece);
+        p->kernels->unpack[p->g->b_dtype](part, blocks, c);
+        *scale++ = p->kernels->codes_widen(part, c, bits, code + at);
+    }
+}
+
 /* Lines of weights from line n on, k codes from k0 on. */
 static oxi_code_panel oxi_code_weights(const oxi_code_product *p, char *lane, int64_t n, int64_t lines,
                                        int64_t k0, int64_t k) {
     const oxi_gemm *g = p->g;
     float *scale = (float *)(void *)(lane + p->scale_at), *extra = (float *)(void *)(lane + p->extra_at);
-    int64_t groups = k / p->type->group;
+    int64_t groups = oxi_parts(k, (int64_t)1 << p->shift);
     bool any = false;
     for (int64_t i = 0; i < lines; i++) {
         const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, (n + i) * g->b_col + k0);
-        bool here = oxi_code_unpack(p, k, row, (int8_t *)lane + p->codes_at + i * k, scale + i * groups,
-                                    extra + i * groups);
-        any = any || here;
+        char *code = lane + p->codes_at + i * k * p->kernel->bytes;
+        if (p->wide) oxi_code_unpack_wide(p, k, row, (int16_t *)(void *)code, scale + i * groups);
+        else any |= oxi_code_unpack(p, k, row, (int8_t *)code, scale + i * groups, extra + i * groups);
     }
     oxi_code_panel panel;
     panel.step = NULL;
@@ -197,14 +224,13 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_least(nr, g->n - n);
     int64_t panels = oxi_parts(p->rows, mr), direct = 0; /* so many panels the kernel writes to C itself */
     if (oxi_gemm_is_plain(g) && g->c_dtype == OX_F32 && g->c_col == 1 && columns == nr) direct = p->rows / mr;
-    int shift = p->type->group == 16 ? 4 : 5;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
         int64_t k = oxi_least(p->piece, g->k - k0);
         oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
         for (int64_t i = 0; i < panels; i++) {
             float *to = i < direct ? (float *)(void *)oxi_gemm_c(g, p->m0 + i * mr, n) : sums + i * mr * nr;
             oxi_code_panel rows = oxi_code_rows_at(p, i, k0);
-            p->kernel->run(k, &weights, &rows, p->steps, shift, to, i < direct ? g->c_row : nr, k0 > 0);
+            p->kernel->run(k, &weights, &rows, p->steps, p->shift, to, i < direct ? g->c_row : nr, k0 > 0);
         }
     }
     for (int64_t i = 0; i < panels; i++)
@@ -216,7 +242,9 @@ static bool oxi_code_choose(oxi_code_product *p) {
     int pairs = INT16_MAX / (2 * 127 * p->type->most); /* a lane of 16 bits takes two products a step */
     p->kernel = p->kernels->codes_16.run && pairs >= 2 ? &p->kernels->codes_16 : &p->kernels->codes_32;
     if (!p->kernel->run) return false;
-    p->steps = p->type->group / (int)oxi_code_step(p);
+    p->wide = p->kernel->bytes == 2;
+    p->shift = p->wide ? 8 : p->type->group == 16 ? 4 : 5;
+    p->steps = (1 << p->shift) / (int)oxi_code_step(p);
     while (p->kernel == &p->kernels->codes_16 && p->steps > pairs) p->steps /= 2;
     return true;
 }
@@ -234,8 +262,7 @@ static void oxi_code_plan(oxi_code_product *p, int64_t rows) {
     p->piece = oxi_least(k, oxi_round_up(OXI_CODE_PANEL_BYTES / (nr * bytes), 256));
     int64_t codes = nr * p->piece > mr * k ? nr * p->piece : mr * k, sums = oxi_round_up(rows, mr) * nr;
     p->row_at = oxi_code_place(&p->lane_bytes, oxi_parts(k, OXI_CODES_PIECE) * (int64_t)sizeof(oxi_q8));
-    p->codes_at = oxi_code_place(&p->lane_bytes, codes);
-    p->wide_at = oxi_code_place(&p->lane_bytes, bytes == 2 ? 2 * codes : 0);
+    p->codes_at = oxi_code_place(&p->lane_bytes, codes * bytes);
     p->scale_at = oxi_code_place(&p->lane_bytes, codes / 16 * f32);
     p->extra_at = oxi_code_place(&p->lane_bytes, codes / 16 * f32);
     p->step_at = oxi_code_place(&p->lane_bytes, mr * oxi_parts(k, OXI_CODES_PIECE) * f32);
@@ -257,17 +284,18 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
     int64_t cells = oxi_round_up(rows, mr) * g->k, panels = oxi_parts(g->n, p.kernel->nr);
     oxi_code_plan(&p, rows);
     size_t bytes = 0, q_at = oxi_code_place(&bytes, cells * p.kernel->bytes);
-    size_t scale_at = oxi_code_place(&bytes, cells / 32 * f32);
-    size_t sum_at = oxi_code_place(&bytes, cells / p.type->group * f32);
-    int64_t steps = p.kernel->wants_ratios ? oxi_round_up(rows, mr) * oxi_parts(g->k, OXI_CODES_PIECE) : 0;
+    size_t scale_at = oxi_code_place(&bytes, p.wide ? 0 : cells / 32 * f32);
+    size_t sum_at = oxi_code_place(&bytes, p.wide ? 0 : (cells >> p.shift) * f32);
+    bool stepped = p.wide || p.kernel->wants_ratios;
+    int64_t steps = stepped ? oxi_round_up(rows, mr) * oxi_parts(g->k, OXI_CODES_PIECE) : 0;
     size_t step_at = oxi_code_place(&bytes, steps * f32), lift_at = oxi_code_place(&bytes, rows * f32);
     size_t scratch_bytes = (size_t)oxi_lanes(INT32_MAX) * p.lane_bytes;
     bool done = false;
-    char *memory = oxi_quantized_memory(g, bytes, &done);
+    char *memory = oxi_shared_take(g, OXI_SHARED_CODES, bytes, &done);
     p.scratch = memory ? (char *)oxi_alloc(scratch_bytes) : NULL;
     *status = p.scratch ? OX_OK : OX_ERR_NOMEM;
     if (!p.scratch) {
-        oxi_quantized_free(g, memory, bytes);
+        oxi_shared_give(g, memory, bytes);
         return true;
     }
     p.q = memory + q_at;
@@ -280,7 +308,7 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
         if (!done || rows < g->m) oxi_parallel_for(oxi_parts(p.rows, mr), oxi_code_rows_task, &p);
         oxi_parallel_for(panels, oxi_code_product_task, &p);
     }
-    oxi_quantized_free(g, memory, bytes);
+    oxi_shared_give(g, memory, bytes);
     oxi_free(p.scratch, scratch_bytes);
     return true;
 }

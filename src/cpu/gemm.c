@@ -37,6 +37,35 @@ static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
     return elements / info->block_elements * info->block_bytes;
 }
 
+/* ---- A for the products of a call that is cut ----------------------------------------------------------- */
+
+/* What A becomes before it is multiplied. */
+typedef enum oxi_shared_form {
+    OXI_SHARED_PANELS = 1, /* packed, all of it */
+    OXI_SHARED_ROWS,       /* quantised row by row (cpu/blocks.c) */
+    OXI_SHARED_CODES       /* panels of codes (cpu/codes.c) */
+} oxi_shared_form;
+
+/* Memory for that. *done: it is there already, from a product before with the same A. */
+static char *oxi_shared_take(const oxi_gemm *g, oxi_shared_form form, size_t bytes, bool *done) {
+    oxi_shared *shared = g->shared;
+    *done = shared && shared->form == (int)form && shared->bytes == bytes;
+    if (*done) return (char *)shared->memory;
+    char *memory = (char *)oxi_alloc(bytes);
+    if (!shared || !memory) return memory;
+    oxi_free(shared->memory, shared->bytes);
+    shared->memory = memory;
+    shared->bytes = bytes;
+    shared->form = (int)form;
+    return memory;
+}
+
+static void oxi_shared_give(const oxi_gemm *g, char *memory, size_t bytes) {
+    if (!g->shared) oxi_free(memory, bytes);
+}
+
+/* ---- the types ------------------------------------------------------------------------------------------ */
+
 /* What a product computes in. Packed elements: float, double, or groups of neighbours along k in four bytes:
  * 2 int16_t (widened int8), 2 bf16, 4 int8. */
 typedef struct oxi_gemm_type {
@@ -593,6 +622,11 @@ static bool oxi_gemm_is_small(const oxi_gemm *g) {
     return (double)g->m * (double)g->n * (double)g->k < OXI_GEMM_ALONE;
 }
 
+/* Parts have the bits of the whole: what decides about these goes by its size. */
+static bool oxi_gemm_is_small_as_whole(const oxi_gemm *g) {
+    return g->work > 0 ? g->work < OXI_GEMM_ALONE : oxi_gemm_is_small(g);
+}
+
 static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels, oxi_gemm_type *type) {
     if (g->a_dtype == OX_I8 && g->b_dtype == OX_I8) {
         bool quads = kernels->i8_quads.kernel.run != NULL;
@@ -623,7 +657,7 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->groups = &kernels->bf16_pairs;
     } else {
         type->pieces = g->a_dtype == OX_F16 && g->b_dtype == OX_F16 && kernels->f16_pieces.kernel.run &&
-                       !oxi_gemm_is_small(g);
+                       !oxi_gemm_is_small_as_whole(g);
         type->lane = OXI_LANE_F32;
         type->dtype = type->pieces ? OX_DTYPE_NONE : OX_F32;
         type->sums = OX_F32;
@@ -668,20 +702,21 @@ static void oxi_gemm_region(oxi_gemm_plan *p, int64_t count, oxi_lane_task task,
 }
 
 /* Packs what the threads share of one block and part of k, then computes its tiles. */
-static void oxi_gemm_block(oxi_gemm_plan *p, bool have_b, bool alone) {
+static void oxi_gemm_block(oxi_gemm_plan *p, bool have_a, bool have_b, bool alone) {
     int64_t chunks = p->ks > 0 ? oxi_parts(p->ks, p->depth) : 0;
     int64_t a_group = OXI_GEMM_STAGE_LINES / p->a.width * p->a.width;
     int64_t b_group = OXI_GEMM_STAGE_LINES / p->b.width * p->b.width;
     int64_t b_tasks = p->own_b || have_b ? 0 : chunks * oxi_parts(p->columns, b_group);
-    p->a_tasks = p->own_a ? 0 : chunks * oxi_parts(p->rows, a_group);
+    p->a_tasks = p->own_a || have_a ? 0 : chunks * oxi_parts(p->rows, a_group);
     oxi_gemm_region(p, p->a_tasks + b_tasks, oxi_gemm_pack_task, alone);
     oxi_gemm_region(p, oxi_parts(p->rows, p->tile_m) * oxi_parts(p->columns, p->tile_n), oxi_gemm_tile_task,
                     alone);
 }
 
-static void oxi_gemm_blocks(oxi_gemm_plan *p, bool alone) {
+/* have_a: all of it, from a product before. */
+static void oxi_gemm_blocks(oxi_gemm_plan *p, bool have_a, bool alone) {
     const oxi_gemm *g = p->g;
-    int64_t packed_n0 = -1, packed_k0 = -1; /* the block of B that is packed */
+    int64_t packed_m0 = have_a ? 0 : -1, packed_n0 = -1, packed_k0 = 0; /* the blocks that are packed */
     for (p->n0 = 0; p->n0 < g->n; p->n0 += p->block_n)
         for (p->m0 = 0; p->m0 < g->m; p->m0 += p->block_m) {
             p->rows = oxi_least(p->block_m, g->m - p->m0);
@@ -689,7 +724,9 @@ static void oxi_gemm_blocks(oxi_gemm_plan *p, bool alone) {
             p->k0 = 0;
             do {
                 p->ks = oxi_least(p->block_k, p->k - p->k0);
-                oxi_gemm_block(p, packed_n0 == p->n0 && packed_k0 == p->k0, alone);
+                bool same_k = packed_k0 == p->k0;
+                oxi_gemm_block(p, same_k && packed_m0 == p->m0, same_k && packed_n0 == p->n0, alone);
+                packed_m0 = p->m0;
                 packed_n0 = p->n0;
                 packed_k0 = p->k0;
                 p->k0 += p->ks;
@@ -751,15 +788,19 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     bool alone = oxi_gemm_is_small(g);
     int64_t lanes = alone ? 1 : oxi_lanes(INT32_MAX);
     size_t bytes = oxi_gemm_place(&p, &a_bytes, &b_bytes, lanes);
-    char *memory = (char *)oxi_alloc(bytes);
-    if (!memory) return OX_ERR_NOMEM;
-    p.a.packed = memory;
-    p.b.packed = memory + a_bytes;
-    p.scratch = p.b.packed + b_bytes;
-    if (!p.direct && p.block_k < p.k) p.partial = p.scratch + (size_t)lanes * p.lane_bytes;
-    oxi_gemm_blocks(&p, alone);
+    bool have_a = false, shares_a = g->shared && a_bytes > 0 && p.block_m == g->m && p.block_k == p.k;
+    if (shares_a) bytes -= a_bytes;
+    char *memory = (char *)oxi_alloc(bytes), *a = memory;
+    if (shares_a && memory) a = oxi_shared_take(g, OXI_SHARED_PANELS, a_bytes, &have_a);
+    if (a) {
+        p.a.packed = a;
+        p.b.packed = shares_a ? memory : memory + a_bytes;
+        p.scratch = p.b.packed + b_bytes;
+        if (!p.direct && p.block_k < p.k) p.partial = p.scratch + (size_t)lanes * p.lane_bytes;
+        oxi_gemm_blocks(&p, have_a, alone);
+    }
     oxi_free(memory, bytes);
-    return OX_OK;
+    return a ? OX_OK : OX_ERR_NOMEM;
 }
 
 /* ---- thin products: so few lines on one side that packing the other would take longer ----------------- */

@@ -89,9 +89,6 @@ typedef struct oxi_codes {
 static const int8_t oxi_table_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                          1,    13,   25,  38,  53,  69,  89,  113};
 static const int8_t oxi_table_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-OXI_UNUSED static void oxi_look_up_32(const int8_t *table, int8_t *code) {
-    for (int i = 0; i < 32; i++) code[i] = table[code[i]];
-}
 
 /* 256 neighbours of a row of activations as int8, in groups of 32: x[i] ~ scale[i / 32] * q[i]. scale = ratio
  * * step, ratios from 1 to OXI_Q8_RATIOS: times an integer scale of weights they still fit 16 bits. total: of
@@ -108,7 +105,8 @@ typedef struct oxi_q8 {
  * (two of 16 bits) lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken
  * from each code times the scale, [k / group][width]. Activations: scale [k / 32][width], extra [k /
  * group][width], the sums of the group. Where a kernel wants ratios, these, int16 twice each, are in the
- * place of the scales of activations, and step [pieces of 256][width] beside them. */
+ * place of the scales of activations, and step [pieces of 256][width] beside them. Codes of 16 bits have
+ * their groups' scales in them: of weights scale [pieces of 256][width], of activations step likewise. */
 typedef struct oxi_code_panel {
     void *codes;
     float *scale, *extra; /* extra of weights: NULL if there is none */
@@ -197,7 +195,10 @@ typedef struct oxi_kernels {
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
     void (*codes_shift)(int64_t n, int offset, int8_t *code); /* code += offset, n a multiple of 32 */
-    void (*codes_widen)(int64_t n, const int8_t *code, int16_t *out);   /* n a multiple of 32 */
+    /* numbers as out[i] times what is returned, NaN if a scale is not finite: |out| <= 2048, so that the sum
+     * of 256 products with 127 * OXI_Q8_RATIOS fits 32 bits. n: as for codes_shift, at most 256, scales
+     * behind them 0; all codes are below 1 << bits and not below its negative, bits at most 7 */
+    float (*codes_widen)(int64_t n, oxi_codes codes, int bits, int16_t *out);
 } oxi_kernels;
 
 /* The tier in use: the best this processor has, or the one OX_ISA names if it has that. */
@@ -248,7 +249,8 @@ typedef struct oxi_gemm {
     const float *bias;                               /* NULL, or n floats */
     oxi_activation activation;
     bool rough; /* operands may be rounded to bf16, as int8 is too */
-    oxi_shared *shared; /* NULL, or keeps what a is quantised to for further products with it */
+    oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
+    double work;        /* multiplications of the product that this is a part of, if it is one; else 0 */
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 

@@ -161,6 +161,7 @@ static void oxi_product_start(oxi_product *p, const oxi_call *call, const ox_ten
     const ox_tensor *c = call->out[0];
     memset(p, 0, sizeof *p);
     p->g.shared = call->shared;
+    p->g.work = call->work;
     p->g.a = oxi_ptr(a);
     p->g.b = oxi_ptr(b);
     p->g.c = oxi_ptr(c);

@@ -53,6 +53,7 @@ typedef struct oxi_attrs {
 typedef struct oxi_shared {
     void *memory;
     size_t bytes;
+    int form; /* of what is there, as the maker counts its forms; 0: nothing */
 } oxi_shared;
 
 typedef struct oxi_call {
@@ -61,7 +62,8 @@ typedef struct oxi_call {
     ox_tensor *const *in;            /* optional operands may be NULL where the row marks them with '?' */
     ox_tensor *out[OXI_MAX_OUT];     /* NULL: oxi_apply makes it; given: the result is written there */
     oxi_attrs attr;
-    oxi_shared *shared;              /* NULL, or for the quantised activations of a product */
+    oxi_shared *shared;              /* NULL, or for a product's first operand as it is multiplied */
+    double work;                     /* of a part of a product: multiplications of the whole; else 0 */
 } oxi_call;
 
 typedef struct oxi_op_row {

@@ -44,6 +44,7 @@ static oxi_stream_range *oxi_range_of(ox_stream *stream, oxi_stream_file *file, 
 static void oxi_range_touch(ox_stream *stream, oxi_stream_range *range) {
     if (stream->last) stream->last->successor = range;
     stream->last = range;
+    stream->past[stream->past_count++ % OXI_STREAM_PAST] = range;
     stream->clock += range->bytes;
     range->used_at = stream->clock;
     if (range->slab) range->slab->used_at = stream->clock;
@@ -183,6 +184,7 @@ static void oxi_capacitor_forget_file(ox_stream *stream, const oxi_stream_file *
         for (oxi_stream_range *range = stream->buckets[i]; range; range = range->chain)
             if (range->successor && (!file || range->successor->file == file)) range->successor = NULL;
     if (stream->last && (!file || stream->last->file == file)) stream->last = NULL;
+    stream->past_count = 0;
     for (int i = 0; i < OXI_STREAM_BUCKETS; i++)
         for (oxi_stream_range **link = &stream->buckets[i]; *link;) {
             oxi_stream_range *range = *link;

@@ -58,6 +58,7 @@ static ox_status oxi_stream_alloc(ox_device *self, size_t bytes, void **out) {
 static void oxi_stream_region_free(oxi_stream_region *region) {
     ox_stream *stream = region->stream;
     oxi_stream_lock(stream);
+    oxi_stream_region_unlink(region);
     if (region->file == stream->spill)
         oxi_spill_free(stream, region);
     else
@@ -145,11 +146,25 @@ static ox_status oxi_stream_run_locked(ox_stream *stream, const oxi_call *call) 
     return oxi_stream_run_cut(stream, &plan);
 }
 
+/* Nothing is read or written, but what the CPU refuses is refused. */
+static ox_status oxi_stream_run_empty(ox_stream *stream, const oxi_call *call) {
+    oxi_stream_plan plan;
+    oxi_stream_step step;
+    if (call->in_count > OXI_MAX_IN || !stream->desc.compute->host) return OX_OK;
+    memset(&step, 0, sizeof step);
+    oxi_plan_operands(&plan, stream->desc.compute, call);
+    for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
+        if (plan.streamed[i] && ox_numel(&plan.operand[i]) > 0) return OX_OK;
+        memcpy(step.source[i].layout.stride, plan.operand[i].stride, sizeof plan.operand[i].stride);
+    }
+    return oxi_plan_compute(&plan.flow, 0, &step);
+}
+
 static ox_status oxi_stream_run(ox_device *self, const oxi_call *call) {
     ox_stream *stream = oxi_stream_of(self);
     bool empty = true;
     for (int i = 0; i < call->out_count; i++) empty = empty && ox_numel(call->out[i]) == 0;
-    if (empty) return OX_OK;
+    if (empty) return oxi_stream_run_empty(stream, call);
     oxi_stream_lock(stream);
     stream->stats.calls++;
     ox_status status = oxi_ring_settle(stream);

@@ -345,8 +345,20 @@ static oxi_stream_region *oxi_stream_region_new(ox_stream *stream, oxi_stream_fi
             return NULL;
         }
     }
+    region->next = NULL;
+    if (!file->writable) {
+        region->next = file->regions;
+        file->regions = region;
+    }
     stream->references++;
     return region;
+}
+
+/* Before its file is released. */
+static void oxi_stream_region_unlink(oxi_stream_region *region) {
+    oxi_stream_region **link = &region->file->regions;
+    while (*link && *link != region) link = &(*link)->next;
+    if (*link) *link = region->next;
 }
 
 static void oxi_stream_region_delete(oxi_stream_region *region) {

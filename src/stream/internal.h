@@ -12,6 +12,7 @@ enum {
     OXI_STREAM_LEAST_DEPTH = 3,
     OXI_STREAM_RAM_LEAST = 16 << 20, /* of a budget that nobody gave */
     OXI_STREAM_SLOTS = 64,          /* files that io_uring keeps for itself */
+    OXI_STREAM_PAST = 512,          /* ranges whose order is compared with what comes */
     OXI_STREAM_ENDED = -1           /* a cause: the file ends before what was asked for */
 };
 
@@ -19,6 +20,7 @@ enum {
 
 typedef struct oxi_stream_file {
     struct oxi_stream_file *next;
+    struct oxi_stream_region *regions; /* of a file that nobody writes to */
     int64_t references;
     uint64_t id[4];                 /* device, inode, times of the last change: two files never meet */
     intptr_t plain, direct;         /* handles; direct is -1 where the file system refuses it */
@@ -30,6 +32,7 @@ typedef struct oxi_stream_file {
 
 /* What a storage on the device points at. */
 typedef struct oxi_stream_region {
+    struct oxi_stream_region *next; /* of its file */
     struct ox_stream *stream;
     oxi_stream_file *file;
     uint64_t offset;
@@ -119,6 +122,7 @@ typedef struct oxi_stream_range {
     uint64_t sum;                   /* checksum of its bytes, once there is one */
     bool has_sum, checked;          /* checked: the bytes in memory */
     bool guessed;                   /* read ahead to be kept, and no operation asked for it yet */
+    bool far;                       /* of a tensor beyond the budget */
 } oxi_stream_range;
 
 /* Memory of kept ranges, filled from its start on and given back as a whole. */
@@ -225,6 +229,8 @@ struct ox_stream {
 
     oxi_stream_range *buckets[OXI_STREAM_BUCKETS];
     oxi_stream_range *last;         /* the range that was read last */
+    oxi_stream_range *past[OXI_STREAM_PAST]; /* those read before it, and itself: number i at i % PAST */
+    int64_t past_count;
     int64_t range_count;
     uint64_t clock;                 /* bytes that operations asked for so far */
     oxi_stream_slab *slabs;

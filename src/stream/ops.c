@@ -177,7 +177,18 @@ static void oxi_space_addmm(oxi_stream_plan *plan) {
     }
 }
 
+/* What the CPU chooses by the size of a product holds for parts that are told it. */
+static double oxi_plan_work(const oxi_stream_plan *plan) {
+    bool addmm = plan->call->op == OXI_OP_addmm, matmul = plan->call->op == OXI_OP_matmul;
+    const ox_tensor *a = &plan->operand[addmm], *b = &plan->operand[1 + addmm];
+    double work = (double)ox_numel(&plan->operand[OXI_PLAN_OUT]) * (double)a->shape[a->ndim - 1];
+    for (int d = 0; matmul && d < b->ndim - 2; d++)
+        if (b->stride[d] != 0) work /= (double)b->shape[d];
+    return work;
+}
+
 static void oxi_space_product(oxi_stream_plan *plan) {
+    plan->work = oxi_plan_work(plan);
     if (plan->call->op == OXI_OP_linear)
         oxi_space_linear(plan);
     else if (plan->call->op == OXI_OP_matmul)
@@ -275,7 +286,7 @@ static size_t oxi_stream_room(const ox_stream *stream) {
     return stream->desc.tile_bytes - 2 * OXI_STREAM_PAGE;
 }
 
-/* The activations of a product are quantised once for all parts that have them whole. */
+/* The first operand of a product is packed, or quantised, once for all parts that have it whole. */
 static bool oxi_plan_shares(const oxi_stream_plan *plan) {
     int x = plan->call->op == OXI_OP_addmm ? 1 : 0;
     if (oxi_op_row_of(plan->call->op)->family != OXI_FAMILY_PRODUCT) return false;

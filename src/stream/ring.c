@@ -189,11 +189,12 @@ static ox_status oxi_ring_fit(ox_stream *stream, const oxi_stream_flow *flow) {
     return oxi_ring_make_cells(stream, count, room - 2 * OXI_STREAM_PAGE);
 }
 
-/* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, and twice
- * what the disk delivers within its latency is on its way. What was kept in other tiles goes. */
+/* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, for threads
+ * wait for each other at its end, and twice what the disk delivers within its latency is on its way. What was
+ * kept in other tiles goes. */
 static ox_status oxi_ring_settle(ox_stream *stream) {
     enum { TILES = 2 };
-    const double tile_seconds = 0.008;
+    const double tile_seconds = 0.016;
     const size_t page = OXI_STREAM_PAGE, mib = (size_t)1 << 20;
     oxi_stream_pace *pace = &stream->pace;
     ox_stream_desc *desc = &stream->desc;
@@ -203,9 +204,9 @@ static ox_status oxi_ring_settle(ox_stream *stream) {
     pace->bandwidth = (double)pace->bytes / (pace->seconds > 1e-6 ? pace->seconds : 1e-6);
     if (!pace->sets_tile && !pace->sets_depth) return OX_OK;
     double seconds = 2 * pace->latency > tile_seconds ? 2 * pace->latency : tile_seconds;
-    size_t ring = desc->ram_bytes / 16 > 64 * mib ? desc->ram_bytes / 16 : 64 * mib;
+    size_t ring = desc->ram_bytes / 32 * 3 > 64 * mib ? desc->ram_bytes / 32 * 3 : 64 * mib;
     if (ring > desc->ram_bytes / 3) ring = desc->ram_bytes / 3;
-    double wanted = pace->bandwidth * seconds, most = (double)(ring / (2 * (OXI_STREAM_LEAST_DEPTH + 1)));
+    double wanted = pace->bandwidth * seconds, most = (double)(ring / (2 * OXI_STREAM_LEAST_DEPTH));
     if (wanted > 16.0 * (double)mib) wanted = 16.0 * (double)mib;
     if (wanted < 4.0 * (double)mib) wanted = 4.0 * (double)mib;
     if (wanted > most) wanted = most;
@@ -278,9 +279,16 @@ static oxi_stream_cell *oxi_ring_take_cell(ox_stream *stream, bool must) {
 
 /* ---- ranges: kept, read ahead, or read now ------------------------------------------------------------ */
 
-/* Begins to read a range to where it will be kept; false when there is no room for it. */
+/* A tensor beyond the budget may be read once and never again: its ranges are kept from the second time on,
+ * for memory has its price, too. */
+static bool oxi_range_may_be_kept(const oxi_stream_range *range) {
+    return range->used_at > 0 || !range->far;
+}
+
+/* Begins to read a range to where it will be kept; false when it will not, or there is no room for it. */
 static bool oxi_ring_keep(ox_stream *stream, oxi_stream_range *range) {
-    if (!oxi_range_is_idle(range) || !oxi_capacitor_accept(stream, range)) return false;
+    if (!oxi_range_may_be_kept(range) || !oxi_range_is_idle(range)) return false;
+    if (!oxi_capacitor_accept(stream, range)) return false;
     range->load.cause = 0;
     range->checked = false;
     oxi_ring_request(stream, &range->load, range->file, range->offset, range->bytes, range->memory, false,
@@ -297,21 +305,15 @@ static void oxi_ring_fill(ox_stream *stream, oxi_stream_range *range, oxi_stream
                      cell->memory + range->offset % OXI_STREAM_PAGE, false, range->file->direct >= 0);
 }
 
-/* A tensor beyond the budget may be read once and never again: its ranges are kept from the second time on,
- * for memory has its price, too. */
-static bool oxi_range_is_new_and_far(const ox_stream *stream, const oxi_stream_range *range,
-                                     const oxi_stream_source *source) {
-    return range->used_at == 0 && source->region->bytes > stream->desc.ram_bytes;
-}
-
 /* Where the bytes of a range are or will be. False when there is no cell for them yet. */
 static bool oxi_ring_get(ox_stream *stream, oxi_stream_range *range, oxi_stream_source *source, bool must) {
+    range->far = source->region->bytes > stream->desc.ram_bytes;
     if (range->memory && range->load.cause != 0 && oxi_range_is_idle(range)) oxi_range_drop(range);
     oxi_stream_cell *cell = range->memory ? NULL : oxi_ring_cell_of(stream, range);
     if (range->memory) {
         if (!range->guessed) stream->stats.ram_bytes += (int64_t)range->bytes;
         range->guessed = false;
-    } else if (!cell && (oxi_range_is_new_and_far(stream, range, source) || !oxi_ring_keep(stream, range))) {
+    } else if (!cell && !oxi_ring_keep(stream, range)) {
         cell = oxi_ring_take_cell(stream, must);
         if (!cell) return false;
         oxi_ring_fill(stream, range, cell);
@@ -330,23 +332,33 @@ static bool oxi_ring_get(ox_stream *stream, oxi_stream_range *range, oxi_stream_
     return true;
 }
 
-/* Reads ahead of the operations, in the order of the last pass, while cells are empty. */
+/* Reads a range ahead of the operations, unless it is there; false when there is no room for it. */
+static bool oxi_ring_read_ahead(ox_stream *stream, oxi_stream_range *range) {
+    if (range->memory || oxi_ring_cell_of(stream, range)) return true;
+    if (oxi_ring_keep(stream, range)) {
+        range->guessed = true;
+    } else {
+        oxi_stream_cell *cell = oxi_ring_idle_cell(stream, true);
+        if (!cell || cell->range || range->bytes + 2 * OXI_STREAM_PAGE > stream->cell_room) return false;
+        oxi_ring_fill(stream, range, cell);
+        cell->guessed = true;
+    }
+    stream->stats.guesses++;
+    return true;
+}
+
+/* In the order of the last pass, while cells are empty; on the first one, what is likely to come. */
 static void oxi_ring_guess(ox_stream *stream) {
     enum { HOPS_MOST = 1 << 14 };
-    oxi_stream_range *range = stream->last;
+    oxi_stream_range *range = stream->last, *likely[OXI_STREAM_WINDOW];
+    if (range && !range->successor) {
+        int count = oxi_foresee(stream, likely, stream->desc.depth);
+        for (int i = 0; i < count && oxi_ring_read_ahead(stream, likely[i]); i++) {}
+        return;
+    }
     for (int hop = 0; range && hop < HOPS_MOST; hop++) {
         range = range->successor;
-        if (!range || range == stream->last) return;
-        if (range->memory || oxi_ring_cell_of(stream, range)) continue;
-        if (oxi_ring_keep(stream, range)) {
-            range->guessed = true;
-        } else {
-            oxi_stream_cell *cell = oxi_ring_idle_cell(stream, true);
-            if (!cell || cell->range || range->bytes + 2 * OXI_STREAM_PAGE > stream->cell_room) return;
-            oxi_ring_fill(stream, range, cell);
-            cell->guessed = true;
-        }
-        stream->stats.guesses++;
+        if (!range || range == stream->last || !oxi_ring_read_ahead(stream, range)) return;
     }
 }
 

@@ -134,6 +134,7 @@ typedef struct oxi_stream_plan {
     int64_t parts[OX_MAX_DIMS];
     oxi_shared shared;   /* of all parts */
     bool shares;
+    double work;         /* multiplications of a product, of one matrix of a batch; else 0 */
     const int64_t *rows; /* NULL, or which row of operand 0 is at each place along dim 0 */
 } oxi_stream_plan;
 
@@ -407,6 +408,7 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     call.in = in;
     call.attr = plan->attr;
     call.shared = plan->shares ? &plan->shared : NULL;
+    call.work = plan->work;
     if (call.op == OXI_OP_fill)
         call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
     return plan->compute->host ? oxi_run(plan->compute, &call) : oxi_plan_run_there(plan, step, part, &call);

@@ -1,0 +1,173 @@
+/* mirror.c - the library for tests that know nothing of devices: every call on the CPU runs on another one.
+ * The memory of its operands is copied there, the call runs, the memory of its results is copied back; so the
+ * suites of ops check strides, dtypes and numbers of that device against their own references. Linked in place
+ * of impl.o. OX_MIRROR in the environment names the device:
+ *   vulkan  (or nothing) what it has no shader for stays on the CPU
+ *   stream  tiles of 16 KiB; the call runs on the CPU, too, and other bits are an error of the call
+ * OX_MIRROR_REPORT=1 lists at the end which calls stayed on the CPU. */
+#define OX_C_TIER
+#define OX_IMPLEMENTATION
+#include "oxtorch.h"
+#include "oxtorch_stream.h"
+#include "oxtorch_vulkan.h"
+
+typedef struct mirror_storage {
+    ox_storage *host, *device;
+    bool written;
+} mirror_storage;
+
+typedef struct mirror_call {
+    mirror_storage storage[64];
+    int count;
+    ox_tensor *made[64];
+    int made_count;
+} mirror_call;
+
+static ox_device *mirror_device;
+static bool mirror_streams;
+static OXI_THREAD_LOCAL bool mirror_inside; /* the stream's own calls on the CPU */
+static int64_t mirror_runs, mirror_stays[OXI_OP_COUNT][OX_DTYPE_COUNT];
+static ox_status (*mirror_cpu_run)(ox_device *self, const oxi_call *call);
+
+static ox_storage *mirror_storage_of(mirror_call *m, ox_storage *host, bool written) {
+    for (int i = 0; i < m->count; i++)
+        if (m->storage[i].host == host) {
+            m->storage[i].written = m->storage[i].written || written;
+            return m->storage[i].device;
+        }
+    ox_storage *device = m->count < 64 ? oxi_storage_new(mirror_device, host->bytes) : NULL;
+    if (!device) return NULL;
+    (void)mirror_device->write(mirror_device, device->data, 0, host->data, host->bytes);
+    m->storage[m->count].host = host;
+    m->storage[m->count].device = device;
+    m->storage[m->count++].written = written;
+    return device;
+}
+
+static ox_tensor *mirror_tensor(mirror_call *m, const ox_tensor *t, bool written) {
+    if (!t) return NULL;
+    ox_storage *storage = mirror_storage_of(m, t->storage, written);
+    ox_tensor *made = storage ? oxi_tensor_over(storage, t) : NULL;
+    if (made) made->is_number = t->is_number;
+    if (made) m->made[m->made_count++] = made;
+    return made;
+}
+
+static ox_stream *mirror_stream(void) {
+    ox_stream_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.ram_bytes = (size_t)1 << 30; /* what cannot be cut is loaded as a whole */
+    desc.tile_bytes = 16384;
+    desc.result_bytes = 1;
+    desc.spill = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NULL;
+    return ox_stream_open(&desc);
+}
+
+/* For one call: tests change the allocator while nothing is held. */
+static bool mirror_open(void) {
+#ifdef OXI_HAS_VOLK
+    bool open = mirror_device && !mirror_streams && ((oxi_vk_device *)mirror_device)->open;
+    if (!mirror_streams && !open) mirror_device = ox_vulkan(0);
+#endif
+    if (mirror_streams) mirror_device = ox_stream_device(mirror_stream());
+    return mirror_device != NULL;
+}
+
+static void mirror_close(void) {
+    if (mirror_streams) ox_stream_close((ox_stream *)mirror_device->state);
+}
+
+static bool mirror_operands(mirror_call *m, const oxi_call *call, ox_tensor **in, oxi_call *there) {
+    bool made = true;
+    *there = *call;
+    there->in = in;
+    for (int i = 0; i < call->in_count; i++) {
+        ox_tensor *t = call->in[i];
+        in[i] = t && t->is_number ? t : mirror_tensor(m, t, false);
+        made = made && (!t || in[i]);
+    }
+    for (int i = 0; i < call->out_count; i++) {
+        there->out[i] = mirror_tensor(m, call->out[i], true);
+        made = made && there->out[i];
+    }
+    return made;
+}
+
+static ox_status mirror_read(const mirror_storage *s, void *out) {
+    return mirror_device->read(mirror_device, s->device->data, 0, out, s->host->bytes);
+}
+
+/* After the call ran in both places: the same error, or the same bits. */
+static ox_status mirror_compare(const mirror_call *m, const oxi_call *call, ox_status here, ox_status there) {
+    const char *name = oxi_op_rows[call->op].name;
+    if (here != there) ox_error_clear();
+    if (here != there) return oxi_fail(OX_ERR_IO, "mirror: %s: status %d, not %d", name, there, here);
+    for (int i = 0; i < m->count && here == OX_OK; i++) {
+        const mirror_storage *s = &m->storage[i];
+        if (!s->written || s->host->bytes == 0) continue;
+        void *bytes = malloc(s->host->bytes);
+        ox_status status = bytes ? mirror_read(s, bytes) : OX_ERR_NOMEM;
+        if (status == OX_OK && memcmp(bytes, s->host->data, s->host->bytes) != 0)
+            status = oxi_fail(OX_ERR_IO, "mirror: %s: other bits", name);
+        free(bytes);
+        if (status != OX_OK) return status;
+    }
+    return here;
+}
+
+static ox_status mirror_run_there(const mirror_call *m, ox_device *cpu, const oxi_call *call,
+                                  const oxi_call *there) {
+    mirror_inside = true;
+    ox_status status = mirror_device->run(mirror_device, there);
+    if (mirror_streams) status = mirror_compare(m, call, mirror_cpu_run(cpu, call), status);
+    mirror_inside = false;
+    for (int i = 0; i < m->count && !mirror_streams; i++)
+        if (status == OX_OK && m->storage[i].written)
+            status = mirror_read(&m->storage[i], m->storage[i].host->data);
+    mirror_runs++;
+    return status;
+}
+
+static ox_status mirror_run(ox_device *self, const oxi_call *call) {
+    mirror_call m;
+    ox_tensor *in[64];
+    oxi_call there;
+    ox_status status;
+    memset(&m, 0, sizeof m);
+    if (mirror_inside || call->in_count > 60 || !mirror_open()) return mirror_cpu_run(self, call);
+    ox_scope scope = ox_scope_begin();
+    if (mirror_operands(&m, call, in, &there) && mirror_device->supports(mirror_device, &there)) {
+        status = mirror_run_there(&m, self, call, &there);
+    } else {
+        status = mirror_cpu_run(self, call);
+        mirror_stays[call->op][call->in_count && call->in[0] ? call->in[0]->dtype : call->out[0]->dtype]++;
+    }
+    ox_scope_end(&scope);
+    for (int i = 0; i < m.count; i++) oxi_storage_release(m.storage[i].device);
+    mirror_close();
+    return status;
+}
+
+static void mirror_report(void) {
+    fprintf(stderr, "mirror: %lld calls on %s\n", (long long)mirror_runs,
+            mirror_streams ? "a stream" : "Vulkan");
+    for (int op = 0; op < OXI_OP_COUNT; op++)
+        for (int dtype = 0; dtype < OX_DTYPE_COUNT; dtype++)
+            if (mirror_stays[op][dtype])
+                fprintf(stderr, "mirror: %s %s: %lld on the CPU\n", oxi_op_rows[op].name,
+                        ox_dtype_name((ox_dtype)dtype), (long long)mirror_stays[op][dtype]);
+}
+
+__attribute__((constructor)) static void mirror_begin(void) {
+    const char *name = getenv("OX_MIRROR");
+    mirror_streams = name && strcmp(name, "stream") == 0;
+    if (!mirror_open()) {
+        printf("skip mirror: %s\nsuite mirror: 0 passed, 0 failed, 1 skipped\n", ox_error_text());
+        exit(0);
+    }
+    mirror_close();
+    ox_set_exact(!mirror_streams); /* what f32 operands are rounded to otherwise, test_vulkan.c checks */
+    mirror_cpu_run = oxi_cpu_device.run;
+    oxi_cpu_device.run = mirror_run;
+    if (getenv("OX_MIRROR_REPORT")) atexit(mirror_report);
+}

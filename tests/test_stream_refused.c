@@ -1,0 +1,243 @@
+/* test_stream_refused.c - what a system refuses: disks that are full, in earnest, folders and files that may not
+ * be used, budgets that are no budgets. Errors in words, nothing left behind, and the stream works afterwards. */
+#if defined(__linux__)
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/mount.h>
+#endif
+#include "stream_check.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MIB = 1 << 20, ROOM = 2 * MIB };
+
+static char folder[320], path[340];
+
+static int files_in(const char *name) {
+    int count = 0;
+    DIR *all = opendir(name);
+    for (struct dirent *one; all && (one = readdir(all));) count += one->d_name[0] != '.';
+    if (all) closedir(all);
+    return count;
+}
+
+static ox_stream *open_at(const stream_case *c, const char *spill) {
+    ox_stream_desc desc = case_desc(c);
+    desc.spill = spill;
+    desc.result_bytes = 1; /* nearly all results go to the spill folder */
+    ox_stream *stream = ox_stream_open(&desc);
+    CHECK_MSG(stream != NULL, "%s", ox_error_text());
+    return stream;
+}
+
+static bool failed(const ox_tensor *t, ox_status status, const char *word) {
+    bool as_wanted = !t && ox_error() == status && strstr(ox_error_text(), word);
+    if (!as_wanted)
+        printf("  %s, status %d: %s\n", t ? "a tensor" : "NULL", (int)ox_error(), ox_error_text());
+    ox_error_clear();
+    return as_wanted;
+}
+
+/* ---- a full disk --------------------------------------------------------------------------------------- */
+
+#if defined(__linux__)
+
+/* Mounts of this process alone, which go with it. Root may. */
+static bool own_mounts(void) {
+    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+static bool mount_small(bool read_only) {
+    unsigned long flags = read_only ? MS_REMOUNT | MS_RDONLY : 0;
+    return mount("tmpfs", folder, "tmpfs", flags, "size=2m") == 0;
+}
+
+static bool unmount_small(void) {
+    return umount2(folder, MNT_DETACH) == 0;
+}
+
+#else
+static bool own_mounts(void) {
+    return false;
+}
+static bool mount_small(bool read_only) {
+    (void)read_only;
+    return false;
+}
+static bool unmount_small(void) {
+    return false;
+}
+#endif
+
+/* Results until the disk is full, which then go: twice, the second time in what the first one left. */
+static int fill_up(ox_stream *stream, ox_tensor *far, ox_tensor *right) {
+    int count = 0;
+    OX_SCOPE {
+        ox_tensor *y = ox_neg(far), *last = y;
+        for (; y && count < 100; y = ox_neg(far), count++) last = y;
+        CHECK(!y && ox_error() == OX_ERR_IO && strstr(ox_error_text(), "no room"));
+        ox_error_clear();
+        CHECK(same_bits(last, right));
+        CHECK(ox_stream_stats(stream).spilled_bytes <= (size_t)ROOM);
+    }
+    CHECK(ox_stream_stats(stream).spilled_bytes == 0);
+    return count;
+}
+
+static void test_full_disk(const stream_case *c) {
+    CHECK(mount_small(false));
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(MIB), OX_F32, 1), *part = ox_narrow(x, 0, 5, 70000);
+        ox_tensor *right = ox_neg(part);
+        put_raw(path, x, 0);
+        ox_stream *stream = open_at(c, folder);
+        ox_device *device = ox_stream_device(stream);
+        ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(MIB));
+        CHECK(failed(ox_to(x, device), OX_ERR_IO, "no room"));
+        CHECK(failed(ox_neg(far), OX_ERR_IO, "no room"));
+        CHECK(failed(ox_stream_named(stream, "large", OX_F32, OX_SHAPE(MIB)), OX_ERR_IO, "large"));
+        CHECK(files_in(folder) == 0 && ox_stream_stats(stream).spilled_bytes == 0);
+        ox_tensor *piece = ox_narrow(far, 0, 5, 70000);
+        int first = fill_up(stream, piece, right), second = fill_up(stream, piece, right);
+        CHECK_MSG(first >= 5 && first == second, "%d and %d results", first, second);
+        CHECK(same_bits(ox_neg(piece), right));
+        ox_tensor *kept = ox_stream_named(stream, "small", OX_F32, OX_SHAPE(70000));
+        CHECK(kept && ox_copy_(kept, piece) && same_bits(kept, part) && files_in(folder) == 1);
+        ox_stream_close(stream);
+    }
+    CHECK(mount_small(true));
+    OX_SCOPE {
+        ox_stream *stream = open_at(c, folder);
+        ox_tensor *x = numbers(OX_SHAPE(1000), OX_F32, 1);
+        CHECK(failed(ox_to(x, ox_stream_device(stream)), OX_ERR_IO, strerror(EROFS)));
+        CHECK(failed(ox_stream_named(stream, "none", OX_F32, OX_SHAPE(1)), OX_ERR_IO, strerror(EROFS)));
+        CHECK(files_in(folder) == 1);
+        ox_stream_close(stream);
+    }
+    CHECK(unmount_small() && files_in(folder) == 0);
+    remove(path);
+}
+
+/* ---- what may not be used ------------------------------------------------------------------------------ */
+
+/* As somebody without rights, if this is root, who may do everything. */
+static bool drop_rights(void) {
+    return geteuid() != 0 || seteuid(65534) == 0;
+}
+
+static void test_rights(const stream_case *c) {
+    ox_stream *stream = open_at(c, folder);
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(60000), OX_F32, 1), *right = ox_sum(x, OX_ALL_DIMS, false);
+        put_raw(path, x, 0);
+        ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(60000));
+        uid_t user = geteuid();
+        CHECK(chmod(folder, 0500) == 0 && chmod(path, 0) == 0);
+        if (drop_rights()) {
+            CHECK(failed(ox_to(x, ox_stream_device(stream)), OX_ERR_IO, strerror(EACCES)));
+            CHECK(failed(ox_neg(far), OX_ERR_IO, strerror(EACCES)));
+            CHECK(failed(ox_stream_named(stream, "none", OX_F32, OX_SHAPE(9)), OX_ERR_IO, strerror(EACCES)));
+            CHECK(failed(ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(1)), OX_ERR_IO, strerror(EACCES)));
+            CHECK(!ox_open(path, ox_stream_device(stream)) && ox_error() == OX_ERR_IO);
+            ox_error_clear();
+            ox_tensor *sum = ox_sum(far, OX_ALL_DIMS, false); /* what is open stays so; 4 bytes fit in RAM */
+            CHECK_MSG(!sum || ox_item(sum) == ox_item(right), "%s", ox_error_text());
+            ox_error_clear();
+            CHECK(seteuid(user) == 0);
+        } else {
+            check_skip("what may not be used", "root cannot become anybody else here");
+        }
+        CHECK(chmod(folder, 0700) == 0 && chmod(path, 0600) == 0);
+        CHECK(same_bits(ox_neg(far), ox_neg(x)) && files_in(folder) == 0); /* now it may */
+    }
+    ox_stream_close(stream);
+    stream = open_at(c, path); /* a file in place of a folder */
+    OX_SCOPE {
+        CHECK(failed(ox_to(ox_ones(OX_SHAPE(9), OX_F32), ox_stream_device(stream)), OX_ERR_IO, path));
+        CHECK(failed(ox_stream_named(stream, "none", OX_F32, OX_SHAPE(9)), OX_ERR_IO, strerror(ENOTDIR)));
+        CHECK(failed(ox_stream_raw(stream, folder, 0, OX_F32, OX_SHAPE(1)), OX_ERR_IO, folder));
+    }
+    ox_stream_close(stream);
+    remove(path);
+}
+
+/* Names that meet: of another stream, of a file that is there, of a folder. What is there stays as it is. */
+static void test_names(const stream_case *c) {
+    ox_stream *streams[2] = {open_at(c, folder), open_at(c, folder)};
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(30000), OX_F32, 1);
+        ox_tensor *kept = ox_copy_(ox_stream_named(streams[0], "one", OX_F32, OX_SHAPE(30000)), x);
+        for (int i = 0; i < 2; i++)
+            CHECK(failed(ox_stream_named(streams[i], "one", OX_F16, OX_SHAPE(1)), OX_ERR_IO, "exists"));
+        char other[340];
+        snprintf(other, sizeof other, "%s/two.safetensors", folder);
+        CHECK(mkdir(other, 0700) == 0);
+        CHECK(failed(ox_stream_named(streams[1], "two", OX_F32, OX_SHAPE(1)), OX_ERR_IO, "exists"));
+        CHECK(rmdir(other) == 0 && symlink("/nowhere", other) == 0);
+        CHECK(failed(ox_stream_named(streams[1], "two", OX_F32, OX_SHAPE(1)), OX_ERR_IO, "exists"));
+        CHECK(remove(other) == 0 && same_bits(kept, x) && files_in(folder) == 1);
+        snprintf(other, sizeof other, "%s/one.safetensors", folder);
+        CHECK(remove(other) == 0 && same_bits(ox_neg(kept), ox_neg(x))); /* an open file lives on */
+    }
+    for (int i = 0; i < 2; i++) ox_stream_close(streams[i]);
+}
+
+/* ---- budgets ------------------------------------------------------------------------------------------- */
+
+/* The least budget takes the ring twice; a byte less is refused. It is enough for operands of any size. */
+static void test_least_budgets(const stream_case *c) {
+    static const size_t hopeless[] = {1, 4095, 4096, TILE, 2 * TILE, 12 * TILE - 1};
+    ox_stream_desc desc = case_desc(c);
+    desc.depth = 3;
+    for (size_t i = 0; i < sizeof hopeless / sizeof *hopeless; i++)
+        for (size_t tile = 0; tile <= TILE; tile += TILE) {
+            desc.ram_bytes = hopeless[i];
+            desc.tile_bytes = tile;
+            CHECK(!ox_stream_open(&desc) && ox_error() == OX_ERR_ARG && strstr(ox_error_text(), "budget"));
+            ox_error_clear();
+        }
+    desc.ram_bytes = 12 * TILE;
+    desc.result_bytes = 1;
+    ox_stream *stream = ox_stream_open(&desc);
+    CHECK_MSG(stream != NULL, "%s", ox_error_text());
+    static const int64_t room = (TILE - 8192) / 4, tile = TILE / 4;
+    const int64_t sizes[] = {1,    room - 1, room,     room + 1,     tile - 1,
+                             tile, tile + 1, 3 * room, 3 * room + 1, 5 * 12 * tile + 1};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        OX_SCOPE {
+            ox_tensor *x = numbers(OX_SHAPE(sizes[i]), OX_F32, i);
+            put_raw(path, x, 0);
+            ox_tensor *far = ox_stream_raw(stream, path, 0, OX_F32, OX_SHAPE(sizes[i]));
+            for (int pass = 0; pass < 2; pass++)
+                CHECK_MSG(same_bits(ox_add(ox_neg(far), far), ox_add(ox_neg(x), x)), "%lld numbers: %s",
+                          (long long)sizes[i], ox_error_text());
+            CHECK(same_bits(ox_flip(far, OX_DIMS(0)), ox_flip(x, OX_DIMS(0))));
+            ox_stream_statistics s = ox_stream_stats(stream);
+            CHECK(s.ring_bytes + s.kept_bytes <= desc.ram_bytes);
+        }
+    ox_stream_close(stream);
+    remove(path);
+}
+
+int main(void) {
+    bool mounts = own_mounts();
+    check_cases();
+    if (!mounts) check_skip("a full disk", "this process may not mount file systems");
+    for (int i = 0; i < 2; i++) { /* io_uring, then threads */
+        stream_case c = case_at(i);
+        snprintf(folder, sizeof folder, "%s/oxtorch-refused-%p", c.folder, (void *)folder);
+        snprintf(path, sizeof path, "%s.raw", folder);
+        CHECK(mkdir(folder, 0700) == 0);
+        if (mounts) test_full_disk(&c);
+        test_rights(&c);
+        test_names(&c);
+        test_least_budgets(&c);
+        CHECK(rmdir(folder) == 0);
+    }
+    ox_statistics stats = ox_stats();
+    CHECK(stats.tensors == 0 && stats.storages == 0 && stats.bad_releases == 0);
+    return check_done("stream_refused");
+}
