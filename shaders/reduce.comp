@@ -35,6 +35,7 @@ const bool REAL = LANE == LANE_F32;
 const bool SQUARED = KIND == SQUARES || KIND == MOMENTS;
 const uint ATTEMPTS = LANE != LANE_F32 ? 1 : KIND <= ABSOLUTE ? 2 : KIND == MOMENTS ? 2 : 1;
 const uint EACH = QUADS == 0 ? 1 : QUADS;
+const uint PART = TO == C64 && KIND == SUM ? 2 : 1; // elements of a segment's result: of a sum what is lost too
 
 DEFINE_LOAD(load_x, b0)
 DEFINE_LOAD_QUAD(load_quad, b0, p0, q0)
@@ -259,6 +260,7 @@ void write(const uvec4 s, const uvec4 at, const uint n) {
     }
     float number = finite(p.x) ? p.x + p.y : p.x;
     if (TO == C64) {
+        if (PART == 2) store(TO, at.y + 1, uvec2(floatBitsToUint(p.y), uint(exponent)));
         store(TO, at.y, two ? uvec2(floatBitsToUint(number), uint(exponent)) : uvec2(s.x, 0));
         return;
     }
@@ -280,7 +282,7 @@ void main() {
     uvec4 at = kept_places(real_line ? position : 0);
     /* neighbouring segments take neighbouring units in turn: what is read at a time lies close together */
     uint unit = QUADS > 0 ? 4 * LANES * EACH : LANES, begin = segment * unit, end = n;
-    if (SEGMENTS > 1) at.y = param[2].y + position * SEGMENTS + segment;
+    if (SEGMENTS > 1) at.y = param[2].y + (position * SEGMENTS + segment) * PART;
     uvec4 s;
     [[dont_unroll]] for (uint attempt = 0; attempt < ATTEMPTS; attempt++) {
         uvec4 fresh = taken(real_line, at.x, begin, end);

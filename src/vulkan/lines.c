@@ -267,7 +267,7 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     uint32_t length = job->l.params.length;
     bool real = oxi_vk_reduce_lane(call) == (uint32_t)OXI_LANE_F32;
     shape[0] = job->l.kept.numel;
-    shape[1] = segments;
+    shape[1] = segments * (real && r.kind == OXI_VK_SUM ? 2 : 1); /* a sum, and what it lost */
     oxi_meta(&parts, real ? OX_C64 : call->in[0]->dtype == OX_U64 ? OX_U64 : OX_I64, 2, shape);
     oxi_vk_chunk *chunk = oxi_vk_borrow(d, &parts, &storage);
     if (!chunk) return OX_ERR_NOMEM;
