@@ -66,6 +66,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/operand.c"
 #include "vulkan/map.c"
 #include "vulkan/lines.c"
+#include "vulkan/sort.c"
 #include "vulkan/product.c"
 #include "vulkan/index.c"
 #include "vulkan/transformer.c"

@@ -15,7 +15,7 @@ static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
     {NULL, NULL},                             /* RANDOM */
     {oxi_vk_can_reduce, oxi_vk_reduce},       /* REDUCE */
     {oxi_vk_can_scan, oxi_vk_scan},           /* SCAN */
-    {NULL, NULL},                             /* SORT */
+    {oxi_vk_can_sort, oxi_vk_sort},           /* SORT */
     {oxi_vk_can_row, oxi_vk_row},             /* ROW */
     {oxi_vk_can_index, oxi_vk_index},         /* INDEX */
     {oxi_vk_can_product, oxi_vk_product_run}, /* PRODUCT */

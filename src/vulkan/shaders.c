@@ -32,6 +32,9 @@ static const uint32_t oxi_vk_code_row[] = {
 static const uint32_t oxi_vk_code_scan[] = {
 #include "vulkan/spirv/scan.inc"
 };
+static const uint32_t oxi_vk_code_sort[] = {
+#include "vulkan/spirv/sort.inc"
+};
 static const uint32_t oxi_vk_code_product[] = {
 #include "vulkan/spirv/product.inc"
 };
