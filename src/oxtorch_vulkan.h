@@ -69,6 +69,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/sort.c"
 #include "vulkan/product.c"
 #include "vulkan/index.c"
+#include "vulkan/made.c"
 #include "vulkan/transformer.c"
 #include "vulkan/fuse.c"
 #include "vulkan/device.c"

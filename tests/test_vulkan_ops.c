@@ -1,5 +1,5 @@
 /* test_vulkan_ops.c - ops whose result on a Vulkan device is the CPU's bit by bit, and that take no detour:
- * order, on lines that take several passes. Skipped with the reason where there is no device. */
+ * order, on lines that take several passes; ramps and random numbers. Skipped with the reason where there is no device. */
 #include "operands.h"
 #include "oxtorch_vulkan.h"
 
@@ -41,6 +41,60 @@ static void check_order(void) {
     CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
 }
 
+/* ---- made from nothing: in the tensors given ----------------------------------------------------------- */
+
+static const ox_dtype floats[] = {OX_F32, OX_F16, OX_BF16, OX_F8_E4M3, OX_F8_E5M2, OX_F64};
+
+/* Every second column of t [n,6], backwards: a view that numbers are made in. */
+static ox_tensor *columns_of(ox_tensor *t) {
+    return ox_flip(ox_slice(t, 1, 0, 6, 2), OX_DIMS(0));
+}
+
+/* The same call of the same seed on both devices; `what` says which. */
+static ox_tensor *drawn(int what, ox_tensor *t) {
+    ox_manual_seed(17);
+    switch (what) {
+    case 0: return ox_uniform_(t, 0, 1);
+    case 1: return ox_uniform_(t, -3, 0.1);
+    case 2: return ox_normal_(t, 0.5, 3);
+    case 3: return ox_copy_(t, ox_randn_like(t));
+    case 4: return ox_copy_(t, ox_bernoulli(ox_uniform_(t, 0, 1)));
+    case 5: return ox_copy_(t, ox_dropout(ox_fill_(t, 1), 0.3, true));
+    case 6: return ox_bernoulli_(t, 0.3);
+    default: return ox_fill_(t, 0.1);
+    }
+}
+
+static void check_random(void) {
+    ox_vulkan_facts facts;
+    bool doubles = ox_vulkan_info(gpu, &facts) == OX_OK && facts.caps & OX_VULKAN_F64;
+    int64_t detours = ox_stats().detours;
+    for (size_t d = 0; d < sizeof floats / sizeof *floats; d++)
+        for (int what = 0; what < 8; what++)
+            OX_SCOPE {
+                if (floats[d] == OX_F64 && what == 5) continue; /* multiplies */
+                ox_tensor *x = ox_zeros(OX_SHAPE(1111, 6), floats[d]), *y = there(x);
+                CHECK_MSG(drawn(what, x) && drawn(what, y) && same(y, x), "case %d of %s: %s", what,
+                          ox_dtype_name(floats[d]), ox_error_text());
+                CHECK_MSG(drawn(what, columns_of(x)) && drawn(what, columns_of(y)) && same(y, x),
+                          "case %d of columns of %s: %s", what, ox_dtype_name(floats[d]), ox_error_text());
+            }
+    OX_SCOPE {
+        ox_tensor *x = ox_zeros(OX_SHAPE(5003), OX_I64), *y = there(x);
+        ox_manual_seed(3);
+        ox_tensor *want = ox_randint_like(x, INT64_MIN, INT64_MAX);
+        ox_manual_seed(3);
+        CHECK(same(ox_randint_like(y, INT64_MIN, INT64_MAX), want));
+    }
+    if (doubles)
+        CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+    OX_SCOPE { /* as with an index out of range, the next read tells */
+        ox_tensor *bad = ox_bernoulli(there(ox_full(OX_SHAPE(3), 1.5, OX_F32)));
+        CHECK(bad && !back(bad) && ox_error() == OX_ERR_ARG);
+        ox_error_clear();
+    }
+}
+
 int main(void) {
     gpu = ox_vulkan(0);
     if (!gpu) {
@@ -48,6 +102,7 @@ int main(void) {
         return check_done("vulkan_ops");
     }
     check_order();
+    check_random();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK(ox_vulkan_close(gpu) == OX_OK);
     CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0, "%lld tensors left",

@@ -27,7 +27,8 @@ OX_API int ox_vulkan_count(void);
     X(OX_VULKAN_COOPERATIVE, 4, "coopmat")   /* KHR_cooperative_matrix: f16 tiles with f32 sums */ \
     X(OX_VULKAN_BF16, 7, "bf16")             /* the same of bf16 */ \
     X(OX_VULKAN_BUDGET, 5, "budget")         /* EXT_memory_budget */ \
-    X(OX_VULKAN_DENORMALS, 6, "denormals")   /* f32 subnormals are kept on request */
+    X(OX_VULKAN_DENORMALS, 6, "denormals")   /* f32 subnormals are kept on request */ \
+    X(OX_VULKAN_F64, 8, "f64")               /* arithmetic of f64 */
 
 enum {
 #define OXI_X(name, bit, text) name = 1 << (bit),

@@ -11,8 +11,8 @@ typedef struct oxi_vk_executor {
 static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
     {oxi_vk_can_map, oxi_vk_map},             /* MAP */
     {oxi_vk_can_map, oxi_vk_map},             /* COPY */
-    {oxi_vk_can_fill, oxi_vk_fill},           /* FILL */
-    {NULL, NULL},                             /* RANDOM */
+    {oxi_vk_can_make, oxi_vk_make},           /* FILL */
+    {oxi_vk_can_make, oxi_vk_make},           /* RANDOM */
     {oxi_vk_can_reduce, oxi_vk_reduce},       /* REDUCE */
     {oxi_vk_can_scan, oxi_vk_scan},           /* SCAN */
     {oxi_vk_can_sort, oxi_vk_sort},           /* SORT */

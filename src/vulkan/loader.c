@@ -167,6 +167,9 @@ static ox_status oxi_vk_learn(oxi_vk_device *d, const VkExtensionProperties *lis
         d->caps |= OX_VULKAN_SUBGROUP;
     if (controls && f.floats.shaderDenormPreserveFloat32) d->caps |= OX_VULKAN_DENORMALS;
     if (oxi_vk_has_extension(list, count, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME)) d->caps |= OX_VULKAN_BUDGET;
+    VkPhysicalDeviceFeatures core;
+    vkGetPhysicalDeviceFeatures(d->physical, &core);
+    if (list && core.shaderFloat64) d->caps |= OX_VULKAN_F64;
     d->caps |= oxi_vk_matrix_caps(d, list, count, &f.subgroup) | oxi_vk_dot_caps(d, list, count);
     d->caps &= oxi_vk_allowed_caps();
     if (p->apiVersion < VK_API_VERSION_1_1)
@@ -208,8 +211,10 @@ static ox_status oxi_vk_make_device(oxi_vk_device *d) {
     int family = oxi_vk_compute_family(d->physical);
     if (family < 0) return oxi_fail(OX_ERR_DEVICE, "%s: %s cannot compute", d->device_name, d->model);
     float priority = 1;
+    VkPhysicalDeviceFeatures core;
     VkDeviceQueueCreateInfo queue;
     VkDeviceCreateInfo info;
+    memset(&core, 0, sizeof core);
     memset(&queue, 0, sizeof queue);
     memset(&info, 0, sizeof info);
     queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -219,6 +224,8 @@ static ox_status oxi_vk_make_device(oxi_vk_device *d) {
     info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
     info.queueCreateInfoCount = 1;
     info.pQueueCreateInfos = &queue;
+    core.shaderFloat64 = (d->caps & OX_VULKAN_F64) != 0;
+    info.pEnabledFeatures = &core;
     oxi_vk_ask_matrices(d, &matrices, names, &wanted, &info);
     info.enabledExtensionCount = wanted;
     info.ppEnabledExtensionNames = names;

@@ -47,7 +47,7 @@ static bool oxi_vk_map_reads(ox_dtype dtype) {
 static bool oxi_vk_map_moves(const oxi_call *call) {
     ox_dtype to = call->out[0]->dtype;
     if (oxi_is_block(to)) return false;
-    if (call->op == OXI_OP_copy) return call->in[0]->dtype == to && !oxi_vk_is_immediate(call->in[0]);
+    if (call->op == OXI_OP_copy) return call->in[0]->dtype == to;
     return call->op == OXI_OP_where && call->in[1]->dtype == to && call->in[2]->dtype == to &&
            oxi_compute_dtype(call) == to;
 }
@@ -76,9 +76,13 @@ static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {
     return true;
 }
 
-/* A number of the host as a raw element of the dtype that is returned. */
-static ox_dtype oxi_vk_map_immediate(const ox_tensor *t, uint32_t *raw) {
+/* A number of the host as a raw element of the dtype that is returned: its own where it is only moved. */
+static ox_dtype oxi_vk_map_immediate(const ox_tensor *t, bool moves, uint32_t *raw) {
     const void *at = oxi_ptr(t);
+    if (moves) {
+        memcpy(raw, at, (size_t)ox_dtype_of(t->dtype)->block_bytes);
+        return t->dtype;
+    }
     if (ox_dtype_of(t->dtype)->cls == OX_CLASS_FLOAT) {
         raw[0] = oxi_vk_float_bits(oxi_element_to_f64(t->dtype, at));
         raw[1] = 0;
@@ -112,8 +116,7 @@ static bool oxi_vk_map_packs(const oxi_walk *w) {
 
 /* How elements are taken four at a time, as the shader's QUADS; 0 where they are not: every operand of up to
  * 32 bits lies element behind element along the last dim, or stands still there, and starts at a quad. */
-static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, const int *operand,
-                                 int count) {
+static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, const int *operand, int count) {
     uint32_t still = 0, quads = oxi_vk_is_software(d) ? 1 : OXI_VK_QUADS;
     int last = w->ndim - 1;
     if (oxi_vk_is_software(d) && w->numel < 4096) return 0; /* not worth another pipeline */
@@ -123,8 +126,10 @@ static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, cons
         if (i > 0 && k == 0) continue;
         bool stands = w->step[k] == 0;
         if (w->bytes[k] > 4 || (!stands && w->step[k] != 1)) return 0;
-        if (stands) still |= 1u << i;
-        else if (oxi_vk_walk_at(w, k) % 4 != 0) return 0;
+        if (stands)
+            still |= 1u << i;
+        else if (oxi_vk_walk_at(w, k) % 4 != 0)
+            return 0;
         for (int e = 0; e < last; e++)
             if (!stands && w->stride[k][e] % 4 != 0) return 0;
     }
@@ -196,7 +201,7 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
         const ox_tensor *t = call->in[i];
         from[i] = t->dtype;
         if (oxi_vk_is_immediate(t)) {
-            from[i] = oxi_vk_map_immediate(t, params.immediate[i]);
+            from[i] = oxi_vk_map_immediate(t, lane == OXI_VK_LANE_RAW, params.immediate[i]);
             immediate |= 2u << i;
             continue;
         }
@@ -247,33 +252,4 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 256 * each - 1) / (256 * each));
     return oxi_vk_record(d, &dispatch);
-}
-
-/* ---- fill: a copy of a number -------------------------------------------------------------------------- */
-
-static bool oxi_vk_can_fill(const oxi_vk_device *d, const oxi_call *call) {
-    (void)d;
-    ox_dtype to = call->out[0]->dtype;
-    return call->op == OXI_OP_fill && to != OX_F64 && to != OX_C64 && oxi_vk_fits(call->out[0]);
-}
-
-static ox_status oxi_vk_fill(oxi_vk_device *d, const oxi_call *call) {
-    ox_tensor number, *in = &number;
-    ox_storage storage;
-    oxi_call copy;
-    double real = call->attr.f[0];
-    int64_t whole = call->attr.i[0];
-    bool integer = oxi_is_int(call->out[0]->dtype);
-    memset(&storage, 0, sizeof storage);
-    memset(&copy, 0, sizeof copy);
-    oxi_meta(&number, integer ? OX_I64 : OX_F64, 0, NULL);
-    storage.device = ox_cpu();
-    storage.data = integer ? (void *)&whole : (void *)&real;
-    number.storage = &storage;
-    number.is_number = true;
-    copy.op = OXI_OP_copy;
-    copy.in = &in;
-    copy.in_count = copy.out_count = 1;
-    copy.out[0] = call->out[0];
-    return oxi_vk_map(d, &copy);
 }

@@ -23,6 +23,12 @@ static const uint32_t oxi_vk_code_map_angle[] = {
 static const uint32_t oxi_vk_code_map_integer[] = {
 #include "vulkan/spirv/map_integer.inc"
 };
+static const uint32_t oxi_vk_code_made[] = {
+#include "vulkan/spirv/made.inc"
+};
+static const uint32_t oxi_vk_code_made_double[] = {
+#include "vulkan/spirv/made_double.inc"
+};
 static const uint32_t oxi_vk_code_reduce[] = {
 #include "vulkan/spirv/reduce.inc"
 };

@@ -126,6 +126,9 @@ static ox_status oxi_vk_tell_fault(oxi_vk_device *d, uint64_t at) {
     ox_status status = oxi_vk_clear_fault(d);
     if (status != OX_OK) return status;
     int64_t value = (int64_t)((uint64_t)found.value_high << 32 | found.value_low);
+    if (found.kind - 1 == OXI_OP_bernoulli)
+        return oxi_fail(OX_ERR_ARG,
+                        "bernoulli: a probability is not in [0, 1] (found when numbers were read)");
     return oxi_fail(OX_ERR_INDEX,
                     "%s: index %lld is out of range for a size of %u (found when numbers were read)",
                     oxi_op_row_of((oxi_op)(found.kind - 1))->name, (long long)value, found.size);
