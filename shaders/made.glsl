@@ -10,7 +10,7 @@ layout(constant_id = 1) const uint TO = 12;
 layout(constant_id = 2) const uint FROM = 12;       // of probabilities
 layout(constant_id = 3) const uint FLAT = 0;        // 1: the result lies element behind element, from a quad on
 
-#define F64_LANE
+#define WIDE_DTYPES
 #include "common.glsl"
 #include "quads.glsl"
 #include "number.glsl"

@@ -45,3 +45,43 @@ double root(const double a) {
     s = s + rest / (2 * s);
     return scaled(s, n / 2 - (exponent < -1000 ? 27 : 0));
 }
+double inverse_root(const double a) {
+    return quotient(1.0lf, root(a));
+}
+
+// ---- as in math.glsl ----
+
+bool is_nan(const double x) {
+    uvec2 bits = bits_of(x);
+    uint size = bits.y & 0x7fffffffu;
+    return size > 0x7ff00000u || (size == 0x7ff00000u && bits.x != 0);
+}
+bool is_inf(const double x) {
+    uvec2 bits = bits_of(x);
+    return (bits.y & 0x7fffffffu) == 0x7ff00000u && bits.x == 0;
+}
+double with_sign(const double size, const double sign) {
+    uvec2 bits = bits_of(size);
+    return double_of(uvec2(bits.x, (bits.y & 0x7fffffffu) | (bits_of(sign).y & 0x80000000u)));
+}
+bool is_something(const double x) {
+    uvec2 bits = bits_of(x);
+    return ((bits.y & 0x7fffffffu) | bits.x) != 0;
+}
+bool is_negative(const double x) {
+    return bits_of(x).y >> 31 != 0;
+}
+double size_of(const double x) {
+    uvec2 bits = bits_of(x);
+    return double_of(uvec2(bits.x, bits.y & 0x7fffffffu));
+}
+double negative_of(const double x) {
+    uvec2 bits = bits_of(x);
+    return double_of(uvec2(bits.x, bits.y ^ 0x80000000u));
+}
+double greater_of(const double bound, const double x) {
+    return bound > x ? bound : x;
+}
+double lesser_of(const double bound, const double x) {
+    return bound < x ? bound : x;
+}

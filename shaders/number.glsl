@@ -1,8 +1,8 @@
 // number.glsl - numbers of every dtype to and from the lanes that are computed in: f32 bits, 64-bit integers as
-// two words, with F64_LANE defined also f64 bits. All by bits: rounding is to nearest even, and subnormals are
-// what they are.
+// two words, with WIDE_DTYPES defined also f64 bits and pairs of f32 bits. All by bits: rounding is to nearest
+// even, and subnormals are what they are.
 
-const uint LANE_F32 = 0, LANE_F64 = 1, LANE_I64 = 2, LANE_U64 = 3, LANE_RAW = 5;
+const uint LANE_F32 = 0, LANE_F64 = 1, LANE_I64 = 2, LANE_U64 = 3, LANE_C64 = 4, LANE_RAW = 5;
 
 const uvec2 LEAST_I64 = uvec2(0, 0x80000000u);
 
@@ -141,7 +141,7 @@ uvec2 f64_of_u64(const uvec2 v) {
 
 // ---- f64 and the others ----
 
-#ifdef F64_LANE
+#ifdef WIDE_DTYPES
 bool is_nan64(const uvec2 v) {
     uint size = v.y & 0x7fffffffu;
     return size > 0x7ff00000u || (size == 0x7ff00000u && v.x != 0);
@@ -223,7 +223,8 @@ uvec2 i64_of(const uint dtype, const uvec2 raw) {
 
 uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
     if (lane == LANE_RAW) return raw;
-#ifdef F64_LANE
+#ifdef WIDE_DTYPES
+    if (dtype == C64 && lane == LANE_C64) return raw;
     if (dtype == F64) {
         if (lane == LANE_F64) return raw;
         return lane == LANE_F32 ? uvec2(f32_of_f64(raw, false), 0) : i64_of_f64(raw, lane == LANE_U64);
@@ -244,7 +245,22 @@ uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
 
 uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
     if (lane == LANE_RAW) return v;
-    if (lane == LANE_F32) {
+#ifdef WIDE_DTYPES
+    if (lane == LANE_F64) {
+        switch (dtype) {
+        case BOOL: return uvec2((v.y & 0x7fffffffu | v.x) != 0 ? 1 : 0, 0);
+        case F64: return v;
+        case U64: return i64_of_f64(v, true);
+        case I64: return i64_of_f64(v, false);
+        case U32: return uvec2(i64_of_f64(v, false).x, 0);
+        case U8: case I8: case U16: case I16: case I32: return uvec2(i32_of_f64(v), 0);
+        default: return uvec2(narrow_of_f32(dtype, f32_of_f64(v, dtype != F32 && dtype != C64)), 0);
+        }
+    }
+    if (lane == LANE_C64 && dtype == C64) return v;
+    if (lane == LANE_C64 && dtype == BOOL) return uvec2(((v.x | v.y) & 0x7fffffffu) != 0 ? 1 : 0, 0);
+#endif
+    if (lane == LANE_F32 || lane == LANE_C64) {
         switch (dtype) {
         case BOOL: return uvec2((v.x & 0x7fffffffu) != 0 ? 1 : 0, 0);
         case F64: return f64_of_f32(v.x);
@@ -255,27 +271,14 @@ uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
         default: return uvec2(narrow_of_f32(dtype, v.x), 0);
         }
     }
-#ifdef F64_LANE
-    if (lane == LANE_F64) {
-        switch (dtype) {
-        case BOOL: return uvec2((v.y & 0x7fffffffu | v.x) != 0 ? 1 : 0, 0);
-        case F64: return v;
-        case U64: return i64_of_f64(v, true);
-        case I64: return i64_of_f64(v, false);
-        case U32: return uvec2(i64_of_f64(v, false).x, 0);
-        case U8: case I8: case U16: case I16: case I32: return uvec2(i32_of_f64(v), 0);
-        default: return uvec2(narrow_of_f32(dtype, f32_of_f64(v, dtype != F32)), 0);
-        }
-    }
-#endif
     bool negative = lane == LANE_I64 && int(v.y) < 0;
     if (dtype == BOOL) return uvec2((v.x | v.y) != 0 ? 1 : 0, 0);
     if (dtype == F64) {
         uvec2 bits = f64_of_u64(negative ? negated(v) : v);
         return uvec2(bits.x, bits.y | (negative ? 0x80000000u : 0));
     }
-    if (is_float(dtype)) {
-        bool odd = dtype != F32;
+    if (is_float(dtype) || dtype == C64) {
+        bool odd = dtype != F32 && dtype != C64;
         return uvec2(narrow_of_f32(dtype, lane == LANE_U64 ? f32_of_u64(v, odd) : f32_of_i64(v, odd)), 0);
     }
     return v;

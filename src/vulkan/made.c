@@ -98,12 +98,6 @@ static ox_status oxi_vk_eye(oxi_vk_device *d, const oxi_call *call) {
 
 /* ---- ramps and random numbers -------------------------------------------------------------------------- */
 
-static void oxi_vk_double_words(double value, uint32_t *words) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    oxi_vk_words_of(bits, words);
-}
-
 static void oxi_vk_made_numbers(const oxi_call *call, oxi_vk_made_params *p) {
     const oxi_attrs *attr = &call->attr;
     ox_dtype dtype = call->out[0]->dtype;

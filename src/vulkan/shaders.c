@@ -23,6 +23,9 @@ static const uint32_t oxi_vk_code_map_angle[] = {
 static const uint32_t oxi_vk_code_map_integer[] = {
 #include "vulkan/spirv/map_integer.inc"
 };
+static const uint32_t oxi_vk_code_map_double[] = {
+#include "vulkan/spirv/map_double.inc"
+};
 static const uint32_t oxi_vk_code_made[] = {
 #include "vulkan/spirv/made.inc"
 };
