@@ -68,6 +68,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/lines.c"
 #include "vulkan/sort.c"
 #include "vulkan/product.c"
+#include "vulkan/select.c"
 #include "vulkan/index.c"
 #include "vulkan/made.c"
 #include "vulkan/transformer.c"

@@ -1,5 +1,5 @@
 /* test_vulkan_ops.c - ops whose result on a Vulkan device is the CPU's bit by bit, and that take no detour:
- * order, on lines that take several passes; ramps and random numbers. Skipped with the reason where there is no device. */
+ * order, on lines that take several passes; ramps and random numbers; what a mask selects. Skipped with the reason where there is no device. */
 #include "operands.h"
 #include "oxtorch_vulkan.h"
 
@@ -95,6 +95,37 @@ static void check_random(void) {
     }
 }
 
+/* ---- selected by a mask; long scans -------------------------------------------------------------------- */
+
+static void check_selected(void) {
+    static const ox_dtype dtypes[] = {OX_F32, OX_F16, OX_F8_E5M2, OX_F64, OX_C64, OX_BOOL, OX_I8, OX_U64};
+    int64_t detours = ox_stats().detours;
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        OX_SCOPE {
+            ox_tensor *numbers = ox_relu(ox_randn(OX_SHAPE(7, 61, 41), OX_F32));
+            ox_tensor *x = ox_cast(ox_neg(numbers), dtypes[d]), *y = there(x); /* zeros are -0 */
+            ox_tensor *a = ox_flip(ox_transpose(x, 0, 2), OX_DIMS(1)),
+                      *b = ox_flip(ox_transpose(y, 0, 2), OX_DIMS(1));
+            ox_tensor *mask = ox_gt(ox_randn(OX_SHAPE(61, 1), OX_F32), ox_number(0.3)),
+                      *there_mask = there(mask);
+            const char *name = ox_dtype_name(dtypes[d]);
+            CHECK_MSG(same(ox_masked_select(b, there_mask), ox_masked_select(a, mask)),
+                      "masked_select of %s: %s", name, ox_error_text());
+            if (dtypes[d] == OX_F64 || dtypes[d] == OX_C64) detours++; /* counted on the CPU */
+            CHECK_MSG(same(ox_nonzero(b), ox_nonzero(a)), "nonzero of %s: %s", name, ox_error_text());
+            if (dtypes[d] == OX_F32) CHECK(ox_numel(ox_nonzero(ox_narrow(b, 0, 0, 0))) == 0);
+        }
+    OX_SCOPE { /* integers are exact in any order; of three lines each is cut */
+        ox_tensor *x = ox_randint(-9, 9, OX_SHAPE(20011, 3), OX_I32), *y = there(x);
+        CHECK(same(ox_cumsum(y, 0), ox_cumsum(x, 0)));
+        CHECK(same(ox_cumprod(ox_flip(y, OX_DIMS(0)), 0), ox_cumprod(ox_flip(x, OX_DIMS(0)), 0)));
+        ox_tensor *u = ox_rand(OX_SHAPE(300001), OX_F32);
+        CHECK(ox_allclose(ox_cast(back(ox_cumsum(there(u), 0)), OX_F64), ox_cumsum(ox_cast(u, OX_F64), 0),
+                          1e-6, 0, false));
+    }
+    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+}
+
 int main(void) {
     gpu = ox_vulkan(0);
     if (!gpu) {
@@ -103,6 +134,7 @@ int main(void) {
     }
     check_order();
     check_random();
+    check_selected();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK(ox_vulkan_close(gpu) == OX_OK);
     CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0, "%lld tensors left",

@@ -65,6 +65,9 @@ static const uint32_t oxi_vk_code_gather[] = {
 static const uint32_t oxi_vk_code_scatter[] = {
 #include "vulkan/spirv/scatter.inc"
 };
+static const uint32_t oxi_vk_code_select[] = {
+#include "vulkan/spirv/select.inc"
+};
 static const uint32_t oxi_vk_code_pattern[] = {
 #include "vulkan/spirv/pattern.inc"
 };
