@@ -8,7 +8,7 @@ layout(local_size_x = 256) in;
 layout(constant_id = 0) const uint OP = 0;
 layout(constant_id = 1) const uint TO = 12;
 layout(constant_id = 2) const uint FROM = 12;       // of probabilities
-layout(constant_id = 3) const uint FLAT = 0;        // 1: the result lies element behind element, from a quad on
+layout(constant_id = 3) const uint FLAT = 0;        // 1: elements follow each other, from a quad on
 
 #define WIDE_DTYPES
 #include "common.glsl"
@@ -97,7 +97,7 @@ uvec4 places(uint i) {
 }
 
 uvec2 drawn_by(const uint place, const uint j) {
-    uvec2 p = lane_of(FROM, load_p(FROM, place), LANE_F64);
+    uvec2 raw = load_p(FROM, place), p = FROM == F64 ? raw : f64_of_f32(f32_of(FROM, raw.x));
     bool less = below(p, uvec2(0, 0x3ff00000u)) || p == uvec2(0, 0x3ff00000u) || p == uvec2(0, 0x80000000u);
     if (!less) tell(param[0].z, param[0].w, p, 0);
     bool one = less && p.y >> 31 == 0 && below(unit_of(j, FROM == F64 ? 53 : 24), p);
@@ -149,9 +149,11 @@ dvec2 turned(const double u) {
     return both;
 }
 uvec2 uniform_of(const uint j) {
-    double low = double_of(param[3].xy), high = double_of(param[3].zw), u = double_of(unit_of(j, random_bits(TO)));
+    double low = double_of(param[3].xy), high = double_of(param[3].zw);
+    double u = double_of(unit_of(j, random_bits(TO)));
     precise double value = low + u * (high - low);
-    double rounded = double_of(lane_of(TO, raw_of(TO, bits_of(value), LANE_F64), LANE_F64));
+    uvec2 raw = raw_of_f64(TO, bits_of(value));
+    double rounded = double_of(TO == F64 ? raw : f64_of_f32(f32_of(TO, raw.x)));
     return low < high && rounded >= high ? param[4].xy : bits_of(value);
 }
 uvec2 normal_of(const uint j) {
@@ -181,11 +183,11 @@ uvec2 ramp_of(const uint i) {
 // Element i, number j of its four, as an element of the result.
 uvec2 made(const uint i, const uint j) {
 #ifdef DOUBLE
-    return raw_of(TO, OP == UNIFORM ? uniform_of(j) : OP == NORMAL ? normal_of(j) : ramp_of(i), LANE_F64);
+    return raw_of_f64(TO, OP == UNIFORM ? uniform_of(j) : OP == NORMAL ? normal_of(j) : ramp_of(i));
 #else
     switch (OP) {
-    case UNIFORM: return raw_of(TO, unit_of(j, random_bits(TO)), LANE_F64);
-    case BERNOULLI: return raw_of(TO, drawn_by(places(i).y, j), LANE_F64);
+    case UNIFORM: return raw_of_f64(TO, unit_of(j, random_bits(TO)));
+    case BERNOULLI: return raw_of_f64(TO, drawn_by(places(i).y, j));
     case RANDINT: return raw_of(TO, plus(param[4].zw, high_product(words[j], param[5].xy)), LANE_I64);
     default: return raw_of(TO, plus(param[4].zw, times(uvec2(i, 0), param[5].xy)), LANE_I64);
     }

@@ -10,8 +10,8 @@
 #include "map_plain.glsl"
 
 uvec2 compute(const uvec2 a, const uvec2 b, const uvec2 c) {
-    double r = mapped(double_of(a), double_of(b), double_of(c), double_of(param[2].xy), double_of(param[2].zw),
-                      double_of(param[15].zw));
+    double f0 = double_of(param[2].xy), f1 = double_of(param[2].zw), f2 = double_of(param[15].zw);
+    double r = mapped(double_of(a), double_of(b), double_of(c), f0, f1, f2);
     return TO == BOOL ? uvec2(r != 0 ? 1 : 0, 0) : bits_of(r);
 }
 

@@ -3,6 +3,7 @@
 #extension GL_GOOGLE_include_directive : require
 #define OPERANDS 3
 #define REAL float
+#define ONLY_F32
 #include "map_begin.glsl"
 #include "math.glsl"
 #include "map_plain.glsl"

@@ -1,5 +1,5 @@
-// map_plain.glsl - arithmetic on REAL, f32 or f64: what is an instruction or a few of them. The includer brings
-// the functions of numbers of that type.
+// map_plain.glsl - arithmetic on REAL, f32 or f64: what is an instruction or a few of them. The includer
+// brings the functions of numbers of that type.
 
 REAL mapped(const REAL a, const REAL b, const REAL c, const REAL f0, const REAL f1, const REAL f2) {
     const REAL nan = REAL(NOT_A_NUMBER), inf = REAL(INF), zero = REAL(0), one = REAL(1), six = REAL(6);

@@ -1,5 +1,5 @@
-// math_double.glsl - numbers of f64 by their bits, and arithmetic that is rounded once on any device: quotients
-// and roots, which Vulkan asks little of, are corrected by what they miss (Dekker 1971).
+// math_double.glsl - numbers of f64 by their bits, and arithmetic that is rounded once on any device:
+// quotients and roots, which Vulkan asks little of, are corrected by what they miss (Dekker 1971).
 
 double double_of(const uvec2 bits) {
     return packDouble2x32(bits);

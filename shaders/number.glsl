@@ -1,6 +1,6 @@
-// number.glsl - numbers of every dtype to and from the lanes that are computed in: f32 bits, 64-bit integers as
-// two words, with WIDE_DTYPES defined also f64 bits and pairs of f32 bits. All by bits: rounding is to nearest
-// even, and subnormals are what they are.
+// number.glsl - numbers of every dtype to and from the lanes that are computed in: f32 bits, 64-bit integers
+// as two words, with WIDE_DTYPES defined also f64 bits and pairs of f32 bits. All by bits: rounding is to
+// nearest even, and subnormals are what they are.
 
 const uint LANE_F32 = 0, LANE_F64 = 1, LANE_I64 = 2, LANE_U64 = 3, LANE_C64 = 4, LANE_RAW = 5;
 
@@ -221,6 +221,40 @@ uvec2 i64_of(const uint dtype, const uvec2 raw) {
     }
 }
 
+#ifdef WIDE_DTYPES
+// An element from f64 bits.
+uvec2 raw_of_f64(const uint dtype, const uvec2 v) {
+    switch (dtype) {
+    case BOOL: return uvec2((v.y & 0x7fffffffu | v.x) != 0 ? 1 : 0, 0);
+    case F64: return v;
+    case U64: return i64_of_f64(v, true);
+    case I64: return i64_of_f64(v, false);
+    case U32: return uvec2(i64_of_f64(v, false).x, 0);
+    case U8: case I8: case U16: case I16: case I32: return uvec2(i32_of_f64(v), 0);
+    default: return uvec2(narrow_of_f32(dtype, f32_of_f64(v, dtype != F32 && dtype != C64)), 0);
+    }
+}
+#endif
+// What a shader has no use for it need not bring: with ONLY_F32 defined all lanes are f32 and results are
+// floats or bool, with ONLY_INTEGERS operands and results are integers or bool.
+#if defined(ONLY_F32)
+uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
+    if (is_float(dtype)) return uvec2(f32_of(dtype, raw.x), 0);
+    uvec2 v = i64_of(dtype, raw);
+    return uvec2(dtype == U64 ? f32_of_u64(v, false) : f32_of_i64(v, false), 0);
+}
+uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
+    if (dtype == BOOL) return uvec2((v.x & 0x7fffffffu) != 0 ? 1 : 0, 0);
+    return uvec2(narrow_of_f32(dtype, v.x), 0);
+}
+#elif defined(ONLY_INTEGERS)
+uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
+    return i64_of(dtype, raw);
+}
+uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
+    return dtype == BOOL ? uvec2((v.x | v.y) != 0 ? 1 : 0, 0) : v;
+}
+#else
 uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
     if (lane == LANE_RAW) return raw;
 #ifdef WIDE_DTYPES
@@ -246,17 +280,7 @@ uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
 uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
     if (lane == LANE_RAW) return v;
 #ifdef WIDE_DTYPES
-    if (lane == LANE_F64) {
-        switch (dtype) {
-        case BOOL: return uvec2((v.y & 0x7fffffffu | v.x) != 0 ? 1 : 0, 0);
-        case F64: return v;
-        case U64: return i64_of_f64(v, true);
-        case I64: return i64_of_f64(v, false);
-        case U32: return uvec2(i64_of_f64(v, false).x, 0);
-        case U8: case I8: case U16: case I16: case I32: return uvec2(i32_of_f64(v), 0);
-        default: return uvec2(narrow_of_f32(dtype, f32_of_f64(v, dtype != F32 && dtype != C64)), 0);
-        }
-    }
+    if (lane == LANE_F64) return raw_of_f64(dtype, v);
     if (lane == LANE_C64 && dtype == C64) return v;
     if (lane == LANE_C64 && dtype == BOOL) return uvec2(((v.x | v.y) & 0x7fffffffu) != 0 ? 1 : 0, 0);
 #endif
@@ -283,3 +307,4 @@ uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
     }
     return v;
 }
+#endif

@@ -1,8 +1,8 @@
-// select.comp - elements where a mask is true (masked_select) and where an operand is not 0 (nonzero), in order:
-// workgroups count what they will give, the counts are added up, then each writes behind those before it.
-// param[0] positions, dims, first word of the counts, how many there are; [1] first elements of the result, of
-// what is tested, of x; elements of the result (rows of coordinates); [2] strides of the result's dims, the
-// fault's place, op + 1; [3 + d] strides of what is tested and of x along dim d; [11], [12] shape.
+// select.comp - elements where a mask is true (masked_select) and where an operand is not 0 (nonzero), in
+// order: workgroups count what they will give, the counts are added up, then each writes behind those before
+// it. param[0] positions, dims, first word of the counts, how many there are; [1] first elements of the
+// result, of what is tested, of x; elements of the result (rows of coordinates); [2] strides of the result's
+// dims, the fault's place, op + 1; [3 + d] strides of what is tested and of x along dim d; [11], [12] shape.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;

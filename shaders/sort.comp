@@ -1,11 +1,11 @@
 // sort.comp - lines in order, and the best of lines: chunks of a line are sorted in shared memory (bitonic,
-// Batcher 1968), runs are merged two by two, each workgroup with a part of the merge path (Green, McColl, Bader
-// 2012). An item is a key, the number as an unsigned integer in its order, and the place in its line, which
-// tells equals apart: the result is stable. Of a run no more items go on than the result has room for.
-// lines.glsl with operands values, places, x. param[23] items of a line that come in, length of a chunk (SORT)
-// or run (MERGE), most items of a run that go on, chunks or pairs of a line; [24] items of a line that go on,
-// what keys are turned round with, first words of the items that come in and that go on; [25] items of all
-// lines that come in and go on, workgroups of a pair.
+// Batcher 1968), runs are merged two by two, each workgroup with a part of the merge path (Green, McColl,
+// Bader 2012). An item is a key, the number as an unsigned integer in its order, and the place in its line,
+// which tells equals apart: the result is stable. Of a run no more items go on than the result has room for.
+// lines.glsl with operands values, places, x. param[23] items of a line that come in, length of a chunk
+// (SORT) or run (MERGE), most items of a run that go on, chunks or pairs of a line; [24] items of a line that
+// go on, what keys are turned round with, first words of the items that come in and that go on; [25] items of
+// all lines that come in and go on, workgroups of a pair.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
@@ -109,7 +109,8 @@ void sort_chunks() {
         }
     for (uint t = lane; t < ROOM; t += 256) {
         uint chunk = first + t / length, line = chunk / chunks, part = chunk % chunks, i = t % length;
-        if (line < lines && i < min(keep, param[23].x - part * length)) give(line, part * keep + i, item_at(t));
+        bool goes_on = line < lines && i < min(keep, param[23].x - part * length);
+        if (goes_on) give(line, part * keep + i, item_at(t));
     }
 }
 
@@ -118,7 +119,8 @@ uint split_at(const uint line, const uvec2 begin, const uvec2 length, const uint
     uint least = d > length.y ? d - length.y : 0, most = min(d, length.x);
     while (least < most) {
         uint middle = (least + most) / 2;
-        if (before(fetched(line, begin.x + middle), fetched(line, begin.y + d - 1 - middle))) least = middle + 1;
+        Item first = fetched(line, begin.x + middle), second = fetched(line, begin.y + d - 1 - middle);
+        if (before(first, second)) least = middle + 1;
         else most = middle;
     }
     return least;

@@ -1,5 +1,6 @@
 /* test_vulkan_ops.c - ops whose result on a Vulkan device is the CPU's bit by bit, and that take no detour:
- * order, on lines that take several passes; ramps and random numbers; what a mask selects. Skipped with the reason where there is no device. */
+ * order, on lines that take several passes; ramps and random numbers; what a mask selects;
+ * blocks; f64. Skipped with the reason where there is no device. */
 #include "operands.h"
 #include "oxtorch_vulkan.h"
 
@@ -126,6 +127,73 @@ static void check_selected(void) {
     CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
 }
 
+/* ---- block types: as weights, and expanded ------------------------------------------------------------- */
+
+/* [n,k] of bytes in `mask`: with 0x3f every scale that they may be is modest. */
+static ox_tensor *blocks_of(ox_dtype dtype, int64_t n, int64_t k, int mask) {
+    static unsigned char bytes[1 << 16];
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)((int)(test_uniform() * 256) & mask);
+    return ox_from_data(bytes, OX_SHAPE(n, k), dtype);
+}
+
+/* The largest difference beside the largest number. */
+static double distance(ox_tensor *got, ox_tensor *want) {
+    ox_tensor *a = ox_cast(back(got), OX_F64), *b = ox_cast(want, OX_F64);
+    double most = ox_item(ox_amax(ox_abs(b), OX_ALL_DIMS, false));
+    double off = ox_item(ox_amax(ox_abs(ox_sub(a, b)), OX_ALL_DIMS, false));
+    return got && want ? off / most : 1;
+}
+
+static void check_blocks(void) {
+    int64_t detours = ox_stats().detours;
+    for (int dtype = OX_Q4_0; dtype <= OX_Q2_0; dtype++)
+        OX_SCOPE {
+            ox_tensor *w = blocks_of((ox_dtype)dtype, 7, 512, 255), *v = there(w);
+            ox_tensor *ids = ox_arange(6, -1, -1, OX_I64);
+            CHECK_MSG(ox_allclose(back(ox_embedding(v, there(ids))), ox_embedding(w, ids), 0, 0, true),
+                      "%s expanded: %s", ox_dtype_name((ox_dtype)dtype), ox_error_text());
+            w = blocks_of((ox_dtype)dtype, 40, 512, 0x3f);
+            v = there(w);
+            for (int rows = 3; rows < 100; rows += 61)
+                for (int exact = 0; exact < 2; exact++) {
+                    ox_set_exact(exact != 0);
+                    ox_tensor *x = ox_randn(OX_SHAPE(rows, 512), OX_F32), *got = ox_linear(there(x), v, NULL);
+                    ox_tensor *full = ox_cast(ox_embedding(w, ox_arange(0, 40, 1, OX_I64)), OX_F64);
+                    double off = distance(got, ox_linear(ox_cast(x, OX_F64), full, NULL));
+                    CHECK_MSG(off < (exact ? 1e-6 : 1e-2), "%s x %d rows%s: %g: %s",
+                              ox_dtype_name((ox_dtype)dtype), rows, exact ? ", exact" : "", off,
+                              ox_error_text());
+                }
+            ox_set_exact(false);
+        }
+    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+}
+
+/* ---- f64 ----------------------------------------------------------------------------------------------- */
+
+static void check_doubles(void) {
+    ox_vulkan_facts facts;
+    if (ox_vulkan_info(gpu, &facts) != OX_OK || !(facts.caps & OX_VULKAN_F64)) return;
+    int64_t detours = ox_stats().detours;
+    OX_SCOPE {
+        ox_tensor *x = ox_randn(OX_SHAPE(3, 70, 33), OX_F64), *w = ox_randn(OX_SHAPE(33, 90), OX_F64);
+        ox_tensor *bias = ox_randn(OX_SHAPE(90), OX_F64), *a = ox_flip(x, OX_DIMS(1)), *y = there(x);
+        ox_tensor *b = ox_flip(y, OX_DIMS(1)), *v = there(w);
+        CHECK(distance(ox_matmul(b, v), ox_matmul(a, w)) < 1e-15);
+        CHECK(distance(ox_matmul(ox_transpose(b, 1, 2), b), ox_matmul(ox_transpose(a, 1, 2), a)) < 1e-15);
+        CHECK(distance(ox_linear(b, ox_t(v), there(bias)), ox_linear(a, ox_t(w), bias)) < 1e-15);
+        ox_tensor *c = ox_select(a, 0, 1), *e = ox_select(b, 0, 1);
+        CHECK(distance(ox_addmm(there(bias), e, v, 0.1, -3), ox_addmm(bias, c, w, 0.1, -3)) < 1e-15);
+        ox_tensor *next = ox_slice(x, 0, 0, 3, 2), *near_next = ox_slice(y, 0, 0, 3, 2);
+        CHECK(same(ox_div(near_next, ox_sqrt(ox_abs(near_next))), ox_div(next, ox_sqrt(ox_abs(next)))));
+        CHECK(same(ox_add(ox_mul_number(b, 0.1), b), ox_add(ox_mul_number(a, 0.1), a)));
+        CHECK(same(ox_where(ox_gt(b, ox_number(0.1)), b, ox_neg(b)),
+                   ox_where(ox_gt(a, ox_number(0.1)), a, ox_neg(a))));
+        CHECK(same(ox_cast(b, OX_F16), ox_cast(a, OX_F16)) && same(ox_cast(b, OX_I8), ox_cast(a, OX_I8)));
+    }
+    CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
+}
+
 int main(void) {
     gpu = ox_vulkan(0);
     if (!gpu) {
@@ -135,6 +203,8 @@ int main(void) {
     check_order();
     check_random();
     check_selected();
+    check_blocks();
+    check_doubles();
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK(ox_vulkan_close(gpu) == OX_OK);
     CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0, "%lld tensors left",

@@ -200,7 +200,7 @@ OX_API ox_vulkan_counters ox_vulkan_stats(ox_device *device) {
 OX_API ox_status ox_vulkan_close(ox_device *device) {
     oxi_vk_device *d = oxi_vk_of("vulkan_close", device);
     if (!d) return OX_ERR_ARG;
-    int64_t ours = 1; /* the fault */
+    int64_t ours = 1 + (d->books != NULL); /* the fault */
     for (int i = 0; i < OXI_VK_FREQUENCIES; i++) ours += d->frequencies[i].chunk != NULL;
     if (d->chunks > ours)
         return oxi_fail(OX_ERR_ARG, "vulkan_close: %lld tensors are still on %s",

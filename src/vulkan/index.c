@@ -7,7 +7,7 @@
 typedef struct oxi_vk_gather_params {
     uint32_t n, ndim, kind, fault;
     uint32_t at[3], step;
-    uint32_t size, unused[3];
+    uint32_t size, books, unused[2];
     uint32_t stride[OX_MAX_DIMS][4];
     uint32_t shape[OX_MAX_DIMS];
 } oxi_vk_gather_params;
@@ -261,6 +261,8 @@ static ox_status oxi_vk_gather_run(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind(&dispatch, 0, &g.out, true);
     oxi_vk_bind(&dispatch, 1, &g.index, false);
     oxi_vk_bind(&dispatch, 2, &g.x, false);
+    ox_status status = oxi_vk_bind_books(d, &dispatch, 3, g.x.dtype, &params.books);
+    if (status != OX_OK) return status;
     oxi_vk_bind_fault(d, &dispatch);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;

@@ -427,7 +427,7 @@ enum { OXI_VK_SCAN_SEGMENTS = 256, OXI_VK_SCAN_LEAST = 2048 }; /* of a line; ele
 static uint32_t oxi_vk_scan_segments(const oxi_vk_line_params *p) {
     uint32_t most = p->length / OXI_VK_SCAN_LEAST;
     if (p->kept >= OXI_VK_FEW_LINES || most < 4) return 1;
-    return most < OXI_VK_SCAN_SEGMENTS ? most : OXI_VK_SCAN_SEGMENTS;
+    return most < OXI_VK_SCAN_SEGMENTS ? most : (uint32_t)OXI_VK_SCAN_SEGMENTS;
 }
 
 static ox_status oxi_vk_scan_twice(oxi_vk_device *d, oxi_vk_line_params *p, oxi_vk_dispatch *dispatch,

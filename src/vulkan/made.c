@@ -1,6 +1,6 @@
 /* Tensors made from nothing, and draws from given probabilities: constants are copies of a number, ramps and
- * random numbers have shaders, which give the bits of cpu/fill.c. randperm swaps in a fixed order and stays on
- * the CPU. Called by the Vulkan device for FILL and RANDOM. */
+ * random numbers have shaders, which give the bits of cpu/fill.c. randperm swaps in a fixed order and stays
+ * on the CPU. Called by the Vulkan device for FILL and RANDOM. */
 
 /* Mirrors param of made.glsl. */
 typedef struct oxi_vk_made_params {

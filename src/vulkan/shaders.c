@@ -53,6 +53,9 @@ static const uint32_t oxi_vk_code_product_rows[] = {
 static const uint32_t oxi_vk_code_product_dot[] = {
 #include "vulkan/spirv/product_dot.inc"
 };
+static const uint32_t oxi_vk_code_product_double[] = {
+#include "vulkan/spirv/product_double.inc"
+};
 static const uint32_t oxi_vk_code_product_tiles[] = {
 #include "vulkan/spirv/product_tiles.inc"
 };

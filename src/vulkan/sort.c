@@ -18,8 +18,8 @@ typedef struct oxi_vk_sort_pass {
     uint64_t count, length, keep, runs, count_out, groups;
 } oxi_vk_sort_pass;
 
-/* The pass that comes next for `lines` lines of `count` items, of which `wanted` are the result; run: length of
- * the sorted runs that they are, 0 = none. */
+/* The pass that comes next for `lines` lines of `count` items, of which `wanted` are the result; run: length
+ * of the sorted runs that they are, 0 = none. */
 static oxi_vk_sort_pass oxi_vk_sort_plan(uint64_t lines, uint64_t count, uint64_t run, uint64_t wanted) {
     oxi_vk_sort_pass p;
     p.count = count;
