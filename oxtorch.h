@@ -1255,7 +1255,8 @@ static void oxi_lock_give(oxi_lock *lock);
 /* ---- threads ------------------------------------------------------------------------------------------- */
 
 /* task(arg, index, lane): index in [0, count), each once; lane in [0, oxi_lanes(count)) tells concurrent
- * calls apart, so scratch can be set aside per lane before the region starts. Tasks are handed out in order.
+ * calls apart, so scratch can be set aside per lane before the region starts. A lane goes through a part of the
+ * tasks in order, then helps with what is left of others.
  * Inside a task, a nested call runs inline on lane 0 of its own; a region's only task may use the pool.
  * An error recorded in a task is the caller's afterwards. Returns when all are done. */
 typedef void (*oxi_lane_task)(void *arg, int64_t index, int lane);
@@ -1975,19 +1976,26 @@ OX_API void ox_reset_peak(void) {
     oxi_lock_give(&oxi_memory_lock);
 }
 /* >>base/threads.c */
-/* The thread pool: regions of numbered tasks, handed out in order to whoever is free.
+/* The thread pool: regions of numbered tasks. Each thread goes through a part of them in order, as what lies side
+ * by side in memory is read fastest by one thread, and then helps others with what is left of theirs.
  * One atomic word, the gate, tells idle threads that lanes are open; late threads simply find it closed.
  * One region runs at a time: a second caller, and a nested one, does its tasks alone. */
 
 #define OXI_MAX_THREADS 256
+#define OXI_MAX_PARTS 16 /* of a region; many threads share them */
+
+typedef struct oxi_region_part {
+    int64_t next; /* atomic: the task to hand out */
+    int64_t end;
+    char apart[OXI_ALIGN - 2 * sizeof(int64_t)]; /* next changes all the time: its cache line is its own */
+} oxi_region_part;
 
 typedef struct oxi_region {
-    char before[OXI_ALIGN];          /* next changes all the time: its cache line is its own */
-    int64_t next;                    /* atomic: tasks handed out so far */
-    char after[OXI_ALIGN];
+    char before[OXI_ALIGN];
+    oxi_region_part part[OXI_MAX_PARTS];
+    int parts;
     oxi_lane_task task;
     void *arg;
-    int64_t count;
     oxi_lock error_lock;
     oxi_error error;                 /* the first error of a thread that helped */
 } oxi_region;
@@ -2132,12 +2140,14 @@ static void oxi_run_tasks(oxi_region *region, int lane) {
     bool was_in_task = oxi_in_task;
     oxi_lane_task task = region->task;
     void *arg = region->arg;
-    int64_t count = region->count;
     oxi_in_task = true;
-    for (;;) {
-        int64_t index = oxi_atomic_add(&region->next, 1) - 1; /* also the fence behind streaming stores */
-        if (index >= count) break;
-        task(arg, index, lane);
+    for (int i = 0; i < region->parts; i++) {
+        oxi_region_part *part = &region->part[(lane + i) % region->parts];
+        for (;;) {
+            int64_t index = oxi_atomic_add(&part->next, 1) - 1; /* also the fence behind streaming stores */
+            if (index >= part->end) break;
+            task(arg, index, lane);
+        }
     }
     oxi_in_task = was_in_task;
 }
@@ -2161,11 +2171,17 @@ static void oxi_run_alone(int64_t count, oxi_lane_task task, void *arg) {
     (void)oxi_atomic_add(&fence, 1);                     /* as oxi_run_tasks has it */
 }
 
-static void oxi_region_set(oxi_region *region, int64_t count, oxi_lane_task task, void *arg) {
+static void oxi_region_set(oxi_region *region, int lanes, int64_t count, oxi_lane_task task, void *arg) {
+    int parts = lanes < OXI_MAX_PARTS ? lanes : OXI_MAX_PARTS;
+    int64_t each = count / parts, more = count % parts, end = 0; /* the first ones get one more */
     region->task = task;
     region->arg = arg;
-    region->count = count;
-    oxi_atomic_store(&region->next, 0);
+    region->parts = parts;
+    for (int i = 0; i < parts; i++) {
+        oxi_atomic_store(&region->part[i].next, end);
+        end += each + (i < more ? 1 : 0);
+        region->part[i].end = end;
+    }
     region->error.status = OX_OK;
 }
 
@@ -2178,7 +2194,7 @@ static void oxi_run_on_host(ox_parallel_for_fn parallel_for, void *user, int lan
                             oxi_lane_task task, void *arg) {
     oxi_region region;
     memset(&region, 0, sizeof region);
-    oxi_region_set(&region, count, task, arg);
+    oxi_region_set(&region, lanes, count, task, arg);
     parallel_for(user, lanes, oxi_host_job, &region);
     oxi_run_tasks(&region, 0);       /* nothing is left, unless the host skipped jobs */
     oxi_error_adopt(&region.error);
@@ -2459,7 +2475,7 @@ static void oxi_run_on_pool(int lanes, int64_t count, oxi_lane_task task, void *
     oxi_pool_start(ox_threads() - 1);
     int helpers = oxi_workers < lanes - 1 ? oxi_workers : lanes - 1;
     if (helpers > 0) {
-        oxi_region_set(&oxi_pool_region, count, task, arg);
+        oxi_region_set(&oxi_pool_region, helpers + 1, count, task, arg);
         oxi_gate_open(helpers);
         oxi_run_tasks(&oxi_pool_region, 0);
         oxi_gate_close();
@@ -8036,8 +8052,8 @@ OXI_LIGHT_END
 #endif
 
 /* How far ahead weights are asked for that are read once, from memory: the processor's own prefetching
- * stops at the end of each page and starts anew. */
-enum { OXI_PREFETCH_AHEAD = 4096 };
+ * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
+enum { OXI_PREFETCH_AHEAD = 2560 };
 
 /* What a map computes in: every dtype loads into one of these. */
 typedef enum oxi_lane {
@@ -8062,11 +8078,13 @@ typedef void (*oxi_store_kernel)(int64_t n, const void *lane, void *destination,
 
 /* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile
  * 64 k bytes from `next` on are fetched into the second cache: what the next call reads first, or anything
- * that is there. depth: the k of one call that suits it best. */
+ * that is there. depth: the k of one call that suits it best; tile_k: how much of it is taken at once, where
+ * that is by tiles, or 0. enter, leave: NULL, or what a thread calls before the first and after the last use. */
 typedef struct oxi_gemm_kernel {
-    int mr, nr, depth;
+    int mr, nr, depth, tile_k;
     void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
                 const void *next);
+    void (*enter)(void), (*leave)(void);
 } oxi_gemm_kernel;
 
 /* Packs lines of 4-byte elements into panels of `width` lines: panel p at panels + p * panel_stride,
@@ -8075,17 +8093,25 @@ typedef struct oxi_gemm_kernel {
 typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                 void *panels, int64_t panel_stride);
 
-/* The same for packed elements of 2 bf16 or 4 int8 that are neighbours along k; k counts elements. */
+typedef struct oxi_packs {
+    oxi_pack_kernel across, along;
+} oxi_packs;
+
+/* A micro-kernel for packed elements of 2 bf16 or 4 int8 that are neighbours along k; k counts elements. */
 typedef struct oxi_gemm_groups {
     oxi_gemm_kernel kernel;
     oxi_pack_kernel interleave; /* pack_across of the numbers themselves, stride in numbers */
-    /* what is not NULL: panels of A in a layout of their own, and what a thread calls before the first and
-     * after the last use of the kernel */
-    oxi_pack_kernel pack_a_across, pack_a_along;
-    void (*enter)(void), (*leave)(void);
+    oxi_packs pack_a; /* NULL, or panels of A in a layout of their own */
     /* what is not NULL: to bf16, to nearest even, where numbers that are subnormal count as zero */
     void (*round)(int64_t n, const float *x, uint16_t *out);
 } oxi_gemm_groups;
+
+/* A micro-kernel for f16 as sums of two bf16, high and low: four products, each of them exact in f32. Panels
+ * are packed from f32, k a multiple of tile_k. Infinities have no low part: sums with them come out as NaN. */
+typedef struct oxi_gemm_pieces {
+    oxi_gemm_kernel kernel;
+    oxi_packs pack_a, pack_b;
+} oxi_gemm_pieces;
 
 /* Numbers of a block type as they are computed, number = scale * code - least: code [n], scale and least
  * [n / 16]. */
@@ -8159,6 +8185,7 @@ typedef struct oxi_kernels {
     void (*copies_f64)(int64_t k, const void *a, void *out);
     oxi_gemm_kernel gemm_i16; /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
     oxi_gemm_groups bf16_pairs, i8_quads; /* run NULL: computed in f32 and int16 */
+    oxi_gemm_pieces f16_pieces;           /* run NULL: computed in f32 */
     oxi_pack_kernel pack_across, pack_along;
     oxi_pack_kernel pack_across_bf16, pack_along_bf16, pack_across_f16, pack_along_f16; /* to f32 */
     /* dot of n f32 (n any), rows contiguous: matrix-vector shapes */
@@ -12203,9 +12230,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
 /* >>cpu/kernels/tiles.inc */
-/* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
+/* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
- * that are subnormal as zero. In asm, because compilers know these instructions only under targets of their
+ * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers know these instructions only under targets of their
  * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
  * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
@@ -12314,6 +12341,47 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
 }
 OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
 OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
+
+#define OXI_TILE_DOT(sums, a, b) __asm__ volatile("tdpbf16ps %tmm" #b ", %tmm" #a ", %tmm" #sums)
+/* Pieces of f16: of each 32 steps of k the high ones, then the low ones. Panels of A are [k / 32][piece][32][16]
+ * and of B [k / 32][piece][16][32] pairs. A tile that is loaded meets all that it is multiplied by. */
+OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                        int64_t ldc, bool accumulate, const void *next) {
+    const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel;
+    uint32_t *c = (uint32_t *)c_tile;
+    (void)next;
+    OXI_TILE_START(0, c, ldc * 4);
+    OXI_TILE_START(1, c + 16, ldc * 4);
+    OXI_TILE_START(2, c + 16 * ldc, ldc * 4);
+    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4);
+    for (; k > 0; k -= 32, a += 2 * 32 * 16, b += 2 * 16 * 32) {
+        const uint32_t *a_low = a + 32 * 16, *b_low = b + 16 * 32;
+        OXI_TILE_STEP("tdpbf16ps", a, b);
+        OXI_TILE_LOAD(6, b_low, 128);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_LOAD(7, b_low + 16, 128);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_DOT(3, 5, 7);
+        OXI_TILE_LOAD(4, a_low, 64);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_LOAD(5, a_low + 16 * 16, 64);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_DOT(3, 5, 7);
+        OXI_TILE_LOAD(6, b, 128);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_LOAD(7, b + 16, 128);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_DOT(3, 5, 7);
+    }
+    OXI_TILE_STORE(0, c, ldc * 4);
+    OXI_TILE_STORE(1, c + 16, ldc * 4);
+    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4);
+    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4);
+}
+#undef OXI_TILE_DOT
 #undef OXI_TILE_LOAD
 #undef OXI_TILE_STORE
 #undef OXI_TILE_START
@@ -12350,6 +12418,80 @@ OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void 
     }
 }
 
+/* Panels of pieces, from f32 of 11 significant bits: high is x cut off to bf16, low what was cut off. */
+OXI_INLINE __m512 OXI_ISA(low_piece)(__m512 x) {
+    return _mm512_sub_ps(x, _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x),
+                                                                 _mm512_set1_epi32(-65536))));
+}
+OXI_INLINE __m512i OXI_ISA(pair_pieces)(__m512 even, __m512 odd) {
+    return _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32(_mm512_castps_si512(even), 16),
+                                   _mm512_castps_si512(odd));
+}
+OXI_INLINE void OXI_ISA(store_pieces)(__m512 x, uint16_t *to) {
+    _mm256_storeu_si256((__m256i *)(void *)to,
+                        _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(x), 16)));
+}
+OXI_KERNEL void OXI_ISA(pack_b_across_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                              int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += 32) {
+        const float *from = (const float *)source + line;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int64_t left = lines - line;
+        __mmask16 here[2] = {(__mmask16)(left < 16 ? (1u << left) - 1 : 0xffffu),
+                             (__mmask16)(left < 32 ? (1u << (left > 16 ? left - 16 : 0)) - 1 : 0xffffu)};
+        for (int64_t at = 0; at < k; at += 2, from += 2 * stride, to += at % 32 ? 32 : 32 + 16 * 32)
+            for (int half = 0; half < 2; half++) {
+                __m512 even = _mm512_maskz_loadu_ps(here[half], from + 16 * half);
+                __m512 odd = _mm512_maskz_loadu_ps(here[half], from + stride + 16 * half);
+                __m512i low = OXI_ISA(pair_pieces)(OXI_ISA(low_piece)(even), OXI_ISA(low_piece)(odd));
+                _mm512_storeu_si512(to + 16 * half, OXI_ISA(pair_pieces)(even, odd));
+                _mm512_storeu_si512(to + 16 * 32 + 16 * half, low);
+            }
+    }
+}
+OXI_KERNEL void OXI_ISA(pack_a_along_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                             int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const float *from = (const float *)source + line * stride;
+        uint16_t *to = (uint16_t *)((uint32_t *)panels + line / width * panel_stride);
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 32, to += 2 * 32 * 32) {
+            for (int i = 0; i < here; i++)
+                for (int j = 0; j < 32; j += 16) {
+                    __m512 x = _mm512_loadu_ps(from + i * stride + at + j);
+                    OXI_ISA(store_pieces)(x, to + 32 * i + j);
+                    OXI_ISA(store_pieces)(OXI_ISA(low_piece)(x), to + 32 * (32 + i) + j);
+                }
+            memset(to + 32 * here, 0, (size_t)(width - here) * 64);
+            memset(to + 32 * (32 + here), 0, (size_t)(width - here) * 64);
+        }
+    }
+}
+/* The other two turn 32 steps of a panel first. */
+OXI_KERNEL void OXI_ISA(pack_b_along_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                             int width, void *panels, int64_t panel_stride) {
+    float turned[32 * 32];
+    for (int64_t line = 0; line < lines; line += width)
+        for (int64_t at = 0; at < k; at += 32) {
+            const float *from = (const float *)source + line * stride + at;
+            float *to = (float *)panels + line / width * panel_stride + at * width;
+            OXI_ISA(pack_along)(lines - line < width ? lines - line : width, 32, from, stride, 32, turned, 0);
+            OXI_ISA(pack_b_across_pieces)(32, 32, turned, 32, width, to, 0);
+        }
+}
+OXI_KERNEL void OXI_ISA(pack_a_across_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                              int width, void *panels, int64_t panel_stride) {
+    float turned[32 * 32];
+    for (int64_t line = 0; line < lines; line += width)
+        for (int64_t at = 0; at < k; at += 32) {
+            const float *from = (const float *)source + line + at * stride;
+            float *to = (float *)panels + line / width * panel_stride + at * width;
+            int64_t here = lines - line < width ? lines - line : width;
+            OXI_ISA(pack_along)(32, here, from, stride, 32, turned, 0);
+            OXI_ISA(pack_a_along_pieces)(here, 32, turned, 32, width, to, 0);
+        }
+}
+
 /* By AVX512-BF16, which every processor with tiles has had so far. */
 OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
     for (int64_t i = 0; i < n; i += 32) {
@@ -12365,24 +12507,34 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* A tier of its own in tiers.c. */
 static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
-    oxi_gemm_groups tiles;
+    oxi_gemm_kernel tiles;
+    oxi_packs pack_a;
     memset(&tiles, 0, sizeof tiles);
-    tiles.kernel.mr = tiles.kernel.nr = 32;
-    tiles.kernel.depth = 128; /* two panels of tiles fit into the first cache level */
+    tiles.mr = tiles.nr = 32;
+    tiles.depth = 128; /* two panels of tiles fit into the first cache level */
+    tiles.tile_k = 16;
     tiles.enter = OXI_ISA(tiles_enter);
     tiles.leave = OXI_ISA(tiles_leave);
-    tiles.pack_a_across = OXI_ISA(pack_across_tiles);
-    tiles.pack_a_along = OXI_ISA(pack_along_tiles);
+    pack_a.across = OXI_ISA(pack_across_tiles);
+    pack_a.along = OXI_ISA(pack_along_tiles);
     if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
-        k->bf16_pairs = tiles;
+        k->bf16_pairs.kernel = k->f16_pieces.kernel = tiles;
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
         k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
+        k->bf16_pairs.pack_a = pack_a;
         if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) k->bf16_pairs.round = OXI_ISA(round_bf16);
+        k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
+        k->f16_pieces.kernel.tile_k = 32;
+        k->f16_pieces.pack_a.across = OXI_ISA(pack_a_across_pieces);
+        k->f16_pieces.pack_a.along = OXI_ISA(pack_a_along_pieces);
+        k->f16_pieces.pack_b.across = OXI_ISA(pack_b_across_pieces);
+        k->f16_pieces.pack_b.along = OXI_ISA(pack_b_along_pieces);
     }
     if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
-        k->i8_quads = tiles;
+        k->i8_quads.kernel = tiles;
         k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
         k->i8_quads.interleave = OXI_ISA(pack_across_4);
+        k->i8_quads.pack_a = pack_a;
     }
 }
 #endif
@@ -16524,9 +16676,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
 /* >>cpu/kernels/tiles.inc */
-/* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
+/* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
- * that are subnormal as zero. In asm, because compilers know these instructions only under targets of their
+ * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers know these instructions only under targets of their
  * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
  * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
@@ -16635,6 +16787,47 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
 }
 OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
 OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
+
+#define OXI_TILE_DOT(sums, a, b) __asm__ volatile("tdpbf16ps %tmm" #b ", %tmm" #a ", %tmm" #sums)
+/* Pieces of f16: of each 32 steps of k the high ones, then the low ones. Panels of A are [k / 32][piece][32][16]
+ * and of B [k / 32][piece][16][32] pairs. A tile that is loaded meets all that it is multiplied by. */
+OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                        int64_t ldc, bool accumulate, const void *next) {
+    const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel;
+    uint32_t *c = (uint32_t *)c_tile;
+    (void)next;
+    OXI_TILE_START(0, c, ldc * 4);
+    OXI_TILE_START(1, c + 16, ldc * 4);
+    OXI_TILE_START(2, c + 16 * ldc, ldc * 4);
+    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4);
+    for (; k > 0; k -= 32, a += 2 * 32 * 16, b += 2 * 16 * 32) {
+        const uint32_t *a_low = a + 32 * 16, *b_low = b + 16 * 32;
+        OXI_TILE_STEP("tdpbf16ps", a, b);
+        OXI_TILE_LOAD(6, b_low, 128);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_LOAD(7, b_low + 16, 128);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_DOT(3, 5, 7);
+        OXI_TILE_LOAD(4, a_low, 64);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_LOAD(5, a_low + 16 * 16, 64);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_DOT(3, 5, 7);
+        OXI_TILE_LOAD(6, b, 128);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_LOAD(7, b + 16, 128);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_DOT(3, 5, 7);
+    }
+    OXI_TILE_STORE(0, c, ldc * 4);
+    OXI_TILE_STORE(1, c + 16, ldc * 4);
+    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4);
+    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4);
+}
+#undef OXI_TILE_DOT
 #undef OXI_TILE_LOAD
 #undef OXI_TILE_STORE
 #undef OXI_TILE_START
@@ -16671,6 +16864,80 @@ OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void 
     }
 }
 
+/* Panels of pieces, from f32 of 11 significant bits: high is x cut off to bf16, low what was cut off. */
+OXI_INLINE __m512 OXI_ISA(low_piece)(__m512 x) {
+    return _mm512_sub_ps(x, _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x),
+                                                                 _mm512_set1_epi32(-65536))));
+}
+OXI_INLINE __m512i OXI_ISA(pair_pieces)(__m512 even, __m512 odd) {
+    return _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32(_mm512_castps_si512(even), 16),
+                                   _mm512_castps_si512(odd));
+}
+OXI_INLINE void OXI_ISA(store_pieces)(__m512 x, uint16_t *to) {
+    _mm256_storeu_si256((__m256i *)(void *)to,
+                        _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(x), 16)));
+}
+OXI_KERNEL void OXI_ISA(pack_b_across_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                              int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += 32) {
+        const float *from = (const float *)source + line;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int64_t left = lines - line;
+        __mmask16 here[2] = {(__mmask16)(left < 16 ? (1u << left) - 1 : 0xffffu),
+                             (__mmask16)(left < 32 ? (1u << (left > 16 ? left - 16 : 0)) - 1 : 0xffffu)};
+        for (int64_t at = 0; at < k; at += 2, from += 2 * stride, to += at % 32 ? 32 : 32 + 16 * 32)
+            for (int half = 0; half < 2; half++) {
+                __m512 even = _mm512_maskz_loadu_ps(here[half], from + 16 * half);
+                __m512 odd = _mm512_maskz_loadu_ps(here[half], from + stride + 16 * half);
+                __m512i low = OXI_ISA(pair_pieces)(OXI_ISA(low_piece)(even), OXI_ISA(low_piece)(odd));
+                _mm512_storeu_si512(to + 16 * half, OXI_ISA(pair_pieces)(even, odd));
+                _mm512_storeu_si512(to + 16 * 32 + 16 * half, low);
+            }
+    }
+}
+OXI_KERNEL void OXI_ISA(pack_a_along_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                             int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const float *from = (const float *)source + line * stride;
+        uint16_t *to = (uint16_t *)((uint32_t *)panels + line / width * panel_stride);
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 32, to += 2 * 32 * 32) {
+            for (int i = 0; i < here; i++)
+                for (int j = 0; j < 32; j += 16) {
+                    __m512 x = _mm512_loadu_ps(from + i * stride + at + j);
+                    OXI_ISA(store_pieces)(x, to + 32 * i + j);
+                    OXI_ISA(store_pieces)(OXI_ISA(low_piece)(x), to + 32 * (32 + i) + j);
+                }
+            memset(to + 32 * here, 0, (size_t)(width - here) * 64);
+            memset(to + 32 * (32 + here), 0, (size_t)(width - here) * 64);
+        }
+    }
+}
+/* The other two turn 32 steps of a panel first. */
+OXI_KERNEL void OXI_ISA(pack_b_along_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                             int width, void *panels, int64_t panel_stride) {
+    float turned[32 * 32];
+    for (int64_t line = 0; line < lines; line += width)
+        for (int64_t at = 0; at < k; at += 32) {
+            const float *from = (const float *)source + line * stride + at;
+            float *to = (float *)panels + line / width * panel_stride + at * width;
+            OXI_ISA(pack_along)(lines - line < width ? lines - line : width, 32, from, stride, 32, turned, 0);
+            OXI_ISA(pack_b_across_pieces)(32, 32, turned, 32, width, to, 0);
+        }
+}
+OXI_KERNEL void OXI_ISA(pack_a_across_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                              int width, void *panels, int64_t panel_stride) {
+    float turned[32 * 32];
+    for (int64_t line = 0; line < lines; line += width)
+        for (int64_t at = 0; at < k; at += 32) {
+            const float *from = (const float *)source + line + at * stride;
+            float *to = (float *)panels + line / width * panel_stride + at * width;
+            int64_t here = lines - line < width ? lines - line : width;
+            OXI_ISA(pack_along)(32, here, from, stride, 32, turned, 0);
+            OXI_ISA(pack_a_along_pieces)(here, 32, turned, 32, width, to, 0);
+        }
+}
+
 /* By AVX512-BF16, which every processor with tiles has had so far. */
 OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
     for (int64_t i = 0; i < n; i += 32) {
@@ -16686,24 +16953,34 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* A tier of its own in tiers.c. */
 static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
-    oxi_gemm_groups tiles;
+    oxi_gemm_kernel tiles;
+    oxi_packs pack_a;
     memset(&tiles, 0, sizeof tiles);
-    tiles.kernel.mr = tiles.kernel.nr = 32;
-    tiles.kernel.depth = 128; /* two panels of tiles fit into the first cache level */
+    tiles.mr = tiles.nr = 32;
+    tiles.depth = 128; /* two panels of tiles fit into the first cache level */
+    tiles.tile_k = 16;
     tiles.enter = OXI_ISA(tiles_enter);
     tiles.leave = OXI_ISA(tiles_leave);
-    tiles.pack_a_across = OXI_ISA(pack_across_tiles);
-    tiles.pack_a_along = OXI_ISA(pack_along_tiles);
+    pack_a.across = OXI_ISA(pack_across_tiles);
+    pack_a.along = OXI_ISA(pack_along_tiles);
     if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
-        k->bf16_pairs = tiles;
+        k->bf16_pairs.kernel = k->f16_pieces.kernel = tiles;
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
         k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
+        k->bf16_pairs.pack_a = pack_a;
         if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) k->bf16_pairs.round = OXI_ISA(round_bf16);
+        k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
+        k->f16_pieces.kernel.tile_k = 32;
+        k->f16_pieces.pack_a.across = OXI_ISA(pack_a_across_pieces);
+        k->f16_pieces.pack_a.along = OXI_ISA(pack_a_along_pieces);
+        k->f16_pieces.pack_b.across = OXI_ISA(pack_b_across_pieces);
+        k->f16_pieces.pack_b.along = OXI_ISA(pack_b_along_pieces);
     }
     if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
-        k->i8_quads = tiles;
+        k->i8_quads.kernel = tiles;
         k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
         k->i8_quads.interleave = OXI_ISA(pack_across_4);
+        k->i8_quads.pack_a = pack_a;
     }
 }
 #endif
@@ -20863,9 +21140,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
 /* >>cpu/kernels/tiles.inc */
-/* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
+/* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
- * that are subnormal as zero. In asm, because compilers know these instructions only under targets of their
+ * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers know these instructions only under targets of their
  * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
  * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
@@ -20974,6 +21251,47 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
 }
 OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
 OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
+
+#define OXI_TILE_DOT(sums, a, b) __asm__ volatile("tdpbf16ps %tmm" #b ", %tmm" #a ", %tmm" #sums)
+/* Pieces of f16: of each 32 steps of k the high ones, then the low ones. Panels of A are [k / 32][piece][32][16]
+ * and of B [k / 32][piece][16][32] pairs. A tile that is loaded meets all that it is multiplied by. */
+OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                        int64_t ldc, bool accumulate, const void *next) {
+    const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel;
+    uint32_t *c = (uint32_t *)c_tile;
+    (void)next;
+    OXI_TILE_START(0, c, ldc * 4);
+    OXI_TILE_START(1, c + 16, ldc * 4);
+    OXI_TILE_START(2, c + 16 * ldc, ldc * 4);
+    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4);
+    for (; k > 0; k -= 32, a += 2 * 32 * 16, b += 2 * 16 * 32) {
+        const uint32_t *a_low = a + 32 * 16, *b_low = b + 16 * 32;
+        OXI_TILE_STEP("tdpbf16ps", a, b);
+        OXI_TILE_LOAD(6, b_low, 128);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_LOAD(7, b_low + 16, 128);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_DOT(3, 5, 7);
+        OXI_TILE_LOAD(4, a_low, 64);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_LOAD(5, a_low + 16 * 16, 64);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_DOT(3, 5, 7);
+        OXI_TILE_LOAD(6, b, 128);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_LOAD(7, b + 16, 128);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_DOT(3, 5, 7);
+    }
+    OXI_TILE_STORE(0, c, ldc * 4);
+    OXI_TILE_STORE(1, c + 16, ldc * 4);
+    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4);
+    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4);
+}
+#undef OXI_TILE_DOT
 #undef OXI_TILE_LOAD
 #undef OXI_TILE_STORE
 #undef OXI_TILE_START
@@ -21010,6 +21328,80 @@ OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void 
     }
 }
 
+/* Panels of pieces, from f32 of 11 significant bits: high is x cut off to bf16, low what was cut off. */
+OXI_INLINE __m512 OXI_ISA(low_piece)(__m512 x) {
+    return _mm512_sub_ps(x, _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x),
+                                                                 _mm512_set1_epi32(-65536))));
+}
+OXI_INLINE __m512i OXI_ISA(pair_pieces)(__m512 even, __m512 odd) {
+    return _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32(_mm512_castps_si512(even), 16),
+                                   _mm512_castps_si512(odd));
+}
+OXI_INLINE void OXI_ISA(store_pieces)(__m512 x, uint16_t *to) {
+    _mm256_storeu_si256((__m256i *)(void *)to,
+                        _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(x), 16)));
+}
+OXI_KERNEL void OXI_ISA(pack_b_across_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                              int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += 32) {
+        const float *from = (const float *)source + line;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int64_t left = lines - line;
+        __mmask16 here[2] = {(__mmask16)(left < 16 ? (1u << left) - 1 : 0xffffu),
+                             (__mmask16)(left < 32 ? (1u << (left > 16 ? left - 16 : 0)) - 1 : 0xffffu)};
+        for (int64_t at = 0; at < k; at += 2, from += 2 * stride, to += at % 32 ? 32 : 32 + 16 * 32)
+            for (int half = 0; half < 2; half++) {
+                __m512 even = _mm512_maskz_loadu_ps(here[half], from + 16 * half);
+                __m512 odd = _mm512_maskz_loadu_ps(here[half], from + stride + 16 * half);
+                __m512i low = OXI_ISA(pair_pieces)(OXI_ISA(low_piece)(even), OXI_ISA(low_piece)(odd));
+                _mm512_storeu_si512(to + 16 * half, OXI_ISA(pair_pieces)(even, odd));
+                _mm512_storeu_si512(to + 16 * 32 + 16 * half, low);
+            }
+    }
+}
+OXI_KERNEL void OXI_ISA(pack_a_along_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                             int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const float *from = (const float *)source + line * stride;
+        uint16_t *to = (uint16_t *)((uint32_t *)panels + line / width * panel_stride);
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 32, to += 2 * 32 * 32) {
+            for (int i = 0; i < here; i++)
+                for (int j = 0; j < 32; j += 16) {
+                    __m512 x = _mm512_loadu_ps(from + i * stride + at + j);
+                    OXI_ISA(store_pieces)(x, to + 32 * i + j);
+                    OXI_ISA(store_pieces)(OXI_ISA(low_piece)(x), to + 32 * (32 + i) + j);
+                }
+            memset(to + 32 * here, 0, (size_t)(width - here) * 64);
+            memset(to + 32 * (32 + here), 0, (size_t)(width - here) * 64);
+        }
+    }
+}
+/* The other two turn 32 steps of a panel first. */
+OXI_KERNEL void OXI_ISA(pack_b_along_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                             int width, void *panels, int64_t panel_stride) {
+    float turned[32 * 32];
+    for (int64_t line = 0; line < lines; line += width)
+        for (int64_t at = 0; at < k; at += 32) {
+            const float *from = (const float *)source + line * stride + at;
+            float *to = (float *)panels + line / width * panel_stride + at * width;
+            OXI_ISA(pack_along)(lines - line < width ? lines - line : width, 32, from, stride, 32, turned, 0);
+            OXI_ISA(pack_b_across_pieces)(32, 32, turned, 32, width, to, 0);
+        }
+}
+OXI_KERNEL void OXI_ISA(pack_a_across_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                              int width, void *panels, int64_t panel_stride) {
+    float turned[32 * 32];
+    for (int64_t line = 0; line < lines; line += width)
+        for (int64_t at = 0; at < k; at += 32) {
+            const float *from = (const float *)source + line + at * stride;
+            float *to = (float *)panels + line / width * panel_stride + at * width;
+            int64_t here = lines - line < width ? lines - line : width;
+            OXI_ISA(pack_along)(32, here, from, stride, 32, turned, 0);
+            OXI_ISA(pack_a_along_pieces)(here, 32, turned, 32, width, to, 0);
+        }
+}
+
 /* By AVX512-BF16, which every processor with tiles has had so far. */
 OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
     for (int64_t i = 0; i < n; i += 32) {
@@ -21025,24 +21417,34 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* A tier of its own in tiers.c. */
 static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
-    oxi_gemm_groups tiles;
+    oxi_gemm_kernel tiles;
+    oxi_packs pack_a;
     memset(&tiles, 0, sizeof tiles);
-    tiles.kernel.mr = tiles.kernel.nr = 32;
-    tiles.kernel.depth = 128; /* two panels of tiles fit into the first cache level */
+    tiles.mr = tiles.nr = 32;
+    tiles.depth = 128; /* two panels of tiles fit into the first cache level */
+    tiles.tile_k = 16;
     tiles.enter = OXI_ISA(tiles_enter);
     tiles.leave = OXI_ISA(tiles_leave);
-    tiles.pack_a_across = OXI_ISA(pack_across_tiles);
-    tiles.pack_a_along = OXI_ISA(pack_along_tiles);
+    pack_a.across = OXI_ISA(pack_across_tiles);
+    pack_a.along = OXI_ISA(pack_along_tiles);
     if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
-        k->bf16_pairs = tiles;
+        k->bf16_pairs.kernel = k->f16_pieces.kernel = tiles;
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
         k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
+        k->bf16_pairs.pack_a = pack_a;
         if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) k->bf16_pairs.round = OXI_ISA(round_bf16);
+        k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
+        k->f16_pieces.kernel.tile_k = 32;
+        k->f16_pieces.pack_a.across = OXI_ISA(pack_a_across_pieces);
+        k->f16_pieces.pack_a.along = OXI_ISA(pack_a_along_pieces);
+        k->f16_pieces.pack_b.across = OXI_ISA(pack_b_across_pieces);
+        k->f16_pieces.pack_b.along = OXI_ISA(pack_b_along_pieces);
     }
     if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
-        k->i8_quads = tiles;
+        k->i8_quads.kernel = tiles;
         k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
         k->i8_quads.interleave = OXI_ISA(pack_across_4);
+        k->i8_quads.pack_a = pack_a;
     }
 }
 #endif
@@ -25124,9 +25526,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
 /* >>cpu/kernels/tiles.inc */
-/* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
+/* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
- * that are subnormal as zero. In asm, because compilers know these instructions only under targets of their
+ * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers know these instructions only under targets of their
  * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
  * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
@@ -25235,6 +25637,47 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
 }
 OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
 OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
+
+#define OXI_TILE_DOT(sums, a, b) __asm__ volatile("tdpbf16ps %tmm" #b ", %tmm" #a ", %tmm" #sums)
+/* Pieces of f16: of each 32 steps of k the high ones, then the low ones. Panels of A are [k / 32][piece][32][16]
+ * and of B [k / 32][piece][16][32] pairs. A tile that is loaded meets all that it is multiplied by. */
+OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                        int64_t ldc, bool accumulate, const void *next) {
+    const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel;
+    uint32_t *c = (uint32_t *)c_tile;
+    (void)next;
+    OXI_TILE_START(0, c, ldc * 4);
+    OXI_TILE_START(1, c + 16, ldc * 4);
+    OXI_TILE_START(2, c + 16 * ldc, ldc * 4);
+    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4);
+    for (; k > 0; k -= 32, a += 2 * 32 * 16, b += 2 * 16 * 32) {
+        const uint32_t *a_low = a + 32 * 16, *b_low = b + 16 * 32;
+        OXI_TILE_STEP("tdpbf16ps", a, b);
+        OXI_TILE_LOAD(6, b_low, 128);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_LOAD(7, b_low + 16, 128);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_DOT(3, 5, 7);
+        OXI_TILE_LOAD(4, a_low, 64);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_LOAD(5, a_low + 16 * 16, 64);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_DOT(3, 5, 7);
+        OXI_TILE_LOAD(6, b, 128);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_LOAD(7, b + 16, 128);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_DOT(3, 5, 7);
+    }
+    OXI_TILE_STORE(0, c, ldc * 4);
+    OXI_TILE_STORE(1, c + 16, ldc * 4);
+    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4);
+    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4);
+}
+#undef OXI_TILE_DOT
 #undef OXI_TILE_LOAD
 #undef OXI_TILE_STORE
 #undef OXI_TILE_START
@@ -25271,6 +25714,80 @@ OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void 
     }
 }
 
+/* Panels of pieces, from f32 of 11 significant bits: high is x cut off to bf16, low what was cut off. */
+OXI_INLINE __m512 OXI_ISA(low_piece)(__m512 x) {
+    return _mm512_sub_ps(x, _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x),
+                                                                 _mm512_set1_epi32(-65536))));
+}
+OXI_INLINE __m512i OXI_ISA(pair_pieces)(__m512 even, __m512 odd) {
+    return _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32(_mm512_castps_si512(even), 16),
+                                   _mm512_castps_si512(odd));
+}
+OXI_INLINE void OXI_ISA(store_pieces)(__m512 x, uint16_t *to) {
+    _mm256_storeu_si256((__m256i *)(void *)to,
+                        _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(x), 16)));
+}
+OXI_KERNEL void OXI_ISA(pack_b_across_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                              int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += 32) {
+        const float *from = (const float *)source + line;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int64_t left = lines - line;
+        __mmask16 here[2] = {(__mmask16)(left < 16 ? (1u << left) - 1 : 0xffffu),
+                             (__mmask16)(left < 32 ? (1u << (left > 16 ? left - 16 : 0)) - 1 : 0xffffu)};
+        for (int64_t at = 0; at < k; at += 2, from += 2 * stride, to += at % 32 ? 32 : 32 + 16 * 32)
+            for (int half = 0; half < 2; half++) {
+                __m512 even = _mm512_maskz_loadu_ps(here[half], from + 16 * half);
+                __m512 odd = _mm512_maskz_loadu_ps(here[half], from + stride + 16 * half);
+                __m512i low = OXI_ISA(pair_pieces)(OXI_ISA(low_piece)(even), OXI_ISA(low_piece)(odd));
+                _mm512_storeu_si512(to + 16 * half, OXI_ISA(pair_pieces)(even, odd));
+                _mm512_storeu_si512(to + 16 * 32 + 16 * half, low);
+            }
+    }
+}
+OXI_KERNEL void OXI_ISA(pack_a_along_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                             int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const float *from = (const float *)source + line * stride;
+        uint16_t *to = (uint16_t *)((uint32_t *)panels + line / width * panel_stride);
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 32, to += 2 * 32 * 32) {
+            for (int i = 0; i < here; i++)
+                for (int j = 0; j < 32; j += 16) {
+                    __m512 x = _mm512_loadu_ps(from + i * stride + at + j);
+                    OXI_ISA(store_pieces)(x, to + 32 * i + j);
+                    OXI_ISA(store_pieces)(OXI_ISA(low_piece)(x), to + 32 * (32 + i) + j);
+                }
+            memset(to + 32 * here, 0, (size_t)(width - here) * 64);
+            memset(to + 32 * (32 + here), 0, (size_t)(width - here) * 64);
+        }
+    }
+}
+/* The other two turn 32 steps of a panel first. */
+OXI_KERNEL void OXI_ISA(pack_b_along_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                             int width, void *panels, int64_t panel_stride) {
+    float turned[32 * 32];
+    for (int64_t line = 0; line < lines; line += width)
+        for (int64_t at = 0; at < k; at += 32) {
+            const float *from = (const float *)source + line * stride + at;
+            float *to = (float *)panels + line / width * panel_stride + at * width;
+            OXI_ISA(pack_along)(lines - line < width ? lines - line : width, 32, from, stride, 32, turned, 0);
+            OXI_ISA(pack_b_across_pieces)(32, 32, turned, 32, width, to, 0);
+        }
+}
+OXI_KERNEL void OXI_ISA(pack_a_across_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                              int width, void *panels, int64_t panel_stride) {
+    float turned[32 * 32];
+    for (int64_t line = 0; line < lines; line += width)
+        for (int64_t at = 0; at < k; at += 32) {
+            const float *from = (const float *)source + line + at * stride;
+            float *to = (float *)panels + line / width * panel_stride + at * width;
+            int64_t here = lines - line < width ? lines - line : width;
+            OXI_ISA(pack_along)(32, here, from, stride, 32, turned, 0);
+            OXI_ISA(pack_a_along_pieces)(here, 32, turned, 32, width, to, 0);
+        }
+}
+
 /* By AVX512-BF16, which every processor with tiles has had so far. */
 OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
     for (int64_t i = 0; i < n; i += 32) {
@@ -25286,24 +25803,34 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* A tier of its own in tiers.c. */
 static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
-    oxi_gemm_groups tiles;
+    oxi_gemm_kernel tiles;
+    oxi_packs pack_a;
     memset(&tiles, 0, sizeof tiles);
-    tiles.kernel.mr = tiles.kernel.nr = 32;
-    tiles.kernel.depth = 128; /* two panels of tiles fit into the first cache level */
+    tiles.mr = tiles.nr = 32;
+    tiles.depth = 128; /* two panels of tiles fit into the first cache level */
+    tiles.tile_k = 16;
     tiles.enter = OXI_ISA(tiles_enter);
     tiles.leave = OXI_ISA(tiles_leave);
-    tiles.pack_a_across = OXI_ISA(pack_across_tiles);
-    tiles.pack_a_along = OXI_ISA(pack_along_tiles);
+    pack_a.across = OXI_ISA(pack_across_tiles);
+    pack_a.along = OXI_ISA(pack_along_tiles);
     if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
-        k->bf16_pairs = tiles;
+        k->bf16_pairs.kernel = k->f16_pieces.kernel = tiles;
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
         k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
+        k->bf16_pairs.pack_a = pack_a;
         if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) k->bf16_pairs.round = OXI_ISA(round_bf16);
+        k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
+        k->f16_pieces.kernel.tile_k = 32;
+        k->f16_pieces.pack_a.across = OXI_ISA(pack_a_across_pieces);
+        k->f16_pieces.pack_a.along = OXI_ISA(pack_a_along_pieces);
+        k->f16_pieces.pack_b.across = OXI_ISA(pack_b_across_pieces);
+        k->f16_pieces.pack_b.along = OXI_ISA(pack_b_along_pieces);
     }
     if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
-        k->i8_quads = tiles;
+        k->i8_quads.kernel = tiles;
         k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
         k->i8_quads.interleave = OXI_ISA(pack_across_4);
+        k->i8_quads.pack_a = pack_a;
     }
 }
 #endif
@@ -29377,9 +29904,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
 /* >>cpu/kernels/tiles.inc */
-/* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
+/* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
- * that are subnormal as zero. In asm, because compilers know these instructions only under targets of their
+ * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers know these instructions only under targets of their
  * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
  * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
@@ -29488,6 +30015,47 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
 }
 OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
 OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
+
+#define OXI_TILE_DOT(sums, a, b) __asm__ volatile("tdpbf16ps %tmm" #b ", %tmm" #a ", %tmm" #sums)
+/* Pieces of f16: of each 32 steps of k the high ones, then the low ones. Panels of A are [k / 32][piece][32][16]
+ * and of B [k / 32][piece][16][32] pairs. A tile that is loaded meets all that it is multiplied by. */
+OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                        int64_t ldc, bool accumulate, const void *next) {
+    const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel;
+    uint32_t *c = (uint32_t *)c_tile;
+    (void)next;
+    OXI_TILE_START(0, c, ldc * 4);
+    OXI_TILE_START(1, c + 16, ldc * 4);
+    OXI_TILE_START(2, c + 16 * ldc, ldc * 4);
+    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4);
+    for (; k > 0; k -= 32, a += 2 * 32 * 16, b += 2 * 16 * 32) {
+        const uint32_t *a_low = a + 32 * 16, *b_low = b + 16 * 32;
+        OXI_TILE_STEP("tdpbf16ps", a, b);
+        OXI_TILE_LOAD(6, b_low, 128);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_LOAD(7, b_low + 16, 128);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_DOT(3, 5, 7);
+        OXI_TILE_LOAD(4, a_low, 64);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_LOAD(5, a_low + 16 * 16, 64);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_DOT(3, 5, 7);
+        OXI_TILE_LOAD(6, b, 128);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_LOAD(7, b + 16, 128);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_DOT(3, 5, 7);
+    }
+    OXI_TILE_STORE(0, c, ldc * 4);
+    OXI_TILE_STORE(1, c + 16, ldc * 4);
+    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4);
+    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4);
+}
+#undef OXI_TILE_DOT
 #undef OXI_TILE_LOAD
 #undef OXI_TILE_STORE
 #undef OXI_TILE_START
@@ -29524,6 +30092,80 @@ OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void 
     }
 }
 
+/* Panels of pieces, from f32 of 11 significant bits: high is x cut off to bf16, low what was cut off. */
+OXI_INLINE __m512 OXI_ISA(low_piece)(__m512 x) {
+    return _mm512_sub_ps(x, _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x),
+                                                                 _mm512_set1_epi32(-65536))));
+}
+OXI_INLINE __m512i OXI_ISA(pair_pieces)(__m512 even, __m512 odd) {
+    return _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32(_mm512_castps_si512(even), 16),
+                                   _mm512_castps_si512(odd));
+}
+OXI_INLINE void OXI_ISA(store_pieces)(__m512 x, uint16_t *to) {
+    _mm256_storeu_si256((__m256i *)(void *)to,
+                        _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(x), 16)));
+}
+OXI_KERNEL void OXI_ISA(pack_b_across_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                              int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += 32) {
+        const float *from = (const float *)source + line;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int64_t left = lines - line;
+        __mmask16 here[2] = {(__mmask16)(left < 16 ? (1u << left) - 1 : 0xffffu),
+                             (__mmask16)(left < 32 ? (1u << (left > 16 ? left - 16 : 0)) - 1 : 0xffffu)};
+        for (int64_t at = 0; at < k; at += 2, from += 2 * stride, to += at % 32 ? 32 : 32 + 16 * 32)
+            for (int half = 0; half < 2; half++) {
+                __m512 even = _mm512_maskz_loadu_ps(here[half], from + 16 * half);
+                __m512 odd = _mm512_maskz_loadu_ps(here[half], from + stride + 16 * half);
+                __m512i low = OXI_ISA(pair_pieces)(OXI_ISA(low_piece)(even), OXI_ISA(low_piece)(odd));
+                _mm512_storeu_si512(to + 16 * half, OXI_ISA(pair_pieces)(even, odd));
+                _mm512_storeu_si512(to + 16 * 32 + 16 * half, low);
+            }
+    }
+}
+OXI_KERNEL void OXI_ISA(pack_a_along_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                             int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const float *from = (const float *)source + line * stride;
+        uint16_t *to = (uint16_t *)((uint32_t *)panels + line / width * panel_stride);
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 32, to += 2 * 32 * 32) {
+            for (int i = 0; i < here; i++)
+                for (int j = 0; j < 32; j += 16) {
+                    __m512 x = _mm512_loadu_ps(from + i * stride + at + j);
+                    OXI_ISA(store_pieces)(x, to + 32 * i + j);
+                    OXI_ISA(store_pieces)(OXI_ISA(low_piece)(x), to + 32 * (32 + i) + j);
+                }
+            memset(to + 32 * here, 0, (size_t)(width - here) * 64);
+            memset(to + 32 * (32 + here), 0, (size_t)(width - here) * 64);
+        }
+    }
+}
+/* The other two turn 32 steps of a panel first. */
+OXI_KERNEL void OXI_ISA(pack_b_along_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                             int width, void *panels, int64_t panel_stride) {
+    float turned[32 * 32];
+    for (int64_t line = 0; line < lines; line += width)
+        for (int64_t at = 0; at < k; at += 32) {
+            const float *from = (const float *)source + line * stride + at;
+            float *to = (float *)panels + line / width * panel_stride + at * width;
+            OXI_ISA(pack_along)(lines - line < width ? lines - line : width, 32, from, stride, 32, turned, 0);
+            OXI_ISA(pack_b_across_pieces)(32, 32, turned, 32, width, to, 0);
+        }
+}
+OXI_KERNEL void OXI_ISA(pack_a_across_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                              int width, void *panels, int64_t panel_stride) {
+    float turned[32 * 32];
+    for (int64_t line = 0; line < lines; line += width)
+        for (int64_t at = 0; at < k; at += 32) {
+            const float *from = (const float *)source + line + at * stride;
+            float *to = (float *)panels + line / width * panel_stride + at * width;
+            int64_t here = lines - line < width ? lines - line : width;
+            OXI_ISA(pack_along)(32, here, from, stride, 32, turned, 0);
+            OXI_ISA(pack_a_along_pieces)(here, 32, turned, 32, width, to, 0);
+        }
+}
+
 /* By AVX512-BF16, which every processor with tiles has had so far. */
 OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
     for (int64_t i = 0; i < n; i += 32) {
@@ -29539,24 +30181,34 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* A tier of its own in tiers.c. */
 static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
-    oxi_gemm_groups tiles;
+    oxi_gemm_kernel tiles;
+    oxi_packs pack_a;
     memset(&tiles, 0, sizeof tiles);
-    tiles.kernel.mr = tiles.kernel.nr = 32;
-    tiles.kernel.depth = 128; /* two panels of tiles fit into the first cache level */
+    tiles.mr = tiles.nr = 32;
+    tiles.depth = 128; /* two panels of tiles fit into the first cache level */
+    tiles.tile_k = 16;
     tiles.enter = OXI_ISA(tiles_enter);
     tiles.leave = OXI_ISA(tiles_leave);
-    tiles.pack_a_across = OXI_ISA(pack_across_tiles);
-    tiles.pack_a_along = OXI_ISA(pack_along_tiles);
+    pack_a.across = OXI_ISA(pack_across_tiles);
+    pack_a.along = OXI_ISA(pack_along_tiles);
     if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
-        k->bf16_pairs = tiles;
+        k->bf16_pairs.kernel = k->f16_pieces.kernel = tiles;
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
         k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
+        k->bf16_pairs.pack_a = pack_a;
         if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) k->bf16_pairs.round = OXI_ISA(round_bf16);
+        k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
+        k->f16_pieces.kernel.tile_k = 32;
+        k->f16_pieces.pack_a.across = OXI_ISA(pack_a_across_pieces);
+        k->f16_pieces.pack_a.along = OXI_ISA(pack_a_along_pieces);
+        k->f16_pieces.pack_b.across = OXI_ISA(pack_b_across_pieces);
+        k->f16_pieces.pack_b.along = OXI_ISA(pack_b_along_pieces);
     }
     if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
-        k->i8_quads = tiles;
+        k->i8_quads.kernel = tiles;
         k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
         k->i8_quads.interleave = OXI_ISA(pack_across_4);
+        k->i8_quads.pack_a = pack_a;
     }
 }
 #endif
@@ -33625,9 +34277,9 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
 /* >>cpu/kernels/tiles.inc */
-/* Products of bf16 and of int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
+/* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
- * that are subnormal as zero. In asm, because compilers know these instructions only under targets of their
+ * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers know these instructions only under targets of their
  * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
  * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
@@ -33736,6 +34388,47 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
 }
 OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
 OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
+
+#define OXI_TILE_DOT(sums, a, b) __asm__ volatile("tdpbf16ps %tmm" #b ", %tmm" #a ", %tmm" #sums)
+/* Pieces of f16: of each 32 steps of k the high ones, then the low ones. Panels of A are [k / 32][piece][32][16]
+ * and of B [k / 32][piece][16][32] pairs. A tile that is loaded meets all that it is multiplied by. */
+OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const void *b_panel, void *c_tile,
+                                        int64_t ldc, bool accumulate, const void *next) {
+    const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel;
+    uint32_t *c = (uint32_t *)c_tile;
+    (void)next;
+    OXI_TILE_START(0, c, ldc * 4);
+    OXI_TILE_START(1, c + 16, ldc * 4);
+    OXI_TILE_START(2, c + 16 * ldc, ldc * 4);
+    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4);
+    for (; k > 0; k -= 32, a += 2 * 32 * 16, b += 2 * 16 * 32) {
+        const uint32_t *a_low = a + 32 * 16, *b_low = b + 16 * 32;
+        OXI_TILE_STEP("tdpbf16ps", a, b);
+        OXI_TILE_LOAD(6, b_low, 128);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_LOAD(7, b_low + 16, 128);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_DOT(3, 5, 7);
+        OXI_TILE_LOAD(4, a_low, 64);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_LOAD(5, a_low + 16 * 16, 64);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_DOT(3, 5, 7);
+        OXI_TILE_LOAD(6, b, 128);
+        OXI_TILE_DOT(0, 4, 6);
+        OXI_TILE_DOT(2, 5, 6);
+        OXI_TILE_LOAD(7, b + 16, 128);
+        OXI_TILE_DOT(1, 4, 7);
+        OXI_TILE_DOT(3, 5, 7);
+    }
+    OXI_TILE_STORE(0, c, ldc * 4);
+    OXI_TILE_STORE(1, c + 16, ldc * 4);
+    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4);
+    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4);
+}
+#undef OXI_TILE_DOT
 #undef OXI_TILE_LOAD
 #undef OXI_TILE_STORE
 #undef OXI_TILE_START
@@ -33772,6 +34465,80 @@ OXI_KERNEL void OXI_ISA(pack_across_tiles)(int64_t lines, int64_t k, const void 
     }
 }
 
+/* Panels of pieces, from f32 of 11 significant bits: high is x cut off to bf16, low what was cut off. */
+OXI_INLINE __m512 OXI_ISA(low_piece)(__m512 x) {
+    return _mm512_sub_ps(x, _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(x),
+                                                                 _mm512_set1_epi32(-65536))));
+}
+OXI_INLINE __m512i OXI_ISA(pair_pieces)(__m512 even, __m512 odd) {
+    return _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32(_mm512_castps_si512(even), 16),
+                                   _mm512_castps_si512(odd));
+}
+OXI_INLINE void OXI_ISA(store_pieces)(__m512 x, uint16_t *to) {
+    _mm256_storeu_si256((__m256i *)(void *)to,
+                        _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(x), 16)));
+}
+OXI_KERNEL void OXI_ISA(pack_b_across_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                              int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += 32) {
+        const float *from = (const float *)source + line;
+        uint32_t *to = (uint32_t *)panels + line / width * panel_stride;
+        int64_t left = lines - line;
+        __mmask16 here[2] = {(__mmask16)(left < 16 ? (1u << left) - 1 : 0xffffu),
+                             (__mmask16)(left < 32 ? (1u << (left > 16 ? left - 16 : 0)) - 1 : 0xffffu)};
+        for (int64_t at = 0; at < k; at += 2, from += 2 * stride, to += at % 32 ? 32 : 32 + 16 * 32)
+            for (int half = 0; half < 2; half++) {
+                __m512 even = _mm512_maskz_loadu_ps(here[half], from + 16 * half);
+                __m512 odd = _mm512_maskz_loadu_ps(here[half], from + stride + 16 * half);
+                __m512i low = OXI_ISA(pair_pieces)(OXI_ISA(low_piece)(even), OXI_ISA(low_piece)(odd));
+                _mm512_storeu_si512(to + 16 * half, OXI_ISA(pair_pieces)(even, odd));
+                _mm512_storeu_si512(to + 16 * 32 + 16 * half, low);
+            }
+    }
+}
+OXI_KERNEL void OXI_ISA(pack_a_along_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                             int width, void *panels, int64_t panel_stride) {
+    for (int64_t line = 0; line < lines; line += width) {
+        const float *from = (const float *)source + line * stride;
+        uint16_t *to = (uint16_t *)((uint32_t *)panels + line / width * panel_stride);
+        int here = lines - line < width ? (int)(lines - line) : width;
+        for (int64_t at = 0; at < k; at += 32, to += 2 * 32 * 32) {
+            for (int i = 0; i < here; i++)
+                for (int j = 0; j < 32; j += 16) {
+                    __m512 x = _mm512_loadu_ps(from + i * stride + at + j);
+                    OXI_ISA(store_pieces)(x, to + 32 * i + j);
+                    OXI_ISA(store_pieces)(OXI_ISA(low_piece)(x), to + 32 * (32 + i) + j);
+                }
+            memset(to + 32 * here, 0, (size_t)(width - here) * 64);
+            memset(to + 32 * (32 + here), 0, (size_t)(width - here) * 64);
+        }
+    }
+}
+/* The other two turn 32 steps of a panel first. */
+OXI_KERNEL void OXI_ISA(pack_b_along_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                             int width, void *panels, int64_t panel_stride) {
+    float turned[32 * 32];
+    for (int64_t line = 0; line < lines; line += width)
+        for (int64_t at = 0; at < k; at += 32) {
+            const float *from = (const float *)source + line * stride + at;
+            float *to = (float *)panels + line / width * panel_stride + at * width;
+            OXI_ISA(pack_along)(lines - line < width ? lines - line : width, 32, from, stride, 32, turned, 0);
+            OXI_ISA(pack_b_across_pieces)(32, 32, turned, 32, width, to, 0);
+        }
+}
+OXI_KERNEL void OXI_ISA(pack_a_across_pieces)(int64_t lines, int64_t k, const void *source, int64_t stride,
+                                              int width, void *panels, int64_t panel_stride) {
+    float turned[32 * 32];
+    for (int64_t line = 0; line < lines; line += width)
+        for (int64_t at = 0; at < k; at += 32) {
+            const float *from = (const float *)source + line + at * stride;
+            float *to = (float *)panels + line / width * panel_stride + at * width;
+            int64_t here = lines - line < width ? lines - line : width;
+            OXI_ISA(pack_along)(32, here, from, stride, 32, turned, 0);
+            OXI_ISA(pack_a_along_pieces)(here, 32, turned, 32, width, to, 0);
+        }
+}
+
 /* By AVX512-BF16, which every processor with tiles has had so far. */
 OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
     for (int64_t i = 0; i < n; i += 32) {
@@ -33787,24 +34554,34 @@ OXI_KERNEL void OXI_ISA(round_bf16)(int64_t n, const float *x, uint16_t *out) {
 
 /* A tier of its own in tiers.c. */
 static void OXI_ISA(fill_tiles)(oxi_kernels *k) {
-    oxi_gemm_groups tiles;
+    oxi_gemm_kernel tiles;
+    oxi_packs pack_a;
     memset(&tiles, 0, sizeof tiles);
-    tiles.kernel.mr = tiles.kernel.nr = 32;
-    tiles.kernel.depth = 128; /* two panels of tiles fit into the first cache level */
+    tiles.mr = tiles.nr = 32;
+    tiles.depth = 128; /* two panels of tiles fit into the first cache level */
+    tiles.tile_k = 16;
     tiles.enter = OXI_ISA(tiles_enter);
     tiles.leave = OXI_ISA(tiles_leave);
-    tiles.pack_a_across = OXI_ISA(pack_across_tiles);
-    tiles.pack_a_along = OXI_ISA(pack_along_tiles);
+    pack_a.across = OXI_ISA(pack_across_tiles);
+    pack_a.along = OXI_ISA(pack_along_tiles);
     if (oxi_cpu_info()->features & OXI_CPU_AMX_BF16) {
-        k->bf16_pairs = tiles;
+        k->bf16_pairs.kernel = k->f16_pieces.kernel = tiles;
         k->bf16_pairs.kernel.run = OXI_ISA(gemm_bf16_tiles);
         k->bf16_pairs.interleave = OXI_ISA(pack_across_2);
+        k->bf16_pairs.pack_a = pack_a;
         if (oxi_cpu_info()->features & OXI_CPU_AVX512_BF16) k->bf16_pairs.round = OXI_ISA(round_bf16);
+        k->f16_pieces.kernel.run = OXI_ISA(gemm_f16_tiles);
+        k->f16_pieces.kernel.tile_k = 32;
+        k->f16_pieces.pack_a.across = OXI_ISA(pack_a_across_pieces);
+        k->f16_pieces.pack_a.along = OXI_ISA(pack_a_along_pieces);
+        k->f16_pieces.pack_b.across = OXI_ISA(pack_b_across_pieces);
+        k->f16_pieces.pack_b.along = OXI_ISA(pack_b_along_pieces);
     }
     if (oxi_cpu_info()->features & OXI_CPU_AMX_INT8) {
-        k->i8_quads = tiles;
+        k->i8_quads.kernel = tiles;
         k->i8_quads.kernel.run = OXI_ISA(gemm_i8_tiles);
         k->i8_quads.interleave = OXI_ISA(pack_across_4);
+        k->i8_quads.pack_a = pack_a;
     }
 }
 #endif
@@ -42582,11 +43359,13 @@ static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/blocks.c: one oper
 
 enum {
     OXI_GEMM_PIECE = 256,       /* numbers widened, expanded or rounded at a time */
-    OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way into panels */
+    OXI_GEMM_STAGE = 65536,     /* bytes: operands are widened here on their way into panels */
+    OXI_GEMM_STAGE_NEAR = 16384, /* as many of them at a time, if lines are short enough: the first cache */
     OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
     OXI_GEMM_TILE = 256,        /* largest side of a tile of C */
     OXI_GEMM_TILE_GROUPS = 512, /* where sums take so little time that panels are to be met more often */
     OXI_GEMM_BLOCKS_AHEAD = 16, /* lines of blocks asked for before they are packed */
+    OXI_GEMM_ALONE = 1 << 19,   /* fewer multiplications are done by the caller alone, and not in pieces */
     OXI_GEMM_TASK = 4 << 20,    /* multiplications of a tile that may hold the other threads up at the end */
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
 };
@@ -42619,7 +43398,8 @@ typedef struct oxi_gemm_type {
     int k_each;     /* steps of k in a packed element */
     const oxi_gemm_kernel *kernel;
     const oxi_gemm_groups *groups; /* or NULL */
-    oxi_pack_kernel pack_across, pack_along;
+    bool pieces;                   /* packed elements are pieces of f16 */
+    oxi_packs pack_a, pack_b;      /* of packed elements, or of f32 into pieces */
     void (*copies)(int64_t k, const void *a, void *out); /* NULL, or what to do with panels of A before */
     int lanes;                                           /* copies of each element */
 } oxi_gemm_type;
@@ -42631,7 +43411,7 @@ typedef struct oxi_gemm_side {
     int64_t line_stride, k_stride; /* elements */
     int64_t k;                     /* of the whole operand */
     int width;                     /* lines of a panel */
-    oxi_pack_kernel pack_across, pack_along; /* of packed elements */
+    oxi_packs pack;
     char *packed;                  /* [chunk of k][panel][k of the chunk][width] */
 } oxi_gemm_side;
 
@@ -42726,11 +43506,14 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
         return;
     }
     if (p->type.k_each == 1) {
+        int64_t left = k < s->k ? s->k - k : 0, there = along ? oxi_least(count, left) : left > 0 ? count : 0;
         const char *from = oxi_gemm_at(s, line, k);
         if (oxi_is_block(s->dtype))
-            oxi_gemm_expand(p, s->dtype, count, from, out);
-        else
-            p->kernels->load[s->dtype][p->type.lane](count, from, stride, out);
+            oxi_gemm_expand(p, s->dtype, there, from, out);
+        else if (there > 0)
+            p->kernels->load[s->dtype][p->type.lane](there, from, stride, out);
+        if (there < count) /* behind the end of k, where tiles need as much */
+            memset((char *)out + there * p->type.element, 0, (size_t)((count - there) * p->type.element));
         return;
     }
     const int8_t *first = (const int8_t *)oxi_gemm_at(s, line, 2 * k);
@@ -42753,8 +43536,8 @@ static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, const oxi_ge
     const oxi_kernels *k = p->kernels;
     ox_dtype dtype = s->dtype;
     if (dtype == p->type.dtype && p->type.groups && !along)
-        return s->pack_across == p->type.pack_across ? p->type.groups->interleave : NULL;
-    if (dtype == p->type.dtype) return along ? s->pack_along : s->pack_across;
+        return s == &p->b || !p->type.groups->pack_a.across ? p->type.groups->interleave : NULL;
+    if (dtype == p->type.dtype) return along ? s->pack.along : s->pack.across;
     if (p->type.dtype != OX_F32) return NULL;
     if (dtype == OX_BF16) return along ? k->pack_along_bf16 : k->pack_across_bf16;
     return dtype == OX_F16 ? (along ? k->pack_along_f16 : k->pack_across_f16) : NULL;
@@ -42777,12 +43560,13 @@ static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s,
              panel_stride);
         return;
     }
-    int64_t unit = 64 / element, most = OXI_GEMM_STAGE / 2 / (lines * element) / unit * unit + unit;
+    int64_t unit = p->type.pieces ? p->type.kernel->tile_k : 64 / element;
+    int64_t most = OXI_GEMM_STAGE_NEAR / (lines * element) / unit * unit + unit;
     for (int64_t at = 0; at < depth; at += most) {
         int64_t count = oxi_least(depth - at, most);
         for (int64_t i = 0; i < count; i++)
             oxi_gemm_widen(p, s, line, k + at + i, lines, false, stage + i * lines * element);
-        s->pack_across(lines, count, stage, lines, s->width, panels + at * s->width * element,
+        s->pack.across(lines, count, stage, lines, s->width, panels + at * s->width * element,
                        panel_stride);
     }
 }
@@ -42809,7 +43593,7 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
              s->width, panels, panel_stride);
         return;
     }
-    int64_t most = OXI_GEMM_STAGE / 2 / (s->width * element) / 16 * 16;
+    int64_t most = OXI_GEMM_STAGE_NEAR / (s->width * element) / 16 * 16;
     if (oxi_is_block(s->dtype)) most = OXI_GEMM_PIECE;
     for (int64_t first = 0; first < lines; first += s->width) {
         int64_t here = oxi_least(lines - first, s->width);
@@ -42820,7 +43604,7 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
                 oxi_gemm_prefetch(p, s, line + first + i, k + at, count);
                 oxi_gemm_widen(p, s, line + first + i, k + at, count, true, stage + i * count * element);
             }
-            s->pack_along(here, count, stage, count, s->width, panel + at * s->width * element,
+            s->pack.along(here, count, stage, count, s->width, panel + at * s->width * element,
                           panel_stride);
         }
     }
@@ -43038,6 +43822,26 @@ static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_til
     }
 }
 
+/* Rows of a tile of pieces whose sums are not all finite, summed again as they are: infinities are wrong in
+ * pieces. All of k is here. */
+static void oxi_gemm_mend(const oxi_gemm_plan *p, const oxi_gemm_tile *t) {
+    const oxi_kernels *kernels = p->kernels;
+    float *line = (float *)(void *)t->lane, numbers[OXI_GEMM_PIECE];
+    for (int64_t i = 0; i < t->rows; i++) {
+        float *row = (float *)(void *)t->sums + i * t->ld;
+        double sum = kernels->row_sum(t->columns, row);
+        if (sum - sum == 0) continue;
+        memset(row, 0, (size_t)t->columns * sizeof *row);
+        for (int64_t k = 0; k < p->g->k; k++) {
+            int64_t at = k % OXI_GEMM_PIECE;
+            if (at == 0)
+                oxi_gemm_widen(p, &p->a, t->m + i, k, oxi_least(p->g->k - k, OXI_GEMM_PIECE), true, numbers);
+            oxi_gemm_widen(p, &p->b, t->n, k, t->columns, false, line);
+            kernels->axpy_f32(t->columns, numbers[at], line, row);
+        }
+    }
+}
+
 /* Task: one tile of the block, all of the block's k. */
 static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     const oxi_gemm_plan *p = (const oxi_gemm_plan *)arg;
@@ -43055,7 +43859,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     t.ld = p->direct ? p->g->c_row : p->partial ? p->partial_ld : p->sums_ld;
     for (int64_t r = 0; p->k == 0 && r < t.rows; r++)
         memset(t.sums + r * t.ld * element, 0, (size_t)(t.columns * element));
-    if (p->type.groups && p->type.groups->enter) p->type.groups->enter();
+    if (p->type.kernel->enter) p->type.kernel->enter();
     for (int64_t at = 0; at < p->ks; at += p->depth) {
         int64_t depth = oxi_least(p->ks - at, p->depth);
         const char *a = p->a.packed + (at * a_lines + depth * i) * element;
@@ -43067,9 +43871,10 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }
-    if (p->type.groups && p->type.groups->leave) p->type.groups->leave();
-    if (p->k0 + p->ks == p->k)
-        oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
+    if (p->type.kernel->leave) p->type.kernel->leave();
+    if (p->k0 + p->ks < p->k) return;
+    if (p->type.pieces) oxi_gemm_mend(p, &t);
+    oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
 }
 
 /* ---- the plan -------------------------------------------------------------------------------------- */
@@ -43099,7 +43904,7 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
     int64_t fit = cache / 4 / (p->depth > 0 ? p->depth : 1);
-    int64_t side = oxi_least(fit, p->type.groups ? OXI_GEMM_TILE_GROUPS : OXI_GEMM_TILE);
+    int64_t side = oxi_least(fit, p->type.kernel->tile_k ? OXI_GEMM_TILE_GROUPS : OXI_GEMM_TILE);
     bool spans = n > side && m > side && (p->type.copies ? cache / 2 / n >= 8 * mr : n <= fit);
     p->tile_m = oxi_round_up(oxi_least(spans ? cache / 2 / n : side, m), mr);
     p->tile_n = oxi_round_up(spans ? n : oxi_least(side, n), nr);
@@ -43121,7 +43926,7 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
  * else fewer lines. Sums that C cannot hold between two parts of k take memory too. */
 static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
-    int64_t room = OXI_GEMM_PACKED / p->type.element * (p->type.groups ? 2 : 1);
+    int64_t room = OXI_GEMM_PACKED / p->type.element * (p->type.kernel->tile_k ? 2 : 1);
     int64_t lines = (p->own_a ? 0 : m) + (p->own_b ? 0 : n);
     p->block_m = m;
     p->block_n = n;
@@ -43133,6 +43938,10 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     if (!p->own_a) p->block_m = oxi_least(m, p->own_b ? lines : lines - oxi_least(n, lines / 2));
     if (p->block_n < n) p->block_n = oxi_round_up(p->block_n, nr);
     if (p->block_m < m) p->block_m = oxi_round_up(p->block_m, mr);
+}
+
+static bool oxi_gemm_is_small(const oxi_gemm *g) {
+    return (double)g->m * (double)g->n * (double)g->k < OXI_GEMM_ALONE;
 }
 
 static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels, oxi_gemm_type *type) {
@@ -43164,16 +43973,23 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->kernel = &kernels->bf16_pairs.kernel;
         type->groups = &kernels->bf16_pairs;
     } else {
+        type->pieces = g->a_dtype == OX_F16 && g->b_dtype == OX_F16 && kernels->f16_pieces.kernel.run &&
+                       !oxi_gemm_is_small(g);
         type->lane = OXI_LANE_F32;
-        type->dtype = type->sums = OX_F32;
+        type->dtype = type->pieces ? OX_DTYPE_NONE : OX_F32;
+        type->sums = OX_F32;
         type->element = 4;
         type->k_each = 1;
-        type->kernel = &kernels->spread_f32;
-        type->copies = kernels->copies_f32;
+        type->kernel = type->pieces ? &kernels->f16_pieces.kernel : &kernels->spread_f32;
+        type->copies = type->pieces ? NULL : kernels->copies_f32;
     }
     type->lanes = kernels->vector_bytes / type->element;
-    type->pack_across = type->element == 8 ? oxi_pack_across_f64 : kernels->pack_across;
-    type->pack_along = type->element == 8 ? oxi_pack_along_f64 : kernels->pack_along;
+    type->pack_b.across = type->element == 8 ? oxi_pack_across_f64 : kernels->pack_across;
+    type->pack_b.along = type->element == 8 ? oxi_pack_along_f64 : kernels->pack_along;
+    if (type->pieces) type->pack_b = kernels->f16_pieces.pack_b;
+    type->pack_a = type->pack_b;
+    if (type->pieces) type->pack_a = kernels->f16_pieces.pack_a;
+    if (type->groups && type->groups->pack_a.across) type->pack_a = type->groups->pack_a;
     return OX_OK;
 }
 
@@ -43190,12 +44006,8 @@ static void oxi_gemm_sides(oxi_gemm_plan *p) {
     p->b.k_stride = g->b_row;
     p->b.width = p->type.kernel->nr;
     p->a.k = p->b.k = g->k;
-    p->a.pack_across = p->b.pack_across = p->type.pack_across;
-    p->a.pack_along = p->b.pack_along = p->type.pack_along;
-    if (p->type.groups && p->type.groups->pack_a_along) {
-        p->a.pack_across = p->type.groups->pack_a_across;
-        p->a.pack_along = p->type.groups->pack_a_along;
-    }
+    p->a.pack = p->type.pack_a;
+    p->b.pack = p->type.pack_b;
 }
 
 /* Small work is done by the caller alone: waking threads takes longer. */
@@ -43273,20 +44085,21 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     ox_status status = oxi_gemm_type_of(g, p.kernels, &p.type);
     if (status != OX_OK) return status;
     oxi_gemm_sides(&p);
-    p.k = oxi_parts(g->k, p.type.k_each);
+    int64_t tile_k = p.type.kernel->tile_k;
+    p.k = p.type.pieces ? oxi_round_up(g->k, tile_k) : oxi_parts(g->k, p.type.k_each);
     p.depth = p.type.kernel->depth;
     p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend &&
-               !(p.type.groups && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
+               !(tile_k && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
     if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0) { /* which must stay whole */
         p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth)); /* chunks that are equal */
-        if (p.type.groups) p.depth = oxi_round_up(p.depth, 16);
+        if (tile_k) p.depth = oxi_round_up(p.depth, tile_k);
     }
     oxi_gemm_size_tiles(&p);
     oxi_gemm_size_blocks(&p);
     int64_t c_bytes = ox_dtype_of(g->c_dtype)->block_bytes;
     p.streams = !p.direct && g->c_col == 1 && p.tile_n * c_bytes <= OXI_GEMM_STAGE &&
                 g->m * g->n * c_bytes >= OXI_STREAM_BYTES;
-    bool alone = (double)g->m * (double)g->n * (double)g->k < 1e6 / 2;
+    bool alone = oxi_gemm_is_small(g);
     int64_t lanes = alone ? 1 : oxi_lanes(INT32_MAX);
     size_t bytes = oxi_gemm_place(&p, &a_bytes, &b_bytes, lanes);
     char *memory = (char *)oxi_alloc(bytes);

@@ -123,9 +123,71 @@ static void test_sizes(void) {
             check_matmul(sizes[s][0], sizes[s][1], sizes[s][2], OX_F32, layout & 1, layout >> 1);
     check_matmul(270, 530, 300, OX_F32, 0, 0);
     check_matmul(65, 65, 300, OX_F64, 1, 0);
-    for (int layout = 0; layout < LAYOUTS * LAYOUTS; layout++) /* even and odd: pairs along k */
+    for (int layout = 0; layout < LAYOUTS * LAYOUTS; layout++) { /* even and odd: pairs along k */
         check_matmul(65, 61, 299 + layout % 2, OX_BF16, layout / LAYOUTS, layout % LAYOUTS);
+        check_matmul(65, 61, 299 + layout % 2, OX_F16, layout / LAYOUTS, layout % LAYOUTS);
+    }
     check_matmul(270, 530, 300, OX_BF16, 0, 0);
+    check_matmul(270, 530, 300, OX_F16, 0, 0);
+    check_matmul(600, 20, 640, OX_F16, 0, 1);
+    check_matmul(20, 600, 64, OX_F16, 1, 0);
+}
+
+/* f16 of all magnitudes, and whole numbers whose products cancel: each product is exact, sums are f32's. */
+static void test_f16_is_exact(void) {
+    enum { N = 75, K = 96 };
+    OX_SCOPE {
+        ox_tensor *a = ox_empty(OX_SHAPE(N, K), OX_F32), *b = ox_empty(OX_SHAPE(K, N), OX_F32);
+        float *x = (float *)ox_data(a), *y = (float *)ox_data(b);
+        for (int i = 0; i < N * K; i++) x[i] = i % K % 2 ? -x[i - 1] : (float)(511 - i % 61);
+        for (int i = 0; i < N * K; i++) y[i] = i / N % 2 ? y[i - N] + (float)(i % 3 - 1) : (float)(257 + i % 97);
+        double *xs = numbers_of(a), *ys = numbers_of(b), *c;
+        c = numbers_of(ox_matmul(ox_cast(a, OX_F16), ox_cast(b, OX_F16)));
+        int64_t wrong = 0;
+        for (int i = 0; i < N * N; i++) {
+            double sum = 0;
+            for (int k = 0; k < K; k++) sum += xs[i / N * K + k] * ys[k * N + i % N];
+            wrong += ox_item(ox_full(OX_SHAPE(1), sum, OX_F16)) != c[i];
+        }
+        CHECK_MSG(wrong == 0, "f16: %lld of %d sums of whole numbers are not exact", (long long)wrong, N * N);
+        free(xs);
+        free(ys);
+        free(c);
+        ox_tensor *small = ox_full(OX_SHAPE(N, K), 5.9604644775390625e-8, OX_F16); /* the least of f16 */
+        ox_tensor *eye = ox_eye(K, K, OX_F16);
+        CHECK(ox_equal(ox_matmul(small, eye), small));
+        CHECK(ox_equal(ox_matmul(eye, ox_contiguous(ox_t(small))), ox_t(small)));
+    }
+}
+
+/* Infinities and NaN come out as the sum of products has them, the rest of the product is as it was. */
+static void test_not_finite(ox_dtype dtype) {
+    enum { M = 91, N = 87, K = 67 };
+    for (int layout = 0; layout < 4; layout++)
+        OX_SCOPE {
+            ox_tensor *a = ox_cast(random_matrix(M, K, OX_F32, layout & 1), dtype),
+                      *b = ox_cast(random_matrix(K, N, OX_F32, layout >> 1), dtype);
+            ox_fill_(ox_select(ox_select(a, 0, 3), 0, 66), INFINITY);
+            ox_fill_(ox_select(ox_select(a, 0, 40), 0, 2), -INFINITY);
+            ox_fill_(ox_select(ox_select(a, 0, 41), 0, 2), NAN);
+            ox_fill_(ox_select(ox_select(b, 0, 5), 0, 7), INFINITY);
+            ox_fill_(ox_select(ox_select(b, 0, 66), 0, 9), 0); /* infinity times 0 */
+            double *x = numbers_of(a), *y = numbers_of(b), *c = numbers_of(ox_matmul(a, b));
+            int64_t wrong = 0;
+            for (int i = 0; i < M * N; i++) {
+                double sum = 0;
+                for (int k = 0; k < K; k++) sum += x[i / N * K + k] * y[k * N + i % N];
+                bool finite = sum - sum == 0;
+                if (sum != sum) wrong += c[i] == c[i];
+                else if (!finite) wrong += c[i] != sum;
+                else wrong += !(fabs(c[i] - sum) <= tolerance(dtype, K, sum));
+            }
+            CHECK_MSG(wrong == 0, "%s layout %d: %lld sums with infinities are wrong", ox_dtype_name(dtype), layout,
+                      (long long)wrong);
+            free(x);
+            free(y);
+            free(c);
+        }
 }
 
 static void test_broadcast(void) {
@@ -472,6 +534,11 @@ static void test_memory(void) {
 int main(void) {
     test_layouts();
     test_sizes();
+    test_f16_is_exact();
+    test_not_finite(OX_F32);
+    test_not_finite(OX_F16);
+    test_not_finite(OX_BF16);
+    test_not_finite(OX_F64);
     test_broadcast();
     test_vectors();
     test_ints();

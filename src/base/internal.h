@@ -65,7 +65,8 @@ static void oxi_lock_give(oxi_lock *lock);
 /* ---- threads ------------------------------------------------------------------------------------------- */
 
 /* task(arg, index, lane): index in [0, count), each once; lane in [0, oxi_lanes(count)) tells concurrent
- * calls apart, so scratch can be set aside per lane before the region starts. Tasks are handed out in order.
+ * calls apart, so scratch can be set aside per lane before the region starts. A lane goes through a part of the
+ * tasks in order, then helps with what is left of others.
  * Inside a task, a nested call runs inline on lane 0 of its own; a region's only task may use the pool.
  * An error recorded in a task is the caller's afterwards. Returns when all are done. */
 typedef void (*oxi_lane_task)(void *arg, int64_t index, int lane);

@@ -1,16 +1,23 @@
-/* The thread pool: regions of numbered tasks, handed out in order to whoever is free.
+/* The thread pool: regions of numbered tasks. Each thread goes through a part of them in order, as what lies side
+ * by side in memory is read fastest by one thread, and then helps others with what is left of theirs.
  * One atomic word, the gate, tells idle threads that lanes are open; late threads simply find it closed.
  * One region runs at a time: a second caller, and a nested one, does its tasks alone. */
 
 #define OXI_MAX_THREADS 256
+#define OXI_MAX_PARTS 16 /* of a region; many threads share them */
+
+typedef struct oxi_region_part {
+    int64_t next; /* atomic: the task to hand out */
+    int64_t end;
+    char apart[OXI_ALIGN - 2 * sizeof(int64_t)]; /* next changes all the time: its cache line is its own */
+} oxi_region_part;
 
 typedef struct oxi_region {
-    char before[OXI_ALIGN];          /* next changes all the time: its cache line is its own */
-    int64_t next;                    /* atomic: tasks handed out so far */
-    char after[OXI_ALIGN];
+    char before[OXI_ALIGN];
+    oxi_region_part part[OXI_MAX_PARTS];
+    int parts;
     oxi_lane_task task;
     void *arg;
-    int64_t count;
     oxi_lock error_lock;
     oxi_error error;                 /* the first error of a thread that helped */
 } oxi_region;
@@ -155,12 +162,14 @@ static void oxi_run_tasks(oxi_region *region, int lane) {
     bool was_in_task = oxi_in_task;
     oxi_lane_task task = region->task;
     void *arg = region->arg;
-    int64_t count = region->count;
     oxi_in_task = true;
-    for (;;) {
-        int64_t index = oxi_atomic_add(&region->next, 1) - 1; /* also the fence behind streaming stores */
-        if (index >= count) break;
-        task(arg, index, lane);
+    for (int i = 0; i < region->parts; i++) {
+        oxi_region_part *part = &region->part[(lane + i) % region->parts];
+        for (;;) {
+            int64_t index = oxi_atomic_add(&part->next, 1) - 1; /* also the fence behind streaming stores */
+            if (index >= part->end) break;
+            task(arg, index, lane);
+        }
     }
     oxi_in_task = was_in_task;
 }
@@ -184,11 +193,17 @@ static void oxi_run_alone(int64_t count, oxi_lane_task task, void *arg) {
     (void)oxi_atomic_add(&fence, 1);                     /* as oxi_run_tasks has it */
 }
 
-static void oxi_region_set(oxi_region *region, int64_t count, oxi_lane_task task, void *arg) {
+static void oxi_region_set(oxi_region *region, int lanes, int64_t count, oxi_lane_task task, void *arg) {
+    int parts = lanes < OXI_MAX_PARTS ? lanes : OXI_MAX_PARTS;
+    int64_t each = count / parts, more = count % parts, end = 0; /* the first ones get one more */
     region->task = task;
     region->arg = arg;
-    region->count = count;
-    oxi_atomic_store(&region->next, 0);
+    region->parts = parts;
+    for (int i = 0; i < parts; i++) {
+        oxi_atomic_store(&region->part[i].next, end);
+        end += each + (i < more ? 1 : 0);
+        region->part[i].end = end;
+    }
     region->error.status = OX_OK;
 }
 
@@ -201,7 +216,7 @@ static void oxi_run_on_host(ox_parallel_for_fn parallel_for, void *user, int lan
                             oxi_lane_task task, void *arg) {
     oxi_region region;
     memset(&region, 0, sizeof region);
-    oxi_region_set(&region, count, task, arg);
+    oxi_region_set(&region, lanes, count, task, arg);
     parallel_for(user, lanes, oxi_host_job, &region);
     oxi_run_tasks(&region, 0);       /* nothing is left, unless the host skipped jobs */
     oxi_error_adopt(&region.error);
@@ -482,7 +497,7 @@ static void oxi_run_on_pool(int lanes, int64_t count, oxi_lane_task task, void *
     oxi_pool_start(ox_threads() - 1);
     int helpers = oxi_workers < lanes - 1 ? oxi_workers : lanes - 1;
     if (helpers > 0) {
-        oxi_region_set(&oxi_pool_region, count, task, arg);
+        oxi_region_set(&oxi_pool_region, helpers + 1, count, task, arg);
         oxi_gate_open(helpers);
         oxi_run_tasks(&oxi_pool_region, 0);
         oxi_gate_close();

@@ -8,11 +8,13 @@ static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/blocks.c: one oper
 
 enum {
     OXI_GEMM_PIECE = 256,       /* numbers widened, expanded or rounded at a time */
-    OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way into panels */
+    OXI_GEMM_STAGE = 65536,     /* bytes: operands are widened here on their way into panels */
+    OXI_GEMM_STAGE_NEAR = 16384, /* as many of them at a time, if lines are short enough: the first cache */
     OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
     OXI_GEMM_TILE = 256,        /* largest side of a tile of C */
     OXI_GEMM_TILE_GROUPS = 512, /* where sums take so little time that panels are to be met more often */
     OXI_GEMM_BLOCKS_AHEAD = 16, /* lines of blocks asked for before they are packed */
+    OXI_GEMM_ALONE = 1 << 19,   /* fewer multiplications are done by the caller alone, and not in pieces */
     OXI_GEMM_TASK = 4 << 20,    /* multiplications of a tile that may hold the other threads up at the end */
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
 };
@@ -45,7 +47,8 @@ typedef struct oxi_gemm_type {
     int k_each;     /* steps of k in a packed element */
     const oxi_gemm_kernel *kernel;
     const oxi_gemm_groups *groups; /* or NULL */
-    oxi_pack_kernel pack_across, pack_along;
+    bool pieces;                   /* packed elements are pieces of f16 */
+    oxi_packs pack_a, pack_b;      /* of packed elements, or of f32 into pieces */
     void (*copies)(int64_t k, const void *a, void *out); /* NULL, or what to do with panels of A before */
     int lanes;                                           /* copies of each element */
 } oxi_gemm_type;
@@ -57,7 +60,7 @@ typedef struct oxi_gemm_side {
     int64_t line_stride, k_stride; /* elements */
     int64_t k;                     /* of the whole operand */
     int width;                     /* lines of a panel */
-    oxi_pack_kernel pack_across, pack_along; /* of packed elements */
+    oxi_packs pack;
     char *packed;                  /* [chunk of k][panel][k of the chunk][width] */
 } oxi_gemm_side;
 
@@ -152,11 +155,14 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
         return;
     }
     if (p->type.k_each == 1) {
+        int64_t left = k < s->k ? s->k - k : 0, there = along ? oxi_least(count, left) : left > 0 ? count : 0;
         const char *from = oxi_gemm_at(s, line, k);
         if (oxi_is_block(s->dtype))
-            oxi_gemm_expand(p, s->dtype, count, from, out);
-        else
-            p->kernels->load[s->dtype][p->type.lane](count, from, stride, out);
+            oxi_gemm_expand(p, s->dtype, there, from, out);
+        else if (there > 0)
+            p->kernels->load[s->dtype][p->type.lane](there, from, stride, out);
+        if (there < count) /* behind the end of k, where tiles need as much */
+            memset((char *)out + there * p->type.element, 0, (size_t)((count - there) * p->type.element));
         return;
     }
     const int8_t *first = (const int8_t *)oxi_gemm_at(s, line, 2 * k);
@@ -179,8 +185,8 @@ static oxi_pack_kernel oxi_gemm_pack_kernel(const oxi_gemm_plan *p, const oxi_ge
     const oxi_kernels *k = p->kernels;
     ox_dtype dtype = s->dtype;
     if (dtype == p->type.dtype && p->type.groups && !along)
-        return s->pack_across == p->type.pack_across ? p->type.groups->interleave : NULL;
-    if (dtype == p->type.dtype) return along ? s->pack_along : s->pack_across;
+        return s == &p->b || !p->type.groups->pack_a.across ? p->type.groups->interleave : NULL;
+    if (dtype == p->type.dtype) return along ? s->pack.along : s->pack.across;
     if (p->type.dtype != OX_F32) return NULL;
     if (dtype == OX_BF16) return along ? k->pack_along_bf16 : k->pack_across_bf16;
     return dtype == OX_F16 ? (along ? k->pack_along_f16 : k->pack_across_f16) : NULL;
@@ -203,12 +209,13 @@ static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s,
              panel_stride);
         return;
     }
-    int64_t unit = 64 / element, most = OXI_GEMM_STAGE / 2 / (lines * element) / unit * unit + unit;
+    int64_t unit = p->type.pieces ? p->type.kernel->tile_k : 64 / element;
+    int64_t most = OXI_GEMM_STAGE_NEAR / (lines * element) / unit * unit + unit;
     for (int64_t at = 0; at < depth; at += most) {
         int64_t count = oxi_least(depth - at, most);
         for (int64_t i = 0; i < count; i++)
             oxi_gemm_widen(p, s, line, k + at + i, lines, false, stage + i * lines * element);
-        s->pack_across(lines, count, stage, lines, s->width, panels + at * s->width * element,
+        s->pack.across(lines, count, stage, lines, s->width, panels + at * s->width * element,
                        panel_stride);
     }
 }
@@ -235,7 +242,7 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
              s->width, panels, panel_stride);
         return;
     }
-    int64_t most = OXI_GEMM_STAGE / 2 / (s->width * element) / 16 * 16;
+    int64_t most = OXI_GEMM_STAGE_NEAR / (s->width * element) / 16 * 16;
     if (oxi_is_block(s->dtype)) most = OXI_GEMM_PIECE;
     for (int64_t first = 0; first < lines; first += s->width) {
         int64_t here = oxi_least(lines - first, s->width);
@@ -246,7 +253,7 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
                 oxi_gemm_prefetch(p, s, line + first + i, k + at, count);
                 oxi_gemm_widen(p, s, line + first + i, k + at, count, true, stage + i * count * element);
             }
-            s->pack_along(here, count, stage, count, s->width, panel + at * s->width * element,
+            s->pack.along(here, count, stage, count, s->width, panel + at * s->width * element,
                           panel_stride);
         }
     }
@@ -464,6 +471,26 @@ static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_til
     }
 }
 
+/* Rows of a tile of pieces whose sums are not all finite, summed again as they are: infinities are wrong in
+ * pieces. All of k is here. */
+static void oxi_gemm_mend(const oxi_gemm_plan *p, const oxi_gemm_tile *t) {
+    const oxi_kernels *kernels = p->kernels;
+    float *line = (float *)(void *)t->lane, numbers[OXI_GEMM_PIECE];
+    for (int64_t i = 0; i < t->rows; i++) {
+        float *row = (float *)(void *)t->sums + i * t->ld;
+        double sum = kernels->row_sum(t->columns, row);
+        if (sum - sum == 0) continue;
+        memset(row, 0, (size_t)t->columns * sizeof *row);
+        for (int64_t k = 0; k < p->g->k; k++) {
+            int64_t at = k % OXI_GEMM_PIECE;
+            if (at == 0)
+                oxi_gemm_widen(p, &p->a, t->m + i, k, oxi_least(p->g->k - k, OXI_GEMM_PIECE), true, numbers);
+            oxi_gemm_widen(p, &p->b, t->n, k, t->columns, false, line);
+            kernels->axpy_f32(t->columns, numbers[at], line, row);
+        }
+    }
+}
+
 /* Task: one tile of the block, all of the block's k. */
 static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     const oxi_gemm_plan *p = (const oxi_gemm_plan *)arg;
@@ -481,7 +508,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     t.ld = p->direct ? p->g->c_row : p->partial ? p->partial_ld : p->sums_ld;
     for (int64_t r = 0; p->k == 0 && r < t.rows; r++)
         memset(t.sums + r * t.ld * element, 0, (size_t)(t.columns * element));
-    if (p->type.groups && p->type.groups->enter) p->type.groups->enter();
+    if (p->type.kernel->enter) p->type.kernel->enter();
     for (int64_t at = 0; at < p->ks; at += p->depth) {
         int64_t depth = oxi_least(p->ks - at, p->depth);
         const char *a = p->a.packed + (at * a_lines + depth * i) * element;
@@ -493,9 +520,10 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         if (p->type.copies) oxi_gemm_panels_of_copies(p, &t, p->k0 + at, depth, a, b);
         else oxi_gemm_panels(p, &t, p->k0 + at, depth, a, b);
     }
-    if (p->type.groups && p->type.groups->leave) p->type.groups->leave();
-    if (p->k0 + p->ks == p->k)
-        oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
+    if (p->type.kernel->leave) p->type.kernel->leave();
+    if (p->k0 + p->ks < p->k) return;
+    if (p->type.pieces) oxi_gemm_mend(p, &t);
+    oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
 }
 
 /* ---- the plan -------------------------------------------------------------------------------------- */
@@ -525,7 +553,7 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
     int64_t fit = cache / 4 / (p->depth > 0 ? p->depth : 1);
-    int64_t side = oxi_least(fit, p->type.groups ? OXI_GEMM_TILE_GROUPS : OXI_GEMM_TILE);
+    int64_t side = oxi_least(fit, p->type.kernel->tile_k ? OXI_GEMM_TILE_GROUPS : OXI_GEMM_TILE);
     bool spans = n > side && m > side && (p->type.copies ? cache / 2 / n >= 8 * mr : n <= fit);
     p->tile_m = oxi_round_up(oxi_least(spans ? cache / 2 / n : side, m), mr);
     p->tile_n = oxi_round_up(spans ? n : oxi_least(side, n), nr);
@@ -547,7 +575,7 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
  * else fewer lines. Sums that C cannot hold between two parts of k take memory too. */
 static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
-    int64_t room = OXI_GEMM_PACKED / p->type.element * (p->type.groups ? 2 : 1);
+    int64_t room = OXI_GEMM_PACKED / p->type.element * (p->type.kernel->tile_k ? 2 : 1);
     int64_t lines = (p->own_a ? 0 : m) + (p->own_b ? 0 : n);
     p->block_m = m;
     p->block_n = n;
@@ -559,6 +587,10 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     if (!p->own_a) p->block_m = oxi_least(m, p->own_b ? lines : lines - oxi_least(n, lines / 2));
     if (p->block_n < n) p->block_n = oxi_round_up(p->block_n, nr);
     if (p->block_m < m) p->block_m = oxi_round_up(p->block_m, mr);
+}
+
+static bool oxi_gemm_is_small(const oxi_gemm *g) {
+    return (double)g->m * (double)g->n * (double)g->k < OXI_GEMM_ALONE;
 }
 
 static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels, oxi_gemm_type *type) {
@@ -590,16 +622,23 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->kernel = &kernels->bf16_pairs.kernel;
         type->groups = &kernels->bf16_pairs;
     } else {
+        type->pieces = g->a_dtype == OX_F16 && g->b_dtype == OX_F16 && kernels->f16_pieces.kernel.run &&
+                       !oxi_gemm_is_small(g);
         type->lane = OXI_LANE_F32;
-        type->dtype = type->sums = OX_F32;
+        type->dtype = type->pieces ? OX_DTYPE_NONE : OX_F32;
+        type->sums = OX_F32;
         type->element = 4;
         type->k_each = 1;
-        type->kernel = &kernels->spread_f32;
-        type->copies = kernels->copies_f32;
+        type->kernel = type->pieces ? &kernels->f16_pieces.kernel : &kernels->spread_f32;
+        type->copies = type->pieces ? NULL : kernels->copies_f32;
     }
     type->lanes = kernels->vector_bytes / type->element;
-    type->pack_across = type->element == 8 ? oxi_pack_across_f64 : kernels->pack_across;
-    type->pack_along = type->element == 8 ? oxi_pack_along_f64 : kernels->pack_along;
+    type->pack_b.across = type->element == 8 ? oxi_pack_across_f64 : kernels->pack_across;
+    type->pack_b.along = type->element == 8 ? oxi_pack_along_f64 : kernels->pack_along;
+    if (type->pieces) type->pack_b = kernels->f16_pieces.pack_b;
+    type->pack_a = type->pack_b;
+    if (type->pieces) type->pack_a = kernels->f16_pieces.pack_a;
+    if (type->groups && type->groups->pack_a.across) type->pack_a = type->groups->pack_a;
     return OX_OK;
 }
 
@@ -616,12 +655,8 @@ static void oxi_gemm_sides(oxi_gemm_plan *p) {
     p->b.k_stride = g->b_row;
     p->b.width = p->type.kernel->nr;
     p->a.k = p->b.k = g->k;
-    p->a.pack_across = p->b.pack_across = p->type.pack_across;
-    p->a.pack_along = p->b.pack_along = p->type.pack_along;
-    if (p->type.groups && p->type.groups->pack_a_along) {
-        p->a.pack_across = p->type.groups->pack_a_across;
-        p->a.pack_along = p->type.groups->pack_a_along;
-    }
+    p->a.pack = p->type.pack_a;
+    p->b.pack = p->type.pack_b;
 }
 
 /* Small work is done by the caller alone: waking threads takes longer. */
@@ -699,20 +734,21 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     ox_status status = oxi_gemm_type_of(g, p.kernels, &p.type);
     if (status != OX_OK) return status;
     oxi_gemm_sides(&p);
-    p.k = oxi_parts(g->k, p.type.k_each);
+    int64_t tile_k = p.type.kernel->tile_k;
+    p.k = p.type.pieces ? oxi_round_up(g->k, tile_k) : oxi_parts(g->k, p.type.k_each);
     p.depth = p.type.kernel->depth;
     p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend &&
-               !(p.type.groups && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
+               !(tile_k && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
     if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0) { /* which must stay whole */
         p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth)); /* chunks that are equal */
-        if (p.type.groups) p.depth = oxi_round_up(p.depth, 16);
+        if (tile_k) p.depth = oxi_round_up(p.depth, tile_k);
     }
     oxi_gemm_size_tiles(&p);
     oxi_gemm_size_blocks(&p);
     int64_t c_bytes = ox_dtype_of(g->c_dtype)->block_bytes;
     p.streams = !p.direct && g->c_col == 1 && p.tile_n * c_bytes <= OXI_GEMM_STAGE &&
                 g->m * g->n * c_bytes >= OXI_STREAM_BYTES;
-    bool alone = (double)g->m * (double)g->n * (double)g->k < 1e6 / 2;
+    bool alone = oxi_gemm_is_small(g);
     int64_t lanes = alone ? 1 : oxi_lanes(INT32_MAX);
     size_t bytes = oxi_gemm_place(&p, &a_bytes, &b_bytes, lanes);
     char *memory = (char *)oxi_alloc(bytes);

@@ -16,8 +16,8 @@
 #endif
 
 /* How far ahead weights are asked for that are read once, from memory: the processor's own prefetching
- * stops at the end of each page and starts anew. */
-enum { OXI_PREFETCH_AHEAD = 4096 };
+ * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
+enum { OXI_PREFETCH_AHEAD = 2560 };
 
 /* What a map computes in: every dtype loads into one of these. */
 typedef enum oxi_lane {
@@ -42,11 +42,13 @@ typedef void (*oxi_store_kernel)(int64_t n, const void *lane, void *destination,
 
 /* A packed micro-kernel: c[mr][nr] (row stride ldc, elements) = or += sum_k a[k][mr] * b[k][nr]. Meanwhile
  * 64 k bytes from `next` on are fetched into the second cache: what the next call reads first, or anything
- * that is there. depth: the k of one call that suits it best. */
+ * that is there. depth: the k of one call that suits it best; tile_k: how much of it is taken at once, where
+ * that is by tiles, or 0. enter, leave: NULL, or what a thread calls before the first and after the last use. */
 typedef struct oxi_gemm_kernel {
-    int mr, nr, depth;
+    int mr, nr, depth, tile_k;
     void (*run)(int64_t k, const void *a, const void *b, void *c, int64_t ldc, bool accumulate,
                 const void *next);
+    void (*enter)(void), (*leave)(void);
 } oxi_gemm_kernel;
 
 /* Packs lines of 4-byte elements into panels of `width` lines: panel p at panels + p * panel_stride,
@@ -55,17 +57,25 @@ typedef struct oxi_gemm_kernel {
 typedef void (*oxi_pack_kernel)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                 void *panels, int64_t panel_stride);
 
-/* The same for packed elements of 2 bf16 or 4 int8 that are neighbours along k; k counts elements. */
+typedef struct oxi_packs {
+    oxi_pack_kernel across, along;
+} oxi_packs;
+
+/* A micro-kernel for packed elements of 2 bf16 or 4 int8 that are neighbours along k; k counts elements. */
 typedef struct oxi_gemm_groups {
     oxi_gemm_kernel kernel;
     oxi_pack_kernel interleave; /* pack_across of the numbers themselves, stride in numbers */
-    /* what is not NULL: panels of A in a layout of their own, and what a thread calls before the first and
-     * after the last use of the kernel */
-    oxi_pack_kernel pack_a_across, pack_a_along;
-    void (*enter)(void), (*leave)(void);
+    oxi_packs pack_a; /* NULL, or panels of A in a layout of their own */
     /* what is not NULL: to bf16, to nearest even, where numbers that are subnormal count as zero */
     void (*round)(int64_t n, const float *x, uint16_t *out);
 } oxi_gemm_groups;
+
+/* A micro-kernel for f16 as sums of two bf16, high and low: four products, each of them exact in f32. Panels
+ * are packed from f32, k a multiple of tile_k. Infinities have no low part: sums with them come out as NaN. */
+typedef struct oxi_gemm_pieces {
+    oxi_gemm_kernel kernel;
+    oxi_packs pack_a, pack_b;
+} oxi_gemm_pieces;
 
 /* Numbers of a block type as they are computed, number = scale * code - least: code [n], scale and least
  * [n / 16]. */
@@ -139,6 +149,7 @@ typedef struct oxi_kernels {
     void (*copies_f64)(int64_t k, const void *a, void *out);
     oxi_gemm_kernel gemm_i16; /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
     oxi_gemm_groups bf16_pairs, i8_quads; /* run NULL: computed in f32 and int16 */
+    oxi_gemm_pieces f16_pieces;           /* run NULL: computed in f32 */
     oxi_pack_kernel pack_across, pack_along;
     oxi_pack_kernel pack_across_bf16, pack_along_bf16, pack_across_f16, pack_along_f16; /* to f32 */
     /* dot of n f32 (n any), rows contiguous: matrix-vector shapes */
