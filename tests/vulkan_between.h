@@ -42,12 +42,11 @@ static struct {
     VkDeviceSize most_memory; /* bytes of device memory in all, beyond which allocation fails; 0 = any */
     int transfers;            /* a family of queues for transfers only */
     int twice;                /* each physical device two times */
-    int wrong;                /* dispatches do nothing */
+    int wrong;              /* copies take what lies behind */
     /* to be looked at */
     long calls[BETWEEN_CALLS];
     int lost, fired;
     long alive; /* objects made and not destroyed */
-    long devices_destroyed, instances_destroyed;
     VkDeviceSize memory;    /* bytes allocated in all */
     long on_transfer_queue; /* submissions */
 } between;
@@ -59,9 +58,13 @@ static VkDeviceSize between_sizes[4096];
 static VkDeviceMemory between_memories[4096];
 static const VkQueue between_transfer_queue = (VkQueue)(void *)&between;
 
+static long between_count(long *counter, long change) { /* threads of a test count together */
+    return __atomic_add_fetch(counter, change, __ATOMIC_RELAXED);
+}
+
 /* What a call of this kind gives before the driver is asked. */
 static VkResult between_ask(between_call call) {
-    long number = ++between.calls[call];
+    long number = between_count(&between.calls[call], 1);
     bool uses_device = call == BETWEEN_SUBMIT || call == BETWEEN_WAIT;
     if (between.at && call == between.fails && number == between.at) {
         between.fired++;
@@ -88,7 +91,7 @@ static inline void between_fail(between_call call, long at, VkResult result) {
 #define ASK(call)                       \
     VkResult asked = between_ask(call); \
     if (asked != VK_SUCCESS) return asked
-#define MADE(result) ((result) == VK_SUCCESS ? (between.alive++, VK_SUCCESS) : (result))
+#define MADE(result) ((result) == VK_SUCCESS ? (between_count(&between.alive, 1), VK_SUCCESS) : (result))
 
 /* ---- queues and memory --------------------------------------------------------------------------------- */
 
@@ -134,7 +137,7 @@ WRAP_VOID(vkFreeMemory)
         if (between_memories[i] == memory) {
             between_memories[i] = VK_NULL_HANDLE;
             between.memory -= between_sizes[i];
-            between.alive--;
+            between_count(&between.alive, -1);
             break;
         }
     between_real_vkFreeMemory(d, memory, a);
@@ -171,9 +174,11 @@ WRAP(vkEndCommandBuffer)
     ASK(BETWEEN_END);
     return between_real_vkEndCommandBuffer(commands);
 }
-WRAP_VOID(vkCmdDispatch)
-(VkCommandBuffer commands, uint32_t x, uint32_t y, uint32_t z) {
-    if (!between.wrong) between_real_vkCmdDispatch(commands, x, y, z);
+WRAP_VOID(vkCmdCopyBuffer)
+(VkCommandBuffer commands, VkBuffer from, VkBuffer to, uint32_t count, const VkBufferCopy *region) {
+    VkBufferCopy moved = *region;
+    if (between.wrong && moved.size > 4) moved.size -= 4, moved.srcOffset += 4;
+    between_real_vkCmdCopyBuffer(commands, from, to, count, between.wrong ? &moved : region);
 }
 WRAP(vkCreateCommandPool)
 (VkDevice d, const VkCommandPoolCreateInfo *info, const VkAllocationCallbacks *a, VkCommandPool *out) {
@@ -197,7 +202,7 @@ WRAP(vkCreateComputePipelines)
 /* Made and destroyed with nothing to change: WRAP_PAIR(Fence, FENCE) is vkCreateFence and vkDestroyFence. */
 #define WRAP_DESTROY(type)                                                                    \
     WRAP_VOID(vkDestroy##type)(VkDevice d, Vk##type object, const VkAllocationCallbacks *a) { \
-        if (object) between.alive--;                                                          \
+        if (object) between_count(&between.alive, -1); \
         between_real_vkDestroy##type(d, object, a);                                           \
     }
 #define WRAP_PAIR(type, call)                                                                       \
@@ -231,7 +236,7 @@ WRAP(vkCreateDevice)
 }
 WRAP_VOID(vkDestroyDevice)
 (VkDevice d, const VkAllocationCallbacks *a) {
-    if (d) between.alive--, between.devices_destroyed++;
+    if (d) between_count(&between.alive, -1);
     between_real_vkDestroyDevice(d, a);
 }
 WRAP(vkCreateInstance)
@@ -244,7 +249,7 @@ WRAP(vkCreateInstance)
 }
 WRAP_VOID(vkDestroyInstance)
 (VkInstance instance, const VkAllocationCallbacks *a) {
-    if (instance) between.alive--, between.instances_destroyed++;
+    if (instance) between_count(&between.alive, -1);
     between_real_vkDestroyInstance(instance, a);
 }
 WRAP_VOID(vkGetDeviceQueue)
@@ -302,7 +307,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL between_get_device(VkDevice devi
 #define BETWEEN_WRAPPED(X) \
     X(vkQueueSubmit) X(vkWaitForFences) X(vkGetFenceStatus) X(vkDeviceWaitIdle) X(vkAllocateMemory) \
     X(vkFreeMemory) X(vkBindBufferMemory) X(vkMapMemory) X(vkCreateBuffer) X(vkBeginCommandBuffer) \
-    X(vkEndCommandBuffer) X(vkCmdDispatch) X(vkCreateCommandPool) X(vkAllocateDescriptorSets) \
+    X(vkEndCommandBuffer) X(vkCmdCopyBuffer) X(vkCreateCommandPool) X(vkAllocateDescriptorSets) \
     X(vkCreateComputePipelines) X(vkDestroyBuffer) X(vkDestroyCommandPool) X(vkDestroyPipeline) \
     X(vkCreateDescriptorPool) X(vkDestroyDescriptorPool) X(vkCreateDescriptorSetLayout) \
     X(vkDestroyDescriptorSetLayout) X(vkCreateFence) X(vkDestroyFence) X(vkCreatePipelineCache) \
@@ -317,7 +322,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL between_get_device(VkDevice devi
 static PFN_vkVoidFunction between_wrapped(const char *name, PFN_vkVoidFunction real) {
 #define X(function) \
     if (strcmp(name, #function) == 0) { \
-        between_real_##function = (PFN_##function)real; \
+        if (between_real_##function != (PFN_##function)real) between_real_##function = (PFN_##function)real; \
         return (PFN_vkVoidFunction)between_##function; \
     }
     BETWEEN_WRAPPED(X)
