@@ -1,9 +1,13 @@
 // blocks.glsl - block types: four neighbours of a row as floats. Layouts are ggml's; roundings are in its
 // order. A shader defines WEIGHTS, the words that hold the blocks, and WIDE_WEIGHTS, the same in sixteens of
-// bytes, before the include. Places are bytes.
+// bytes, before the include; where it takes iq1, iq2 and iq3, BOOKS and BOOKS_AT, the words of their books
+// (oxi_groups of cpu/blocks_iq.c: groups of eight or four numbers, each a byte) and the first of them. Places
+// are bytes.
 
-const uint Q4_0 = 17, Q4_1 = 18, Q5_0 = 19, Q5_1 = 20, Q8_0 = 21, Q2_K = 23, Q3_K = 24, Q4_K = 25, Q5_K = 26,
-           Q6_K = 27, IQ4_NL = 33, IQ4_XS = 36, MXFP4 = 40;
+const uint Q4_0 = 17, Q4_1 = 18, Q5_0 = 19, Q5_1 = 20, Q8_0 = 21, Q8_1 = 22, Q2_K = 23, Q3_K = 24, Q4_K = 25,
+           Q5_K = 26, Q6_K = 27, Q8_K = 28, IQ2_XXS = 29, IQ2_XS = 30, IQ3_XXS = 31, IQ1_S = 32, IQ4_NL = 33,
+           IQ3_S = 34, IQ2_S = 35, IQ4_XS = 36, IQ1_M = 37, TQ1_0 = 38, TQ2_0 = 39, MXFP4 = 40, NVFP4 = 41,
+           Q1_0 = 42, Q2_0 = 43;
 
 bool is_block(const uint dtype) {
     return dtype >= Q4_0;
@@ -12,9 +16,15 @@ bool is_block(const uint dtype) {
 uint byte_at(const uint b) {
     return WEIGHTS.d[b >> 2] >> ((b & 3) * 8) & 0xff;
 }
+uint short_at(const uint b) {
+    return (b & 1) == 0 ? WEIGHTS.d[b >> 2] >> ((b & 2) * 8) & 0xffff : byte_at(b) | byte_at(b + 1) << 8;
+}
 float half_at(const uint b) {
-    uint w = (b & 1) == 0 ? WEIGHTS.d[b >> 2] >> ((b & 2) * 8) & 0xffff : byte_at(b) | byte_at(b + 1) << 8;
-    return uintBitsToFloat(f32_of_f16(w));
+    return uintBitsToFloat(f32_of_f16(short_at(b)));
+}
+// Nibble number i of the bytes at b.
+uint nibble_at(const uint b, const uint i) {
+    return byte_at(b + i / 2) >> (4 * (i & 1)) & 15;
 }
 // Four bytes; all of them belong to the row.
 uint word_at(const uint b) {
@@ -55,25 +65,117 @@ vec2 six_bits(const uint scales, const uint i) {
 
 uint block_elements(const uint dtype) {
     switch (dtype) {
-    case Q2_K: case Q3_K: case Q4_K: case Q5_K: case Q6_K: case IQ4_XS: return 256;
-    default: return 32;
+    case Q4_0: case Q4_1: case Q5_0: case Q5_1: case Q8_0: case Q8_1: case IQ4_NL: case MXFP4: return 32;
+    case NVFP4: case Q2_0: return 64;
+    case Q1_0: return 128;
+    default: return 256;
     }
 }
 uint block_bytes(const uint dtype) {
     switch (dtype) {
-    case Q4_0: case IQ4_NL: return 18;
+    case Q4_0: case IQ4_NL: case Q1_0: case Q2_0: return 18;
+    case Q8_1: case NVFP4: return 36;
+    case Q8_K: return 292;
+    case IQ2_XXS: case TQ2_0: return 66;
+    case IQ2_XS: return 74;
+    case IQ2_S: return 82;
+    case IQ3_XXS: return 98;
+    case IQ1_S: return 50;
+    case IQ1_M: return 56;
+    case TQ1_0: return 54;
     case Q4_1: return 20;
     case Q5_0: return 22;
     case Q5_1: return 24;
     case Q8_0: return 34;
     case Q2_K: return 84;
-    case Q3_K: return 110;
+    case Q3_K: case IQ3_S: return 110;
     case Q4_K: return 144;
     case Q5_K: return 176;
     case Q6_K: return 210;
     case IQ4_XS: return 136;
     default: return 17;
     }
+}
+
+#ifdef BOOKS
+// ---- iq1, iq2, iq3: numbers i .. i + 3 of the block at b come from group `group` of a book ----
+
+const uint BOOK_IQ2_XXS = 0, BOOK_IQ2_XS = 256, BOOK_IQ2_S = 768, BOOK_IQ1 = 1792, BOOK_IQ3_XXS = 3840,
+           BOOK_IQ3_S = 4096;
+
+vec4 in_book(const uint group, const uint upper) {
+    return vec4(bytes_of(BOOKS.d[BOOKS_AT + 2 * group + upper]));
+}
+// Bit j of the four that are meant: number j is negative.
+vec4 with_signs(const vec4 r, const uint signs) {
+    return mix(r, -r, notEqual(uvec4(signs) & uvec4(1, 2, 4, 8), uvec4(0)));
+}
+// Seven signs and an eighth that makes the number of minus signs even.
+uint even_signs(const uint seven) {
+    return seven | (bitCount(seven) & 1) << 7;
+}
+vec4 book_numbers(const uint dtype, const uint b, const uint i) {
+    uint n = i / 8, part = i / 32, j = n & 3, upper = i >> 2 & 1, high;
+    bool one = dtype == IQ1_S || dtype == IQ1_M;
+    float less = 8, scale = dtype == IQ1_M ? 0 : half_at(b);
+    uint group, half_of = upper, signs = 0;
+    switch (dtype) {
+    case IQ2_XXS:
+        high = word_at(b + 6 + 8 * part);
+        group = BOOK_IQ2_XXS + byte_at(b + 2 + 8 * part + j);
+        signs = even_signs(high >> (7 * j) & 127);
+        scale *= (0.5 + float(high >> 28)) * 0.25;
+        break;
+    case IQ2_XS:
+        high = short_at(b + 2 + 2 * n);
+        group = BOOK_IQ2_XS + (high & 511);
+        signs = even_signs(high >> 9);
+        scale *= (0.5 + float(nibble_at(b + 66, i / 16))) * 0.25;
+        break;
+    case IQ2_S:
+        group = BOOK_IQ2_S + (byte_at(b + 2 + n) | (byte_at(b + 66 + n / 4) >> (2 * j) & 3) << 8);
+        signs = byte_at(b + 34 + n);
+        scale *= (0.5 + float(nibble_at(b + 74, i / 16))) * 0.25;
+        break;
+    case IQ3_XXS:
+        high = word_at(b + 66 + 4 * part);
+        group = BOOK_IQ3_XXS + byte_at(b + 2 + 2 * n + upper);
+        half_of = 0;
+        signs = even_signs(high >> (7 * j) & 127);
+        scale *= (0.5 + float(high >> 28)) * 0.5;
+        break;
+    case IQ3_S:
+        high = byte_at(b + 66 + n / 4) >> (2 * j + upper) & 1;
+        group = BOOK_IQ3_S + (byte_at(b + 2 + 2 * n + upper) | high << 8);
+        half_of = 0;
+        signs = byte_at(b + 74 + n);
+        scale *= float(1 + 2 * nibble_at(b + 106, part));
+        break;
+    case IQ1_S:
+        high = short_at(b + 34 + 2 * part);
+        group = BOOK_IQ1 + (byte_at(b + 2 + n) | (high >> (3 * j) & 7) << 8);
+        less = high >> 15 != 0 ? 10 : 8;
+        scale *= float(2 * (high >> 12 & 7) + 1) * 0.125;
+        break;
+    default: /* IQ1_M: the high bits of four words of scales are the block's f16 scale */
+        high = nibble_at(b + 32, n);
+        group = BOOK_IQ1 + (byte_at(b + n) | (high & 7) << 8);
+        less = (high & 8) != 0 ? 10 : 8;
+        scale = uintBitsToFloat(f32_of_f16(short_at(b + 48) >> 12 | short_at(b + 50) >> 12 << 4 |
+                                           short_at(b + 52) >> 12 << 8 | short_at(b + 54) >> 12 << 12));
+        scale *= float(2 * (short_at(b + 48 + i / 64 * 2) >> (i / 16 % 4 * 3) & 7) + 1) * 0.125;
+    }
+    vec4 r = in_book(group, half_of);
+    precise vec4 scaled = scale * (one ? r - less : with_signs(r, signs >> (4 * upper)));
+    return scaled;
+}
+#endif
+// Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is digit k.
+vec4 ternary_digits(const uint b, const uint i) {
+    uint wide = i < 160 ? 32 : i < 240 ? 16 : 4, rest = i < 160 ? i : i < 240 ? i - 160 : i - 240;
+    uint digit = rest / wide, power = digit == 0 ? 1 : digit == 1 ? 3 : digit == 2 ? 9 : digit == 3 ? 27 : 81;
+    uvec4 bytes = bytes_of(word_at(b + (i < 160 ? 0 : i < 240 ? 32 : 48) + rest % wide));
+    return vec4((bytes * power & 255) * 3 >> 8) - 1;
 }
 
 // Numbers k .. k + 3 of the row that starts at byte `row`; k is a multiple of 4.
@@ -86,6 +188,30 @@ vec4 block_numbers(const uint dtype, const uint row, const uint k) {
     case Q5_0: r = half_at(b) * (vec4(nibbles(b + 6, i) | fifth_bits(b + 2, i)) - 16); break;
     case Q5_1: r = half_at(b) * vec4(nibbles(b + 8, i) | fifth_bits(b + 4, i)); r = r + half_at(b + 2); break;
     case Q8_0: r = half_at(b) * signed_bytes(word_at(b + 2 + i)); break;
+    case Q8_1: r = half_at(b) * signed_bytes(word_at(b + 4 + i)); break;
+    case Q8_K: r = uintBitsToFloat(word_at(b)) * signed_bytes(word_at(b + 4 + i)); break;
+    case TQ1_0: r = half_at(b + 52) * ternary_digits(b, i); break;
+    case TQ2_0: {
+        uvec4 q = bytes_of(word_at(b + i / 128 * 32 + i % 32)) >> (i % 128 / 32 * 2) & 3;
+        r = half_at(b + 64) * (vec4(q) - 1);
+        break;
+    }
+    case Q1_0:
+        r = half_at(b) * (vec4(uvec4(byte_at(b + 2 + i / 8) >> (i & 4)) >> uvec4(0, 1, 2, 3) & 1) * 2 - 1);
+        break;
+    case Q2_0: r = half_at(b) * (vec4(uvec4(byte_at(b + 2 + i / 4)) >> uvec4(0, 2, 4, 6) & 3) - 1); break;
+    case NVFP4: { /* scales are unsigned e4m3 */
+        uint all = byte_at(b + i / 16), e = all & 127, l = i % 32;
+        uint at = b + 4 + i / 32 * 16 + l / 16 * 8 + l % 8, power = (116 + (e >> 3)) << 23;
+        float scale = e < 8 ? float(e) * 0.0009765625 : float(8 | (e & 7)) * uintBitsToFloat(power);
+        r = (all == 127 ? 0 : scale) * looked_up_e2m1(bytes_of(word_at(at)) >> (l / 8 % 2 * 4) & 15);
+        break;
+    }
+#ifdef BOOKS
+    case IQ2_XXS: case IQ2_XS: case IQ2_S: case IQ3_XXS: case IQ3_S: case IQ1_S: case IQ1_M:
+        r = book_numbers(dtype, b, i);
+        break;
+#endif
     case IQ4_NL: r = half_at(b) * looked_up_iq4(nibbles(b + 2, i)); break;
     case MXFP4: {
         uint e = byte_at(b);

@@ -33,9 +33,11 @@ for name; do
     "$glslang" --quiet --target-env vulkan1.1 -I. -S comp "$name.comp" -o "$temporary/$name.spv"
     "$val" --target-env vulkan1.1 "$temporary/$name.spv"
     # without inlining, which would make many times as much of it; drivers do that once constants are known
-    "$opt" --target-env=vulkan1.1 --strip-debug --eliminate-dead-functions --eliminate-local-single-block \
-        --eliminate-local-single-store --ssa-rewrite --ccp --eliminate-dead-code-aggressive \
-        --redundancy-elimination "$temporary/$name.spv" -o "$temporary/$name.small.spv"
+    "$opt" --target-env=vulkan1.1 --strip-debug --eliminate-dead-functions --convert-local-access-chains \
+        --eliminate-local-single-block --eliminate-local-single-store --ssa-rewrite --ccp --vector-dce \
+        --eliminate-dead-inserts --redundancy-elimination --merge-blocks --simplify-instructions \
+        --redundancy-elimination --eliminate-dead-code-aggressive --unify-const --eliminate-dead-const \
+        "$temporary/$name.spv" -o "$temporary/$name.small.spv"
     "$val" --target-env vulkan1.1 "$temporary/$name.small.spv"
     od -An -v -tx4 -w32 "$temporary/$name.small.spv" | sed 's/ \([0-9a-f]*\)/0x\1,/g' > "$out/$name.inc"
     echo "$name: $(wc -c < "$temporary/$name.small.spv") bytes"

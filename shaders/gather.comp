@@ -1,7 +1,7 @@
 // gather.comp - elements picked by index along a dim: gather, index_select, embedding (also of block types).
 // param[0] n, dims, op + 1, the fault's place; [1] first elements of the result, the index, x (bytes of a
-// block type), the step along the dim (bytes a row); [2].x size of the dim; [3 + d] strides; [11], [12]
-// shape.
+// block type), the step along the dim (bytes a row); [2] size of the dim, the first word of the books of
+// block types; [3 + d] strides; [11], [12] shape.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
@@ -12,6 +12,8 @@ layout(constant_id = 2) const uint EACH = 1; // elements of an invocation: those
 #include "common.glsl"
 #include "number.glsl"
 #define WEIGHTS b2
+#define BOOKS b3
+#define BOOKS_AT param[2].y
 #include "blocks.glsl"
 #include "fault.glsl"
 

@@ -1,6 +1,7 @@
 // map_begin.glsl - the head of an elementwise shader: up to three operands of any dtype and strides, computed
 // in a lane. One pipeline for each op and mix of dtypes; constants fold all other branches away. A shader
-// defines OPERANDS, includes this, defines compute(a, b, c) on lanes, includes map_end.glsl.
+// defines OPERANDS, includes this, defines compute(a, b, c) on lanes, includes map_end.glsl. With ONE_DTYPE
+// defined, compute takes and gives elements as they are in memory.
 layout(local_size_x = 256) in;
 layout(constant_id = 0) const uint OP = 0;
 layout(constant_id = 1) const uint LANE = 0;
@@ -22,9 +23,9 @@ layout(constant_id = 11) const uint QUADS = 0; // > 0: so many times four neighb
 #include "number.glsl"
 #include "map_ops.glsl"
 
-// param[0] n, dims; [1] f0 f1 f2 as f32, width in bits; [2] f0, f1 as 64-bit integers;
+// param[0] n, dims; [1] f0 f1 f2 as f32, width in bits; [2] f0, f1 as 64-bit integers or f64;
 // [3] first elements of the result and the operands; [4 + d] their strides along dim d; [12], [13] shape;
-// [14], [15] operands that are numbers, as raw elements
+// [14], [15] operands that are numbers, as raw elements; [15].zw f2 as f64
 DEFINE_LOAD(load0, b1)
 DEFINE_LOAD_QUAD(load_quad0, b1, p1, q1)
 #if OPERANDS > 1

@@ -2,6 +2,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define OPERANDS 3
+#define ONLY_INTEGERS
 #include "map_begin.glsl"
 #include "integer.glsl"
 

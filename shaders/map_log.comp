@@ -2,6 +2,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define OPERANDS 2
+#define ONLY_F32
 #include "map_begin.glsl"
 #include "math_pair.glsl"
 

@@ -76,6 +76,13 @@ vec2 div2(const vec2 a, const vec2 b) {
     precise float rest = ((a.x - p.x) - p.y) + a.y - q * b.y, e = rest / b.x;
     return quick_sum(q, e);
 }
+float negative_of(const float x) {
+    return uintBitsToFloat(floatBitsToUint(x) ^ 0x80000000u);
+}
+float quotient(const float a, const float b) {
+    precise float q = a / b;
+    return q;
+}
 vec2 sqrt2(const vec2 a) {
     precise float s = sqrt(a.x);
     if (s == 0) return vec2(s, 0);
@@ -83,4 +90,15 @@ vec2 sqrt2(const vec2 a) {
     precise float e = (((a.x - p.x) - p.y) + a.y) / (2 * s);
     return quick_sum(s, e);
 }
-
+// Rounded once also where a driver's root is a unit off: what it misses is added. a is not negative.
+float root(const float a) {
+    bool large = a > 1e30, small = a < 1e-25;
+    precise float x = large ? a * 5.42101086e-20 : small ? a * 1.84467441e19 : a; /* 2^-64, 2^64 */
+    vec2 s = is_inf(a) || is_nan(a) || x == 0 ? vec2(sqrt(a), 0) : sqrt2(vec2(x, 0));
+    precise float r = s.x * (large ? 4294967296.0 : small ? 2.32830644e-10 : 1.0);
+    return r;
+}
+float inverse_root(const float a) {
+    precise float r = 1.0 / sqrt(a);
+    return r;
+}

@@ -3,6 +3,7 @@
 #extension GL_GOOGLE_include_directive : require
 #define OPERANDS 3
 #define MOVES
+#define WIDE_DTYPES
 #include "map_begin.glsl"
 
 uvec2 compute(const uvec2 a, const uvec2 b, const uvec2 c) {

@@ -1,7 +1,8 @@
-// number.glsl - numbers of every dtype to and from the lanes that are computed in: f32 bits, or 64-bit
-// integers as two words. All by bits: rounding is to nearest even, and subnormals are what they are.
+// number.glsl - numbers of every dtype to and from the lanes that are computed in: f32 bits, 64-bit integers
+// as two words, with WIDE_DTYPES defined also f64 bits and pairs of f32 bits. All by bits: rounding is to
+// nearest even, and subnormals are what they are.
 
-const uint LANE_F32 = 0, LANE_I64 = 2, LANE_U64 = 3, LANE_RAW = 5;
+const uint LANE_F32 = 0, LANE_F64 = 1, LANE_I64 = 2, LANE_U64 = 3, LANE_C64 = 4, LANE_RAW = 5;
 
 const uvec2 LEAST_I64 = uvec2(0, 0x80000000u);
 
@@ -138,6 +139,57 @@ uvec2 f64_of_u64(const uvec2 v) {
     return uvec2(low, bits.y + (up && low == 0 ? 1 : 0));
 }
 
+// ---- f64 and the others ----
+
+#ifdef WIDE_DTYPES
+bool is_nan64(const uvec2 v) {
+    uint size = v.y & 0x7fffffffu;
+    return size > 0x7ff00000u || (size == 0x7ff00000u && v.x != 0);
+}
+// To nearest even, or (odd) toward zero with a last bit that says "not exact".
+uint f32_of_f64(const uvec2 v, const bool odd) {
+    uint sign = v.y & 0x80000000u, size = v.y & 0x7fffffffu, rest = v.x << 3;
+    if (is_nan64(v)) return sign | 0x7fc00000u | (size << 3 & 0x7fffffu) | v.x >> 29;
+    if (size == 0x7ff00000u) return sign | 0x7f800000u;
+    int exponent = int(size >> 20) - 896;
+    if (exponent >= 255) return sign | (odd ? 0x7f7fffffu : 0x7f800000u);
+    uint kept = (size << 3 & 0x7fffffu) | v.x >> 29;
+    if (exponent <= 0) { /* subnormal: bits are shifted out, all that is lost shows in `rest` */
+        uint down = uint(1 - exponent);
+        if (down > 25 || size < 0x100000u) return sign | (odd && (size | v.x) != 0 ? 1 : 0);
+        kept |= 0x800000u;
+        rest = kept << (32 - down) | (rest != 0 ? 1 : 0);
+        kept >>= down;
+    } else {
+        kept |= uint(exponent) << 23;
+    }
+    if (odd) return sign | kept | (rest != 0 ? 1 : 0);
+    return sign | (kept + (rest > 0x80000000u || (rest == 0x80000000u && (kept & 1) != 0) ? 1 : 0));
+}
+// Toward zero; what does not fit is the least integer.
+uvec2 i64_of_f64(const uvec2 v, const bool unsigned_too) {
+    int exponent = int(v.y >> 20 & 2047) - 1023;
+    bool negative = v.y >> 31 != 0;
+    if (exponent < 0) return uvec2(0);
+    if (exponent > (unsigned_too && !negative ? 63 : 62)) return LEAST_I64;
+    uvec2 m = uvec2(v.x, (v.y & 0xfffffu) | 0x100000u), r; /* 53 bits */
+    int up = exponent - 52;
+    if (up >= 0) r = up == 0 ? m : uvec2(m.x << up, m.y << up | m.x >> (32 - up));
+    else if (up > -32) r = uvec2(m.x >> -up | m.y << (32 + up), m.y >> -up);
+    else r = uvec2(m.y >> (-up - 32), 0);
+    return negative ? negated(r) : r;
+}
+uint i32_of_f64(const uvec2 v) {
+    uvec2 i = i64_of_f64(v, false);
+    return i == extend(int(i.x)) ? i.x : 0x80000000u;
+}
+uvec2 f64_of_i64(const uvec2 v) {
+    bool negative = int(v.y) < 0;
+    uvec2 bits = f64_of_u64(negative ? negated(v) : v);
+    return uvec2(bits.x, bits.y | (negative ? 0x80000000u : 0));
+}
+#endif
+
 // ---- lanes ----
 
 uint f32_of(const uint dtype, const uint raw) {
@@ -169,8 +221,53 @@ uvec2 i64_of(const uint dtype, const uvec2 raw) {
     }
 }
 
+#ifdef WIDE_DTYPES
+// An element from f64 bits.
+uvec2 raw_of_f64(const uint dtype, const uvec2 v) {
+    switch (dtype) {
+    case BOOL: return uvec2((v.y & 0x7fffffffu | v.x) != 0 ? 1 : 0, 0);
+    case F64: return v;
+    case U64: return i64_of_f64(v, true);
+    case I64: return i64_of_f64(v, false);
+    case U32: return uvec2(i64_of_f64(v, false).x, 0);
+    case U8: case I8: case U16: case I16: case I32: return uvec2(i32_of_f64(v), 0);
+    default: return uvec2(narrow_of_f32(dtype, f32_of_f64(v, dtype != F32 && dtype != C64)), 0);
+    }
+}
+#endif
+// What a shader has no use for it need not bring: with ONLY_F32 defined all lanes are f32 and results are
+// floats or bool, with ONLY_INTEGERS operands and results are integers or bool.
+#if defined(ONLY_F32)
+uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
+    if (is_float(dtype)) return uvec2(f32_of(dtype, raw.x), 0);
+    uvec2 v = i64_of(dtype, raw);
+    return uvec2(dtype == U64 ? f32_of_u64(v, false) : f32_of_i64(v, false), 0);
+}
+uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
+    if (dtype == BOOL) return uvec2((v.x & 0x7fffffffu) != 0 ? 1 : 0, 0);
+    return uvec2(narrow_of_f32(dtype, v.x), 0);
+}
+#elif defined(ONLY_INTEGERS)
+uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
+    return i64_of(dtype, raw);
+}
+uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
+    return dtype == BOOL ? uvec2((v.x | v.y) != 0 ? 1 : 0, 0) : v;
+}
+#else
 uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
     if (lane == LANE_RAW) return raw;
+#ifdef WIDE_DTYPES
+    if (dtype == C64 && lane == LANE_C64) return raw;
+    if (dtype == F64) {
+        if (lane == LANE_F64) return raw;
+        return lane == LANE_F32 ? uvec2(f32_of_f64(raw, false), 0) : i64_of_f64(raw, lane == LANE_U64);
+    }
+    if (lane == LANE_F64) {
+        if (is_float(dtype)) return f64_of_f32(f32_of(dtype, raw.x));
+        return dtype == U64 ? f64_of_u64(raw) : f64_of_i64(i64_of(dtype, raw));
+    }
+#endif
     if (is_float(dtype)) {
         uint bits = f32_of(dtype, raw.x);
         return lane == LANE_F32 ? uvec2(bits, 0) : i64_of_f32(bits, lane == LANE_U64);
@@ -182,7 +279,12 @@ uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
 
 uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
     if (lane == LANE_RAW) return v;
-    if (lane == LANE_F32) {
+#ifdef WIDE_DTYPES
+    if (lane == LANE_F64) return raw_of_f64(dtype, v);
+    if (lane == LANE_C64 && dtype == C64) return v;
+    if (lane == LANE_C64 && dtype == BOOL) return uvec2(((v.x | v.y) & 0x7fffffffu) != 0 ? 1 : 0, 0);
+#endif
+    if (lane == LANE_F32 || lane == LANE_C64) {
         switch (dtype) {
         case BOOL: return uvec2((v.x & 0x7fffffffu) != 0 ? 1 : 0, 0);
         case F64: return f64_of_f32(v.x);
@@ -199,9 +301,10 @@ uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
         uvec2 bits = f64_of_u64(negative ? negated(v) : v);
         return uvec2(bits.x, bits.y | (negative ? 0x80000000u : 0));
     }
-    if (is_float(dtype)) {
-        bool odd = dtype != F32;
+    if (is_float(dtype) || dtype == C64) {
+        bool odd = dtype != F32 && dtype != C64;
         return uvec2(narrow_of_f32(dtype, lane == LANE_U64 ? f32_of_u64(v, odd) : f32_of_i64(v, odd)), 0);
     }
     return v;
 }
+#endif

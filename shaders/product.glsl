@@ -1,9 +1,9 @@
 // product.glsl - what the products share: parameters, operands, the epilogue. c = act(alpha a b + beta addend
 // + bias), for every position of the leading dims (workgroup z). param[0] rows M, columns N, inner size K,
-// leading dims; [1] alpha, beta; [2] first elements of c, a, b, addend; [3].x of the bias, .y its stride; [4]
-// strides from row to row of c, a, b (along k), addend; [5] from column to column of c, a (along k), b,
-// addend; [6 + d] along leading dim d; [14], [15] leading shape. A block type b has bytes for elements, and
-// its columns lie in rows of blocks.
+// leading dims; [1] alpha, beta; [2] first elements of c, a, b, addend; [3].x of the bias, .y its stride, .z
+// the first word of the books of block types; [4] strides from row to row of c, a, b (along k), addend; [5]
+// from column to column of c, a (along k), b, addend; [6 + d] along leading dim d; [14], [15] leading shape.
+// A block type b has bytes for elements, and its columns lie in rows of blocks.
 layout(constant_id = 0) const uint DTYPE_C = 12;
 layout(constant_id = 1) const uint DTYPE_A = 12;
 layout(constant_id = 2) const uint DTYPE_B = 12;
@@ -24,6 +24,10 @@ layout(constant_id = 11) const uint PLAIN = 0;      // 1: c = a b, in aligned fo
 #include "wide.glsl"
 #define WEIGHTS b2
 #define WIDE_WEIGHTS w2
+#ifndef NO_BOOKS
+#define BOOKS b5
+#define BOOKS_AT param[3].z
+#endif
 #include "blocks.glsl"
 #include "math_exp.glsl"
 

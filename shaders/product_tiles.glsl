@@ -1,8 +1,8 @@
 // product_tiles.glsl - matrix products by cooperative matrices of SIDE x SIDE x SIDE of ELEMENT with f32
 // sums: SUBS_M x SUBS_N subgroups compute TILE_M x TILE_N of c; DEEP along k at a time lie in shared memory,
 // the next in registers. What is contiguous lies in eights: places, strides and the size along it are
-// multiples of 8 elements. a may be f32, which is rounded; b of the bf16 shader may be a block type, which is
-// expanded.
+// multiples of 8 elements. a may be f32, which is rounded; b of the bf16 shader may be a block type but
+// those that need books, which is expanded.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
@@ -15,6 +15,7 @@ layout(constant_id = 17) const uint SUBS_N = 4;
 layout(constant_id = 18) const uint SIDE = 16;
 layout(constant_id = 19) const uint STAGES = 1;     // tiles in shared memory: 1, or 2 for one barrier less
 layout(constant_id = 20) const uint EVEN = 0;       // 1: c consists of whole tiles, k of whole DEEPs
+#define NO_BOOKS
 #include "product.glsl"
 #include "element.glsl"
 

@@ -11,17 +11,20 @@
  *     ox_print(ox_to(c, ox_cpu()));                     reading numbers waits
  *
  * WHERE THINGS RUN
- *     Ops on tensors of a Vulkan device run there, with any strides. What has no shader (f64 and complex
- *     arithmetic, sorting, random numbers, masked_select, nonzero and a few more) takes a detour over the
- *     CPU, which ox_stats().detours counts. A few calls are held back until the next one is known, and may
- *     become one dispatch with it; whatever looks at memory comes behind them.
+ *     Ops on tensors of a Vulkan device run there, with any strides. What has no shader (complex arithmetic,
+ *     reductions and elementary functions of f64, randperm, multinomial and a few more) takes a detour over
+ *     the CPU, which ox_stats().detours counts; so does f64 on a device without it. A few calls are held back
+ *     until the next one is known, and may become one dispatch with it; whatever looks at memory comes behind
+ *     them.
  *
  * NUMBERS
- *     Within the bounds of the CPU's kernels, but not the same bits. Sums are kept in two floats, and taken
- *     again, scaled, where a partial sum leaves the range of f32 (the CPU keeps f64). Up to 8 rows of f32
- *     that meet weights of block types are rounded to 8 bits where the device has integer dot products, many
- *     rows to f16 or bf16 where it has matrices; not with ox_set_exact(true). An index out of range is told
- *     by the next read or ox_vulkan_sync; elements that it picks are 0, what it would move stays.
+ *     Within the bounds of the CPU's kernels, but not the same bits, except for random numbers, ramps, sort,
+ *     topk, selections and the expansion of block types, which are the CPU's. Sums are kept in two floats,
+ *     and taken again, scaled, where a partial sum leaves the range of f32 (the CPU keeps f64). Up to 8 rows
+ *     of f32 that meet weights of block types are rounded to 8 bits where the device has integer dot
+ *     products, many rows to f16 or bf16 where it has matrices; not with ox_set_exact(true). An index out of
+ *     range, or a probability that is none, is told by the next read or ox_vulkan_sync; elements that such an
+ *     index picks are 0, what it would move stays.
  *
  * FINDING FAULTS
  *     VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation in the environment checks what is asked of the driver.
@@ -76,8 +79,11 @@ OXI_LIGHT_BEGIN
 #include "vulkan/operand.c"
 #include "vulkan/map.c"
 #include "vulkan/lines.c"
+#include "vulkan/sort.c"
 #include "vulkan/product.c"
+#include "vulkan/select.c"
 #include "vulkan/index.c"
+#include "vulkan/made.c"
 #include "vulkan/transformer.c"
 #include "vulkan/fuse.c"
 #include "vulkan/device.c"

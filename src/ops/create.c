@@ -1,12 +1,21 @@
 /* Making tensors: each is a FILL call or a copy of the caller's numbers. */
 
+static ox_tensor *oxi_named_new(const char *name, ox_device *device, ox_dtype dtype, const ox_shape *shape) {
+    bool speaks = oxi_speak(name);
+    ox_tensor *result = oxi_tensor_new(device, dtype, shape->ndim, shape->dim);
+    oxi_speak_end(speaks);
+    return result;
+}
+
 static ox_tensor *oxi_fill_call(oxi_op op, ox_shape shape, ox_dtype dtype, ox_device *device,
                                 oxi_attrs *attr) {
     attr->shape = shape;
     attr->dtype = dtype;
     if (device == ox_cpu()) return oxi_apply_list(op, attr, NULL, 0, NULL);
-    oxi_work work = oxi_work_begin(attr->name ? attr->name : oxi_op_row_of(op)->name);
-    return oxi_work_end(&work, ox_to(oxi_apply_list(op, attr, NULL, 0, NULL), device));
+    ox_tensor *made = oxi_named_new(attr->name ? attr->name : oxi_op_row_of(op)->name, device, dtype, &shape);
+    if (!made || oxi_apply_list(op, attr, NULL, 0, made)) return made;
+    ox_release(made);
+    return NULL;
 }
 
 static oxi_attrs oxi_fill_attrs(double f0, double f1) {
@@ -17,13 +26,6 @@ static oxi_attrs oxi_fill_attrs(double f0, double f1) {
 
 static ox_dtype oxi_default_dtype(ox_dtype dtype, ox_dtype otherwise) {
     return dtype == OX_DTYPE_NONE ? otherwise : dtype;
-}
-
-static ox_tensor *oxi_named_new(const char *name, ox_device *device, ox_dtype dtype, const ox_shape *shape) {
-    bool speaks = oxi_speak(name);
-    ox_tensor *result = oxi_tensor_new(device, dtype, shape->ndim, shape->dim);
-    oxi_speak_end(speaks);
-    return result;
 }
 
 OX_API ox_tensor *ox_empty(ox_shape shape, ox_dtype dtype) {

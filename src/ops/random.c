@@ -15,58 +15,64 @@ static void oxi_random_attrs(oxi_attrs *attr) {
     attr->i[1] = oxi_atomic_add(&oxi_random_counter, 1);
 }
 
-static ox_tensor *oxi_random_fill(oxi_op op, ox_shape shape, ox_dtype dtype, oxi_attrs *attr) {
+static ox_tensor *oxi_random_fill(oxi_op op, ox_shape shape, ox_dtype dtype, ox_device *device,
+                                  oxi_attrs *attr) {
     oxi_random_attrs(attr);
-    return oxi_fill_call(op, shape, dtype, ox_cpu(), attr);
+    return oxi_fill_call(op, shape, dtype, device, attr);
 }
 
+/* uniform from 0 to 1, or normal of mean 0 and deviation 1. */
+static ox_tensor *oxi_rand(const char *name, oxi_op op, ox_shape shape, ox_dtype dtype, ox_device *device) {
+    oxi_attrs attr = oxi_numbers(0, 1, 0);
+    attr.name = name;
+    return oxi_random_fill(op, shape, oxi_default_dtype(dtype, OX_F32), device, &attr);
+}
 OX_API ox_tensor *ox_rand(ox_shape shape, ox_dtype dtype) {
-    oxi_attrs attr = oxi_numbers(0, 1, 0);
-    attr.name = "rand";
-    return oxi_random_fill(OXI_OP_uniform, shape, oxi_default_dtype(dtype, OX_F32), &attr);
+    return oxi_rand("rand", OXI_OP_uniform, shape, dtype, ox_cpu());
 }
-
 OX_API ox_tensor *ox_randn(ox_shape shape, ox_dtype dtype) {
-    oxi_attrs attr = oxi_numbers(0, 1, 0);
-    attr.name = "randn";
-    return oxi_random_fill(OXI_OP_normal, shape, oxi_default_dtype(dtype, OX_F32), &attr);
+    return oxi_rand("randn", OXI_OP_normal, shape, dtype, ox_cpu());
 }
 
-OX_API ox_tensor *ox_randint(int64_t low, int64_t high, ox_shape shape, ox_dtype dtype) {
+static ox_tensor *oxi_randint(const char *name, int64_t low, int64_t high, ox_shape shape, ox_dtype dtype,
+                              ox_device *device) {
     if (low >= high)
-        return OXI_FAIL_NULL(OX_ERR_ARG, "randint: from %lld to below %lld", (long long)low, (long long)high);
+        return OXI_FAIL_NULL(OX_ERR_ARG, "%s: from %lld to below %lld", name, (long long)low,
+                             (long long)high);
     dtype = oxi_default_dtype(dtype, OX_I64);
     bool is_unsigned = dtype == OX_U8 || oxi_is_wide_unsigned(dtype);
     bool fits = !(is_unsigned && low < 0) && oxi_fits_integer(dtype, (double)low);
     fits = fits && (dtype == OX_I64 || oxi_fits_integer(dtype, (double)(high - 1)));
     if (oxi_is_int(dtype) && !fits)
-        return OXI_FAIL_NULL(OX_ERR_ARG, "randint: %lld to %lld does not fit %s", (long long)low,
+        return OXI_FAIL_NULL(OX_ERR_ARG, "%s: %lld to %lld does not fit %s", name, (long long)low,
                              (long long)(high - 1), ox_dtype_name(dtype));
     oxi_attrs attr = oxi_no_attrs();
+    attr.name = name;
     attr.i[2] = low;
     attr.i[3] = high;
-    return oxi_random_fill(OXI_OP_randint, shape, dtype, &attr);
+    return oxi_random_fill(OXI_OP_randint, shape, dtype, device, &attr);
+}
+OX_API ox_tensor *ox_randint(int64_t low, int64_t high, ox_shape shape, ox_dtype dtype) {
+    return oxi_randint("randint", low, high, shape, dtype, ox_cpu());
 }
 
 OX_API ox_tensor *ox_rand_like(const ox_tensor *t) {
     if (oxi_null_model("rand_like", t)) return NULL;
-    oxi_work work = oxi_work_begin("rand_like");
-    return oxi_work_end(&work, ox_to(ox_rand(ox_shape_of(t), t->dtype), ox_device_of(t)));
+    return oxi_rand("rand_like", OXI_OP_uniform, ox_shape_of(t), t->dtype, ox_device_of(t));
 }
 OX_API ox_tensor *ox_randn_like(const ox_tensor *t) {
     if (oxi_null_model("randn_like", t)) return NULL;
-    oxi_work work = oxi_work_begin("randn_like");
-    return oxi_work_end(&work, ox_to(ox_randn(ox_shape_of(t), t->dtype), ox_device_of(t)));
+    return oxi_rand("randn_like", OXI_OP_normal, ox_shape_of(t), t->dtype, ox_device_of(t));
 }
 OX_API ox_tensor *ox_randint_like(const ox_tensor *t, int64_t low, int64_t high) {
     if (oxi_null_model("randint_like", t)) return NULL;
-    oxi_work work = oxi_work_begin("randint_like");
-    return oxi_work_end(&work, ox_to(ox_randint(low, high, ox_shape_of(t), t->dtype), ox_device_of(t)));
+    return oxi_randint("randint_like", low, high, ox_shape_of(t), t->dtype, ox_device_of(t));
 }
 
 OX_API ox_tensor *ox_randperm(int64_t n, ox_dtype dtype) {
     oxi_attrs attr = oxi_no_attrs();
-    return oxi_random_fill(OXI_OP_randperm, ox_shape_from(1, &n), oxi_default_dtype(dtype, OX_I64), &attr);
+    return oxi_random_fill(OXI_OP_randperm, ox_shape_from(1, &n), oxi_default_dtype(dtype, OX_I64), ox_cpu(),
+                           &attr);
 }
 
 /* Fills x itself: a FILL call whose result is given. */
@@ -111,7 +117,7 @@ OX_API ox_tensor *ox_bernoulli_(ox_tensor *x, double p) {
     if (oxi_any_null("bernoulli_", &x, 1)) return NULL;
     if (!(p >= 0 && p <= 1)) return OXI_FAIL_NULL(OX_ERR_ARG, "bernoulli_: probability %g", p);
     oxi_work work = oxi_work_begin("bernoulli_");
-    ox_tensor *drawn = ox_bernoulli(ox_full(ox_shape_of(x), p, OX_F32)),
+    ox_tensor *drawn = ox_bernoulli(oxi_full("bernoulli_", ox_shape_of(x), p, OX_F32, ox_device_of(x))),
               *done = drawn ? ox_copy_(x, drawn) : NULL;
     (void)oxi_work_end(&work, NULL);
     return done;

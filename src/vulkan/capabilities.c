@@ -108,7 +108,7 @@ static uint32_t oxi_vk_found_caps(const oxi_vk_device *d, const VkExtensionPrope
         for (int k = 0; k < 4; k++)
             if (oxi_vk_extensions[i].wanted >> k & 1 && !features[i].has[k])
                 missing |= oxi_vk_extensions[i].caps;
-    return any & ~missing;
+    return (any & ~missing) | (all.features.shaderFloat64 ? OX_VULKAN_F64 : 0u);
 }
 
 /* ---- cooperative matrices ------------------------------------------------------------------------------ */
@@ -289,10 +289,12 @@ static ox_status oxi_vk_make_device(oxi_vk_device *d) {
     const float priority = 1;
     const char *names[OXI_VK_EXTENSION_COUNT];
     oxi_vk_feature features[OXI_VK_EXTENSION_COUNT];
+    VkPhysicalDeviceFeatures core;
     VkDeviceQueueCreateInfo queue[2];
     VkDeviceCreateInfo info;
     ox_status status = oxi_vk_learn(d, ~(uint32_t)0);
     if (status != OX_OK) return status;
+    memset(&core, 0, sizeof core);
     memset(queue, 0, sizeof queue);
     memset(&info, 0, sizeof info);
     for (int i = 0; i < 2; i++) {
@@ -304,6 +306,8 @@ static ox_status oxi_vk_make_device(oxi_vk_device *d) {
     info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
     info.queueCreateInfoCount = d->caps & OX_VULKAN_TRANSFER ? 2 : 1;
     info.pQueueCreateInfos = queue;
+    core.shaderFloat64 = (d->caps & OX_VULKAN_F64) != 0;
+    info.pEnabledFeatures = &core;
     info.enabledExtensionCount = oxi_vk_ask_extensions(d, features, names, &info);
     info.ppEnabledExtensionNames = names;
     VkResult result = d->host.vkCreateDevice(d->physical, &info, NULL, &d->device);

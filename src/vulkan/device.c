@@ -11,11 +11,11 @@ typedef struct oxi_vk_executor {
 static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
     {oxi_vk_can_map, oxi_vk_map},             /* MAP */
     {oxi_vk_can_map, oxi_vk_map},             /* COPY */
-    {oxi_vk_can_fill, oxi_vk_fill},           /* FILL */
-    {NULL, NULL},                             /* RANDOM */
+    {oxi_vk_can_make, oxi_vk_make},           /* FILL */
+    {oxi_vk_can_make, oxi_vk_make},           /* RANDOM */
     {oxi_vk_can_reduce, oxi_vk_reduce},       /* REDUCE */
     {oxi_vk_can_scan, oxi_vk_scan},           /* SCAN */
-    {NULL, NULL},                             /* SORT */
+    {oxi_vk_can_sort, oxi_vk_sort},           /* SORT */
     {oxi_vk_can_row, oxi_vk_row},             /* ROW */
     {oxi_vk_can_index, oxi_vk_index},         /* INDEX */
     {oxi_vk_can_product, oxi_vk_product_run}, /* PRODUCT */
@@ -111,7 +111,7 @@ static void oxi_vk_close_all(void) {
 
 /* Tensors in its memory, beside what the device keeps for itself. */
 static int64_t oxi_vk_tensors_on(const oxi_vk_device *d) {
-    int64_t ours = d->fault != NULL;
+    int64_t ours = (d->fault != NULL) + (d->books != NULL);
     for (int i = 0; i < OXI_VK_FREQUENCIES; i++) ours += d->frequencies[i].chunk != NULL;
     return d->chunks - ours;
 }

@@ -1,5 +1,5 @@
 /* Moving by index: gather, index_select and embedding in one shader, scatter and index_add in another,
- * triangles and one_hot in a third; cat and roll are copies into parts of the result.
+ * triangles and one_hot in a third; cat and roll are copies into parts of the result; select.c has the rest.
  * Indices are looked at on the device: one out of range makes its elements 0 and the next read an error.
  * Called by the Vulkan device for INDEX. */
 
@@ -7,7 +7,7 @@
 typedef struct oxi_vk_gather_params {
     uint32_t n, ndim, kind, fault;
     uint32_t at[3], step;
-    uint32_t size, unused[3];
+    uint32_t size, books, unused[2];
     uint32_t stride[OX_MAX_DIMS][4];
     uint32_t shape[OX_MAX_DIMS];
 } oxi_vk_gather_params;
@@ -40,21 +40,14 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
     case OXI_OP_scatter: return x->ndim > 0 && x->shape[call->attr.dim] > 0;
     case OXI_OP_scatter_add:
     case OXI_OP_index_add: return x->ndim > 0 && x->shape[call->attr.dim] > 0 && oxi_vk_can_add_at(call);
+    case OXI_OP_masked_select: return oxi_vk_fits(call->in[1]);
+    case OXI_OP_nonzero:
     case OXI_OP_triu:
     case OXI_OP_tril:
     case OXI_OP_one_hot:
     case OXI_OP_roll: return true;
     default: return false;
     }
-}
-
-/* The last operand of a shader that may find an index out of range. */
-static void oxi_vk_bind_fault(oxi_vk_device *d, oxi_vk_dispatch *dispatch) {
-    dispatch->use[5].chunk = d->fault;
-    dispatch->use[5].writes = true;
-    dispatch->uses = 6;
-    oxi_vk_bind_rest(dispatch);
-    d->fault_told = true;
 }
 
 /* ---- cat ----------------------------------------------------------------------------------------------- */
@@ -100,8 +93,10 @@ static ox_status oxi_vk_roll(oxi_vk_device *d, const oxi_call *call) {
         for (int i = 0; i < x->ndim; i++) {
             bool comes_round = round >> i & 1;
             from.shape[i] = to.shape[i] = comes_round ? shift[i] : x->shape[i] - shift[i];
-            if (comes_round) from.offset += (x->shape[i] - shift[i]) * from.stride[i];
-            else to.offset += shift[i] * to.stride[i];
+            if (comes_round)
+                from.offset += (x->shape[i] - shift[i]) * from.stride[i];
+            else
+                to.offset += shift[i] * to.stride[i];
         }
         status = oxi_vk_copy(d, &from, &to);
     }
@@ -266,6 +261,8 @@ static ox_status oxi_vk_gather_run(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_bind(&dispatch, 0, &g.out, true);
     oxi_vk_bind(&dispatch, 1, &g.index, false);
     oxi_vk_bind(&dispatch, 2, &g.x, false);
+    ox_status status = oxi_vk_bind_books(d, &dispatch, 3, g.x.dtype, &params.books);
+    if (status != OX_OK) return status;
     oxi_vk_bind_fault(d, &dispatch);
     dispatch.params = &params;
     dispatch.param_bytes = sizeof params;
@@ -283,6 +280,8 @@ static ox_status oxi_vk_index(oxi_vk_device *d, const oxi_call *call) {
     case OXI_OP_triu:
     case OXI_OP_tril:
     case OXI_OP_one_hot: return oxi_vk_pattern(d, call);
+    case OXI_OP_masked_select:
+    case OXI_OP_nonzero: return oxi_vk_select(d, call);
     default: return oxi_vk_gather_run(d, call);
     }
 }

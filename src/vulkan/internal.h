@@ -259,6 +259,7 @@ typedef struct oxi_vk_device {
     int stage_current;
 
     oxi_vk_chunk *fault;               /* where shaders tell what they found wrong: oxi_vk_fault */
+    oxi_vk_chunk *books;               /* of block types; NULL until one needs them */
     bool fault_told;                   /* one that may have was recorded since it was looked at */
     oxi_vk_frequency frequencies[OXI_VK_FREQUENCIES];
 

@@ -419,6 +419,35 @@ static bool oxi_vk_can_scan(const oxi_vk_device *d, const oxi_call *call) {
            oxi_vk_fits(call->in[0]);
 }
 
+enum { OXI_VK_SCAN_SEGMENTS = 256, OXI_VK_SCAN_LEAST = 2048 }; /* of a line; elements of one */
+
+/* Into how many segments lines are cut, for a device that takes many workgroups at once. */
+static uint32_t oxi_vk_scan_segments(const oxi_vk_line_params *p) {
+    uint32_t most = p->length / OXI_VK_SCAN_LEAST;
+    if (p->kept >= OXI_VK_FEW_LINES || most < 4) return 1;
+    return most < OXI_VK_SCAN_SEGMENTS ? most : (uint32_t)OXI_VK_SCAN_SEGMENTS;
+}
+
+static ox_status oxi_vk_scan_twice(oxi_vk_device *d, oxi_vk_line_params *p, oxi_vk_dispatch *dispatch,
+                                   uint32_t segments) {
+    uint64_t room = (uint64_t)p->kept * segments * 8;
+    oxi_vk_chunk *totals = oxi_vk_chunk_alloc(d, (room + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN);
+    ox_status status = totals ? OX_OK : OX_ERR_NOMEM;
+    for (uint32_t part = 1; part <= 2 && status == OX_OK; part++) {
+        p->f[0] = segments;
+        p->f[1] = (p->length + segments - 1) / segments;
+        p->f[2] = (uint32_t)(totals->offset / 4);
+        dispatch->use[2].chunk = totals;
+        dispatch->use[2].writes = part == 1;
+        dispatch->uses = 3;
+        dispatch->special[4] = part;
+        oxi_vk_groups(dispatch, (uint64_t)p->kept * segments);
+        status = oxi_vk_record(d, dispatch);
+    }
+    if (totals) oxi_vk_chunk_give(d, totals);
+    return status;
+}
+
 static ox_status oxi_vk_scan(oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
     oxi_vk_line_operand o[2];
@@ -438,6 +467,8 @@ static ox_status oxi_vk_scan(oxi_vk_device *d, const oxi_call *call) {
     dispatch.special[3] = (uint32_t)x->dtype;
     dispatch.params = &l.params;
     dispatch.param_bytes = sizeof l.params;
+    uint32_t segments = oxi_vk_scan_segments(&l.params);
+    if (segments > 1) return oxi_vk_scan_twice(d, &l.params, &dispatch, segments);
     oxi_vk_groups(&dispatch, (uint64_t)l.kept.numel);
     return oxi_vk_record(d, &dispatch);
 }

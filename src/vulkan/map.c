@@ -10,7 +10,7 @@ typedef struct oxi_vk_map_params {
     uint32_t at[4];
     uint32_t stride[OX_MAX_DIMS][4];
     uint32_t shape[OX_MAX_DIMS];
-    uint32_t immediate[4][2];
+    uint32_t immediate[4][2]; /* the last: f2 as f64 */
 } oxi_vk_map_params;
 
 enum { OXI_VK_LANE_RAW = 5 };
@@ -47,14 +47,13 @@ static bool oxi_vk_map_reads(ox_dtype dtype) {
 static bool oxi_vk_map_moves(const oxi_call *call) {
     ox_dtype to = call->out[0]->dtype;
     if (oxi_is_block(to)) return false;
-    if (call->op == OXI_OP_copy) return call->in[0]->dtype == to && !oxi_vk_is_immediate(call->in[0]);
+    if (call->op == OXI_OP_copy) return call->in[0]->dtype == to;
     return call->op == OXI_OP_where && call->in[1]->dtype == to && call->in[2]->dtype == to &&
            oxi_compute_dtype(call) == to;
 }
 
 static ox_dtype oxi_vk_map_compute(const oxi_call *call) {
-    if (call->op != OXI_OP_copy) return oxi_compute_dtype(call);
-    return oxi_vk_is_immediate(call->in[0]) && call->in[0]->dtype == OX_F64 ? OX_F32 : call->in[0]->dtype;
+    return call->op == OXI_OP_copy ? call->in[0]->dtype : oxi_compute_dtype(call);
 }
 
 static uint32_t oxi_vk_map_lane(const oxi_call *call) {
@@ -62,23 +61,47 @@ static uint32_t oxi_vk_map_lane(const oxi_call *call) {
                                   : (uint32_t)oxi_lane_of(oxi_vk_map_compute(call));
 }
 
+/* f64 is computed with f64 alone: numbers, and operands of that dtype. */
+static bool oxi_vk_can_map_double(const oxi_vk_device *d, const oxi_call *call) {
+    ox_dtype to = call->out[0]->dtype;
+    if (!(d->caps & OX_VULKAN_F64) || oxi_vk_map_row_of(call->op).shader != OXI_VK_SHADER_map_plain)
+        return false;
+    for (int i = 0; i < call->in_count; i++)
+        if (!oxi_vk_is_immediate(call->in[i]) && call->in[i]->dtype != OX_F64) return false;
+    return to == OX_F64 || to == OX_BOOL;
+}
+
 static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {
     ox_dtype to = call->out[0]->dtype;
-    (void)d;
     if (oxi_vk_map_row_of(call->op).code < 0 || !oxi_vk_fits(call->out[0])) return false;
     if (oxi_vk_map_moves(call)) return true;
-    if (to == OX_C64 || oxi_is_block(to) || (to == OX_F64 && call->op != OXI_OP_copy)) return false;
+    if (call->op == OXI_OP_copy) return !oxi_is_block(to) && !oxi_is_block(call->in[0]->dtype);
     uint32_t lane = oxi_vk_map_lane(call);
-    if (lane == OXI_LANE_F64 || lane == OXI_LANE_C64) return false;
-    if (lane == OXI_LANE_F32 && call->op != OXI_OP_copy && oxi_is_int(to)) return false;
+    if (call->op != OXI_OP_where && lane == OXI_LANE_F64) return oxi_vk_can_map_double(d, call);
+    if (lane == OXI_LANE_C64 || !oxi_vk_map_reads(to)) return false;
+    if (lane == OXI_LANE_F32 && oxi_is_int(to)) return false;
     for (int i = 0; i < call->in_count; i++)
         if (!oxi_vk_is_immediate(call->in[i]) && !oxi_vk_map_reads(call->in[i]->dtype)) return false;
     return true;
 }
 
-/* A number of the host as a raw element of the dtype that is returned. */
-static ox_dtype oxi_vk_map_immediate(const ox_tensor *t, uint32_t *raw) {
+static void oxi_vk_double_words(double value, uint32_t *words) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    oxi_vk_words_of(bits, words);
+}
+
+/* A number of the host as a raw element of the dtype that is returned: its own where it is only moved. */
+static ox_dtype oxi_vk_map_immediate(const ox_tensor *t, uint32_t lane, uint32_t *raw) {
     const void *at = oxi_ptr(t);
+    if (lane == OXI_VK_LANE_RAW || lane == OXI_LANE_C64) {
+        memcpy(raw, at, (size_t)ox_dtype_of(t->dtype)->block_bytes);
+        return t->dtype;
+    }
+    if (lane == OXI_LANE_F64) {
+        oxi_vk_double_words(oxi_element_to_f64(t->dtype, at), raw);
+        return OX_F64;
+    }
     if (ox_dtype_of(t->dtype)->cls == OX_CLASS_FLOAT) {
         raw[0] = oxi_vk_float_bits(oxi_element_to_f64(t->dtype, at));
         raw[1] = 0;
@@ -86,6 +109,13 @@ static ox_dtype oxi_vk_map_immediate(const ox_tensor *t, uint32_t *raw) {
     }
     oxi_vk_words_of((uint64_t)oxi_element_to_i64(t->dtype, at), raw);
     return t->dtype == OX_BOOL ? OX_BOOL : t->dtype == OX_U64 ? OX_U64 : OX_I64;
+}
+
+/* f0 .. f2 as f64, for that lane. */
+static void oxi_vk_map_doubles(const oxi_call *call, oxi_vk_map_params *params) {
+    oxi_vk_double_words(call->attr.f[0], params->whole);
+    oxi_vk_double_words(call->attr.f[1], params->whole + 2);
+    oxi_vk_double_words(call->attr.f[2], params->immediate[3]);
 }
 
 /* f0 and f1 as integers of the lane: bounds stop at its ends, factors wrap. */
@@ -112,8 +142,7 @@ static bool oxi_vk_map_packs(const oxi_walk *w) {
 
 /* How elements are taken four at a time, as the shader's QUADS; 0 where they are not: every operand of up to
  * 32 bits lies element behind element along the last dim, or stands still there, and starts at a quad. */
-static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, const int *operand,
-                                 int count) {
+static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, const int *operand, int count) {
     uint32_t still = 0, quads = oxi_vk_is_software(d) ? 1 : OXI_VK_QUADS;
     int last = w->ndim - 1;
     if (oxi_vk_is_software(d) && w->numel < 4096) return 0; /* not worth another pipeline */
@@ -123,8 +152,10 @@ static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, cons
         if (i > 0 && k == 0) continue;
         bool stands = w->step[k] == 0;
         if (w->bytes[k] > 4 || (!stands && w->step[k] != 1)) return 0;
-        if (stands) still |= 1u << i;
-        else if (oxi_vk_walk_at(w, k) % 4 != 0) return 0;
+        if (stands)
+            still |= 1u << i;
+        else if (oxi_vk_walk_at(w, k) % 4 != 0)
+            return 0;
         for (int e = 0; e < last; e++)
             if (!stands && w->stride[k][e] % 4 != 0) return 0;
     }
@@ -196,7 +227,7 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
         const ox_tensor *t = call->in[i];
         from[i] = t->dtype;
         if (oxi_vk_is_immediate(t)) {
-            from[i] = oxi_vk_map_immediate(t, params.immediate[i]);
+            from[i] = oxi_vk_map_immediate(t, lane, params.immediate[i]);
             immediate |= 2u << i;
             continue;
         }
@@ -213,7 +244,10 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     params.ndim = (uint32_t)w.ndim;
     for (int i = 0; i < 3; i++) params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
     params.bits = 8u * (uint32_t)ox_dtype_of(compute)->block_bytes;
-    oxi_vk_map_whole(call, lane, params.whole);
+    if (lane == OXI_LANE_F64)
+        oxi_vk_map_doubles(call, &params);
+    else
+        oxi_vk_map_whole(call, lane, params.whole);
     for (int k = 0; k < 4; k++) {
         int place = k == 0 ? 0 : operand[k - 1];
         if (k > 0 && place == 0) { /* absent or a number: anything may be read there */
@@ -232,7 +266,9 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_map_row row = oxi_vk_map_row_of(call->op);
     bool moves = call->op == OXI_OP_copy || call->op == OXI_OP_where;
     bool integer = !moves && (lane == OXI_LANE_I64 || lane == OXI_LANE_U64);
-    dispatch.shader = integer ? OXI_VK_SHADER_map_integer : (oxi_vk_shader)row.shader;
+    dispatch.shader = integer                          ? OXI_VK_SHADER_map_integer
+                      : !moves && lane == OXI_LANE_F64 ? OXI_VK_SHADER_map_double
+                                                       : (oxi_vk_shader)row.shader;
     dispatch.special[0] = (uint32_t)row.code;
     dispatch.special[1] = lane;
     dispatch.special[2] = (uint32_t)out->dtype;
@@ -247,33 +283,4 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     dispatch.param_bytes = sizeof params;
     oxi_vk_groups(&dispatch, ((uint64_t)w.numel + 256 * each - 1) / (256 * each));
     return oxi_vk_record(d, &dispatch);
-}
-
-/* ---- fill: a copy of a number -------------------------------------------------------------------------- */
-
-static bool oxi_vk_can_fill(const oxi_vk_device *d, const oxi_call *call) {
-    (void)d;
-    ox_dtype to = call->out[0]->dtype;
-    return call->op == OXI_OP_fill && to != OX_F64 && to != OX_C64 && oxi_vk_fits(call->out[0]);
-}
-
-static ox_status oxi_vk_fill(oxi_vk_device *d, const oxi_call *call) {
-    ox_tensor number, *in = &number;
-    ox_storage storage;
-    oxi_call copy;
-    double real = call->attr.f[0];
-    int64_t whole = call->attr.i[0];
-    bool integer = oxi_is_int(call->out[0]->dtype);
-    memset(&storage, 0, sizeof storage);
-    memset(&copy, 0, sizeof copy);
-    oxi_meta(&number, integer ? OX_I64 : OX_F64, 0, NULL);
-    storage.device = ox_cpu();
-    storage.data = integer ? (void *)&whole : (void *)&real;
-    number.storage = &storage;
-    number.is_number = true;
-    copy.op = OXI_OP_copy;
-    copy.in = &in;
-    copy.in_count = copy.out_count = 1;
-    copy.out[0] = call->out[0];
-    return oxi_vk_map(d, &copy);
 }

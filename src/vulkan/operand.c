@@ -55,6 +55,15 @@ static void oxi_vk_bind_rest(oxi_vk_dispatch *dispatch) {
         if (!dispatch->use[i].chunk) dispatch->use[i].chunk = dispatch->use[0].chunk;
 }
 
+/* The last operand of a shader that may find an index out of range. */
+static void oxi_vk_bind_fault(oxi_vk_device *d, oxi_vk_dispatch *dispatch) {
+    dispatch->use[5].chunk = d->fault;
+    dispatch->use[5].writes = true;
+    dispatch->uses = 6;
+    oxi_vk_bind_rest(dispatch);
+    d->fault_told = true;
+}
+
 /* So many workgroups, in x and y where x alone does not reach. */
 static void oxi_vk_groups(oxi_vk_dispatch *dispatch, uint64_t groups) {
     dispatch->groups[1] = (uint32_t)((groups + 65534) / 65535);

@@ -28,12 +28,13 @@ typedef struct oxi_vk_product_params {
     uint32_t m, n, k, lead;
     uint32_t alpha, beta, unused[2];
     uint32_t at[4];
-    uint32_t bias_at, bias_stride, unused_too[2];
+    uint32_t bias_at, bias_stride, books, unused_too;
     uint32_t row[4], column[4];
     uint32_t stride[OX_MAX_DIMS][4];
     uint32_t shape[OX_MAX_DIMS];
     uint32_t second_b, second_c, tail, normal; /* product_few.glsl */
     uint32_t norm_weight, epsilon, unused_still[2];
+    uint32_t factors[2][2]; /* alpha and beta as f64: product_double.comp */
 } oxi_vk_product_params;
 
 typedef struct oxi_vk_product {
@@ -58,29 +59,57 @@ static bool oxi_vk_product_reads(ox_dtype dtype) {
     }
 }
 
+/* Every block type that the CPU expands: with OX_NO_IQ that is fewer. */
 static bool oxi_vk_expands(ox_dtype dtype) {
+    return oxi_is_block(dtype) && oxi_cpu_kernels()->unpack[dtype] != NULL;
+}
+
+/* iq1, iq2 and iq3: their numbers are looked up in books (oxi_groups of cpu/blocks_iq.c). */
+static bool oxi_vk_needs_books(ox_dtype dtype) {
     switch (dtype) {
-    case OX_Q4_0:
-    case OX_Q4_1:
-    case OX_Q5_0:
-    case OX_Q5_1:
-    case OX_Q8_0:
-    case OX_Q2_K:
-    case OX_Q3_K:
-    case OX_Q4_K:
-    case OX_Q5_K:
-    case OX_Q6_K:
-    case OX_IQ4_NL:
-    case OX_IQ4_XS:
-    case OX_MXFP4: return true;
+    case OX_IQ1_S:
+    case OX_IQ1_M:
+    case OX_IQ2_XXS:
+    case OX_IQ2_XS:
+    case OX_IQ2_S:
+    case OX_IQ3_XXS:
+    case OX_IQ3_S: return true;
     default: return false;
     }
+}
+
+/* Binds the books where dtype needs them; *place: their first word. They go to the device when first asked
+ * for, and stay. */
+static ox_status oxi_vk_bind_books(oxi_vk_device *d, oxi_vk_dispatch *dispatch, int binding, ox_dtype dtype,
+                                   uint32_t *place) {
+    if (!oxi_vk_needs_books(dtype)) return OX_OK;
+#ifndef OX_NO_IQ
+    if (!d->books) {
+        uint64_t bytes = OXI_BOOK_GROUPS * sizeof(uint64_t);
+        d->books = oxi_vk_chunk_alloc(d, bytes);
+        if (!d->books) return OX_ERR_NOMEM;
+        ox_status status = oxi_vk_upload(d, d->books, 0, (const char *)oxi_groups(), bytes);
+        if (status != OX_OK) return status;
+    }
+#endif
+    *place = (uint32_t)(d->books->offset / 4);
+    dispatch->use[binding].chunk = d->books;
+    if (binding >= dispatch->uses) dispatch->uses = binding + 1;
+    return OX_OK;
+}
+
+/* f64 is multiplied with f64 alone. */
+static bool oxi_vk_can_product_double(const oxi_vk_device *d, const oxi_call *call) {
+    bool known = call->op != OXI_OP_linear || call->attr.mode <= OXI_ACT_RELU;
+    for (int i = 0; i < call->in_count; i++)
+        known = known && (!call->in[i] || (call->in[i]->dtype == OX_F64 && oxi_vk_fits(call->in[i])));
+    return known && d->caps & OX_VULKAN_F64 && oxi_vk_fits(call->out[0]);
 }
 
 static bool oxi_vk_can_product(const oxi_vk_device *d, const oxi_call *call) {
     int x = call->op == OXI_OP_addmm ? 1 : 0;
     const ox_tensor *a = call->in[x], *b = call->in[x + 1];
-    (void)d;
+    if (call->out[0]->dtype == OX_F64) return oxi_vk_can_product_double(d, call);
     if (oxi_is_block(b->dtype) ? !oxi_vk_expands(b->dtype) : !oxi_vk_product_reads(b->dtype)) return false;
     for (int i = 0; i < call->in_count; i++)
         if (call->in[i] && i != x + 1 && !oxi_vk_product_reads(call->in[i]->dtype)) return false;
@@ -266,7 +295,7 @@ static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_p
     bool half = b == OX_F16 || b == OX_BF16;
     if (p->m < 32 || p->k < 32 || p->n < 32) return OXI_VK_SHADER_COUNT;
     if (!(a == b && half) && !(rough && (half || oxi_is_block(b)))) return OXI_VK_SHADER_COUNT;
-    if (a == OX_F32 && p->column[1] != 1) return OXI_VK_SHADER_COUNT;
+    if ((a == OX_F32 && p->column[1] != 1) || oxi_vk_needs_books(b)) return OXI_VK_SHADER_COUNT;
     if (!oxi_vk_product_wide(p, params, 1, 8) || !oxi_vk_product_wide(p, params, 2, 8))
         return OXI_VK_SHADER_COUNT;
     if (b != OX_F16 && d->caps & OX_VULKAN_BF16) return OXI_VK_SHADER_product_tiles_bf16;
@@ -458,6 +487,16 @@ static ox_status oxi_vk_product_expand(oxi_vk_device *d, oxi_vk_product *p, oxi_
     return oxi_vk_record(d, &dispatch);
 }
 
+static void oxi_vk_product_many_double(const oxi_vk_product *p, oxi_vk_product_params *params,
+                                       oxi_vk_dispatch *dispatch) {
+    const uint32_t tile = 64;
+    oxi_vk_double_words(p->alpha, params->factors[0]);
+    oxi_vk_double_words(p->beta, params->factors[1]);
+    dispatch->shader = OXI_VK_SHADER_product_double;
+    dispatch->groups[0] = ((uint32_t)p->n + tile - 1) / tile;
+    dispatch->groups[1] = ((uint32_t)p->m + tile - 1) / tile;
+}
+
 /* p: the first product of the group, its weights perhaps expanded. */
 static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_group *group,
                                          const oxi_vk_product *p) {
@@ -470,7 +509,7 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
         if (p->t[i]) oxi_vk_bind(&dispatch, i, p->t[i], i == 0);
     if (p->bias) oxi_vk_bind(&dispatch, 4, p->bias, false);
     bool along = oxi_is_block(b->dtype) || p->row[2] == 1, few = oxi_vk_product_is_few(p);
-    uint32_t each = 4u >> oxi_vk_width(c->dtype), wide = few ? 8 : 4;
+    uint32_t each = c->dtype == OX_F64 ? 1 : 4u >> oxi_vk_width(c->dtype), wide = few ? 8 : 4;
     dispatch.special[0] = (uint32_t)c->dtype;
     dispatch.special[1] = (uint32_t)p->t[1]->dtype;
     dispatch.special[2] = (uint32_t)b->dtype;
@@ -486,7 +525,9 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     dispatch.param_bytes = sizeof params;
     uint64_t batches = 1;
     for (int e = 0; e < p->ndim; e++) batches *= (uint64_t)p->shape[e];
-    if (few) {
+    if (c->dtype == OX_F64) {
+        oxi_vk_product_many_double(p, &params, &dispatch);
+    } else if (few) {
         bool pair = group->product[1] != NULL;
         oxi_vk_few f = oxi_vk_few_of(d, p, dispatch.special[9], pair, group->norm != NULL);
         oxi_vk_product_few(p, &f, pair, &dispatch);
@@ -494,6 +535,8 @@ static ox_status oxi_vk_product_dispatch(oxi_vk_device *d, const oxi_vk_product_
     } else {
         oxi_vk_product_many(d, p, &params, batches, &dispatch);
     }
+    ox_status status = oxi_vk_bind_books(d, &dispatch, 5, b->dtype, &params.books);
+    if (status != OX_OK) return status;
     oxi_vk_bind_rest(&dispatch);
     if (batches > 65535 || dispatch.groups[1] > 65535)
         return oxi_fail(OX_ERR_UNSUPPORTED, "%s: %s: too many matrices or rows at once",

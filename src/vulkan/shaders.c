@@ -23,6 +23,15 @@ static const uint32_t oxi_vk_code_map_angle[] = {
 static const uint32_t oxi_vk_code_map_integer[] = {
 #include "vulkan/spirv/map_integer.inc"
 };
+static const uint32_t oxi_vk_code_map_double[] = {
+#include "vulkan/spirv/map_double.inc"
+};
+static const uint32_t oxi_vk_code_made[] = {
+#include "vulkan/spirv/made.inc"
+};
+static const uint32_t oxi_vk_code_made_double[] = {
+#include "vulkan/spirv/made_double.inc"
+};
 static const uint32_t oxi_vk_code_reduce[] = {
 #include "vulkan/spirv/reduce.inc"
 };
@@ -35,6 +44,9 @@ static const uint32_t oxi_vk_code_scan[] = {
 static const uint32_t oxi_vk_code_expand[] = {
 #include "vulkan/spirv/expand.inc"
 };
+static const uint32_t oxi_vk_code_sort[] = {
+#include "vulkan/spirv/sort.inc"
+};
 static const uint32_t oxi_vk_code_product[] = {
 #include "vulkan/spirv/product.inc"
 };
@@ -43,6 +55,9 @@ static const uint32_t oxi_vk_code_product_rows[] = {
 };
 static const uint32_t oxi_vk_code_product_dot[] = {
 #include "vulkan/spirv/product_dot.inc"
+};
+static const uint32_t oxi_vk_code_product_double[] = {
+#include "vulkan/spirv/product_double.inc"
 };
 static const uint32_t oxi_vk_code_product_tiles[] = {
 #include "vulkan/spirv/product_tiles.inc"
@@ -55,6 +70,9 @@ static const uint32_t oxi_vk_code_gather[] = {
 };
 static const uint32_t oxi_vk_code_scatter[] = {
 #include "vulkan/spirv/scatter.inc"
+};
+static const uint32_t oxi_vk_code_select[] = {
+#include "vulkan/spirv/select.inc"
 };
 static const uint32_t oxi_vk_code_pattern[] = {
 #include "vulkan/spirv/pattern.inc"

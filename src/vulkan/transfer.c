@@ -122,9 +122,18 @@ static ox_status oxi_vk_tell_fault(oxi_vk_device *d, uint64_t at) {
     ox_status status = oxi_vk_clear_fault(d);
     if (status != OX_OK) return status;
     int64_t value = (int64_t)((uint64_t)found.value_high << 32 | found.value_low);
+    const char *name = oxi_op_row_of((oxi_op)(found.kind - 1))->name;
+    switch (found.kind - 1) {
+    case OXI_OP_bernoulli:
+        return oxi_fail(OX_ERR_ARG, "%s: a probability is not in [0, 1] (found when numbers were read)",
+                        name);
+    case OXI_OP_masked_select:
+    case OXI_OP_nonzero: return oxi_fail(OX_ERR_ARG, "%s: the operand changed while it was read", name);
+    default: break;
+    }
     return oxi_fail(OX_ERR_INDEX,
-                    "%s: index %lld is out of range for a size of %u (found when numbers were read)",
-                    oxi_op_row_of((oxi_op)(found.kind - 1))->name, (long long)value, found.size);
+                    "%s: index %lld is out of range for a size of %u (found when numbers were read)", name,
+                    (long long)value, found.size);
 }
 
 /* ---- the device's functions ---------------------------------------------------------------------------- */

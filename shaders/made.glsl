@@ -1,0 +1,211 @@
+// made.glsl - tensors made from nothing: ramps and random numbers, to the bits that cpu/fill.c gives and
+// describes. An invocation makes four elements that follow each other in the row-major order of the result.
+// With DOUBLE defined, what is worked out in f64.
+// param[0] n, dims, the fault's place, op + 1; [1] seed, counter; [2] first elements of the result and the
+// probabilities; [3] f0, f1 as f64; [4] the number that stands for f1, as f64, i2; [5] i3 - i2, or the ramp's
+// step; [6 + d] strides along dim d; [14], [15] shape.
+layout(local_size_x = 256) in;
+layout(constant_id = 0) const uint OP = 0;
+layout(constant_id = 1) const uint TO = 12;
+layout(constant_id = 2) const uint FROM = 12;       // of probabilities
+layout(constant_id = 3) const uint FLAT = 0;        // 1: elements follow each other, from a quad on
+
+#define WIDE_DTYPES
+#include "common.glsl"
+#include "quads.glsl"
+#include "number.glsl"
+#include "integer.glsl"
+#include "fault.glsl"
+#ifdef DOUBLE
+#include "math_double.glsl"
+#endif
+
+const uint UNIFORM = 0, NORMAL = 1, RANDINT = 2, BERNOULLI = 3, ARANGE = 4, LINSPACE = 5;
+
+DEFINE_LOAD(load_p, b1)
+DEFINE_STORE(store, b0)
+DEFINE_STORE_QUAD(store_quad, b0, p0, q0)
+
+// Philox4x32-10 (Salmon et al. 2011).
+uvec4 philox(const uvec2 block) {
+    uvec4 c = uvec4(block, param[1].zw);
+    uvec2 key = param[1].xy;
+    for (uint i = 0; i < 10; i++) {
+        uint high0, low0, high1, low1;
+        umulExtended(0xD2511F53u, c.x, high0, low0);
+        umulExtended(0xCD9E8D57u, c.z, high1, low1);
+        c = uvec4(high1 ^ c.y ^ key.x, low1, high0 ^ c.w ^ key.y, low0);
+        key += uvec2(0x9E3779B9u, 0xBB67AE85u);
+    }
+    return c;
+}
+// Of four elements: words, or double words as (low, high).
+uvec2 words[4];
+void draw(const uint first, const bool wide) {
+    uvec4 w = philox(wide ? uvec2(first / 2, 0) : uvec2(first / 4, 0));
+    if (!wide) {
+        for (uint j = 0; j < 4; j++) words[j] = uvec2(w[j], 0);
+        return;
+    }
+    uvec4 x = philox(uvec2(first / 2 + 1, 0));
+    words[0] = w.yx;
+    words[1] = w.wz;
+    words[2] = x.yx;
+    words[3] = x.wz;
+}
+// v 2^-n of an integer, as f64.
+uvec2 fraction(const uvec2 v, const uint n) {
+    uvec2 bits = f64_of_u64(v);
+    return (bits.x | bits.y) == 0 ? bits : uvec2(bits.x, bits.y - (n << 20));
+}
+// The number in [0, 1) of so many random bits that element j has.
+uvec2 unit_of(const uint j, const uint bits) {
+    if (bits == 53) return fraction(shifted_right(words[j], 11), 53);
+    return fraction(uvec2(words[j].x >> (32 - bits), 0), bits);
+}
+uint random_bits(const uint dtype) {
+    switch (dtype) {
+    case F64: return 53;
+    case F16: return 11;
+    case BF16: return 8;
+    case E4M3: return 4;
+    case E5M2: return 3;
+    default: return 24;
+    }
+}
+// floor(a b / 2^64)
+uvec2 high_product(const uvec2 a, const uvec2 b) {
+    uint h, l, c0, c1;
+    umulExtended(a.x, b.x, h, l);
+    uvec2 low = uvec2(h, 0), x, y, z;
+    umulExtended(a.y, b.x, x.y, x.x);
+    umulExtended(a.x, b.y, y.y, y.x);
+    umulExtended(a.y, b.y, z.y, z.x);
+    uvec2 middle = plus(x, low);
+    uvec2 carry = plus(y, uvec2(middle.x, 0));
+    return plus(plus(z, uvec2(middle.y, 0)), uvec2(carry.y, 0));
+}
+
+uvec4 places(uint i) {
+    uvec4 e = uvec4(param[2].xy, 0, 0);
+    for (int d = int(param[0].y) - 1; d > 0; d--) {
+        uint size = d < 4 ? param[14][d] : param[15][d - 4];
+        e += i % size * param[6 + d];
+        i /= size;
+    }
+    return e + i * param[6];
+}
+
+uvec2 drawn_by(const uint place, const uint j) {
+    uvec2 raw = load_p(FROM, place), p = FROM == F64 ? raw : f64_of_f32(f32_of(FROM, raw.x));
+    bool less = below(p, uvec2(0, 0x3ff00000u)) || p == uvec2(0, 0x3ff00000u) || p == uvec2(0, 0x80000000u);
+    if (!less) tell(param[0].z, param[0].w, p, 0);
+    bool one = less && p.y >> 31 == 0 && below(unit_of(j, FROM == F64 ? 53 : 24), p);
+    return uvec2(0, one ? 0x3ff00000u : 0);
+}
+
+#ifdef DOUBLE
+// log u for u in [2^-53, 1]: u = m 2^k with m around 1, log m = 2 atanh((m - 1) / (m + 1)) by its series.
+double log_of(const double u) {
+    uvec2 bits = bits_of(u), over = minus(bits, uvec2(0x667f3bcdu, 0x3fe6a09eu)); /* sqrt(1/2) */
+    int k = int(over.y) >> 20;
+    precise double m = packDouble2x32(uvec2(bits.x, bits.y - (uint(k) << 20)));
+    precise double s = quotient(m - 1.0lf, m + 1.0lf), z = s * s, sum = z * (1.0lf / 21.0lf) + 1.0lf / 19.0lf;
+    sum = sum * z + 1.0lf / 17.0lf;
+    sum = sum * z + 1.0lf / 15.0lf;
+    sum = sum * z + 1.0lf / 13.0lf;
+    sum = sum * z + 1.0lf / 11.0lf;
+    sum = sum * z + 1.0lf / 9.0lf;
+    sum = sum * z + 1.0lf / 7.0lf;
+    sum = sum * z + 1.0lf / 5.0lf;
+    sum = sum * z + 1.0lf / 3.0lf;
+    sum = sum * z + 1.0lf;
+    sum = double(k) * 0.69314718055994531lf + 2.0lf * s * sum;
+    return sum;
+}
+// Cosine and sine of 2 pi u for u in [0, 1): reduced exactly to an eighth of a turn either way.
+dvec2 turned(const double u) {
+    precise double t = u * 4.0lf, whole = roundEven(t), r = (t - whole) * 1.5707963267948966lf, z = r * r;
+    uint quarter = uint(int(whole));
+    precise double c = 1.0lf / 87178291200.0lf - z * (1.0lf / 20922789888000.0lf);
+    precise double s = 1.0lf / 1307674368000.0lf - z * (1.0lf / 355687428096000.0lf);
+    c = 1.0lf / 479001600.0lf - z * c;
+    s = 1.0lf / 6227020800.0lf - z * s;
+    c = 1.0lf / 3628800.0lf - z * c;
+    s = 1.0lf / 39916800.0lf - z * s;
+    c = 1.0lf / 40320.0lf - z * c;
+    s = 1.0lf / 362880.0lf - z * s;
+    c = 1.0lf / 720.0lf - z * c;
+    s = 1.0lf / 5040.0lf - z * s;
+    c = 1.0lf / 24.0lf - z * c;
+    s = 1.0lf / 120.0lf - z * s;
+    c = 1.0lf / 2.0lf - z * c;
+    s = 1.0lf / 6.0lf - z * s;
+    c = 1.0lf - z * c;
+    s = (1.0lf - z * s) * r;
+    dvec2 both = (quarter & 1) != 0 ? dvec2(s, c) : dvec2(c, s);
+    if (((quarter + 1) & 2) != 0) both.x = -both.x;
+    if ((quarter & 2) != 0) both.y = -both.y;
+    return both;
+}
+uvec2 uniform_of(const uint j) {
+    double low = double_of(param[3].xy), high = double_of(param[3].zw);
+    double u = double_of(unit_of(j, random_bits(TO)));
+    precise double value = low + u * (high - low);
+    uvec2 raw = raw_of_f64(TO, bits_of(value));
+    double rounded = double_of(TO == F64 ? raw : f64_of_f32(f32_of(TO, raw.x)));
+    return low < high && rounded >= high ? param[4].xy : bits_of(value);
+}
+uvec2 normal_of(const uint j) {
+    uint even = j & ~1u;
+    double u1, u2;
+    if (TO == F64) {
+        u1 = double_of(fraction(plus(shifted_right(words[even], 11), uvec2(1, 0)), 53));
+        u2 = double_of(fraction(shifted_right(words[even + 1], 11), 53));
+    } else {
+        u1 = double_of(fraction(plus(words[even], uvec2(1, 0)), 32));
+        u2 = double_of(fraction(words[even + 1], 32));
+    }
+    precise double r = double_of(param[3].zw) * root(-2.0lf * log_of(u1));
+    dvec2 both = turned(u2);
+    precise double value = double_of(param[3].xy) + r * ((j & 1) != 0 ? both.y : both.x);
+    return bits_of(value);
+}
+uvec2 ramp_of(const uint i) {
+    double start = double_of(param[3].xy), step = double_of(param[4].xy), end = double_of(param[3].zw);
+    uint n = param[0].x;
+    precise double value = start + step * double(i);
+    if (OP == LINSPACE && i >= n / 2 && n > 1) value = end - step * double(n - 1 - i);
+    return bits_of(value);
+}
+#endif
+
+// Element i, number j of its four, as an element of the result.
+uvec2 made(const uint i, const uint j) {
+#ifdef DOUBLE
+    return raw_of_f64(TO, OP == UNIFORM ? uniform_of(j) : OP == NORMAL ? normal_of(j) : ramp_of(i));
+#else
+    switch (OP) {
+    case UNIFORM: return raw_of_f64(TO, unit_of(j, random_bits(TO)));
+    case BERNOULLI: return raw_of_f64(TO, drawn_by(places(i).y, j));
+    case RANDINT: return raw_of(TO, plus(param[4].zw, high_product(words[j], param[5].xy)), LANE_I64);
+    default: return raw_of(TO, plus(param[4].zw, times(uvec2(i, 0), param[5].xy)), LANE_I64);
+    }
+#endif
+}
+
+void main() {
+    uint n = param[0].x, first = 4 * (group_index() * 256 + gl_LocalInvocationID.x);
+    if (first >= n) return;
+    bool wide = OP == RANDINT || (OP == BERNOULLI ? FROM : TO) == F64;
+    if (OP <= BERNOULLI) draw(first, wide);
+    uvec2 raw[4];
+    for (uint j = 0; j < 4; j++)
+        if (first + j < n) raw[j] = made(first + j, j);
+    if (FLAT == 1 && first + 4 <= n) {
+        store_quad(TO, param[2].x + first, uvec4(raw[0].x, raw[1].x, raw[2].x, raw[3].x));
+        return;
+    }
+    for (uint j = 0; j < 4; j++)
+        if (first + j < n) store(TO, places(first + j).x, raw[j]);
+}
