@@ -79,8 +79,15 @@ vec2 div2(const vec2 a, const vec2 b) {
 float negative_of(const float x) {
     return uintBitsToFloat(floatBitsToUint(x) ^ 0x80000000u);
 }
+// Rounded once also where a driver's quotient is a unit off, for numbers whose products keep all their bits.
 float quotient(const float a, const float b) {
     precise float q = a / b;
+    float least = min(size_of(b), size_of(q)), most = max(size_of(b), size_of(q));
+    if (size_of(a) > 1e-20 && size_of(a) < 1e37 && least > 1e-25 && most < 1e25) {
+        vec2 p = two_product(q, b);
+        precise float left = (a - p.x) - p.y;
+        q = q + left / b;
+    }
     return q;
 }
 vec2 sqrt2(const vec2 a) {
@@ -90,12 +97,18 @@ vec2 sqrt2(const vec2 a) {
     precise float e = (((a.x - p.x) - p.y) + a.y) / (2 * s);
     return quick_sum(s, e);
 }
-// Rounded once also where a driver's root is a unit off: what it misses is added. a is not negative.
+// Rounded once also where a driver's root is a unit off: the neighbour whose side of the middle a lies on, by
+// what is left of a. a is not negative.
 float root(const float a) {
     bool large = a > 1e30, small = a < 1e-25;
     precise float x = large ? a * 5.42101086e-20 : small ? a * 1.84467441e19 : a; /* 2^-64, 2^64 */
-    vec2 s = is_inf(a) || is_nan(a) || x == 0 ? vec2(sqrt(a), 0) : sqrt2(vec2(x, 0));
-    precise float r = s.x * (large ? 4294967296.0 : small ? 2.32830644e-10 : 1.0);
+    if (is_inf(a) || is_nan(a) || x == 0) return sqrt(a);
+    float s = sqrt2(vec2(x, 0)).x;
+    vec2 p = two_product(s, s);
+    float below = uintBitsToFloat(floatBitsToUint(s) - 1), above = uintBitsToFloat(floatBitsToUint(s) + 1);
+    precise float left = (x - p.x) - p.y, down = s * (below - s), up = s * (above - s);
+    precise float r = left <= down ? below : left > up ? above : s;
+    r = r * (large ? 4294967296.0 : small ? 2.32830644e-10 : 1.0);
     return r;
 }
 float inverse_root(const float a) {

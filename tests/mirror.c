@@ -97,10 +97,11 @@ static ox_status mirror_read(const mirror_storage *s, void *out) {
     return mirror_device->read(mirror_device, s->device->data, 0, out, s->host->bytes);
 }
 
-/* After the call ran in both places: the same error, or the same bits. */
+/* After the call ran in both places: the same error, or the same bits. Memory may run out in one alone. */
 static ox_status mirror_compare(const mirror_call *m, const oxi_call *call, ox_status here, ox_status there) {
     const char *name = oxi_op_rows[call->op].name;
     if (here != there) ox_error_clear();
+    if (here == OX_ERR_NOMEM || there == OX_ERR_NOMEM) return oxi_fail(OX_ERR_NOMEM, "mirror: %s", name);
     if (here != there) return oxi_fail(OX_ERR_IO, "mirror: %s: status %d, not %d", name, there, here);
     for (int i = 0; i < m->count && here == OX_OK; i++) {
         const mirror_storage *s = &m->storage[i];

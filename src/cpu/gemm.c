@@ -8,9 +8,9 @@ static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/blocks.c: one oper
 
 enum {
     OXI_GEMM_PIECE = 256,       /* numbers widened, expanded or rounded at a time */
-    OXI_GEMM_STAGE = 65536,     /* bytes: operands are widened here on their way into panels */
-    OXI_GEMM_STAGE_NEAR = 16384, /* as many of them at a time, if lines are short enough: the first cache */
+    OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way into panels, half at a time */
     OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
+    OXI_GEMM_STAGE_DEPTH = 16,  /* as much k of all these has room */
     OXI_GEMM_TILE = 256,        /* largest side of a tile of C */
     OXI_GEMM_TILE_GROUPS = 512, /* where sums take so little time that panels are to be met more often */
     OXI_GEMM_BLOCKS_AHEAD = 16, /* lines of blocks asked for before they are packed */
@@ -239,7 +239,7 @@ static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s,
         return;
     }
     int64_t unit = p->type.pieces ? p->type.kernel->tile_k : 64 / element;
-    int64_t most = OXI_GEMM_STAGE_NEAR / (lines * element) / unit * unit + unit;
+    int64_t most = OXI_GEMM_STAGE / 2 / (lines * element) / unit * unit + unit;
     for (int64_t at = 0; at < depth; at += most) {
         int64_t count = oxi_least(depth - at, most);
         for (int64_t i = 0; i < count; i++)
@@ -271,7 +271,7 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
              s->width, panels, panel_stride);
         return;
     }
-    int64_t most = OXI_GEMM_STAGE_NEAR / (s->width * element) / 16 * 16;
+    int64_t most = OXI_GEMM_STAGE / 2 / (s->width * element) / 16 * 16;
     if (oxi_is_block(s->dtype)) most = OXI_GEMM_PIECE;
     for (int64_t first = 0; first < lines; first += s->width) {
         int64_t here = oxi_least(lines - first, s->width);
@@ -296,8 +296,15 @@ static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_
     int64_t along_step = s->k_stride < 0 ? -s->k_stride : s->k_stride;
     bool converts = p->type.groups && s->dtype != p->type.dtype;
     bool along = converts || oxi_is_block(s->dtype) || (s->k > 1 && along_step < across_step);
-    if (along) oxi_gemm_pack_along(p, s, line, lines, k, depth, panels, stage);
-    else oxi_gemm_pack_across(p, s, line, lines, k, depth, panels, stage);
+    if (along) {
+        oxi_gemm_pack_along(p, s, line, lines, k, depth, panels, stage);
+        return;
+    }
+    int64_t most = OXI_GEMM_STAGE_LINES;
+    if (p->type.pieces) most = most * OXI_GEMM_STAGE_DEPTH / p->type.kernel->tile_k;
+    for (int64_t first = 0; first < lines; first += most)
+        oxi_gemm_pack_across(p, s, line + first, oxi_least(lines - first, most), k, depth,
+                             panels + first * depth * p->type.element, stage);
 }
 
 /* The two packings for 8-byte elements; those for 4 bytes belong to the tier. */
@@ -500,23 +507,25 @@ static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_til
     }
 }
 
-/* Rows of a tile of pieces whose sums are not all finite, summed again as they are: infinities are wrong in
- * pieces. All of k is here. */
+/* Sums of a tile of pieces that are not finite are summed again as they are: infinities are wrong in pieces.
+ * All of k is here. */
 static void oxi_gemm_mend(const oxi_gemm_plan *p, const oxi_gemm_tile *t) {
     const oxi_kernels *kernels = p->kernels;
-    float *line = (float *)(void *)t->lane, numbers[OXI_GEMM_PIECE];
+    float *line = (float *)(void *)t->lane, *sums = line + t->columns, numbers[OXI_GEMM_PIECE];
     for (int64_t i = 0; i < t->rows; i++) {
         float *row = (float *)(void *)t->sums + i * t->ld;
         double sum = kernels->row_sum(t->columns, row);
         if (sum - sum == 0) continue;
-        memset(row, 0, (size_t)t->columns * sizeof *row);
+        memset(sums, 0, (size_t)t->columns * sizeof *sums);
         for (int64_t k = 0; k < p->g->k; k++) {
             int64_t at = k % OXI_GEMM_PIECE;
             if (at == 0)
                 oxi_gemm_widen(p, &p->a, t->m + i, k, oxi_least(p->g->k - k, OXI_GEMM_PIECE), true, numbers);
             oxi_gemm_widen(p, &p->b, t->n, k, t->columns, false, line);
-            kernels->axpy_f32(t->columns, numbers[at], line, row);
+            kernels->axpy_f32(t->columns, numbers[at], line, sums);
         }
+        for (int64_t j = 0; j < t->columns; j++)
+            if (row[j] - row[j] != 0) row[j] = sums[j];
     }
 }
 

@@ -108,7 +108,7 @@ static uint32_t oxi_vk_found_caps(const oxi_vk_device *d, const VkExtensionPrope
         for (int k = 0; k < 4; k++)
             if (oxi_vk_extensions[i].wanted >> k & 1 && !features[i].has[k])
                 missing |= oxi_vk_extensions[i].caps;
-    return (any & ~missing) | (all.features.shaderFloat64 ? OX_VULKAN_F64 : 0u);
+    return (any & ~missing) | (all.features.shaderFloat64 ? (uint32_t)OX_VULKAN_F64 : 0u);
 }
 
 /* ---- cooperative matrices ------------------------------------------------------------------------------ */
