@@ -1980,8 +1980,8 @@ OX_API void ox_reset_peak(void) {
     oxi_lock_give(&oxi_memory_lock);
 }
 /* >>base/threads.c */
-/* The thread pool: regions of numbered tasks. Each thread goes through a part of them in order, as what lies side
- * by side in memory is read fastest by one thread, and then helps others with what is left of theirs.
+/* The thread pool: regions of numbered tasks. Each thread goes through a part of them in order, as what lies
+ * side by side in memory is read fastest by one thread, and then helps others with what is left of theirs.
  * One atomic word, the gate, tells idle threads that lanes are open; late threads simply find it closed.
  * One region runs at a time: a second caller, and a nested one, does its tasks alone. */
 
@@ -2644,13 +2644,18 @@ static ox_status oxi_map_open(HANDLE file, const char *path, bool copies, oxi_ma
     ox_status status = data ? OX_OK : oxi_windows_fail(path);
     CloseHandle(section);                                /* the view keeps it */
     if (!data) return status;
-    void *copy = copies ? oxi_alloc((size_t)size.QuadPart) : NULL;
-    if (copy) memcpy(copy, data, (size_t)size.QuadPart);
-    if (copies) UnmapViewOfFile(data);
-    if (copies && !copy) return OX_ERR_NOMEM;
-    out->data = (const unsigned char *)(copies ? copy : data);
+    const char *handle = &oxi_is_mapped;
+    if (copies) {
+        void *view = data;
+        handle = &oxi_is_read;
+        data = oxi_alloc((size_t)size.QuadPart);
+        if (data) memcpy(data, view, (size_t)size.QuadPart);
+        UnmapViewOfFile(view);
+        if (!data) return OX_ERR_NOMEM;
+    }
+    out->data = (const unsigned char *)data;
     out->bytes = (size_t)size.QuadPart;
-    out->handle = (void *)(intptr_t)(copies ? &oxi_is_read : &oxi_is_mapped);
+    out->handle = (void *)(intptr_t)handle;
     return OX_OK;
 }
 
@@ -2666,8 +2671,9 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
         status = oxi_fail(OX_ERR_IO, "%s: is a directory", path);
     } else {
         HANDLE file = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL);
-        status = file == INVALID_HANDLE_VALUE ? oxi_windows_fail(path) : oxi_map_open(file, path, copies, out);
-        if (file != INVALID_HANDLE_VALUE) CloseHandle(file);
+        bool there = file != INVALID_HANDLE_VALUE;
+        status = there ? oxi_map_open(file, path, copies, out) : oxi_windows_fail(path);
+        if (there) CloseHandle(file);
     }
     oxi_free(wide, (size_t)room * sizeof *wide);
     return status;
@@ -12251,9 +12257,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
- * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers know these instructions only under targets of their
- * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
- * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
+ * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers
+ * know these instructions only under targets of their own. (The pairs of AVX512-BF16 are not here: on Sapphire
+ * Rapids they take twice as long as f32.) Stamped by cpu/tiers.c; there is something in it on avx512 alone.
+ * Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
 
 /* ---- packing ------------------------------------------------------------------------------------------- */
@@ -12325,6 +12332,17 @@ OXI_KERNEL void OXI_ISA(tiles_leave)(void) { __asm__ volatile("tilerelease"); }
 #define OXI_TILE_START(t, p, stride) \
     if (accumulate) OXI_TILE_LOAD(t, p, stride); \
     else __asm__ volatile("tilezero %tmm" #t)
+/* The four tiles of sums, at c. */
+#define OXI_TILES_START(c, ldc) \
+    OXI_TILE_START(0, c, (ldc) * 4); \
+    OXI_TILE_START(1, (c) + 16, (ldc) * 4); \
+    OXI_TILE_START(2, (c) + 16 * (ldc), (ldc) * 4); \
+    OXI_TILE_START(3, (c) + 16 * (ldc) + 16, (ldc) * 4)
+#define OXI_TILES_STORE(c, ldc) \
+    OXI_TILE_STORE(0, c, (ldc) * 4); \
+    OXI_TILE_STORE(1, (c) + 16, (ldc) * 4); \
+    OXI_TILE_STORE(2, (c) + 16 * (ldc), (ldc) * 4); \
+    OXI_TILE_STORE(3, (c) + 16 * (ldc) + 16, (ldc) * 4)
 /* 16 elements along k. */
 #define OXI_TILE_STEP(dot, a, b) \
     OXI_TILE_LOAD(4, a, 64); \
@@ -12342,10 +12360,7 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
     const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel; \
     uint32_t *c = (uint32_t *)c_tile; \
     (void)next; \
-    OXI_TILE_START(0, c, ldc * 4); \
-    OXI_TILE_START(1, c + 16, ldc * 4); \
-    OXI_TILE_START(2, c + 16 * ldc, ldc * 4); \
-    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4); \
+    OXI_TILES_START(c, ldc); \
     for (; k >= 16; k -= 16, a += 32 * 16, b += 16 * 32) { OXI_TILE_STEP(dot, a, b); } \
     if (k > 0) { \
         uint32_t last_a[32 * 16] = {0}, last_b[16 * 32] = {0}; \
@@ -12353,10 +12368,7 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
         memcpy(last_b, b, (size_t)k * 32 * 4); \
         OXI_TILE_STEP(dot, last_a, last_b); \
     } \
-    OXI_TILE_STORE(0, c, ldc * 4); \
-    OXI_TILE_STORE(1, c + 16, ldc * 4); \
-    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4); \
-    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4); \
+    OXI_TILES_STORE(c, ldc); \
 }
 OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
 OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
@@ -12369,10 +12381,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
     const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel;
     uint32_t *c = (uint32_t *)c_tile;
     (void)next;
-    OXI_TILE_START(0, c, ldc * 4);
-    OXI_TILE_START(1, c + 16, ldc * 4);
-    OXI_TILE_START(2, c + 16 * ldc, ldc * 4);
-    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4);
+    OXI_TILES_START(c, ldc);
     for (; k > 0; k -= 32, a += 2 * 32 * 16, b += 2 * 16 * 32) {
         const uint32_t *a_low = a + 32 * 16, *b_low = b + 16 * 32;
         OXI_TILE_STEP("tdpbf16ps", a, b);
@@ -12395,15 +12404,14 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
         OXI_TILE_DOT(1, 4, 7);
         OXI_TILE_DOT(3, 5, 7);
     }
-    OXI_TILE_STORE(0, c, ldc * 4);
-    OXI_TILE_STORE(1, c + 16, ldc * 4);
-    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4);
-    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4);
+    OXI_TILES_STORE(c, ldc);
 }
 #undef OXI_TILE_DOT
 #undef OXI_TILE_LOAD
 #undef OXI_TILE_STORE
 #undef OXI_TILE_START
+#undef OXI_TILES_START
+#undef OXI_TILES_STORE
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
@@ -16772,9 +16780,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
- * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers know these instructions only under targets of their
- * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
- * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
+ * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers
+ * know these instructions only under targets of their own. (The pairs of AVX512-BF16 are not here: on Sapphire
+ * Rapids they take twice as long as f32.) Stamped by cpu/tiers.c; there is something in it on avx512 alone.
+ * Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
 
 /* ---- packing ------------------------------------------------------------------------------------------- */
@@ -16846,6 +16855,17 @@ OXI_KERNEL void OXI_ISA(tiles_leave)(void) { __asm__ volatile("tilerelease"); }
 #define OXI_TILE_START(t, p, stride) \
     if (accumulate) OXI_TILE_LOAD(t, p, stride); \
     else __asm__ volatile("tilezero %tmm" #t)
+/* The four tiles of sums, at c. */
+#define OXI_TILES_START(c, ldc) \
+    OXI_TILE_START(0, c, (ldc) * 4); \
+    OXI_TILE_START(1, (c) + 16, (ldc) * 4); \
+    OXI_TILE_START(2, (c) + 16 * (ldc), (ldc) * 4); \
+    OXI_TILE_START(3, (c) + 16 * (ldc) + 16, (ldc) * 4)
+#define OXI_TILES_STORE(c, ldc) \
+    OXI_TILE_STORE(0, c, (ldc) * 4); \
+    OXI_TILE_STORE(1, (c) + 16, (ldc) * 4); \
+    OXI_TILE_STORE(2, (c) + 16 * (ldc), (ldc) * 4); \
+    OXI_TILE_STORE(3, (c) + 16 * (ldc) + 16, (ldc) * 4)
 /* 16 elements along k. */
 #define OXI_TILE_STEP(dot, a, b) \
     OXI_TILE_LOAD(4, a, 64); \
@@ -16863,10 +16883,7 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
     const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel; \
     uint32_t *c = (uint32_t *)c_tile; \
     (void)next; \
-    OXI_TILE_START(0, c, ldc * 4); \
-    OXI_TILE_START(1, c + 16, ldc * 4); \
-    OXI_TILE_START(2, c + 16 * ldc, ldc * 4); \
-    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4); \
+    OXI_TILES_START(c, ldc); \
     for (; k >= 16; k -= 16, a += 32 * 16, b += 16 * 32) { OXI_TILE_STEP(dot, a, b); } \
     if (k > 0) { \
         uint32_t last_a[32 * 16] = {0}, last_b[16 * 32] = {0}; \
@@ -16874,10 +16891,7 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
         memcpy(last_b, b, (size_t)k * 32 * 4); \
         OXI_TILE_STEP(dot, last_a, last_b); \
     } \
-    OXI_TILE_STORE(0, c, ldc * 4); \
-    OXI_TILE_STORE(1, c + 16, ldc * 4); \
-    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4); \
-    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4); \
+    OXI_TILES_STORE(c, ldc); \
 }
 OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
 OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
@@ -16890,10 +16904,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
     const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel;
     uint32_t *c = (uint32_t *)c_tile;
     (void)next;
-    OXI_TILE_START(0, c, ldc * 4);
-    OXI_TILE_START(1, c + 16, ldc * 4);
-    OXI_TILE_START(2, c + 16 * ldc, ldc * 4);
-    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4);
+    OXI_TILES_START(c, ldc);
     for (; k > 0; k -= 32, a += 2 * 32 * 16, b += 2 * 16 * 32) {
         const uint32_t *a_low = a + 32 * 16, *b_low = b + 16 * 32;
         OXI_TILE_STEP("tdpbf16ps", a, b);
@@ -16916,15 +16927,14 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
         OXI_TILE_DOT(1, 4, 7);
         OXI_TILE_DOT(3, 5, 7);
     }
-    OXI_TILE_STORE(0, c, ldc * 4);
-    OXI_TILE_STORE(1, c + 16, ldc * 4);
-    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4);
-    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4);
+    OXI_TILES_STORE(c, ldc);
 }
 #undef OXI_TILE_DOT
 #undef OXI_TILE_LOAD
 #undef OXI_TILE_STORE
 #undef OXI_TILE_START
+#undef OXI_TILES_START
+#undef OXI_TILES_STORE
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
@@ -21311,9 +21321,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
- * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers know these instructions only under targets of their
- * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
- * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
+ * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers
+ * know these instructions only under targets of their own. (The pairs of AVX512-BF16 are not here: on Sapphire
+ * Rapids they take twice as long as f32.) Stamped by cpu/tiers.c; there is something in it on avx512 alone.
+ * Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
 
 /* ---- packing ------------------------------------------------------------------------------------------- */
@@ -21385,6 +21396,17 @@ OXI_KERNEL void OXI_ISA(tiles_leave)(void) { __asm__ volatile("tilerelease"); }
 #define OXI_TILE_START(t, p, stride) \
     if (accumulate) OXI_TILE_LOAD(t, p, stride); \
     else __asm__ volatile("tilezero %tmm" #t)
+/* The four tiles of sums, at c. */
+#define OXI_TILES_START(c, ldc) \
+    OXI_TILE_START(0, c, (ldc) * 4); \
+    OXI_TILE_START(1, (c) + 16, (ldc) * 4); \
+    OXI_TILE_START(2, (c) + 16 * (ldc), (ldc) * 4); \
+    OXI_TILE_START(3, (c) + 16 * (ldc) + 16, (ldc) * 4)
+#define OXI_TILES_STORE(c, ldc) \
+    OXI_TILE_STORE(0, c, (ldc) * 4); \
+    OXI_TILE_STORE(1, (c) + 16, (ldc) * 4); \
+    OXI_TILE_STORE(2, (c) + 16 * (ldc), (ldc) * 4); \
+    OXI_TILE_STORE(3, (c) + 16 * (ldc) + 16, (ldc) * 4)
 /* 16 elements along k. */
 #define OXI_TILE_STEP(dot, a, b) \
     OXI_TILE_LOAD(4, a, 64); \
@@ -21402,10 +21424,7 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
     const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel; \
     uint32_t *c = (uint32_t *)c_tile; \
     (void)next; \
-    OXI_TILE_START(0, c, ldc * 4); \
-    OXI_TILE_START(1, c + 16, ldc * 4); \
-    OXI_TILE_START(2, c + 16 * ldc, ldc * 4); \
-    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4); \
+    OXI_TILES_START(c, ldc); \
     for (; k >= 16; k -= 16, a += 32 * 16, b += 16 * 32) { OXI_TILE_STEP(dot, a, b); } \
     if (k > 0) { \
         uint32_t last_a[32 * 16] = {0}, last_b[16 * 32] = {0}; \
@@ -21413,10 +21432,7 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
         memcpy(last_b, b, (size_t)k * 32 * 4); \
         OXI_TILE_STEP(dot, last_a, last_b); \
     } \
-    OXI_TILE_STORE(0, c, ldc * 4); \
-    OXI_TILE_STORE(1, c + 16, ldc * 4); \
-    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4); \
-    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4); \
+    OXI_TILES_STORE(c, ldc); \
 }
 OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
 OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
@@ -21429,10 +21445,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
     const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel;
     uint32_t *c = (uint32_t *)c_tile;
     (void)next;
-    OXI_TILE_START(0, c, ldc * 4);
-    OXI_TILE_START(1, c + 16, ldc * 4);
-    OXI_TILE_START(2, c + 16 * ldc, ldc * 4);
-    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4);
+    OXI_TILES_START(c, ldc);
     for (; k > 0; k -= 32, a += 2 * 32 * 16, b += 2 * 16 * 32) {
         const uint32_t *a_low = a + 32 * 16, *b_low = b + 16 * 32;
         OXI_TILE_STEP("tdpbf16ps", a, b);
@@ -21455,15 +21468,14 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
         OXI_TILE_DOT(1, 4, 7);
         OXI_TILE_DOT(3, 5, 7);
     }
-    OXI_TILE_STORE(0, c, ldc * 4);
-    OXI_TILE_STORE(1, c + 16, ldc * 4);
-    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4);
-    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4);
+    OXI_TILES_STORE(c, ldc);
 }
 #undef OXI_TILE_DOT
 #undef OXI_TILE_LOAD
 #undef OXI_TILE_STORE
 #undef OXI_TILE_START
+#undef OXI_TILES_START
+#undef OXI_TILES_STORE
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
@@ -25772,9 +25784,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
- * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers know these instructions only under targets of their
- * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
- * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
+ * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers
+ * know these instructions only under targets of their own. (The pairs of AVX512-BF16 are not here: on Sapphire
+ * Rapids they take twice as long as f32.) Stamped by cpu/tiers.c; there is something in it on avx512 alone.
+ * Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
 
 /* ---- packing ------------------------------------------------------------------------------------------- */
@@ -25846,6 +25859,17 @@ OXI_KERNEL void OXI_ISA(tiles_leave)(void) { __asm__ volatile("tilerelease"); }
 #define OXI_TILE_START(t, p, stride) \
     if (accumulate) OXI_TILE_LOAD(t, p, stride); \
     else __asm__ volatile("tilezero %tmm" #t)
+/* The four tiles of sums, at c. */
+#define OXI_TILES_START(c, ldc) \
+    OXI_TILE_START(0, c, (ldc) * 4); \
+    OXI_TILE_START(1, (c) + 16, (ldc) * 4); \
+    OXI_TILE_START(2, (c) + 16 * (ldc), (ldc) * 4); \
+    OXI_TILE_START(3, (c) + 16 * (ldc) + 16, (ldc) * 4)
+#define OXI_TILES_STORE(c, ldc) \
+    OXI_TILE_STORE(0, c, (ldc) * 4); \
+    OXI_TILE_STORE(1, (c) + 16, (ldc) * 4); \
+    OXI_TILE_STORE(2, (c) + 16 * (ldc), (ldc) * 4); \
+    OXI_TILE_STORE(3, (c) + 16 * (ldc) + 16, (ldc) * 4)
 /* 16 elements along k. */
 #define OXI_TILE_STEP(dot, a, b) \
     OXI_TILE_LOAD(4, a, 64); \
@@ -25863,10 +25887,7 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
     const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel; \
     uint32_t *c = (uint32_t *)c_tile; \
     (void)next; \
-    OXI_TILE_START(0, c, ldc * 4); \
-    OXI_TILE_START(1, c + 16, ldc * 4); \
-    OXI_TILE_START(2, c + 16 * ldc, ldc * 4); \
-    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4); \
+    OXI_TILES_START(c, ldc); \
     for (; k >= 16; k -= 16, a += 32 * 16, b += 16 * 32) { OXI_TILE_STEP(dot, a, b); } \
     if (k > 0) { \
         uint32_t last_a[32 * 16] = {0}, last_b[16 * 32] = {0}; \
@@ -25874,10 +25895,7 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
         memcpy(last_b, b, (size_t)k * 32 * 4); \
         OXI_TILE_STEP(dot, last_a, last_b); \
     } \
-    OXI_TILE_STORE(0, c, ldc * 4); \
-    OXI_TILE_STORE(1, c + 16, ldc * 4); \
-    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4); \
-    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4); \
+    OXI_TILES_STORE(c, ldc); \
 }
 OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
 OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
@@ -25890,10 +25908,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
     const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel;
     uint32_t *c = (uint32_t *)c_tile;
     (void)next;
-    OXI_TILE_START(0, c, ldc * 4);
-    OXI_TILE_START(1, c + 16, ldc * 4);
-    OXI_TILE_START(2, c + 16 * ldc, ldc * 4);
-    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4);
+    OXI_TILES_START(c, ldc);
     for (; k > 0; k -= 32, a += 2 * 32 * 16, b += 2 * 16 * 32) {
         const uint32_t *a_low = a + 32 * 16, *b_low = b + 16 * 32;
         OXI_TILE_STEP("tdpbf16ps", a, b);
@@ -25916,15 +25931,14 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
         OXI_TILE_DOT(1, 4, 7);
         OXI_TILE_DOT(3, 5, 7);
     }
-    OXI_TILE_STORE(0, c, ldc * 4);
-    OXI_TILE_STORE(1, c + 16, ldc * 4);
-    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4);
-    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4);
+    OXI_TILES_STORE(c, ldc);
 }
 #undef OXI_TILE_DOT
 #undef OXI_TILE_LOAD
 #undef OXI_TILE_STORE
 #undef OXI_TILE_START
+#undef OXI_TILES_START
+#undef OXI_TILES_STORE
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
@@ -30225,9 +30239,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
- * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers know these instructions only under targets of their
- * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
- * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
+ * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers
+ * know these instructions only under targets of their own. (The pairs of AVX512-BF16 are not here: on Sapphire
+ * Rapids they take twice as long as f32.) Stamped by cpu/tiers.c; there is something in it on avx512 alone.
+ * Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
 
 /* ---- packing ------------------------------------------------------------------------------------------- */
@@ -30299,6 +30314,17 @@ OXI_KERNEL void OXI_ISA(tiles_leave)(void) { __asm__ volatile("tilerelease"); }
 #define OXI_TILE_START(t, p, stride) \
     if (accumulate) OXI_TILE_LOAD(t, p, stride); \
     else __asm__ volatile("tilezero %tmm" #t)
+/* The four tiles of sums, at c. */
+#define OXI_TILES_START(c, ldc) \
+    OXI_TILE_START(0, c, (ldc) * 4); \
+    OXI_TILE_START(1, (c) + 16, (ldc) * 4); \
+    OXI_TILE_START(2, (c) + 16 * (ldc), (ldc) * 4); \
+    OXI_TILE_START(3, (c) + 16 * (ldc) + 16, (ldc) * 4)
+#define OXI_TILES_STORE(c, ldc) \
+    OXI_TILE_STORE(0, c, (ldc) * 4); \
+    OXI_TILE_STORE(1, (c) + 16, (ldc) * 4); \
+    OXI_TILE_STORE(2, (c) + 16 * (ldc), (ldc) * 4); \
+    OXI_TILE_STORE(3, (c) + 16 * (ldc) + 16, (ldc) * 4)
 /* 16 elements along k. */
 #define OXI_TILE_STEP(dot, a, b) \
     OXI_TILE_LOAD(4, a, 64); \
@@ -30316,10 +30342,7 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
     const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel; \
     uint32_t *c = (uint32_t *)c_tile; \
     (void)next; \
-    OXI_TILE_START(0, c, ldc * 4); \
-    OXI_TILE_START(1, c + 16, ldc * 4); \
-    OXI_TILE_START(2, c + 16 * ldc, ldc * 4); \
-    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4); \
+    OXI_TILES_START(c, ldc); \
     for (; k >= 16; k -= 16, a += 32 * 16, b += 16 * 32) { OXI_TILE_STEP(dot, a, b); } \
     if (k > 0) { \
         uint32_t last_a[32 * 16] = {0}, last_b[16 * 32] = {0}; \
@@ -30327,10 +30350,7 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
         memcpy(last_b, b, (size_t)k * 32 * 4); \
         OXI_TILE_STEP(dot, last_a, last_b); \
     } \
-    OXI_TILE_STORE(0, c, ldc * 4); \
-    OXI_TILE_STORE(1, c + 16, ldc * 4); \
-    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4); \
-    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4); \
+    OXI_TILES_STORE(c, ldc); \
 }
 OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
 OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
@@ -30343,10 +30363,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
     const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel;
     uint32_t *c = (uint32_t *)c_tile;
     (void)next;
-    OXI_TILE_START(0, c, ldc * 4);
-    OXI_TILE_START(1, c + 16, ldc * 4);
-    OXI_TILE_START(2, c + 16 * ldc, ldc * 4);
-    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4);
+    OXI_TILES_START(c, ldc);
     for (; k > 0; k -= 32, a += 2 * 32 * 16, b += 2 * 16 * 32) {
         const uint32_t *a_low = a + 32 * 16, *b_low = b + 16 * 32;
         OXI_TILE_STEP("tdpbf16ps", a, b);
@@ -30369,15 +30386,14 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
         OXI_TILE_DOT(1, 4, 7);
         OXI_TILE_DOT(3, 5, 7);
     }
-    OXI_TILE_STORE(0, c, ldc * 4);
-    OXI_TILE_STORE(1, c + 16, ldc * 4);
-    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4);
-    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4);
+    OXI_TILES_STORE(c, ldc);
 }
 #undef OXI_TILE_DOT
 #undef OXI_TILE_LOAD
 #undef OXI_TILE_STORE
 #undef OXI_TILE_START
+#undef OXI_TILES_START
+#undef OXI_TILES_STORE
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
@@ -34673,9 +34689,10 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
- * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers know these instructions only under targets of their
- * own. (The pairs of AVX512-BF16 are not here: on Sapphire Rapids they take twice as long as f32.) Stamped by
- * cpu/tiers.c; there is something in it on avx512 alone. Source: Intel SDM volume 2, chapters 3 to 5. */
+ * that are subnormal as zero. f16 is a sum of two bf16 that are never subnormal. In asm, because compilers
+ * know these instructions only under targets of their own. (The pairs of AVX512-BF16 are not here: on Sapphire
+ * Rapids they take twice as long as f32.) Stamped by cpu/tiers.c; there is something in it on avx512 alone.
+ * Source: Intel SDM volume 2, chapters 3 to 5. */
 #if OXI_AMX && VF == 16
 
 /* ---- packing ------------------------------------------------------------------------------------------- */
@@ -34747,6 +34764,17 @@ OXI_KERNEL void OXI_ISA(tiles_leave)(void) { __asm__ volatile("tilerelease"); }
 #define OXI_TILE_START(t, p, stride) \
     if (accumulate) OXI_TILE_LOAD(t, p, stride); \
     else __asm__ volatile("tilezero %tmm" #t)
+/* The four tiles of sums, at c. */
+#define OXI_TILES_START(c, ldc) \
+    OXI_TILE_START(0, c, (ldc) * 4); \
+    OXI_TILE_START(1, (c) + 16, (ldc) * 4); \
+    OXI_TILE_START(2, (c) + 16 * (ldc), (ldc) * 4); \
+    OXI_TILE_START(3, (c) + 16 * (ldc) + 16, (ldc) * 4)
+#define OXI_TILES_STORE(c, ldc) \
+    OXI_TILE_STORE(0, c, (ldc) * 4); \
+    OXI_TILE_STORE(1, (c) + 16, (ldc) * 4); \
+    OXI_TILE_STORE(2, (c) + 16 * (ldc), (ldc) * 4); \
+    OXI_TILE_STORE(3, (c) + 16 * (ldc) + 16, (ldc) * 4)
 /* 16 elements along k. */
 #define OXI_TILE_STEP(dot, a, b) \
     OXI_TILE_LOAD(4, a, 64); \
@@ -34764,10 +34792,7 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
     const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel; \
     uint32_t *c = (uint32_t *)c_tile; \
     (void)next; \
-    OXI_TILE_START(0, c, ldc * 4); \
-    OXI_TILE_START(1, c + 16, ldc * 4); \
-    OXI_TILE_START(2, c + 16 * ldc, ldc * 4); \
-    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4); \
+    OXI_TILES_START(c, ldc); \
     for (; k >= 16; k -= 16, a += 32 * 16, b += 16 * 32) { OXI_TILE_STEP(dot, a, b); } \
     if (k > 0) { \
         uint32_t last_a[32 * 16] = {0}, last_b[16 * 32] = {0}; \
@@ -34775,10 +34800,7 @@ OXI_KERNEL void OXI_ISA(name)(int64_t k, const void *a_panel, const void *b_pane
         memcpy(last_b, b, (size_t)k * 32 * 4); \
         OXI_TILE_STEP(dot, last_a, last_b); \
     } \
-    OXI_TILE_STORE(0, c, ldc * 4); \
-    OXI_TILE_STORE(1, c + 16, ldc * 4); \
-    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4); \
-    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4); \
+    OXI_TILES_STORE(c, ldc); \
 }
 OXI_TILE_GEMM(gemm_bf16_tiles, "tdpbf16ps")
 OXI_TILE_GEMM(gemm_i8_tiles, "tdpbssd")
@@ -34791,10 +34813,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
     const uint32_t *a = (const uint32_t *)a_panel, *b = (const uint32_t *)b_panel;
     uint32_t *c = (uint32_t *)c_tile;
     (void)next;
-    OXI_TILE_START(0, c, ldc * 4);
-    OXI_TILE_START(1, c + 16, ldc * 4);
-    OXI_TILE_START(2, c + 16 * ldc, ldc * 4);
-    OXI_TILE_START(3, c + 16 * ldc + 16, ldc * 4);
+    OXI_TILES_START(c, ldc);
     for (; k > 0; k -= 32, a += 2 * 32 * 16, b += 2 * 16 * 32) {
         const uint32_t *a_low = a + 32 * 16, *b_low = b + 16 * 32;
         OXI_TILE_STEP("tdpbf16ps", a, b);
@@ -34817,15 +34836,14 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
         OXI_TILE_DOT(1, 4, 7);
         OXI_TILE_DOT(3, 5, 7);
     }
-    OXI_TILE_STORE(0, c, ldc * 4);
-    OXI_TILE_STORE(1, c + 16, ldc * 4);
-    OXI_TILE_STORE(2, c + 16 * ldc, ldc * 4);
-    OXI_TILE_STORE(3, c + 16 * ldc + 16, ldc * 4);
+    OXI_TILES_STORE(c, ldc);
 }
 #undef OXI_TILE_DOT
 #undef OXI_TILE_LOAD
 #undef OXI_TILE_STORE
 #undef OXI_TILE_START
+#undef OXI_TILES_START
+#undef OXI_TILES_STORE
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
@@ -43828,7 +43846,7 @@ static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/blocks.c: one oper
 
 enum {
     OXI_GEMM_PIECE = 256,       /* numbers widened, expanded or rounded at a time */
-    OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way into panels, half at a time */
+    OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way to panels, half at a time */
     OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
     OXI_GEMM_STAGE_DEPTH = 16,  /* as much k of all these has room */
     OXI_GEMM_TILE = 256,        /* largest side of a tile of C */
@@ -50139,7 +50157,9 @@ static ox_file *oxi_open_path(const char *path, ox_device *device, bool copies) 
 
 OX_API ox_file *ox_open(const char *path, ox_device *device) { return oxi_open_path(path, device, false); }
 
-OX_API ox_file *ox_open_copy(const char *path, ox_device *device) { return oxi_open_path(path, device, true); }
+OX_API ox_file *ox_open_copy(const char *path, ox_device *device) {
+    return oxi_open_path(path, device, true);
+}
 
 static OXI_UNUSED ox_file *oxi_open_memory(const char *label, const void *data, size_t bytes,
                                            ox_device *device) {

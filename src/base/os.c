@@ -117,13 +117,18 @@ static ox_status oxi_map_open(HANDLE file, const char *path, bool copies, oxi_ma
     ox_status status = data ? OX_OK : oxi_windows_fail(path);
     CloseHandle(section);                                /* the view keeps it */
     if (!data) return status;
-    void *copy = copies ? oxi_alloc((size_t)size.QuadPart) : NULL;
-    if (copy) memcpy(copy, data, (size_t)size.QuadPart);
-    if (copies) UnmapViewOfFile(data);
-    if (copies && !copy) return OX_ERR_NOMEM;
-    out->data = (const unsigned char *)(copies ? copy : data);
+    const char *handle = &oxi_is_mapped;
+    if (copies) {
+        void *view = data;
+        handle = &oxi_is_read;
+        data = oxi_alloc((size_t)size.QuadPart);
+        if (data) memcpy(data, view, (size_t)size.QuadPart);
+        UnmapViewOfFile(view);
+        if (!data) return OX_ERR_NOMEM;
+    }
+    out->data = (const unsigned char *)data;
     out->bytes = (size_t)size.QuadPart;
-    out->handle = (void *)(intptr_t)(copies ? &oxi_is_read : &oxi_is_mapped);
+    out->handle = (void *)(intptr_t)handle;
     return OX_OK;
 }
 
@@ -139,8 +144,9 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
         status = oxi_fail(OX_ERR_IO, "%s: is a directory", path);
     } else {
         HANDLE file = CreateFileW(wide, GENERIC_READ, FILE_SHARE_READ, NULL, OPEN_EXISTING, 0, NULL);
-        status = file == INVALID_HANDLE_VALUE ? oxi_windows_fail(path) : oxi_map_open(file, path, copies, out);
-        if (file != INVALID_HANDLE_VALUE) CloseHandle(file);
+        bool there = file != INVALID_HANDLE_VALUE;
+        status = there ? oxi_map_open(file, path, copies, out) : oxi_windows_fail(path);
+        if (there) CloseHandle(file);
     }
     oxi_free(wide, (size_t)room * sizeof *wide);
     return status;

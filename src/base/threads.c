@@ -1,5 +1,5 @@
-/* The thread pool: regions of numbered tasks. Each thread goes through a part of them in order, as what lies side
- * by side in memory is read fastest by one thread, and then helps others with what is left of theirs.
+/* The thread pool: regions of numbered tasks. Each thread goes through a part of them in order, as what lies
+ * side by side in memory is read fastest by one thread, and then helps others with what is left of theirs.
  * One atomic word, the gate, tells idle threads that lanes are open; late threads simply find it closed.
  * One region runs at a time: a second caller, and a nested one, does its tasks alone. */
 

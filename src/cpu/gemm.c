@@ -8,7 +8,7 @@ static ox_status oxi_block_product(const oxi_gemm *g); /* cpu/blocks.c: one oper
 
 enum {
     OXI_GEMM_PIECE = 256,       /* numbers widened, expanded or rounded at a time */
-    OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way into panels, half at a time */
+    OXI_GEMM_STAGE = 32768,     /* bytes: operands are widened here on their way to panels, half at a time */
     OXI_GEMM_STAGE_LINES = 512, /* lines packed by one task */
     OXI_GEMM_STAGE_DEPTH = 16,  /* as much k of all these has room */
     OXI_GEMM_TILE = 256,        /* largest side of a tile of C */

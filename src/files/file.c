@@ -141,7 +141,9 @@ static ox_file *oxi_open_path(const char *path, ox_device *device, bool copies) 
 
 OX_API ox_file *ox_open(const char *path, ox_device *device) { return oxi_open_path(path, device, false); }
 
-OX_API ox_file *ox_open_copy(const char *path, ox_device *device) { return oxi_open_path(path, device, true); }
+OX_API ox_file *ox_open_copy(const char *path, ox_device *device) {
+    return oxi_open_path(path, device, true);
+}
 
 static OXI_UNUSED ox_file *oxi_open_memory(const char *label, const void *data, size_t bytes,
                                            ox_device *device) {
