@@ -76,29 +76,23 @@ static ox_status oxi_vk_carry_wait(oxi_vk_device *d) {
 static VkResult oxi_vk_carry_record(oxi_vk_device *d, const oxi_vk_carried_piece *piece, oxi_vk_chunk *chunk,
                                     uint64_t offset, uint64_t at, bool up) {
     VkCommandBufferBeginInfo info;
-    VkMemoryBarrier barrier;
     VkBufferCopy region;
     memset(&info, 0, sizeof info);
-    memset(&barrier, 0, sizeof barrier);
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
     info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-    barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     VkResult result = d->vk.vkResetCommandPool(d->device, piece->pool, 0);
     if (result == VK_SUCCESS) result = d->vk.vkBeginCommandBuffer(piece->commands, &info);
     if (result != VK_SUCCESS) return result;
     /* behind earlier pieces of the same memory */
-    barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
-    barrier.dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-    d->vk.vkCmdPipelineBarrier(piece->commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
-                               VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+    oxi_vk_order(d, piece->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                 VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
     region.srcOffset = up ? at : oxi_vk_chunk_at(chunk, offset);
     region.dstOffset = up ? oxi_vk_chunk_at(chunk, offset) : at;
     region.size = piece->bytes;
     VkBuffer ring = d->carrier.staging.buffer, block = chunk->block->buffer;
     d->vk.vkCmdCopyBuffer(piece->commands, up ? ring : block, up ? block : ring, 1, &region);
-    barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-    d->vk.vkCmdPipelineBarrier(piece->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0,
-                               1, &barrier, 0, NULL, 0, NULL);
+    oxi_vk_order(d, piece->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+                 VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
     result = d->vk.vkEndCommandBuffer(piece->commands);
     return result == VK_SUCCESS ? d->vk.vkResetFences(d->device, 1, &piece->fence) : result;
 }
