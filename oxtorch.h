@@ -11511,7 +11511,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     const float *from = (const float *)source;
     float *to = (float *)out;
     int64_t i = 0;
-    if (stride == 0) {
+    if (stride == 0 && n >= VF) { /* an empty run may point anywhere */
         vf all = vf_set1(*from);
         for (; i + VF <= n; i += VF) vf_store(to + i, all);
     } else if (stride == 1) {
@@ -16064,7 +16064,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     const float *from = (const float *)source;
     float *to = (float *)out;
     int64_t i = 0;
-    if (stride == 0) {
+    if (stride == 0 && n >= VF) { /* an empty run may point anywhere */
         vf all = vf_set1(*from);
         for (; i + VF <= n; i += VF) vf_store(to + i, all);
     } else if (stride == 1) {
@@ -20635,7 +20635,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     const float *from = (const float *)source;
     float *to = (float *)out;
     int64_t i = 0;
-    if (stride == 0) {
+    if (stride == 0 && n >= VF) { /* an empty run may point anywhere */
         vf all = vf_set1(*from);
         for (; i + VF <= n; i += VF) vf_store(to + i, all);
     } else if (stride == 1) {
@@ -25128,7 +25128,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     const float *from = (const float *)source;
     float *to = (float *)out;
     int64_t i = 0;
-    if (stride == 0) {
+    if (stride == 0 && n >= VF) { /* an empty run may point anywhere */
         vf all = vf_set1(*from);
         for (; i + VF <= n; i += VF) vf_store(to + i, all);
     } else if (stride == 1) {
@@ -29613,7 +29613,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     const float *from = (const float *)source;
     float *to = (float *)out;
     int64_t i = 0;
-    if (stride == 0) {
+    if (stride == 0 && n >= VF) { /* an empty run may point anywhere */
         vf all = vf_set1(*from);
         for (; i + VF <= n; i += VF) vf_store(to + i, all);
     } else if (stride == 1) {
@@ -34093,7 +34093,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     const float *from = (const float *)source;
     float *to = (float *)out;
     int64_t i = 0;
-    if (stride == 0) {
+    if (stride == 0 && n >= VF) { /* an empty run may point anywhere */
         vf all = vf_set1(*from);
         for (; i + VF <= n; i += VF) vf_store(to + i, all);
     } else if (stride == 1) {
