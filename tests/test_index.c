@@ -368,6 +368,15 @@ static void test_cat(void) {
                 CHECK(stacked && stacked->ndim == 4 &&
                       same_bits(ox_clone(ox_select(stacked, dim, 1)), plain_copy(list[0])));
             }
+    OX_SCOPE { /* [0] joins any shape; its dtype counts */
+        ox_tensor *x = ox_cast(ox_arange(0, 6, 1, OX_DTYPE_NONE), OX_U8), *list[3] = {NULL, NULL, NULL};
+        list[0] = ox_zeros(OX_SHAPE(0), OX_U8);
+        list[1] = list[2] = ox_view(x, OX_SHAPE(2, 3));
+        CHECK(same_bits(ox_cat(list, 3, 0), ox_cat(list + 1, 2, 0)));
+        list[0] = ox_zeros(OX_SHAPE(0), OX_F16);
+        CHECK(same_bits(ox_cat(list, 3, -1), ox_cast(ox_cat(list + 1, 2, -1), OX_F16)));
+        CHECK(ox_cat(list, 1, 0)->dtype == OX_F16);
+    }
 }
 
 static void test_roll(void) {
