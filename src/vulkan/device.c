@@ -105,7 +105,7 @@ static void oxi_vk_close_all(void) {
             oxi_vk_forget_cache_path(&oxi_vk_devices[i]);
             oxi_vk_stop(&oxi_vk_devices[i]);
         }
-    oxi_vk_forget_instance();
+    oxi_vk_look_again();
     oxi_lock_give(&oxi_vk_open_lock);
 }
 
