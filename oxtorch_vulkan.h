@@ -217,6 +217,7 @@ enum {
     OXI_VK_ALIGN = 256,                /* of chunks */
     OXI_VK_SMALL = 1 << 20,            /* bytes of tensors that lie in blocks of their own */
     OXI_VK_SMALL_BLOCK = 32 << 20,
+    OXI_VK_SIZES = 40,                 /* lists of free chunks: each holds sizes up to twice the last's */
     OXI_VK_BLOCKS = 1024,              /* then free ones are given back: drivers have few allocations, 4096 */
     OXI_VK_SPECIALS = 24,              /* specialisation constants of a shader */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
@@ -406,6 +407,7 @@ typedef struct oxi_vk_chunk {
     int64_t carried;                   /* the transfer on a queue of its own that does */
     bool used;
     struct oxi_vk_chunk *before, *after;
+    struct oxi_vk_chunk *free_before, *free_after; /* free ones of about its size */
 } oxi_vk_chunk;
 
 /* ---- recording ----------------------------------------------------------------------------------------- */
@@ -569,6 +571,8 @@ typedef struct oxi_vk_device {
     uint64_t block_bytes, tensor_bytes_most;
     bool apart;                        /* each tensor in a block of its own: OX_VULKAN_BLOCKS=apart */
     int block_count;
+    oxi_vk_chunk *free_chunks[2][OXI_VK_SIZES]; /* [in blocks for small tensors] */
+    oxi_vk_chunk *spare_chunks;        /* ranges of nothing, to be used again; linked by free_after */
     uint32_t memory_type;
     int64_t chunks;                    /* in use */
 
@@ -33608,19 +33612,62 @@ static void oxi_vk_host_buffer_drop(oxi_vk_device *d, oxi_vk_host_buffer *b) {
 
 /* ---- chunks -------------------------------------------------------------------------------------------- */
 
-static oxi_vk_chunk *oxi_vk_chunk_new(oxi_vk_block *block, uint64_t offset, uint64_t bytes) {
-    oxi_vk_chunk *chunk = (oxi_vk_chunk *)oxi_calloc(1, sizeof *chunk);
+static oxi_vk_chunk *oxi_vk_chunk_new(oxi_vk_device *d, oxi_vk_block *block, uint64_t offset,
+                                      uint64_t bytes) {
+    oxi_vk_chunk *chunk = d->spare_chunks;
+    if (chunk)
+        d->spare_chunks = chunk->free_after;
+    else
+        chunk = (oxi_vk_chunk *)oxi_alloc(sizeof *chunk);
     if (!chunk) return NULL;
+    memset(chunk, 0, sizeof *chunk);
     chunk->block = block;
     chunk->offset = offset;
     chunk->bytes = bytes;
     return chunk;
 }
 
+static void oxi_vk_chunk_drop(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    chunk->free_after = d->spare_chunks;
+    d->spare_chunks = chunk;
+}
+
+static void oxi_vk_drop_spare_chunks(oxi_vk_device *d) {
+    for (oxi_vk_chunk *c = d->spare_chunks, *next; c; c = next) {
+        next = c->free_after;
+        oxi_free(c, sizeof *c);
+    }
+    d->spare_chunks = NULL;
+}
+
+/* The list for free chunks of so many bytes. */
+static int oxi_vk_size_list(uint64_t bytes) {
+    int list = 0;
+    for (uint64_t n = bytes / OXI_VK_ALIGN; n > 1 && list < OXI_VK_SIZES - 1; n >>= 1) list++;
+    return list;
+}
+
+static void oxi_vk_list_free(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    oxi_vk_chunk **first = &d->free_chunks[chunk->block->small][oxi_vk_size_list(chunk->bytes)];
+    chunk->free_before = NULL;
+    chunk->free_after = *first;
+    if (*first) (*first)->free_before = chunk;
+    *first = chunk;
+}
+
+static void oxi_vk_unlist_free(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    if (chunk->free_before)
+        chunk->free_before->free_after = chunk->free_after;
+    else
+        d->free_chunks[chunk->block->small][oxi_vk_size_list(chunk->bytes)] = chunk->free_after;
+    if (chunk->free_after) chunk->free_after->free_before = chunk->free_before;
+}
+
 /* Takes the first `bytes` of a free chunk; the rest becomes a chunk of its own. */
 static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t bytes) {
+    oxi_vk_chunk *rest = NULL;
     if (chunk->bytes > bytes) {
-        oxi_vk_chunk *rest = oxi_vk_chunk_new(chunk->block, chunk->offset + bytes, chunk->bytes - bytes);
+        rest = oxi_vk_chunk_new(d, chunk->block, chunk->offset + bytes, chunk->bytes - bytes);
         if (!rest) return NULL;
         rest->written = chunk->written;
         rest->read = chunk->read;
@@ -33629,8 +33676,12 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
         rest->before = chunk;
         rest->after = chunk->after;
         if (rest->after) rest->after->before = rest;
+    }
+    oxi_vk_unlist_free(d, chunk);
+    if (rest) {
         chunk->after = rest;
         chunk->bytes = bytes;
+        oxi_vk_list_free(d, rest);
     }
     chunk->used = true;
     chunk->block->used += chunk->bytes;
@@ -33639,8 +33690,8 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
     return chunk;
 }
 
-/* Joins a free chunk with the one behind it. */
-static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
+/* Joins a chunk with the one behind it; neither is in a list. */
+static void oxi_vk_chunk_join(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     oxi_vk_chunk *gone = chunk->after;
     chunk->bytes += gone->bytes;
     if (gone->written > chunk->written) chunk->written = gone->written;
@@ -33649,7 +33700,7 @@ static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
     if (gone->carried > chunk->carried) chunk->carried = gone->carried;
     chunk->after = gone->after;
     if (chunk->after) chunk->after->before = chunk;
-    oxi_free(gone, sizeof *gone);
+    oxi_vk_chunk_drop(d, gone);
 }
 
 static void oxi_vk_chunk_give(oxi_vk_device *d, oxi_vk_chunk *chunk) {
@@ -33657,22 +33708,27 @@ static void oxi_vk_chunk_give(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     chunk->block->used -= chunk->bytes;
     d->counters.bytes_in_use -= chunk->bytes;
     d->chunks--;
-    if (chunk->after && !chunk->after->used) oxi_vk_chunk_join(chunk);
-    if (chunk->before && !chunk->before->used) oxi_vk_chunk_join(chunk->before);
+    if (chunk->after && !chunk->after->used) {
+        oxi_vk_unlist_free(d, chunk->after);
+        oxi_vk_chunk_join(d, chunk);
+    }
+    if (chunk->before && !chunk->before->used) {
+        chunk = chunk->before;
+        oxi_vk_unlist_free(d, chunk);
+        oxi_vk_chunk_join(d, chunk);
+    }
+    oxi_vk_list_free(d, chunk);
 }
 
 /* The smallest free chunk that is large enough, among the blocks for small tensors or the others: what an op
  * makes of small tensors lies in one block, so that one binding reaches all of it (fuse.c). */
 static oxi_vk_chunk *oxi_vk_chunk_find(const oxi_vk_device *d, uint64_t bytes) {
-    oxi_vk_chunk *best = NULL;
-    for (oxi_vk_block *b = d->blocks; b; b = b->next) {
-        if (!b->memory || b->bytes - b->used < bytes || b->small != (bytes <= OXI_VK_SMALL)) continue;
-        if (d->apart && b->bytes != bytes) continue;
-        for (oxi_vk_chunk *c = b->first; c; c = c->after) {
-            if (!c->used && c->bytes >= bytes && (!best || c->bytes < best->bytes)) best = c;
-            if (best && best->bytes == bytes) return best;
+    oxi_vk_chunk *const *lists = d->free_chunks[bytes <= OXI_VK_SMALL], *best = NULL;
+    for (int i = oxi_vk_size_list(bytes); i < OXI_VK_SIZES && !best; i++)
+        for (oxi_vk_chunk *c = lists[i]; c; c = c->free_after) {
+            if (c->bytes == bytes) return c;
+            if (c->bytes > bytes && !d->apart && (!best || c->bytes < best->bytes)) best = c;
         }
-    }
     return best;
 }
 
@@ -33697,23 +33753,25 @@ static uint64_t oxi_vk_free_bytes(const oxi_vk_device *d) {
     return size > ours ? size - ours : 0;
 }
 
-static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, oxi_vk_block **out) {
+static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, bool small, oxi_vk_block **out) {
     /* beyond the budget a driver may still give memory, and move some of it out and in from then on */
     if (d->caps & OX_VULKAN_BUDGET && oxi_vk_free_bytes(d) < bytes) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     oxi_vk_block *block = (oxi_vk_block *)oxi_calloc(1, sizeof *block);
-    oxi_vk_chunk *all = block ? oxi_vk_chunk_new(block, 0, bytes) : NULL;
+    oxi_vk_chunk *all = block ? oxi_vk_chunk_new(d, block, 0, bytes) : NULL;
     VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     VkResult result = all ? oxi_vk_make_buffer(d, bytes, usage, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
                                                &block->buffer, &block->memory)
                           : VK_ERROR_OUT_OF_HOST_MEMORY;
     if (result != VK_SUCCESS) {
-        oxi_free(all, sizeof *all);
+        if (all) oxi_vk_chunk_drop(d, all);
         oxi_free(block, sizeof *block);
         return result;
     }
     block->bytes = bytes;
+    block->small = small;
     block->first = all;
+    oxi_vk_list_free(d, all);
     block->next = d->blocks;
     d->blocks = block;
     d->block_count++;
@@ -33725,7 +33783,8 @@ static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, oxi_vk_block 
 static void oxi_vk_block_drop(oxi_vk_device *d, oxi_vk_block *block) {
     for (oxi_vk_chunk *c = block->first, *next; c; c = next) {
         next = c->after;
-        oxi_free(c, sizeof *c);
+        if (!c->used) oxi_vk_unlist_free(d, c);
+        oxi_vk_chunk_drop(d, c);
     }
     if (block->memory) {
         d->vk.vkDestroyBuffer(d->device, block->buffer, NULL);
@@ -33763,16 +33822,13 @@ static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
     uint64_t wanted = bytes > whole / 2 || d->apart ? bytes : whole;
     if (d->block_count >= OXI_VK_BLOCKS) oxi_vk_trim(d);
     oxi_vk_block *block = NULL;
-    VkResult result = oxi_vk_block_new(d, wanted, &block);
+    VkResult result = oxi_vk_block_new(d, wanted, small, &block);
     if (result != VK_SUCCESS) { /* caches go, then a smaller block has to do */
         oxi_vk_trim(d);
-        result = oxi_vk_block_new(d, wanted, &block);
-        if (result != VK_SUCCESS && wanted > bytes) result = oxi_vk_block_new(d, bytes, &block);
+        result = oxi_vk_block_new(d, wanted, small, &block);
+        if (result != VK_SUCCESS && wanted > bytes) result = oxi_vk_block_new(d, bytes, small, &block);
     }
-    if (result == VK_SUCCESS) {
-        block->small = small;
-        return oxi_vk_chunk_take(d, block->first, bytes);
-    }
+    if (result == VK_SUCCESS) return oxi_vk_chunk_take(d, block->first, bytes);
     (void)oxi_fail(OX_ERR_NOMEM, "%s: out of memory: %llu bytes needed, %llu free, %llu in use",
                    d->device_name, (unsigned long long)bytes, (unsigned long long)oxi_vk_free_bytes(d),
                    (unsigned long long)d->counters.bytes_in_use);
@@ -35710,6 +35766,7 @@ static void oxi_vk_stop(oxi_vk_device *d) {
         next = b->next;
         oxi_vk_block_drop(d, b);
     }
+    oxi_vk_drop_spare_chunks(d);
     oxi_vk_forget_sets(d);
     for (size_t i = 0; i < d->pipelines.places; i++)
         if (d->pipelines.values[i])

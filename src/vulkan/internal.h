@@ -17,6 +17,7 @@ enum {
     OXI_VK_ALIGN = 256,                /* of chunks */
     OXI_VK_SMALL = 1 << 20,            /* bytes of tensors that lie in blocks of their own */
     OXI_VK_SMALL_BLOCK = 32 << 20,
+    OXI_VK_SIZES = 40,                 /* lists of free chunks: each holds sizes up to twice the last's */
     OXI_VK_BLOCKS = 1024,              /* then free ones are given back: drivers have few allocations, 4096 */
     OXI_VK_SPECIALS = 24,              /* specialisation constants of a shader */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
@@ -78,6 +79,7 @@ typedef struct oxi_vk_chunk {
     int64_t carried;                   /* the transfer on a queue of its own that does */
     bool used;
     struct oxi_vk_chunk *before, *after;
+    struct oxi_vk_chunk *free_before, *free_after; /* free ones of about its size */
 } oxi_vk_chunk;
 
 /* ---- recording ----------------------------------------------------------------------------------------- */
@@ -210,6 +212,8 @@ typedef struct oxi_vk_device {
     uint64_t block_bytes, tensor_bytes_most;
     bool apart;                        /* each tensor in a block of its own: OX_VULKAN_BLOCKS=apart */
     int block_count;
+    oxi_vk_chunk *free_chunks[2][OXI_VK_SIZES]; /* [in blocks for small tensors] */
+    oxi_vk_chunk *spare_chunks;        /* ranges of nothing, to be used again; linked by free_after */
     uint32_t memory_type;
     int64_t chunks;                    /* in use */
 
