@@ -534,6 +534,24 @@ typedef struct oxi_vk_frequency {
     oxi_vk_chunk *chunk;
 } oxi_vk_frequency;
 
+/* Work recorded ahead (ahead.c): two boxes of mapped memory take turns, so that one lot is recorded while the
+ * other runs. A box: what goes up, what shaders found wrong, what comes down. */
+typedef struct oxi_vk_box {
+    int64_t number;                    /* of what runs or lies in it; 0: nothing that is to be taken */
+    int64_t serial;                    /* of its submission */
+    uint64_t up, down;                 /* bytes */
+    bool told;                         /* what shaders found wrong comes down too */
+} oxi_vk_box;
+
+typedef struct oxi_vk_ahead {
+    const void *recorder;              /* the thread that records; NULL: none does */
+    int64_t number, waiting;           /* the last that was given; the one that is recorded, or 0 */
+    bool keeps;                        /* it wrote what others will look for: it is run in any case */
+    bool gap;                          /* barriers were recorded that went with void work */
+    oxi_vk_host_buffer mail;
+    oxi_vk_box box[2];                 /* by the number's parity */
+} oxi_vk_ahead;
+
 /* A call that is held back by fuse.c, with its tensors as they were; their storages are alive, since whoever
  * gives memory back records what is held first. */
 typedef struct oxi_vk_held_call {
@@ -608,6 +626,8 @@ typedef struct oxi_vk_device {
     bool held_norm, held_rope;
     bool norm_written;                 /* a product that met the held norm has written its result */
 
+    oxi_vk_ahead ahead;
+
     /* timing.c */
     oxi_vk_timed *noted;               /* [OXI_VK_STAMPS], by the stamp behind the dispatch that is noted */
     int noted_stamps;                  /* of the open submission; 0: it is not timed */
@@ -648,6 +668,12 @@ static ox_status oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t fr
                                     uint64_t to_offset, uint64_t bytes);
 static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
 
+/* ---- ahead.c ------------------------------------------------------------------------------------------- */
+
+static void oxi_vk_enter(oxi_vk_device *d);                    /* takes the lock; the thread is about to record */
+static void oxi_vk_ahead_void(oxi_vk_device *d);               /* something else is about to be noted */
+static void oxi_vk_ahead_stop(oxi_vk_device *d);
+
 /* ---- record.c ------------------------------------------------------------------------------------------ */
 
 /* An operand of a dispatch as far as hazards go. */
@@ -670,6 +696,7 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
 /* Puts a barrier before what comes next if it conflicts with what is under way, and marks the uses. */
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count);
 static void oxi_vk_forget_sets(oxi_vk_device *d);
+static void oxi_vk_forget_commands(oxi_vk_device *d);
 static ox_status oxi_vk_carry_wait(oxi_vk_device *d);          /* until all transfers of carry.c are over */
 static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkCommandPool *pool,
                                      VkCommandBuffer *commands);
@@ -34073,15 +34100,6 @@ static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial) {
 
 /* ---- noting -------------------------------------------------------------------------------------------- */
 
-static ox_status oxi_vk_begin(oxi_vk_device *d) {
-    if (d->recording) return OX_OK;
-    ox_status status = oxi_vk_check_open(d);
-    if (status != OX_OK) return status;
-    d->command_count = d->param_used = 0;
-    d->recording = true;
-    oxi_vk_time_begin(d);
-    return OX_OK;
-}
 
 static ox_status oxi_vk_note(oxi_vk_device *d, const oxi_vk_command *command) {
     if (d->command_count == d->command_room) {
@@ -34103,6 +34121,19 @@ static ox_status oxi_vk_barrier(oxi_vk_device *d) {
     d->counters.barriers++;
     d->epoch++;
     return oxi_vk_note(d, &none);
+}
+
+static ox_status oxi_vk_begin(oxi_vk_device *d) {
+    oxi_vk_ahead_void(d);
+    if (d->recording) return OX_OK;
+    ox_status status = oxi_vk_check_open(d);
+    if (status != OX_OK) return status;
+    d->command_count = d->param_used = 0;
+    d->recording = true;
+    oxi_vk_time_begin(d);
+    if (!d->ahead.gap) return OX_OK;
+    d->ahead.gap = false;
+    return oxi_vk_barrier(d);
 }
 
 static ox_status oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t from_offset, VkBuffer to,
@@ -34263,6 +34294,8 @@ static VkResult oxi_vk_queue_submit(oxi_vk_device *d, const oxi_vk_slot *slot) {
 }
 
 static ox_status oxi_vk_submit(oxi_vk_device *d) {
+    oxi_vk_ahead_void(d);
+    d->ahead.recorder = NULL;
     if (!d->recording) return OX_OK;
     oxi_vk_slot *slot = oxi_vk_find_slot(d);
     ox_status status = oxi_vk_wait(d, slot->serial);
@@ -34294,6 +34327,7 @@ static ox_status oxi_vk_submit(oxi_vk_device *d) {
 
 /* Behind each dispatch: the device starts early, and is fed in larger portions while it is busy. */
 static ox_status oxi_vk_submit_enough(oxi_vk_device *d) {
+    if (d->ahead.recorder) return OX_OK;
     return d->recorded >= d->batch || d->work > OXI_VK_BATCH_BYTES ? oxi_vk_submit(d) : OX_OK;
 }
 
@@ -34709,6 +34743,7 @@ static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t o
     use.chunk = chunk;
     use.writes = true;
     ox_status status = OX_OK;
+    d->ahead.keeps = true;
     if (oxi_vk_can_carry(d, chunk, bytes, true)) return oxi_vk_carry(d, chunk, offset, data, NULL, bytes);
     while (bytes > 0 && status == OX_OK) {
         uint64_t at, part;
@@ -34794,9 +34829,9 @@ static ox_status oxi_vk_ask_fault(oxi_vk_device *d, uint64_t *at) {
     return status;
 }
 
-static ox_status oxi_vk_tell_fault(oxi_vk_device *d, uint64_t at) {
+static ox_status oxi_vk_tell_fault(oxi_vk_device *d, const void *copy) {
     oxi_vk_fault found;
-    memcpy(&found, d->staging.mapped + at, sizeof found);
+    memcpy(&found, copy, sizeof found);
     d->fault_told = false;
     if (found.kind == 0) return OX_OK;
     ox_status status = oxi_vk_clear_fault(d);
@@ -34821,7 +34856,7 @@ static ox_status oxi_vk_tell_fault(oxi_vk_device *d, uint64_t at) {
 static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset, void *out, size_t bytes) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     if (bytes == 0) return OX_OK;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     uint64_t fault_at = 0;
@@ -34830,12 +34865,12 @@ static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset,
     if (status == OX_OK && told && bytes > OXI_VK_STAGE_BYTES) { /* the ring comes round before the end */
         status = oxi_vk_submit(d);
         if (status == OX_OK) status = oxi_vk_wait(d, d->serial);
-        if (status == OX_OK) status = oxi_vk_tell_fault(d, fault_at);
+        if (status == OX_OK) status = oxi_vk_tell_fault(d, d->staging.mapped + fault_at);
         told = false;
     }
     if (status == OX_OK)
         status = oxi_vk_download(d, (oxi_vk_chunk *)(uintptr_t)memory, offset, (char *)out, bytes);
-    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, fault_at);
+    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, d->staging.mapped + fault_at);
     oxi_lock_give(&d->lock);
     return status;
 }
@@ -34843,7 +34878,7 @@ static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset,
 static ox_status oxi_vk_write(ox_device *self, void *memory, size_t offset, const void *data, size_t bytes) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     if (bytes == 0) return OX_OK;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_upload(d, (oxi_vk_chunk *)memory, offset, (const char *)data, bytes);
@@ -34860,7 +34895,7 @@ static ox_status oxi_vk_move(ox_device *self, void *to, size_t to_offset, const 
     use[1].chunk = (oxi_vk_chunk *)(uintptr_t)from;
     use[1].writes = false;
     if (bytes == 0) return OX_OK;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_touch(d, use, 2);
@@ -34873,7 +34908,7 @@ static ox_status oxi_vk_move(ox_device *self, void *to, size_t to_offset, const 
 
 static ox_status oxi_vk_sync(ox_device *self) {
     oxi_vk_device *d = (oxi_vk_device *)self;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     uint64_t fault_at = 0;
@@ -34881,9 +34916,166 @@ static ox_status oxi_vk_sync(ox_device *self) {
     if (status == OX_OK && told) status = oxi_vk_ask_fault(d, &fault_at);
     if (status == OX_OK) status = oxi_vk_submit(d);
     if (status == OX_OK) status = oxi_vk_wait(d, d->serial);
-    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, fault_at);
+    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, d->staging.mapped + fault_at);
     oxi_lock_give(&d->lock);
     return status;
+}
+/* >>vulkan/ahead.c */
+/* Work recorded ahead: one thread's calls are noted whole, and go in one submission when the bytes come that
+ * they work on, so that the host makes the next step ready while the device computes this one. Nothing else is
+ * ever noted behind them: whoever wants to makes them void. Called by a language model's steps (ox_device). */
+
+static OXI_THREAD_LOCAL char oxi_vk_this_thread; /* its address tells threads apart */
+
+static void oxi_vk_enter(oxi_vk_device *d) {
+    oxi_lock_take(&d->lock);
+    if (d->ahead.recorder != &oxi_vk_this_thread)
+        d->ahead.recorder = NULL; /* then it is work like any other */
+}
+
+static void oxi_vk_ahead_void(oxi_vk_device *d) {
+    if (!d->ahead.waiting) return;
+    d->ahead.waiting = 0;
+    if (d->ahead.keeps) return;
+    d->command_count = d->param_used = 0;
+    d->work = 0;
+    d->recorded = 0;
+    d->recording = false;
+    d->ahead.gap = true;
+}
+
+/* ---- boxes --------------------------------------------------------------------------------------------- */
+
+static uint64_t oxi_vk_in_box(uint64_t bytes) {
+    return (bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
+}
+
+/* Where a box's parts lie in the mail. */
+static uint64_t oxi_vk_box_up(const oxi_vk_device *d, const oxi_vk_box *box) {
+    return (uint64_t)(box - d->ahead.box) * (d->ahead.mail.bytes / 2);
+}
+static uint64_t oxi_vk_box_fault(const oxi_vk_device *d, const oxi_vk_box *box) {
+    return oxi_vk_box_up(d, box) + oxi_vk_in_box(box->up);
+}
+static uint64_t oxi_vk_box_down(const oxi_vk_device *d, const oxi_vk_box *box) {
+    return oxi_vk_box_fault(d, box) + oxi_vk_in_box(sizeof(oxi_vk_fault));
+}
+
+/* The box of the next number, with so much room; NULL: what was in it has not been taken yet, or no memory. */
+static oxi_vk_box *oxi_vk_next_box(oxi_vk_device *d, uint64_t up, uint64_t down) {
+    oxi_vk_box *box = &d->ahead.box[(d->ahead.number + 1) & 1];
+    uint64_t room = oxi_vk_in_box(up) + oxi_vk_in_box(sizeof(oxi_vk_fault)) + oxi_vk_in_box(down);
+    bool small = d->ahead.mail.bytes < 2 * room;
+    if (box->number || (small && (d->ahead.box[0].number || d->ahead.box[1].number))) return NULL;
+    if (oxi_vk_wait(d, small ? d->serial : box->serial) != OX_OK) return NULL;
+    if (small) {
+        oxi_vk_host_buffer_drop(d, &d->ahead.mail);
+        oxi_vk_forget_commands(d);
+        if (oxi_vk_host_buffer_make(d, 2 * room,
+                                    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                    VK_MEMORY_PROPERTY_HOST_CACHED_BIT, &d->ahead.mail) != OX_OK)
+            return NULL;
+        memset(d->ahead.mail.mapped, 0, (size_t)d->ahead.mail.bytes);
+    }
+    box->up = up;
+    box->down = down;
+    return box;
+}
+
+/* Notes a copy between a chunk and a place in the mail. */
+static ox_status oxi_vk_mail(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, uint64_t at,
+                             uint64_t bytes, bool up) {
+    oxi_vk_use use;
+    VkBuffer mail = d->ahead.mail.buffer, block = chunk->block->buffer;
+    uint64_t there = oxi_vk_chunk_at(chunk, offset);
+    use.chunk = chunk;
+    use.writes = up;
+    ox_status status = oxi_vk_touch(d, &use, 1);
+    if (status != OX_OK) return status;
+    return up ? oxi_vk_copy_region(d, mail, at, block, there, bytes)
+              : oxi_vk_copy_region(d, block, there, mail, at, bytes);
+}
+
+/* ---- the device's functions ---------------------------------------------------------------------------- */
+
+static bool oxi_vk_ahead_begin(ox_device *self, void *memory, size_t bytes, size_t out_bytes) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    oxi_vk_box *box = NULL;
+    const bool clear = ox_error() == OX_OK;
+    oxi_vk_enter(d);
+    ox_status status = d->lost || !d->open || oxi_profiling ? OX_ERR_DEVICE : oxi_vk_flush(d);
+    if (status == OX_OK) status = oxi_vk_submit(d);
+    if (status == OX_OK) box = oxi_vk_next_box(d, bytes, out_bytes);
+    if (box) status = oxi_vk_mail(d, (oxi_vk_chunk *)memory, 0, oxi_vk_box_up(d, box), bytes, true);
+    bool begun = box && status == OX_OK;
+    if (begun) d->ahead.recorder = &oxi_vk_this_thread;
+    d->ahead.keeps = false;
+    oxi_lock_give(&d->lock);
+    if (!begun && clear) ox_error_clear(); /* whoever cannot go ahead goes the usual way */
+    return begun;
+}
+
+static int64_t oxi_vk_ahead_end(ox_device *self, const void *memory, size_t offset) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    int64_t number = d->ahead.number + 1;
+    oxi_vk_box *box = &d->ahead.box[number & 1];
+    oxi_vk_enter(d);
+    ox_status status = oxi_vk_flush(d);
+    box->told = d->fault_told;
+    if (status == OX_OK && memory && box->told)
+        status = oxi_vk_mail(d, d->fault, 0, oxi_vk_box_fault(d, box), sizeof(oxi_vk_fault), false);
+    if (status == OX_OK && memory)
+        status = oxi_vk_mail(d, (oxi_vk_chunk *)(uintptr_t)memory, offset, oxi_vk_box_down(d, box), box->down,
+                             false);
+    bool whole = d->ahead.recorder != NULL && status == OX_OK; /* nothing of it was submitted */
+    if (d->ahead.recorder) d->ahead.waiting = number;
+    if (!whole || !memory) oxi_vk_ahead_void(d);
+    d->ahead.recorder = NULL;
+    if (d->ahead.waiting) d->ahead.number = number;
+    number = d->ahead.waiting;
+    oxi_lock_give(&d->lock);
+    return number;
+}
+
+static bool oxi_vk_ahead_start(ox_device *self, int64_t number, const void *data) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    oxi_vk_box *box = &d->ahead.box[number & 1];
+    oxi_vk_enter(d);
+    bool there = number && d->ahead.waiting == number && !d->lost && !oxi_profiling;
+    if (there) {
+        memcpy(d->ahead.mail.mapped + oxi_vk_box_up(d, box), data, (size_t)box->up);
+        d->counters.bytes_up += (int64_t)box->up;
+        d->ahead.waiting = 0;
+        (void)oxi_vk_submit(d); /* an error is a lost device, which taking the result tells of */
+        box->number = number;
+        box->serial = d->serial;
+    }
+    oxi_lock_give(&d->lock);
+    return there;
+}
+
+static ox_status oxi_vk_ahead_take(ox_device *self, int64_t number, void *out) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    oxi_vk_box *box = &d->ahead.box[number & 1];
+    ox_status status = OX_OK;
+    oxi_lock_take(&d->lock);
+    if (out) status = d->lost ? oxi_vk_check_open(d) : oxi_vk_wait(d, box->serial);
+    if (status == OX_OK && out && box->told)
+        status = oxi_vk_tell_fault(d, d->ahead.mail.mapped + oxi_vk_box_fault(d, box));
+    if (status == OX_OK && out) {
+        memcpy(out, d->ahead.mail.mapped + oxi_vk_box_down(d, box), (size_t)box->down);
+        d->counters.bytes_down += (int64_t)box->down;
+    }
+    box->number = 0;
+    oxi_lock_give(&d->lock);
+    return status;
+}
+
+static const oxi_ahead oxi_vk_ahead_functions = {oxi_vk_ahead_begin, oxi_vk_ahead_end, oxi_vk_ahead_start,
+                                                 oxi_vk_ahead_take};
+
+static void oxi_vk_ahead_stop(oxi_vk_device *d) {
+    oxi_vk_host_buffer_drop(d, &d->ahead.mail);
 }
 /* >>vulkan/loader.c */
 /* Finding devices: the loader, one VkInstance for all that ox_vulkan opens, its devices in order.
@@ -35789,6 +35981,7 @@ static void oxi_vk_stop(oxi_vk_device *d) {
     if (d->param_layout) d->vk.vkDestroyDescriptorSetLayout(d->device, d->param_layout, NULL);
     if (d->buffer_layout) d->vk.vkDestroyDescriptorSetLayout(d->device, d->buffer_layout, NULL);
     oxi_vk_carry_stop(d);
+    oxi_vk_ahead_stop(d);
     oxi_vk_host_buffer_drop(d, &d->params);
     oxi_vk_host_buffer_drop(d, &d->staging);
     if (!d->shared) d->vk.vkDestroyDevice(d->device, NULL);
@@ -38744,7 +38937,7 @@ static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
 
 static ox_status oxi_vk_run(ox_device *self, const oxi_call *call) {
     oxi_vk_device *d = (oxi_vk_device *)self;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     bool joined = false;
     if (status == OX_OK) status = oxi_vk_join(d, call, &joined);
@@ -38766,6 +38959,7 @@ static void oxi_vk_fill_base(oxi_vk_device *d) {
     d->base.run = oxi_vk_run;
     d->base.sync = oxi_vk_sync;
     d->base.expand = NULL;
+    d->base.ahead = &oxi_vk_ahead_functions;
     d->base.state = NULL;
 }
 

@@ -72,6 +72,7 @@ OXI_LIGHT_BEGIN
 #include "vulkan/record.c"
 #include "vulkan/carry.c"
 #include "vulkan/transfer.c"
+#include "vulkan/ahead.c"
 #include "vulkan/loader.c"
 #include "vulkan/capabilities.c"
 #include "vulkan/start.c"

@@ -63,15 +63,6 @@ static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial) {
 
 /* ---- noting -------------------------------------------------------------------------------------------- */
 
-static ox_status oxi_vk_begin(oxi_vk_device *d) {
-    if (d->recording) return OX_OK;
-    ox_status status = oxi_vk_check_open(d);
-    if (status != OX_OK) return status;
-    d->command_count = d->param_used = 0;
-    d->recording = true;
-    oxi_vk_time_begin(d);
-    return OX_OK;
-}
 
 static ox_status oxi_vk_note(oxi_vk_device *d, const oxi_vk_command *command) {
     if (d->command_count == d->command_room) {
@@ -93,6 +84,19 @@ static ox_status oxi_vk_barrier(oxi_vk_device *d) {
     d->counters.barriers++;
     d->epoch++;
     return oxi_vk_note(d, &none);
+}
+
+static ox_status oxi_vk_begin(oxi_vk_device *d) {
+    oxi_vk_ahead_void(d);
+    if (d->recording) return OX_OK;
+    ox_status status = oxi_vk_check_open(d);
+    if (status != OX_OK) return status;
+    d->command_count = d->param_used = 0;
+    d->recording = true;
+    oxi_vk_time_begin(d);
+    if (!d->ahead.gap) return OX_OK;
+    d->ahead.gap = false;
+    return oxi_vk_barrier(d);
 }
 
 static ox_status oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t from_offset, VkBuffer to,
@@ -253,6 +257,8 @@ static VkResult oxi_vk_queue_submit(oxi_vk_device *d, const oxi_vk_slot *slot) {
 }
 
 static ox_status oxi_vk_submit(oxi_vk_device *d) {
+    oxi_vk_ahead_void(d);
+    d->ahead.recorder = NULL;
     if (!d->recording) return OX_OK;
     oxi_vk_slot *slot = oxi_vk_find_slot(d);
     ox_status status = oxi_vk_wait(d, slot->serial);
@@ -284,6 +290,7 @@ static ox_status oxi_vk_submit(oxi_vk_device *d) {
 
 /* Behind each dispatch: the device starts early, and is fed in larger portions while it is busy. */
 static ox_status oxi_vk_submit_enough(oxi_vk_device *d) {
+    if (d->ahead.recorder) return OX_OK;
     return d->recorded >= d->batch || d->work > OXI_VK_BATCH_BYTES ? oxi_vk_submit(d) : OX_OK;
 }
 

@@ -35,7 +35,7 @@ static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
 
 static ox_status oxi_vk_run(ox_device *self, const oxi_call *call) {
     oxi_vk_device *d = (oxi_vk_device *)self;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     bool joined = false;
     if (status == OX_OK) status = oxi_vk_join(d, call, &joined);
@@ -57,6 +57,7 @@ static void oxi_vk_fill_base(oxi_vk_device *d) {
     d->base.run = oxi_vk_run;
     d->base.sync = oxi_vk_sync;
     d->base.expand = NULL;
+    d->base.ahead = &oxi_vk_ahead_functions;
     d->base.state = NULL;
 }
 

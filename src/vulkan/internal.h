@@ -175,6 +175,24 @@ typedef struct oxi_vk_frequency {
     oxi_vk_chunk *chunk;
 } oxi_vk_frequency;
 
+/* Work recorded ahead (ahead.c): two boxes of mapped memory take turns, so that one lot is recorded while the
+ * other runs. A box: what goes up, what shaders found wrong, what comes down. */
+typedef struct oxi_vk_box {
+    int64_t number;                    /* of what runs or lies in it; 0: nothing that is to be taken */
+    int64_t serial;                    /* of its submission */
+    uint64_t up, down;                 /* bytes */
+    bool told;                         /* what shaders found wrong comes down too */
+} oxi_vk_box;
+
+typedef struct oxi_vk_ahead {
+    const void *recorder;              /* the thread that records; NULL: none does */
+    int64_t number, waiting;           /* the last that was given; the one that is recorded, or 0 */
+    bool keeps;                        /* it wrote what others will look for: it is run in any case */
+    bool gap;                          /* barriers were recorded that went with void work */
+    oxi_vk_host_buffer mail;
+    oxi_vk_box box[2];                 /* by the number's parity */
+} oxi_vk_ahead;
+
 /* A call that is held back by fuse.c, with its tensors as they were; their storages are alive, since whoever
  * gives memory back records what is held first. */
 typedef struct oxi_vk_held_call {
@@ -249,6 +267,8 @@ typedef struct oxi_vk_device {
     bool held_norm, held_rope;
     bool norm_written;                 /* a product that met the held norm has written its result */
 
+    oxi_vk_ahead ahead;
+
     /* timing.c */
     oxi_vk_timed *noted;               /* [OXI_VK_STAMPS], by the stamp behind the dispatch that is noted */
     int noted_stamps;                  /* of the open submission; 0: it is not timed */
@@ -289,6 +309,12 @@ static ox_status oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t fr
                                     uint64_t to_offset, uint64_t bytes);
 static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
 
+/* ---- ahead.c ------------------------------------------------------------------------------------------- */
+
+static void oxi_vk_enter(oxi_vk_device *d);                    /* takes the lock; the thread is about to record */
+static void oxi_vk_ahead_void(oxi_vk_device *d);               /* something else is about to be noted */
+static void oxi_vk_ahead_stop(oxi_vk_device *d);
+
 /* ---- record.c ------------------------------------------------------------------------------------------ */
 
 /* An operand of a dispatch as far as hazards go. */
@@ -311,6 +337,7 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
 /* Puts a barrier before what comes next if it conflicts with what is under way, and marks the uses. */
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count);
 static void oxi_vk_forget_sets(oxi_vk_device *d);
+static void oxi_vk_forget_commands(oxi_vk_device *d);
 static ox_status oxi_vk_carry_wait(oxi_vk_device *d);          /* until all transfers of carry.c are over */
 static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkCommandPool *pool,
                                      VkCommandBuffer *commands);

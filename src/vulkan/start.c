@@ -179,6 +179,7 @@ static void oxi_vk_stop(oxi_vk_device *d) {
     if (d->param_layout) d->vk.vkDestroyDescriptorSetLayout(d->device, d->param_layout, NULL);
     if (d->buffer_layout) d->vk.vkDestroyDescriptorSetLayout(d->device, d->buffer_layout, NULL);
     oxi_vk_carry_stop(d);
+    oxi_vk_ahead_stop(d);
     oxi_vk_host_buffer_drop(d, &d->params);
     oxi_vk_host_buffer_drop(d, &d->staging);
     if (!d->shared) d->vk.vkDestroyDevice(d->device, NULL);

@@ -29,6 +29,7 @@ static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t o
     use.chunk = chunk;
     use.writes = true;
     ox_status status = OX_OK;
+    d->ahead.keeps = true;
     if (oxi_vk_can_carry(d, chunk, bytes, true)) return oxi_vk_carry(d, chunk, offset, data, NULL, bytes);
     while (bytes > 0 && status == OX_OK) {
         uint64_t at, part;
@@ -114,9 +115,9 @@ static ox_status oxi_vk_ask_fault(oxi_vk_device *d, uint64_t *at) {
     return status;
 }
 
-static ox_status oxi_vk_tell_fault(oxi_vk_device *d, uint64_t at) {
+static ox_status oxi_vk_tell_fault(oxi_vk_device *d, const void *copy) {
     oxi_vk_fault found;
-    memcpy(&found, d->staging.mapped + at, sizeof found);
+    memcpy(&found, copy, sizeof found);
     d->fault_told = false;
     if (found.kind == 0) return OX_OK;
     ox_status status = oxi_vk_clear_fault(d);
@@ -141,7 +142,7 @@ static ox_status oxi_vk_tell_fault(oxi_vk_device *d, uint64_t at) {
 static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset, void *out, size_t bytes) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     if (bytes == 0) return OX_OK;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     uint64_t fault_at = 0;
@@ -150,12 +151,12 @@ static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset,
     if (status == OX_OK && told && bytes > OXI_VK_STAGE_BYTES) { /* the ring comes round before the end */
         status = oxi_vk_submit(d);
         if (status == OX_OK) status = oxi_vk_wait(d, d->serial);
-        if (status == OX_OK) status = oxi_vk_tell_fault(d, fault_at);
+        if (status == OX_OK) status = oxi_vk_tell_fault(d, d->staging.mapped + fault_at);
         told = false;
     }
     if (status == OX_OK)
         status = oxi_vk_download(d, (oxi_vk_chunk *)(uintptr_t)memory, offset, (char *)out, bytes);
-    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, fault_at);
+    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, d->staging.mapped + fault_at);
     oxi_lock_give(&d->lock);
     return status;
 }
@@ -163,7 +164,7 @@ static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset,
 static ox_status oxi_vk_write(ox_device *self, void *memory, size_t offset, const void *data, size_t bytes) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     if (bytes == 0) return OX_OK;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_upload(d, (oxi_vk_chunk *)memory, offset, (const char *)data, bytes);
@@ -180,7 +181,7 @@ static ox_status oxi_vk_move(ox_device *self, void *to, size_t to_offset, const 
     use[1].chunk = (oxi_vk_chunk *)(uintptr_t)from;
     use[1].writes = false;
     if (bytes == 0) return OX_OK;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_touch(d, use, 2);
@@ -193,7 +194,7 @@ static ox_status oxi_vk_move(ox_device *self, void *to, size_t to_offset, const 
 
 static ox_status oxi_vk_sync(ox_device *self) {
     oxi_vk_device *d = (oxi_vk_device *)self;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     uint64_t fault_at = 0;
@@ -201,7 +202,7 @@ static ox_status oxi_vk_sync(ox_device *self) {
     if (status == OX_OK && told) status = oxi_vk_ask_fault(d, &fault_at);
     if (status == OX_OK) status = oxi_vk_submit(d);
     if (status == OX_OK) status = oxi_vk_wait(d, d->serial);
-    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, fault_at);
+    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, d->staging.mapped + fault_at);
     oxi_lock_give(&d->lock);
     return status;
 }
