@@ -207,7 +207,8 @@ OX_API ox_status ox_llm_decode(ox_llm_context *context, const int32_t *tokens, i
 /* The same with what comes after each of them: logits [count, vocabulary]. */
 OX_API ox_status ox_llm_decode_all(ox_llm_context *context, const int32_t *tokens, int64_t count,
                                    float *logits);
-/* The same for one token. */
+/* The same for one token. On a GPU the step after it is recorded while this one runs, and goes in one
+ * submission when its token comes, unless the device was used for something else in between. */
 OX_API ox_status ox_llm_step(ox_llm_context *context, int32_t token, float *logits);
 
 /* ---- generation ---------------------------------------------------------------------------------------- */
@@ -1864,7 +1865,7 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
     return done;
 }
 
-/* ids i32 [S] -> logits [rows, vocabulary] of the last `rows` of them; with rows 0 the last layer's result. */
+/* ids i32 [S] -> logits [rows, vocabulary] of the last `rows` of them; with rows 0 the last layer's x. */
 static ox_tensor *oxi_llm_forward(const oxi_llm_batch *batch, ox_tensor *ids, int64_t rows) {
     const ox_llm *model = batch->context->model;
     /* f32 [S, width]: the layers add to it in place */

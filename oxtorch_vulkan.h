@@ -34208,12 +34208,19 @@ static void oxi_vk_keep_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
     slot->held_since = oxi_now();
 }
 
-static ox_status oxi_vk_write_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
+/* Empties a command buffer, with the pool that is its own, and opens it. */
+static VkResult oxi_vk_open_commands(oxi_vk_device *d, VkCommandPool pool, VkCommandBuffer commands,
+                                     VkCommandBufferUsageFlags usage) {
     VkCommandBufferBeginInfo info;
     memset(&info, 0, sizeof info);
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-    VkResult result = d->vk.vkResetCommandPool(d->device, slot->pool, 0);
-    if (result == VK_SUCCESS) result = d->vk.vkBeginCommandBuffer(slot->commands, &info);
+    info.flags = usage;
+    VkResult result = d->vk.vkResetCommandPool(d->device, pool, 0);
+    return result == VK_SUCCESS ? d->vk.vkBeginCommandBuffer(commands, &info) : result;
+}
+
+static ox_status oxi_vk_write_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
+    VkResult result = oxi_vk_open_commands(d, slot->pool, slot->commands, 0);
     if (result != VK_SUCCESS) return oxi_vk_check(d, result, "a command buffer");
     oxi_vk_write_begin(d, slot->commands);
     oxi_vk_time_write(d, slot);
@@ -34622,13 +34629,9 @@ static ox_status oxi_vk_carry_wait(oxi_vk_device *d) {
 
 static VkResult oxi_vk_carry_record(oxi_vk_device *d, const oxi_vk_carried_piece *piece, oxi_vk_chunk *chunk,
                                     uint64_t offset, uint64_t at, bool up) {
-    VkCommandBufferBeginInfo info;
     VkBufferCopy region;
-    memset(&info, 0, sizeof info);
-    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-    info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-    VkResult result = d->vk.vkResetCommandPool(d->device, piece->pool, 0);
-    if (result == VK_SUCCESS) result = d->vk.vkBeginCommandBuffer(piece->commands, &info);
+    VkResult result = oxi_vk_open_commands(d, piece->pool, piece->commands,
+                                           VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
     if (result != VK_SUCCESS) return result;
     /* behind earlier pieces of the same memory */
     oxi_vk_order(d, piece->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
@@ -34922,8 +34925,8 @@ static ox_status oxi_vk_sync(ox_device *self) {
 }
 /* >>vulkan/ahead.c */
 /* Work recorded ahead: one thread's calls are noted whole, and go in one submission when the bytes come that
- * they work on, so that the host makes the next step ready while the device computes this one. Nothing else is
- * ever noted behind them: whoever wants to makes them void. Called by a language model's steps (ox_device). */
+ * they work on, so that the host makes the next step ready while the device computes this one. Nothing else
+ * is ever noted behind them: whoever wants to makes them void. Called by a language model (ox_device). */
 
 static OXI_THREAD_LOCAL char oxi_vk_this_thread; /* its address tells threads apart */
 
@@ -34961,7 +34964,7 @@ static uint64_t oxi_vk_box_down(const oxi_vk_device *d, const oxi_vk_box *box) {
     return oxi_vk_box_fault(d, box) + oxi_vk_in_box(sizeof(oxi_vk_fault));
 }
 
-/* The box of the next number, with so much room; NULL: what was in it has not been taken yet, or no memory. */
+/* The box of the next number, with so much room; NULL: what was in it is still to be taken, or no memory. */
 static oxi_vk_box *oxi_vk_next_box(oxi_vk_device *d, uint64_t up, uint64_t down) {
     oxi_vk_box *box = &d->ahead.box[(d->ahead.number + 1) & 1];
     uint64_t room = oxi_vk_in_box(up) + oxi_vk_in_box(sizeof(oxi_vk_fault)) + oxi_vk_in_box(down);
@@ -35452,8 +35455,8 @@ static void oxi_vk_forget_instance(void) {
 }
 
 /* The next call of ox_vulkan looks around anew. An instance that has devices stays to the end of the process:
- * a driver that is unloaded and loaded again takes room for its thread-local variables each time, and a process
- * has it for some thirty times (NVIDIA's, with glibc). */
+ * a driver that is unloaded and loaded again takes room for its thread-local variables each time, and a
+ * process has it for some thirty times (NVIDIA's, with glibc). */
 static void oxi_vk_look_again(void) {
     if (oxi_vk_host.count == 0) oxi_vk_forget_instance();
     oxi_vk_host.tried = false;
@@ -38505,6 +38508,7 @@ static bool oxi_vk_can_attention(const oxi_vk_device *d, const oxi_call *call) {
         return false;
     if (k->dtype != OX_Q8_0 && !oxi_vk_product_reads(k->dtype)) return false;
     if (mask && mask->dtype != OX_BOOL && !oxi_vk_product_reads(mask->dtype)) return false;
+    if (q->shape[n - 1] == 0 && ox_numel(call->out[0]) > 0) return false; /* arrays of DEPTH elements */
     if (q->shape[n - 1] > OXI_VK_ATTENTION_DEPTH || v->shape[n - 1] > OXI_VK_ATTENTION_DEPTH) return false;
     int64_t lead = 1;
     for (int i = 0; i < n - 3; i++) lead *= q->shape[i];

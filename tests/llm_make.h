@@ -1,5 +1,5 @@
-/* llm_make.h - small language models for tests: random weights of a type, written into a GGUF file and kept as
- * floats for a reference. The same numbers every time. */
+/* llm_make.h - small language models for tests: random weights of a type, written into a GGUF file and kept
+ * as floats for a reference. The same numbers every time. */
 #ifndef LLM_MAKE_H
 #define LLM_MAKE_H
 

@@ -317,8 +317,7 @@ int main(void) {
     faulty f;
     memset(&f, 0, sizeof f);
     if (!between_begin() || ox_vulkan_use_loader(between_loader) != OX_OK || !(f.gpu = ox_vulkan(0))) {
-        check_skip("vulkan_faults", ox_error() ? ox_error_text() : "no Vulkan loader on this machine");
-        return check_done("vulkan_faults");
+        return check_skipped("vulkan_faults", ox_error() ? ox_error_text() : "no Vulkan loader on this machine");
     }
     OX_SCOPE {
         f.x = ox_randn(OX_SHAPE(40, 33), OX_F32);
@@ -348,7 +347,6 @@ int main(void) {
 
 #else
 int main(void) {
-    check_skip("vulkan_faults", "no Vulkan headers");
-    return check_done("vulkan_faults");
+    return check_skipped("vulkan_faults", "no Vulkan headers");
 }
 #endif

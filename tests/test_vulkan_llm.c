@@ -1,6 +1,6 @@
-/* test_vulkan_llm.c - language models on a GPU beside the same on the CPU: steps that are recorded ahead, and what
- * makes them void: other work, other contexts, other threads, other positions. Counted: a token is one submission,
- * with nothing made and nothing read back but its logits. */
+/* test_vulkan_llm.c - language models on a GPU beside the same on the CPU: steps that are recorded ahead, and
+ * what makes them void: other work, other contexts, other threads, other positions. Counted: a token is one
+ * submission, with nothing made and nothing read back but its logits. */
 #include "oxtorch_llm.h"
 #include "oxtorch_vulkan.h"
 #include "check.h"
@@ -236,8 +236,7 @@ int main(void) {
     static const int types[] = {TYPE_F32, TYPE_F16, TYPE_Q8_0, TYPE_Q4_K};
     ox_device *gpu = ox_vulkan(0);
     if (!gpu) {
-        check_skip("vulkan_llm", ox_error_text());
-        return check_done("vulkan_llm");
+        return check_skipped("vulkan_llm", ox_error_text());
     }
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         static pair p;

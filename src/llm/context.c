@@ -193,7 +193,7 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
     return done;
 }
 
-/* ids i32 [S] -> logits [rows, vocabulary] of the last `rows` of them; with rows 0 the last layer's result. */
+/* ids i32 [S] -> logits [rows, vocabulary] of the last `rows` of them; with rows 0 the last layer's x. */
 static ox_tensor *oxi_llm_forward(const oxi_llm_batch *batch, ox_tensor *ids, int64_t rows) {
     const ox_llm *model = batch->context->model;
     /* f32 [S, width]: the layers add to it in place */

@@ -6,8 +6,8 @@
 struct oxi_call;
 
 /* A device is this struct. Pointers it hands out are its own handles; only `host` devices' are addresses. */
-/* Work that is recorded before what it works on is known, and run when it is: a device computes one step while
- * the next is made ready. Recorded work is void as soon as the device is used for anything else. */
+/* Work that is recorded before what it works on is known, and run when it is: a device computes one step
+ * while the next is made ready. Recorded work is void as soon as the device is used for anything else. */
 typedef struct oxi_ahead {
     /* What this thread calls from now on is recorded; it works on `bytes` at `memory` that come with `start`,
      * and leaves up to out_bytes. False: not now, and calls run as ever. */

@@ -1,6 +1,6 @@
 /* Work recorded ahead: one thread's calls are noted whole, and go in one submission when the bytes come that
- * they work on, so that the host makes the next step ready while the device computes this one. Nothing else is
- * ever noted behind them: whoever wants to makes them void. Called by a language model's steps (ox_device). */
+ * they work on, so that the host makes the next step ready while the device computes this one. Nothing else
+ * is ever noted behind them: whoever wants to makes them void. Called by a language model (ox_device). */
 
 static OXI_THREAD_LOCAL char oxi_vk_this_thread; /* its address tells threads apart */
 
@@ -38,7 +38,7 @@ static uint64_t oxi_vk_box_down(const oxi_vk_device *d, const oxi_vk_box *box) {
     return oxi_vk_box_fault(d, box) + oxi_vk_in_box(sizeof(oxi_vk_fault));
 }
 
-/* The box of the next number, with so much room; NULL: what was in it has not been taken yet, or no memory. */
+/* The box of the next number, with so much room; NULL: what was in it is still to be taken, or no memory. */
 static oxi_vk_box *oxi_vk_next_box(oxi_vk_device *d, uint64_t up, uint64_t down) {
     oxi_vk_box *box = &d->ahead.box[(d->ahead.number + 1) & 1];
     uint64_t room = oxi_vk_in_box(up) + oxi_vk_in_box(sizeof(oxi_vk_fault)) + oxi_vk_in_box(down);

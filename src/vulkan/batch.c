@@ -171,12 +171,19 @@ static void oxi_vk_keep_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
     slot->held_since = oxi_now();
 }
 
-static ox_status oxi_vk_write_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
+/* Empties a command buffer, with the pool that is its own, and opens it. */
+static VkResult oxi_vk_open_commands(oxi_vk_device *d, VkCommandPool pool, VkCommandBuffer commands,
+                                     VkCommandBufferUsageFlags usage) {
     VkCommandBufferBeginInfo info;
     memset(&info, 0, sizeof info);
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-    VkResult result = d->vk.vkResetCommandPool(d->device, slot->pool, 0);
-    if (result == VK_SUCCESS) result = d->vk.vkBeginCommandBuffer(slot->commands, &info);
+    info.flags = usage;
+    VkResult result = d->vk.vkResetCommandPool(d->device, pool, 0);
+    return result == VK_SUCCESS ? d->vk.vkBeginCommandBuffer(commands, &info) : result;
+}
+
+static ox_status oxi_vk_write_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
+    VkResult result = oxi_vk_open_commands(d, slot->pool, slot->commands, 0);
     if (result != VK_SUCCESS) return oxi_vk_check(d, result, "a command buffer");
     oxi_vk_write_begin(d, slot->commands);
     oxi_vk_time_write(d, slot);

@@ -180,8 +180,8 @@ static void oxi_vk_forget_instance(void) {
 }
 
 /* The next call of ox_vulkan looks around anew. An instance that has devices stays to the end of the process:
- * a driver that is unloaded and loaded again takes room for its thread-local variables each time, and a process
- * has it for some thirty times (NVIDIA's, with glibc). */
+ * a driver that is unloaded and loaded again takes room for its thread-local variables each time, and a
+ * process has it for some thirty times (NVIDIA's, with glibc). */
 static void oxi_vk_look_again(void) {
     if (oxi_vk_host.count == 0) oxi_vk_forget_instance();
     oxi_vk_host.tried = false;
