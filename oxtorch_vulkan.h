@@ -27,6 +27,14 @@
  *     range, or a probability that is none, is told by the next read or ox_vulkan_sync; elements that such an
  *     index picks are 0, what it would move stays.
  *
+ * MEMORY
+ *     Tensors lie in blocks that are kept and used again; new ones are asked for while the driver's budget
+ *     has room. A tensor is no larger than what a shader can bind at once (maxStorageBufferRange: 128 MiB at
+ *     least, 4 GiB on most GPUs; largest_tensor_bytes of ox_vulkan_info): a larger one is refused,
+ *     OX_ERR_NOMEM with both numbers. Cut it along a dim, or leave it on a stream that computes here
+ *     (oxtorch_stream.h). Transfers of 32 MiB or more read and write the host's memory themselves where the
+ *     driver lets them (VK_EXT_external_memory_host), smaller ones go through a ring of mapped memory.
+ *
  * FINDING FAULTS
  *     VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation in the environment checks what is asked of the driver.
  *     OX_VULKAN_BLOCKS=apart gives each tensor a buffer of its own, so that layers see exactly what a
@@ -83,6 +91,7 @@ OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader);
     X(OX_VULKAN_COOPERATIVE, 4, "coopmat")   /* KHR_cooperative_matrix: f16 tiles with f32 sums */ \
     X(OX_VULKAN_BUDGET, 5, "budget")         /* EXT_memory_budget */ \
     X(OX_VULKAN_PRIORITY, 6, "priority")     /* EXT_memory_priority: tensors are the last to leave */ \
+    X(OX_VULKAN_HOST_MEMORY, 11, "host_memory") /* EXT_external_memory_host: large transfers from it */ \
     X(OX_VULKAN_BF16, 7, "bf16")             /* KHR_shader_bfloat16: coopmat of bf16 */ \
     X(OX_VULKAN_F64, 8, "f64")               /* shaderFloat64: arithmetic of f64 */ \
     X(OX_VULKAN_TRANSFER, 9, "transfer")     /* a queue for transfers; KHR_timeline_semaphore */
@@ -166,6 +175,7 @@ typedef struct ox_vulkan_counters {
     int64_t transfers;        /* submits to the queue for transfers */
     int64_t bytes_up, bytes_down;
     uint64_t bytes_in_use, bytes_reserved;
+    int64_t imports;          /* transfers that read or wrote the host's memory themselves */
     int64_t recordings;       /* command buffers that were written; other submits repeat one */
 } ox_vulkan_counters;
 
@@ -637,6 +647,9 @@ typedef struct oxi_vk_device {
 
     /* transfer.c and carry.c */
     oxi_vk_carrier carrier;
+    PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties; /* import.c; NULL: not here */
+    uint64_t import_align;             /* of pages that can be imported */
+    int imports_failed;
     oxi_vk_host_buffer staging;
     oxi_vk_stage stage[OXI_VK_STAGES];
     int stage_current;
@@ -670,7 +683,7 @@ static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *wha
 
 /* ---- ahead.c ------------------------------------------------------------------------------------------- */
 
-static void oxi_vk_enter(oxi_vk_device *d);                    /* takes the lock; the thread is about to record */
+static void oxi_vk_enter(oxi_vk_device *d);                    /* takes the lock, to record something */
 static void oxi_vk_ahead_void(oxi_vk_device *d);               /* something else is about to be noted */
 static void oxi_vk_ahead_stop(oxi_vk_device *d);
 
@@ -33571,13 +33584,20 @@ static int oxi_vk_memory_type(const oxi_vk_device *d, uint32_t allowed, VkMemory
     return -1;
 }
 
+/* A buffer over memory of the driver's or, with `host`, over whole pages that the host has there. */
 static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsageFlags usage,
-                                   VkMemoryPropertyFlags wanted, VkBuffer *buffer, VkDeviceMemory *memory) {
+                                   VkMemoryPropertyFlags wanted, void *host, VkBuffer *buffer,
+                                   VkDeviceMemory *memory) {
     VkBufferCreateInfo info;
+    VkExternalMemoryBufferCreateInfo external;
+    memset(&external, 0, sizeof external);
+    external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
+    external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     memset(&info, 0, sizeof info);
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     info.size = bytes;
     info.usage = usage;
+    if (host) info.pNext = &external;
     uint32_t families[2] = {d->queue_family, d->transfer_family};
     if (d->caps & OX_VULKAN_TRANSFER &&
         usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) { /* tensors: both queues */
@@ -33595,19 +33615,34 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
     d->vk.vkGetBufferMemoryRequirements(d->device, *buffer, &needs);
     VkMemoryAllocateInfo allocate;
     VkMemoryPriorityAllocateInfoEXT priority;
+    VkImportMemoryHostPointerInfoEXT import;
+    VkMemoryHostPointerPropertiesEXT pages;
     memset(&allocate, 0, sizeof allocate);
     memset(&priority, 0, sizeof priority);
+    memset(&import, 0, sizeof import);
+    memset(&pages, 0, sizeof pages);
     allocate.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
     priority.sType = VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT;
     priority.priority = usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT ? 1.0f : 0.5f;
+    import.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT;
+    import.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    import.pHostPointer = host;
+    pages.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT;
     if (d->caps & OX_VULKAN_PRIORITY) allocate.pNext = &priority;
     allocate.allocationSize = needs.size;
+    if (host) {
+        result = d->host_pointer_properties(d->device, import.handleType, host, &pages);
+        if (result == VK_SUCCESS && needs.size > bytes) result = VK_ERROR_FEATURE_NOT_PRESENT;
+        needs.memoryTypeBits &= pages.memoryTypeBits;
+        allocate.pNext = &import;
+        allocate.allocationSize = bytes;
+    }
     int type = oxi_vk_memory_type(d, needs.memoryTypeBits, wanted);
     allocate.memoryTypeIndex = (uint32_t)type;
-    result =
-        type < 0 ? VK_ERROR_FEATURE_NOT_PRESENT : d->vk.vkAllocateMemory(d->device, &allocate, NULL, memory);
+    if (type < 0) result = VK_ERROR_FEATURE_NOT_PRESENT;
+    if (result == VK_SUCCESS) result = d->vk.vkAllocateMemory(d->device, &allocate, NULL, memory);
     if (result == VK_SUCCESS) {
-        d->counters.allocations++;
+        d->counters.allocations += !host;
         result = d->vk.vkBindBufferMemory(d->device, *buffer, *memory, 0);
     }
     if (result == VK_SUCCESS) return result;
@@ -33621,8 +33656,9 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
 static ox_status oxi_vk_host_buffer_make(oxi_vk_device *d, uint64_t bytes, VkBufferUsageFlags usage,
                                          VkMemoryPropertyFlags wanted, oxi_vk_host_buffer *out) {
     VkMemoryPropertyFlags least = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    VkResult result = oxi_vk_make_buffer(d, bytes, usage, least | wanted, &out->buffer, &out->memory);
-    if (result != VK_SUCCESS) result = oxi_vk_make_buffer(d, bytes, usage, least, &out->buffer, &out->memory);
+    VkResult result = oxi_vk_make_buffer(d, bytes, usage, least | wanted, NULL, &out->buffer, &out->memory);
+    if (result != VK_SUCCESS)
+        result = oxi_vk_make_buffer(d, bytes, usage, least, NULL, &out->buffer, &out->memory);
     void *mapped = NULL;
     if (result == VK_SUCCESS)
         result = d->vk.vkMapMemory(d->device, out->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
@@ -33787,7 +33823,7 @@ static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, bool small, o
     oxi_vk_chunk *all = block ? oxi_vk_chunk_new(d, block, 0, bytes) : NULL;
     VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    VkResult result = all ? oxi_vk_make_buffer(d, bytes, usage, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+    VkResult result = all ? oxi_vk_make_buffer(d, bytes, usage, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, NULL,
                                                &block->buffer, &block->memory)
                           : VK_ERROR_OUT_OF_HOST_MEMORY;
     if (result != VK_SUCCESS) {
@@ -34714,6 +34750,71 @@ static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t of
     for (int i = 0; i < OXI_VK_STAGES; i++) c->piece[i].out = NULL; /* also where a wait has failed */
     return status;
 }
+/* >>vulkan/import.c */
+/* Large transfers without the ring: whole pages of the host's memory become a buffer for as long as it takes
+ * (VK_EXT_external_memory_host), and the device reads or writes them itself. Drivers refuse some memory, as
+ * that of files that are only read: then it goes the usual way. Called by transfer.c. */
+
+enum {
+    OXI_VK_IMPORT_BYTES = 32 << 20, /* that are worth pinning */
+    OXI_VK_IMPORT_TRIES = 8         /* that fail, after which it is not tried again */
+};
+
+static void oxi_vk_learn_import(oxi_vk_device *d) {
+    VkPhysicalDeviceExternalMemoryHostPropertiesEXT host;
+    VkPhysicalDeviceProperties2 all;
+    if (!(d->caps & OX_VULKAN_HOST_MEMORY)) return;
+    memset(&host, 0, sizeof host);
+    memset(&all, 0, sizeof all);
+    host.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT;
+    all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+    all.pNext = &host;
+    d->host.vkGetPhysicalDeviceProperties2(d->physical, &all);
+    d->import_align = host.minImportedHostPointerAlignment;
+    d->host_pointer_properties = (PFN_vkGetMemoryHostPointerPropertiesEXT)d->host.vkGetDeviceProcAddr(
+        d->device, "vkGetMemoryHostPointerPropertiesEXT");
+}
+
+/* The whole pages of `bytes` at `host`: how many bytes, and how many before them; 0: too few, or not here. */
+static uint64_t oxi_vk_can_import(const oxi_vk_device *d, const char *host, uint64_t bytes,
+                                  uint64_t *before) {
+    if (!d->host_pointer_properties || d->import_align == 0 || bytes < OXI_VK_IMPORT_BYTES ||
+        d->imports_failed >= OXI_VK_IMPORT_TRIES)
+        return 0;
+    *before = (d->import_align - (uintptr_t)host % d->import_align) % d->import_align;
+    return (bytes - *before) / d->import_align * d->import_align;
+}
+
+/* Moves whole pages between a chunk and the host; false: they have to go another way. */
+static bool oxi_vk_import(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *host,
+                          uint64_t bytes, bool up, ox_status *status) {
+    VkBuffer pages = VK_NULL_HANDLE, block = chunk->block->buffer;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    oxi_vk_use use;
+    use.chunk = chunk;
+    use.writes = up;
+    VkResult result =
+        oxi_vk_make_buffer(d, bytes, up ? VK_BUFFER_USAGE_TRANSFER_SRC_BIT : VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                           0, (void *)(uintptr_t)host, &pages, &memory);
+    if (result != VK_SUCCESS) {
+        d->imports_failed++;
+        return false;
+    }
+    uint64_t at = oxi_vk_chunk_at(chunk, offset);
+    *status = oxi_vk_touch(d, &use, 1);
+    if (*status == OX_OK)
+        *status = up ? oxi_vk_copy_region(d, pages, 0, block, at, bytes)
+                     : oxi_vk_copy_region(d, block, at, pages, 0, bytes);
+    if (*status == OX_OK) *status = oxi_vk_submit(d);
+    if (*status == OX_OK) *status = oxi_vk_wait(d, d->serial);
+    if (*status == OX_OK) d->counters.imports++;
+    if (*status == OX_OK && up) d->counters.bytes_up += (int64_t)bytes;
+    if (*status == OX_OK && !up) d->counters.bytes_down += (int64_t)bytes;
+    oxi_vk_forget_commands(d); /* they name the buffer, and another may get its name */
+    d->vk.vkDestroyBuffer(d->device, pages, NULL);
+    d->vk.vkFreeMemory(d->device, memory, NULL);
+    return true;
+}
 /* >>vulkan/transfer.c */
 /* Bytes between host and device through a ring of mapped memory, and within the device.
  * An upload is copied into the ring and recorded like any op: it waits only when the ring is full. A download
@@ -34747,6 +34848,14 @@ static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t o
     use.writes = true;
     ox_status status = OX_OK;
     d->ahead.keeps = true;
+    uint64_t before = 0, pages = oxi_vk_can_import(d, data, bytes, &before);
+    if (pages && oxi_vk_import(d, chunk, offset + before, data + before, pages, true, &status)) {
+        uint64_t behind = before + pages;
+        if (status == OX_OK) status = oxi_vk_upload(d, chunk, offset, data, before);
+        if (status == OX_OK)
+            status = oxi_vk_upload(d, chunk, offset + behind, data + behind, bytes - behind);
+        return status;
+    }
     if (oxi_vk_can_carry(d, chunk, bytes, true)) return oxi_vk_carry(d, chunk, offset, data, NULL, bytes);
     while (bytes > 0 && status == OX_OK) {
         uint64_t at, part;
@@ -34754,8 +34863,8 @@ static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t o
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
         memcpy(d->staging.mapped + at, data, (size_t)part);
-        status = oxi_vk_copy_region(d, d->staging.buffer, at, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset),
-                           part);
+        status = oxi_vk_copy_region(d, d->staging.buffer, at, chunk->block->buffer,
+                                    oxi_vk_chunk_at(chunk, offset), part);
         if (status != OX_OK) return status;
         d->counters.bytes_up += (int64_t)part;
         data += part;
@@ -34788,13 +34897,21 @@ static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t
     use.writes = false;
     memset(&last, 0, sizeof last);
     ox_status status = OX_OK;
+    uint64_t before = 0, pages = oxi_vk_can_import(d, out, bytes, &before);
+    if (pages && oxi_vk_import(d, chunk, offset + before, out + before, pages, false, &status)) {
+        uint64_t behind = before + pages;
+        if (status == OX_OK) status = oxi_vk_download(d, chunk, offset, out, before);
+        if (status == OX_OK)
+            status = oxi_vk_download(d, chunk, offset + behind, out + behind, bytes - behind);
+        return status;
+    }
     if (oxi_vk_can_carry(d, chunk, bytes, false)) return oxi_vk_carry(d, chunk, offset, NULL, out, bytes);
     while (bytes > 0 && status == OX_OK) {
         status = oxi_vk_stage_room(d, bytes, &piece.at, &piece.bytes);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
-        status = oxi_vk_copy_region(d, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset), d->staging.buffer,
-                           piece.at, piece.bytes);
+        status = oxi_vk_copy_region(d, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset),
+                                    d->staging.buffer, piece.at, piece.bytes);
         if (status != OX_OK) return status;
         piece.out = out;
         piece.serial = d->serial + 1;
@@ -34828,7 +34945,8 @@ static ox_status oxi_vk_ask_fault(oxi_vk_device *d, uint64_t *at) {
     ox_status status = oxi_vk_stage_room(d, sizeof(oxi_vk_fault), at, &room);
     if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
     if (status == OX_OK)
-        status = oxi_vk_copy_region(d, d->fault->block->buffer, d->fault->offset, d->staging.buffer, *at, room);
+        status =
+            oxi_vk_copy_region(d, d->fault->block->buffer, d->fault->offset, d->staging.buffer, *at, room);
     return status;
 }
 
@@ -34903,8 +35021,9 @@ static ox_status oxi_vk_move(ox_device *self, void *to, size_t to_offset, const 
     if (status == OX_OK) status = oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_touch(d, use, 2);
     if (status == OX_OK)
-        status = oxi_vk_copy_region(d, use[1].chunk->block->buffer, oxi_vk_chunk_at(use[1].chunk, from_offset),
-                           use[0].chunk->block->buffer, oxi_vk_chunk_at(use[0].chunk, to_offset), bytes);
+        status = oxi_vk_copy_region(d, use[1].chunk->block->buffer,
+                                    oxi_vk_chunk_at(use[1].chunk, from_offset), use[0].chunk->block->buffer,
+                                    oxi_vk_chunk_at(use[0].chunk, to_offset), bytes);
     oxi_lock_give(&d->lock);
     return status;
 }
@@ -35516,6 +35635,7 @@ static const oxi_vk_extension oxi_vk_extensions[] = {
     {OX_VULKAN_DOT, "VK_KHR_shader_integer_dot_product", VK_API_VERSION_1_3, 1000280000, 1},
     /* sizes that are asked for, full subgroups */
     {OX_VULKAN_SIZES, "VK_EXT_subgroup_size_control", VK_API_VERSION_1_3, 1000225002, 3},
+    {OX_VULKAN_HOST_MEMORY, "VK_EXT_external_memory_host", 0, 0, 0},
     {OX_VULKAN_BUDGET, "VK_EXT_memory_budget", 0, 0, 0},
     {OX_VULKAN_PRIORITY, "VK_EXT_memory_priority", 0, 1000238000, 1},
     {OX_VULKAN_TRANSFER, "VK_KHR_timeline_semaphore", VK_API_VERSION_1_2, 1000207000, 1},
@@ -35936,6 +36056,7 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
     d->apart = blocks && strcmp(blocks, "apart") == 0;
     d->epoch = 1;
     d->batch = OXI_VK_FIRST_BATCH;
+    oxi_vk_learn_import(d);
     ox_status status = oxi_vk_make_layouts(d);
     if (status == OX_OK) status = oxi_vk_make_params(d);
     if (status == OX_OK) status = oxi_vk_make_slots(d);

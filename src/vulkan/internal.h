@@ -278,6 +278,9 @@ typedef struct oxi_vk_device {
 
     /* transfer.c and carry.c */
     oxi_vk_carrier carrier;
+    PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties; /* import.c; NULL: not here */
+    uint64_t import_align;             /* of pages that can be imported */
+    int imports_failed;
     oxi_vk_host_buffer staging;
     oxi_vk_stage stage[OXI_VK_STAGES];
     int stage_current;
@@ -311,7 +314,7 @@ static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *wha
 
 /* ---- ahead.c ------------------------------------------------------------------------------------------- */
 
-static void oxi_vk_enter(oxi_vk_device *d);                    /* takes the lock; the thread is about to record */
+static void oxi_vk_enter(oxi_vk_device *d);                    /* takes the lock, to record something */
 static void oxi_vk_ahead_void(oxi_vk_device *d);               /* something else is about to be noted */
 static void oxi_vk_ahead_stop(oxi_vk_device *d);
 

@@ -9,13 +9,20 @@ static int oxi_vk_memory_type(const oxi_vk_device *d, uint32_t allowed, VkMemory
     return -1;
 }
 
+/* A buffer over memory of the driver's or, with `host`, over whole pages that the host has there. */
 static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsageFlags usage,
-                                   VkMemoryPropertyFlags wanted, VkBuffer *buffer, VkDeviceMemory *memory) {
+                                   VkMemoryPropertyFlags wanted, void *host, VkBuffer *buffer,
+                                   VkDeviceMemory *memory) {
     VkBufferCreateInfo info;
+    VkExternalMemoryBufferCreateInfo external;
+    memset(&external, 0, sizeof external);
+    external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
+    external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     memset(&info, 0, sizeof info);
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     info.size = bytes;
     info.usage = usage;
+    if (host) info.pNext = &external;
     uint32_t families[2] = {d->queue_family, d->transfer_family};
     if (d->caps & OX_VULKAN_TRANSFER &&
         usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) { /* tensors: both queues */
@@ -33,19 +40,34 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
     d->vk.vkGetBufferMemoryRequirements(d->device, *buffer, &needs);
     VkMemoryAllocateInfo allocate;
     VkMemoryPriorityAllocateInfoEXT priority;
+    VkImportMemoryHostPointerInfoEXT import;
+    VkMemoryHostPointerPropertiesEXT pages;
     memset(&allocate, 0, sizeof allocate);
     memset(&priority, 0, sizeof priority);
+    memset(&import, 0, sizeof import);
+    memset(&pages, 0, sizeof pages);
     allocate.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
     priority.sType = VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT;
     priority.priority = usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT ? 1.0f : 0.5f;
+    import.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT;
+    import.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    import.pHostPointer = host;
+    pages.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT;
     if (d->caps & OX_VULKAN_PRIORITY) allocate.pNext = &priority;
     allocate.allocationSize = needs.size;
+    if (host) {
+        result = d->host_pointer_properties(d->device, import.handleType, host, &pages);
+        if (result == VK_SUCCESS && needs.size > bytes) result = VK_ERROR_FEATURE_NOT_PRESENT;
+        needs.memoryTypeBits &= pages.memoryTypeBits;
+        allocate.pNext = &import;
+        allocate.allocationSize = bytes;
+    }
     int type = oxi_vk_memory_type(d, needs.memoryTypeBits, wanted);
     allocate.memoryTypeIndex = (uint32_t)type;
-    result =
-        type < 0 ? VK_ERROR_FEATURE_NOT_PRESENT : d->vk.vkAllocateMemory(d->device, &allocate, NULL, memory);
+    if (type < 0) result = VK_ERROR_FEATURE_NOT_PRESENT;
+    if (result == VK_SUCCESS) result = d->vk.vkAllocateMemory(d->device, &allocate, NULL, memory);
     if (result == VK_SUCCESS) {
-        d->counters.allocations++;
+        d->counters.allocations += !host;
         result = d->vk.vkBindBufferMemory(d->device, *buffer, *memory, 0);
     }
     if (result == VK_SUCCESS) return result;
@@ -59,8 +81,9 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
 static ox_status oxi_vk_host_buffer_make(oxi_vk_device *d, uint64_t bytes, VkBufferUsageFlags usage,
                                          VkMemoryPropertyFlags wanted, oxi_vk_host_buffer *out) {
     VkMemoryPropertyFlags least = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    VkResult result = oxi_vk_make_buffer(d, bytes, usage, least | wanted, &out->buffer, &out->memory);
-    if (result != VK_SUCCESS) result = oxi_vk_make_buffer(d, bytes, usage, least, &out->buffer, &out->memory);
+    VkResult result = oxi_vk_make_buffer(d, bytes, usage, least | wanted, NULL, &out->buffer, &out->memory);
+    if (result != VK_SUCCESS)
+        result = oxi_vk_make_buffer(d, bytes, usage, least, NULL, &out->buffer, &out->memory);
     void *mapped = NULL;
     if (result == VK_SUCCESS)
         result = d->vk.vkMapMemory(d->device, out->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
@@ -225,7 +248,7 @@ static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, bool small, o
     oxi_vk_chunk *all = block ? oxi_vk_chunk_new(d, block, 0, bytes) : NULL;
     VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    VkResult result = all ? oxi_vk_make_buffer(d, bytes, usage, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+    VkResult result = all ? oxi_vk_make_buffer(d, bytes, usage, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, NULL,
                                                &block->buffer, &block->memory)
                           : VK_ERROR_OUT_OF_HOST_MEMORY;
     if (result != VK_SUCCESS) {

@@ -131,6 +131,7 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
     d->apart = blocks && strcmp(blocks, "apart") == 0;
     d->epoch = 1;
     d->batch = OXI_VK_FIRST_BATCH;
+    oxi_vk_learn_import(d);
     ox_status status = oxi_vk_make_layouts(d);
     if (status == OX_OK) status = oxi_vk_make_params(d);
     if (status == OX_OK) status = oxi_vk_make_slots(d);
