@@ -34752,8 +34752,8 @@ static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t of
 }
 /* >>vulkan/import.c */
 /* Large transfers without the ring: whole pages of the host's memory become a buffer for as long as it takes
- * (VK_EXT_external_memory_host), and the device reads or writes them itself. Drivers refuse some memory, as
- * that of files that are only read: then it goes the usual way. Called by transfer.c. */
+ * (VK_EXT_external_memory_host), and the device reads or writes them itself. Files' pages are slower to pin
+ * than to copy, and some memory drivers refuse: that goes the usual way. Called by transfer.c. */
 
 enum {
     OXI_VK_IMPORT_BYTES = 32 << 20, /* that are worth pinning */
@@ -34779,7 +34779,7 @@ static void oxi_vk_learn_import(oxi_vk_device *d) {
 static uint64_t oxi_vk_can_import(const oxi_vk_device *d, const char *host, uint64_t bytes,
                                   uint64_t *before) {
     if (!d->host_pointer_properties || d->import_align == 0 || bytes < OXI_VK_IMPORT_BYTES ||
-        d->imports_failed >= OXI_VK_IMPORT_TRIES)
+        d->imports_failed >= OXI_VK_IMPORT_TRIES || oxi_is_file_page(host))
         return 0;
     *before = (d->import_align - (uintptr_t)host % d->import_align) % d->import_align;
     return (bytes - *before) / d->import_align * d->import_align;
