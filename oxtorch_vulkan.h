@@ -35047,6 +35047,8 @@ static ox_status oxi_vk_sync(ox_device *self) {
  * they work on, so that the host makes the next step ready while the device computes this one. Nothing else
  * is ever noted behind them: whoever wants to makes them void. Called by a language model (ox_device). */
 
+enum { OXI_VK_MAIL_BYTES = 1 << 20 }; /* at least: drivers want no smaller pieces of memory */
+
 static OXI_THREAD_LOCAL char oxi_vk_this_thread; /* its address tells threads apart */
 
 static void oxi_vk_enter(oxi_vk_device *d) {
@@ -35093,7 +35095,7 @@ static oxi_vk_box *oxi_vk_next_box(oxi_vk_device *d, uint64_t up, uint64_t down)
     if (small) {
         oxi_vk_host_buffer_drop(d, &d->ahead.mail);
         oxi_vk_forget_commands(d);
-        if (oxi_vk_host_buffer_make(d, 2 * room,
+        if (oxi_vk_host_buffer_make(d, 2 * room > OXI_VK_MAIL_BYTES ? 2 * room : OXI_VK_MAIL_BYTES,
                                     VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                                     VK_MEMORY_PROPERTY_HOST_CACHED_BIT, &d->ahead.mail) != OX_OK)
             return NULL;

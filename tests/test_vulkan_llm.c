@@ -8,6 +8,13 @@
 
 #include <pthread.h>
 
+#if defined(__has_include) && !defined(_WIN32)
+#if __has_include(<vulkan/vulkan.h>) && __has_include(<volk.h>)
+#define HAS_VULKAN 1
+#include "vulkan_between.h"
+#endif
+#endif
+
 enum { VOCABULARY = 60, TOKENS = 24 };
 
 static const sizes wide = {2, 256, 256, 4, 2, 64, 64, 64, VOCABULARY, TYPE_F32, 0, 0, 0, 0, 1};
@@ -232,6 +239,47 @@ static void test_threads(const pair *p) {
     ox_llm_context_close(context);
 }
 
+/* ---- devices that fail --------------------------------------------------------------------------------- */
+
+#ifdef HAS_VULKAN
+/* The device is lost at the at-th call of a kind, some steps on: an error in words, and another one works. */
+static void check_lost(between_call call, long at) {
+    static pair p;
+    ox_device *gpu = ox_vulkan(0);
+    float logits[VOCABULARY];
+    CHECK_MSG(gpu && open_pair(&p, gpu, TYPE_F32), "%s", ox_error_text());
+    if (!gpu || !p.there) return;
+    ox_llm_context *context = open_context(p.there, 256);
+    for (int i = 0; i < 3; i++) step(&p, context, i, "before the device is lost");
+    between_fail(call, at, VK_ERROR_DEVICE_LOST);
+    int i = 3;
+    while (i < TOKENS && ox_llm_step(context, token_at(i), logits) == OX_OK)
+        expect(&p, i++, logits, "at last");
+    CHECK_MSG(i < TOKENS && ox_llm_length(context) == i && strstr(ox_error_text(), "lost"), "token %d: %s", i,
+              ox_error_text());
+    ox_error_clear();
+    CHECK(ox_llm_step(context, 1, logits) != OX_OK && strstr(ox_error_text(), "lost"));
+    ox_error_clear();
+    between.at = 0;
+    ox_llm_context_close(context);
+    close_pair(&p);
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    gpu = ox_vulkan(0); /* opens anew */
+    CHECK_MSG(gpu && ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
+}
+
+static void test_lost(void) {
+    if (!between_begin() || ox_vulkan_use_loader(between_loader) != OX_OK) return;
+    check_lost(BETWEEN_SUBMIT, 1);
+    check_lost(BETWEEN_SUBMIT, 5);
+    check_lost(BETWEEN_WAIT, 2);
+    CHECK_MSG(between.memory == 0, "%llu bytes left", (unsigned long long)between.memory);
+    CHECK(ox_vulkan_use_loader(NULL) == OX_OK);
+}
+#else
+static void test_lost(void) {}
+#endif
+
 int main(void) {
     static const int types[] = {TYPE_F32, TYPE_F16, TYPE_Q8_0, TYPE_Q4_K};
     ox_device *gpu = ox_vulkan(0);
@@ -254,6 +302,7 @@ int main(void) {
     }
     CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
     CHECK_MSG(ox_vulkan_close(gpu) == OX_OK, "%s", ox_error_text());
+    test_lost();
     CHECK(ox_stats().tensors == 0 && ox_stats().storages == 0);
     return check_done("vulkan_llm");
 }
