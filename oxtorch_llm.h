@@ -1709,6 +1709,8 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
     context->batch = desc->batch ? desc->batch : 512;
     context->pending = -1;
     context->dtype = cache;
+    /* weights that stream are computed with tile by tile, as they come */
+    if (ox_device_of(model->weight[OXI_LLM_EMBEDDING]) != model->device) context->not_ahead = OXI_LLM_TRIES;
     (void)oxi_atomic_add(&model->references, 1);
     context->keys = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->keys);
     context->values = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->values);
