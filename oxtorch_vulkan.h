@@ -600,7 +600,6 @@ typedef struct oxi_vk_device {
     bool apart;                        /* each tensor in a block of its own: OX_VULKAN_BLOCKS=apart */
     int block_count;
     oxi_vk_chunk *free_chunks[2][OXI_VK_SIZES]; /* [in blocks for small tensors] */
-    oxi_vk_chunk *spare_chunks;        /* ranges of nothing, to be used again; linked by free_after */
     uint32_t memory_type;
     int64_t chunks;                    /* in use */
 
@@ -33675,32 +33674,13 @@ static void oxi_vk_host_buffer_drop(oxi_vk_device *d, oxi_vk_host_buffer *b) {
 
 /* ---- chunks -------------------------------------------------------------------------------------------- */
 
-static oxi_vk_chunk *oxi_vk_chunk_new(oxi_vk_device *d, oxi_vk_block *block, uint64_t offset,
-                                      uint64_t bytes) {
-    oxi_vk_chunk *chunk = d->spare_chunks;
-    if (chunk)
-        d->spare_chunks = chunk->free_after;
-    else
-        chunk = (oxi_vk_chunk *)oxi_alloc(sizeof *chunk);
+static oxi_vk_chunk *oxi_vk_chunk_new(oxi_vk_block *block, uint64_t offset, uint64_t bytes) {
+    oxi_vk_chunk *chunk = (oxi_vk_chunk *)oxi_calloc(1, sizeof *chunk);
     if (!chunk) return NULL;
-    memset(chunk, 0, sizeof *chunk);
     chunk->block = block;
     chunk->offset = offset;
     chunk->bytes = bytes;
     return chunk;
-}
-
-static void oxi_vk_chunk_drop(oxi_vk_device *d, oxi_vk_chunk *chunk) {
-    chunk->free_after = d->spare_chunks;
-    d->spare_chunks = chunk;
-}
-
-static void oxi_vk_drop_spare_chunks(oxi_vk_device *d) {
-    for (oxi_vk_chunk *c = d->spare_chunks, *next; c; c = next) {
-        next = c->free_after;
-        oxi_free(c, sizeof *c);
-    }
-    d->spare_chunks = NULL;
 }
 
 /* The list for free chunks of so many bytes. */
@@ -33730,7 +33710,7 @@ static void oxi_vk_unlist_free(oxi_vk_device *d, oxi_vk_chunk *chunk) {
 static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t bytes) {
     oxi_vk_chunk *rest = NULL;
     if (chunk->bytes > bytes) {
-        rest = oxi_vk_chunk_new(d, chunk->block, chunk->offset + bytes, chunk->bytes - bytes);
+        rest = oxi_vk_chunk_new(chunk->block, chunk->offset + bytes, chunk->bytes - bytes);
         if (!rest) return NULL;
         rest->written = chunk->written;
         rest->read = chunk->read;
@@ -33754,7 +33734,7 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
 }
 
 /* Joins a chunk with the one behind it; neither is in a list. */
-static void oxi_vk_chunk_join(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
     oxi_vk_chunk *gone = chunk->after;
     chunk->bytes += gone->bytes;
     if (gone->written > chunk->written) chunk->written = gone->written;
@@ -33763,7 +33743,7 @@ static void oxi_vk_chunk_join(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     if (gone->carried > chunk->carried) chunk->carried = gone->carried;
     chunk->after = gone->after;
     if (chunk->after) chunk->after->before = chunk;
-    oxi_vk_chunk_drop(d, gone);
+    oxi_free(gone, sizeof *gone);
 }
 
 static void oxi_vk_chunk_give(oxi_vk_device *d, oxi_vk_chunk *chunk) {
@@ -33773,12 +33753,12 @@ static void oxi_vk_chunk_give(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     d->chunks--;
     if (chunk->after && !chunk->after->used) {
         oxi_vk_unlist_free(d, chunk->after);
-        oxi_vk_chunk_join(d, chunk);
+        oxi_vk_chunk_join(chunk);
     }
     if (chunk->before && !chunk->before->used) {
         chunk = chunk->before;
         oxi_vk_unlist_free(d, chunk);
-        oxi_vk_chunk_join(d, chunk);
+        oxi_vk_chunk_join(chunk);
     }
     oxi_vk_list_free(d, chunk);
 }
@@ -33820,14 +33800,14 @@ static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, bool small, o
     /* beyond the budget a driver may still give memory, and move some of it out and in from then on */
     if (d->caps & OX_VULKAN_BUDGET && oxi_vk_free_bytes(d) < bytes) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     oxi_vk_block *block = (oxi_vk_block *)oxi_calloc(1, sizeof *block);
-    oxi_vk_chunk *all = block ? oxi_vk_chunk_new(d, block, 0, bytes) : NULL;
+    oxi_vk_chunk *all = block ? oxi_vk_chunk_new(block, 0, bytes) : NULL;
     VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     VkResult result = all ? oxi_vk_make_buffer(d, bytes, usage, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, NULL,
                                                &block->buffer, &block->memory)
                           : VK_ERROR_OUT_OF_HOST_MEMORY;
     if (result != VK_SUCCESS) {
-        if (all) oxi_vk_chunk_drop(d, all);
+        oxi_free(all, sizeof *all);
         oxi_free(block, sizeof *block);
         return result;
     }
@@ -33847,7 +33827,7 @@ static void oxi_vk_block_drop(oxi_vk_device *d, oxi_vk_block *block) {
     for (oxi_vk_chunk *c = block->first, *next; c; c = next) {
         next = c->after;
         if (!c->used) oxi_vk_unlist_free(d, c);
-        oxi_vk_chunk_drop(d, c);
+        oxi_free(c, sizeof *c);
     }
     if (block->memory) {
         d->vk.vkDestroyBuffer(d->device, block->buffer, NULL);
@@ -36084,7 +36064,6 @@ static void oxi_vk_stop(oxi_vk_device *d) {
         next = b->next;
         oxi_vk_block_drop(d, b);
     }
-    oxi_vk_drop_spare_chunks(d);
     oxi_vk_forget_sets(d);
     for (size_t i = 0; i < d->pipelines.places; i++)
         if (d->pipelines.values[i])

@@ -231,7 +231,6 @@ typedef struct oxi_vk_device {
     bool apart;                        /* each tensor in a block of its own: OX_VULKAN_BLOCKS=apart */
     int block_count;
     oxi_vk_chunk *free_chunks[2][OXI_VK_SIZES]; /* [in blocks for small tensors] */
-    oxi_vk_chunk *spare_chunks;        /* ranges of nothing, to be used again; linked by free_after */
     uint32_t memory_type;
     int64_t chunks;                    /* in use */
 

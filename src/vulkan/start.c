@@ -157,7 +157,6 @@ static void oxi_vk_stop(oxi_vk_device *d) {
         next = b->next;
         oxi_vk_block_drop(d, b);
     }
-    oxi_vk_drop_spare_chunks(d);
     oxi_vk_forget_sets(d);
     for (size_t i = 0; i < d->pipelines.places; i++)
         if (d->pipelines.values[i])
