@@ -31,36 +31,29 @@ bool is_float(const uint dtype) {
     return dtype == F16 || dtype == BF16 || dtype == F32 || dtype == E4M3 || dtype == E5M2;
 }
 
+// Of an element narrower than a word: where its bits begin, and as many ones as it has.
+uint shift_of(const uint width, const uint e) {
+    return (e & (3u >> width)) << (3 + width);
+}
+uint ones_of(const uint width) {
+    return ~0u >> (32 - (8u << width));
+}
 // The element at place e, zero-extended: x holds the low word.
-#define DEFINE_LOAD(name, block)                                                       \
-    uvec2 name(const uint dtype, const uint e) {                                                   \
-        switch (width_of(dtype)) {                                                     \
-        case 0: return uvec2(block.d[e >> 2] >> ((e & 3) * 8) & 0xff, 0);              \
-        case 1: return uvec2(block.d[e >> 1] >> ((e & 1) * 16) & 0xffff, 0);           \
-        case 2: return uvec2(block.d[e], 0);                                           \
-        default: return uvec2(block.d[2 * e], block.d[2 * e + 1]);                     \
-        }                                                                              \
+#define DEFINE_LOAD(name, block)                                                                       \
+    uvec2 name(const uint dtype, const uint e) {                                                       \
+        uint width = width_of(dtype);                                                                  \
+        if (width == 3) return uvec2(block.d[2 * e], block.d[2 * e + 1]);                              \
+        return uvec2(block.d[e >> (2 - width)] >> shift_of(width, e) & ones_of(width), 0);             \
     }
 // Writes one element; neighbours in the same word may be written by others at the same time.
-#define DEFINE_STORE(name, block)                                                      \
-    void name(const uint dtype, const uint e, const uvec2 bits) {                                        \
-        uint shift, at;                                                                \
-        switch (width_of(dtype)) {                                                     \
-        case 0:                                                                        \
-            at = e >> 2;                                                               \
-            shift = (e & 3) * 8;                                                       \
-            atomicAnd(block.d[at], ~(0xffu << shift));                                 \
-            atomicOr(block.d[at], (bits.x & 0xff) << shift);                           \
-            break;                                                                     \
-        case 1:                                                                        \
-            at = e >> 1;                                                               \
-            shift = (e & 1) * 16;                                                      \
-            atomicAnd(block.d[at], ~(0xffffu << shift));                               \
-            atomicOr(block.d[at], (bits.x & 0xffff) << shift);                         \
-            break;                                                                     \
-        case 2: block.d[e] = bits.x; break;                                            \
-        default:                                                                       \
-            block.d[2 * e] = bits.x;                                                   \
-            block.d[2 * e + 1] = bits.y;                                               \
-        }                                                                              \
+#define DEFINE_STORE(name, block)                                                                      \
+    void name(const uint dtype, const uint e, const uvec2 bits) {                                      \
+        uint width = width_of(dtype), at = width == 3 ? 2 * e : e >> (2 - width);                      \
+        if (width < 2) {                                                                               \
+            atomicAnd(block.d[at], ~(ones_of(width) << shift_of(width, e)));                           \
+            atomicOr(block.d[at], (bits.x & ones_of(width)) << shift_of(width, e));                    \
+            return;                                                                                    \
+        }                                                                                              \
+        block.d[at] = bits.x;                                                                          \
+        if (width == 3) block.d[at + 1] = bits.y;                                                      \
     }
