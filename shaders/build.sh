@@ -37,7 +37,7 @@ optimise() {
     "$opt" --target-env=vulkan1.1 --skip-validation --strip-debug --eliminate-dead-functions --convert-local-access-chains \
         --eliminate-local-single-block --eliminate-local-single-store --ssa-rewrite --ccp --vector-dce \
         --eliminate-dead-inserts --redundancy-elimination --merge-blocks --simplify-instructions \
-        --redundancy-elimination --eliminate-dead-code-aggressive --unify-const --eliminate-dead-const \
+        --redundancy-elimination --eliminate-dead-code-aggressive --remove-duplicates --unify-const --eliminate-dead-const \
         --compact-ids "$1.known" -o "$1.small"
     swap "$known" "$unknown" < "$1.small" > "$2"
 }

@@ -14,6 +14,20 @@ uint group_index() {
     return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
 }
 
+// Element i, in row-major order, of a shape of `dims` dims: the places of up to four operands that begin at
+// `at`. Parameters from `strides` on hold theirs, a dim each, those from `shape` on the sizes.
+uint size_at(const uint shape, const uint d) {
+    return param[shape + (d >> 2)][d & 3];
+}
+uvec4 places_of(uvec4 at, uint i, const uint dims, const uint strides, const uint shape) {
+    for (uint d = dims; d-- > 1;) {
+        uint size = size_at(shape, d);
+        at += i % size * param[strides + d];
+        i /= size;
+    }
+    return at + i * param[strides];
+}
+
 // dtypes, as in ox_dtype
 const uint BOOL = 1, U8 = 2, I8 = 3, U16 = 4, I16 = 5, U32 = 6, I32 = 7, U64 = 8, I64 = 9, F16 = 10,
            BF16 = 11, F32 = 12, F64 = 13, C64 = 14, E4M3 = 15, E5M2 = 16;

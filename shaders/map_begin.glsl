@@ -9,8 +9,7 @@ layout(constant_id = 2) const uint TO = 12;         // dtype of the result
 layout(constant_id = 3) const uint FROM0 = 12;      // dtypes of the operands
 layout(constant_id = 4) const uint FROM1 = 12;
 layout(constant_id = 5) const uint FROM2 = 12;
-layout(constant_id = 6) const uint FLAT =
-    0; // bit k: operand k lies element behind element; bit 0: the result
+layout(constant_id = 6) const uint PACKED = 0;      // 1: the result's elements fill words, one behind the other
 layout(constant_id = 7) const uint IMMEDIATE = 0;   // bit k: operand k - 1 is a number among the parameters
 layout(constant_id = 8) const uint COMPUTE = 12;    // dtype that the op computes in
 layout(constant_id = 9) const uint EACH = 1;        // elements of an invocation

@@ -24,17 +24,7 @@ uvec2 result_of(uvec2 a, const uvec2 b, const uvec2 c) {
 }
 
 uvec4 places(const uint i) {
-    uvec4 flat_places = param[3] + i;
-    if ((FLAT & 15) == 15) return flat_places;
-    uvec4 e = param[3];
-    uint rest = i;
-    for (int d = int(param[0].y) - 1; d > 0; d--) {
-        uint size = d < 4 ? param[12][d] : param[13][d - 4], at = rest % size;
-        rest /= size;
-        e += at * param[4 + d];
-    }
-    e += rest * param[4];
-    return e;
+    return places_of(param[3], i, param[0].y, 4, 12);
 }
 
 #define LOAD_QUAD(bit, to, t, load_quad, load, dtype, e)                                                  \
@@ -68,7 +58,7 @@ void main() {
         for (uint j = 0; j < WIDE; j++) {
             if (i + j >= n) continue;
             uvec4 e = places(i + j);
-            to[t + j] = (FLAT & 1) != 0 ? param[3].x + i + j : e.x;
+            to[t + j] = e.x;
             if ((IMMEDIATE & 2) == 0) a[t + j] = load0(FROM0, e.y);
 #if OPERANDS > 1
             if (COUNT > 1 && (IMMEDIATE & 4) == 0) b[t + j] = load1(FROM1, e.z);
@@ -91,7 +81,7 @@ void main() {
             continue;
         }
         /* the words of these elements are ours alone */
-        bool whole = QUADS == 0 && width < 2 && (FLAT & 1) != 0 && i + WIDE <= n;
+        bool whole = QUADS == 0 && width < 2 && PACKED == 1 && i + WIDE <= n;
         for (uint j = 0; j < WIDE; j++) {
             if (i + j >= n) continue;
             if (whole) word |= (width == 0 ? a[t + j].x & 0xff : a[t + j].x & 0xffff) << (j * (8 << width));

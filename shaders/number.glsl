@@ -134,7 +134,7 @@ uvec2 f64_of_u64(const uvec2 v) {
 
 // ---- f64 and the others ----
 
-#ifdef WIDE_DTYPES
+#if defined(WIDE_DTYPES) || defined(ONLY_F64)
 bool is_nan64(const uvec2 v) {
     uint size = v.y & 0x7fffffffu;
     return size > 0x7ff00000u || (size == 0x7ff00000u && v.x != 0);
@@ -159,6 +159,8 @@ uint f32_of_f64(const uvec2 v, const bool odd) {
     if (odd) return sign | kept | (rest != 0 ? 1 : 0);
     return sign | (kept + rounded_up(kept, rest));
 }
+#endif
+#ifdef WIDE_DTYPES
 // Toward zero; what does not fit is the least integer.
 uvec2 i64_of_f64(const uvec2 v, const bool unsigned_too) {
     int exponent = int(v.y >> 20 & 2047) - 1023;
@@ -237,6 +239,13 @@ uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
     if (dtype == BOOL) return uvec2((v.x & 0x7fffffffu) != 0 ? 1 : 0, 0);
     return uvec2(narrow_of_f32(dtype, v.x), 0);
 }
+#elif defined(ONLY_F64)
+uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
+    return dtype == F64 ? raw : f64_of_f32(f32_of(dtype, raw.x));
+}
+uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
+    return dtype == F64 ? v : uvec2(narrow_of_f32(dtype, f32_of_f64(v, dtype != F32)), 0);
+}
 #elif defined(ONLY_INTEGERS)
 uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
     return i64_of(dtype, raw);
@@ -249,21 +258,24 @@ uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
     if (lane == LANE_RAW) return raw;
 #ifdef WIDE_DTYPES
     if (dtype == C64 && lane == LANE_C64) return raw;
+    bool single = lane == LANE_F32 || lane == LANE_C64;
     if (dtype == F64) {
         if (lane == LANE_F64) return raw;
-        return lane == LANE_F32 ? uvec2(f32_of_f64(raw, false), 0) : i64_of_f64(raw, lane == LANE_U64);
+        return single ? uvec2(f32_of_f64(raw, false), 0) : i64_of_f64(raw, lane == LANE_U64);
     }
     if (lane == LANE_F64) {
         if (is_float(dtype)) return f64_of_f32(f32_of(dtype, raw.x));
         return dtype == U64 ? f64_of_u64(raw) : f64_of_i64(i64_of(dtype, raw));
     }
+#else
+    bool single = lane == LANE_F32;
 #endif
     if (is_float(dtype)) {
         uint bits = f32_of(dtype, raw.x);
-        return lane == LANE_F32 ? uvec2(bits, 0) : i64_of_f32(bits, lane == LANE_U64);
+        return single ? uvec2(bits, 0) : i64_of_f32(bits, lane == LANE_U64);
     }
     uvec2 v = i64_of(dtype, raw);
-    if (lane != LANE_F32) return v;
+    if (!single) return v;
     return uvec2(dtype == U64 ? f32_of_u64(v, false) : f32_of_i64(v, false), 0);
 }
 

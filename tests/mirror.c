@@ -152,6 +152,11 @@ static ox_status mirror_run(ox_device *self, const oxi_call *call) {
 static void mirror_report(void) {
     fprintf(stderr, "mirror: %lld calls on %s\n", (long long)mirror_runs,
             mirror_streams ? "a stream" : "Vulkan");
+    if (!mirror_streams) {
+        ox_vulkan_counters counters = ox_vulkan_stats(mirror_device);
+        fprintf(stderr, "mirror: %lld pipelines, %lld submissions\n", (long long)counters.pipelines,
+                (long long)counters.submits);
+    }
     for (int op = 0; op < OXI_OP_COUNT; op++)
         for (int dtype = 0; dtype < OX_DTYPE_COUNT; dtype++)
             if (mirror_stays[op][dtype])

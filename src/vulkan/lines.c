@@ -93,9 +93,19 @@ enum {
     OXI_VK_MOMENTS,
     OXI_VK_LOGSUMEXP,
     OXI_VK_MOST_ABSOLUTE,
-    OXI_VK_LEAST_ABSOLUTE
+    OXI_VK_LEAST_ABSOLUTE,
+    OXI_VK_POWERS
 };
-enum { OXI_VK_PLAIN, OXI_VK_MEAN, OXI_VK_VARIANCE, OXI_VK_DEVIATION, OXI_VK_ROOT, OXI_VK_ALL, OXI_VK_ANY };
+enum {
+    OXI_VK_PLAIN,
+    OXI_VK_MEAN,
+    OXI_VK_VARIANCE,
+    OXI_VK_DEVIATION,
+    OXI_VK_ROOT,
+    OXI_VK_ALL,
+    OXI_VK_ANY,
+    OXI_VK_POWER
+};
 
 typedef struct oxi_vk_reduction {
     int kind, finish, places; /* kind -1: no shader */
@@ -115,7 +125,7 @@ static oxi_vk_reduction oxi_vk_norm_of(double p) {
     if (p == 0) return oxi_vk_reduction_make(OXI_VK_COUNT, OXI_VK_PLAIN, 0);
     if (p == INFINITY) return oxi_vk_reduction_make(OXI_VK_MOST_ABSOLUTE, OXI_VK_PLAIN, 0);
     if (p == -INFINITY) return oxi_vk_reduction_make(OXI_VK_LEAST_ABSOLUTE, OXI_VK_PLAIN, 0);
-    return oxi_vk_reduction_make(-1, 0, 0);
+    return oxi_vk_reduction_make(OXI_VK_POWERS, OXI_VK_POWER, 0);
 }
 
 static oxi_vk_reduction oxi_vk_reduction_of(const oxi_call *call) {
@@ -140,23 +150,42 @@ static oxi_vk_reduction oxi_vk_reduction_of(const oxi_call *call) {
     }
 }
 
-/* Integers become floats first where the result is one; C64 stands for parts of sums. */
-static uint32_t oxi_vk_reduce_lane(const oxi_call *call) {
+/* Integers become floats first where the result is one; C64 stands for parts of sums. Numbers of f64, powers
+ * and complex numbers that are only looked at are f64. */
+static uint32_t oxi_vk_reduce_lane(const oxi_call *call, oxi_vk_reduction r) {
     bool real = call->op == OXI_OP_logsumexp || call->op == OXI_OP_mean;
-    ox_dtype dtype = call->in[0]->dtype;
+    ox_dtype dtype = call->in[0]->dtype, to = call->out[0]->dtype;
+    bool wide = dtype == OX_F64 || (to == OX_F64 && oxi_is_float(dtype));
+    if (wide || r.kind == OXI_VK_POWERS || (dtype == OX_C64 && r.kind == OXI_VK_COUNT)) return OXI_LANE_F64;
     return real || dtype == OX_C64 ? (uint32_t)OXI_LANE_F32 : (uint32_t)oxi_lane_of(dtype);
+}
+
+/* Sums of complex numbers are sums of their parts: f32 with one dim more. */
+static bool oxi_vk_reduces_parts(const oxi_call *call) {
+    return call->in[0]->dtype == OX_C64 && call->out[0]->dtype == OX_C64 && call->in[0]->ndim < OX_MAX_DIMS &&
+           (call->op == OXI_OP_sum || call->op == OXI_OP_mean);
 }
 
 static bool oxi_vk_can_reduce(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
-    (void)d;
-    return oxi_vk_reduction_of(call).kind >= 0 && oxi_vk_map_reads(x->dtype) &&
-           oxi_vk_map_reads(out->dtype) && oxi_vk_fits(x) && oxi_vk_fits(out);
+    oxi_vk_reduction r = oxi_vk_reduction_of(call);
+    if (r.kind < 0 || oxi_is_block(x->dtype) || !oxi_vk_fits(x) || !oxi_vk_fits(out)) return false;
+    if (oxi_vk_reduces_parts(call)) return true;
+    if (oxi_vk_reduce_lane(call, r) == OXI_LANE_F64)
+        return d->caps & OX_VULKAN_F64 && out->dtype != OX_C64 && (x->dtype != OX_C64 || r.kind == OXI_VK_COUNT);
+    return oxi_vk_map_reads(x->dtype) && oxi_vk_map_reads(out->dtype);
 }
 
-static uint32_t oxi_vk_power_of_two(uint64_t n, uint32_t most) {
+static uint32_t oxi_vk_power_above(uint64_t n, uint32_t most) {
     uint32_t p = 1;
     while (p < n && p < most) p *= 2;
+    return p;
+}
+
+/* The largest power of `base` up to n and `most`; at least 1. Few different ones mean few pipelines. */
+static uint32_t oxi_vk_power_below(uint32_t base, uint64_t n, uint32_t most) {
+    uint32_t p = 1;
+    while (p * base <= n && p * base <= most) p *= base;
     return p;
 }
 
@@ -173,9 +202,16 @@ static bool oxi_vk_lines_quads(const oxi_vk_lines *l, const oxi_vk_line_operand 
     return true;
 }
 
+/* Mirrors reduce_double.comp. */
+typedef struct oxi_vk_reduce_params {
+    oxi_vk_line_params line;
+    uint32_t f0[4]; /* as f64 */
+} oxi_vk_reduce_params;
+
 /* A reduction that is ready but for its workgroups. */
 typedef struct oxi_vk_reduce_job {
     oxi_vk_lines l;
+    oxi_vk_reduce_params params;
     oxi_vk_dispatch dispatch;
     bool quads;
 } oxi_vk_reduce_job;
@@ -199,16 +235,18 @@ static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_vk_reduction r, oxi_
     oxi_vk_lines_cut(&job->l, x->ndim, x->shape, call->attr.dims, r.places != 0, operands, 3);
     job->quads = oxi_vk_lines_quads(&job->l, operands, 0, 1);
     for (int i = 0; i < 3; i++) job->l.params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
-    dispatch->shader = OXI_VK_SHADER_reduce;
+    oxi_vk_double_words(call->attr.f[0], job->params.f0);
     dispatch->special[0] = (uint32_t)r.kind;
-    dispatch->special[1] = oxi_vk_reduce_lane(call);
+    dispatch->special[1] = oxi_vk_reduce_lane(call, r);
+    dispatch->shader =
+        dispatch->special[1] == OXI_LANE_F64 ? OXI_VK_SHADER_reduce_double : OXI_VK_SHADER_reduce;
     dispatch->special[2] = (uint32_t)call->out[0]->dtype;
     dispatch->special[3] = (uint32_t)x->dtype;
     dispatch->special[6] = (uint32_t)r.finish;
     dispatch->special[7] = (uint32_t)r.places;
     dispatch->special[8] = 1;
-    dispatch->params = &job->l.params;
-    dispatch->param_bytes = sizeof job->l.params;
+    dispatch->params = &job->params;
+    dispatch->param_bytes = sizeof job->params;
 }
 
 enum { OXI_VK_MANY_LINES = 1 << 16 }; /* enough for a device with an invocation each */
@@ -223,7 +261,7 @@ static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) 
     bool across = kept->step[0] != 0 && llabs(kept->step[0]) < llabs(line->step[0]) && kept->numel >= 64;
     bool quads = job->quads && !across;
     uint64_t steps = (uint64_t)line->numel / (quads ? 4 : 1);
-    uint32_t lanes = oxi_vk_power_of_two(steps, 256), segments = job->dispatch.special[8];
+    uint32_t lanes = oxi_vk_power_below(4, steps, 256), segments = job->dispatch.special[8];
     if (across && lanes > 8) lanes = kept->numel >= 4096 ? 8 : 16;
     if (across && steps <= 16 && kept->numel >= OXI_VK_MANY_LINES) lanes = 1;
     if (segments > 1) {
@@ -235,6 +273,7 @@ static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) 
     job->dispatch.special[9] = !quads ? 0 : long_lines ? OXI_VK_LINE_QUADS : 1;
     job->dispatch.special[4] = lanes;
     job->dispatch.special[5] = across;
+    job->params.line = job->l.params;
     uint32_t group_lines = 256 / lanes;
     oxi_vk_groups(&job->dispatch, ((uint64_t)kept->numel + group_lines - 1) / group_lines * segments);
     return oxi_vk_record(d, &job->dispatch);
@@ -252,7 +291,7 @@ static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_vk_reduction r
     int64_t kept = job->l.kept.numel, length = job->l.line.numel;
     if (!joins || r.places || kept == 0 || kept >= OXI_VK_FEW_LINES || length < 2 * OXI_VK_SEGMENT) return 1;
     int64_t most = OXI_VK_SEGMENTS / kept, parts = length / OXI_VK_SEGMENT;
-    return (uint32_t)(parts < most ? parts : most);
+    return oxi_vk_power_below(2, (uint64_t)parts, (uint32_t)most);
 }
 
 /* Segments' results, of floats an f32 and an exponent, go to memory that is given back at once: whoever gets
@@ -265,10 +304,11 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     oxi_vk_reduce_job last;
     int64_t shape[2];
     uint32_t length = job->l.params.length;
-    bool real = oxi_vk_reduce_lane(call) == (uint32_t)OXI_LANE_F32;
+    uint32_t lane = oxi_vk_reduce_lane(call, r);
+    bool real = lane == OXI_LANE_F32;
     shape[0] = job->l.kept.numel;
     shape[1] = segments * (real && r.kind == OXI_VK_SUM ? 2 : 1); /* a sum, and what it lost */
-    oxi_meta(&parts, real ? OX_C64 : call->in[0]->dtype == OX_U64 ? OX_U64 : OX_I64, 2, shape);
+    oxi_meta(&parts, real ? OX_C64 : oxi_lane_dtype((oxi_lane)lane), 2, shape);
     oxi_vk_chunk *chunk = oxi_vk_borrow(d, &parts, &storage);
     if (!chunk) return OX_ERR_NOMEM;
     job->dispatch.special[2] = (uint32_t)parts.dtype;
@@ -294,7 +334,7 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     return status;
 }
 
-static ox_status oxi_vk_reduce(oxi_vk_device *d, const oxi_call *call) {
+static ox_status oxi_vk_reduce_numbers(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_reduce_job job;
     oxi_vk_reduction r = oxi_vk_reduction_of(call);
     oxi_vk_reduce_prepare(call, r, &job);
@@ -303,6 +343,26 @@ static ox_status oxi_vk_reduce(oxi_vk_device *d, const oxi_call *call) {
     bool plain = job.l.kept.numel == 1 || oxi_walk_flat(&job.l.kept, 1);
     return segments > 1 && plain ? oxi_vk_reduce_twice(d, call, r, &job, segments)
                                  : oxi_vk_reduce_record(d, &job);
+}
+
+/* A complex tensor as f32: the parts of a number lie along a last dim. */
+static ox_tensor oxi_vk_parts_of(const ox_tensor *t) {
+    ox_tensor parts = oxi_borrowed(t);
+    parts.dtype = OX_F32;
+    parts.offset *= 2;
+    for (int i = 0; i < t->ndim; i++) parts.stride[i] *= 2;
+    parts.shape[parts.ndim] = 2;
+    parts.stride[parts.ndim++] = 1;
+    return parts;
+}
+
+static ox_status oxi_vk_reduce(oxi_vk_device *d, const oxi_call *call) {
+    if (!oxi_vk_reduces_parts(call)) return oxi_vk_reduce_numbers(d, call);
+    ox_tensor x = oxi_vk_parts_of(call->in[0]), out = oxi_vk_parts_of(call->out[0]), *in = &x;
+    oxi_call parts = *call;
+    parts.in = &in;
+    parts.out[0] = &out;
+    return oxi_vk_reduce_numbers(d, &parts);
 }
 
 /* ---- rows: operands are the result, x, weight, bias ---------------------------------------------------- */

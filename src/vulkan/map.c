@@ -61,14 +61,13 @@ static uint32_t oxi_vk_map_lane(const oxi_call *call) {
                                   : (uint32_t)oxi_lane_of(oxi_vk_map_compute(call));
 }
 
-/* f64 is computed with f64 alone: numbers, and operands of that dtype. */
+/* In f64: whatever is computed in it, and complex numbers. */
 static bool oxi_vk_can_map_double(const oxi_vk_device *d, const oxi_call *call) {
-    ox_dtype to = call->out[0]->dtype;
-    if (!(d->caps & OX_VULKAN_F64) || oxi_vk_map_row_of(call->op).shader != OXI_VK_SHADER_map_plain)
+    if (!(d->caps & OX_VULKAN_F64) || oxi_vk_map_row_of(call->op).shader == OXI_VK_SHADER_map_integer)
         return false;
     for (int i = 0; i < call->in_count; i++)
-        if (!oxi_vk_is_immediate(call->in[i]) && call->in[i]->dtype != OX_F64) return false;
-    return to == OX_F64 || to == OX_BOOL;
+        if (oxi_is_block(call->in[i]->dtype)) return false;
+    return !oxi_is_block(call->out[0]->dtype);
 }
 
 static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {
@@ -77,7 +76,8 @@ static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {
     if (oxi_vk_map_moves(call)) return true;
     if (call->op == OXI_OP_copy) return !oxi_is_block(to) && !oxi_is_block(call->in[0]->dtype);
     uint32_t lane = oxi_vk_map_lane(call);
-    if (call->op != OXI_OP_where && lane == OXI_LANE_F64) return oxi_vk_can_map_double(d, call);
+    bool wide = lane == OXI_LANE_F64 || lane == OXI_LANE_C64;
+    if (call->op != OXI_OP_where && wide) return oxi_vk_can_map_double(d, call);
     if (lane == OXI_LANE_C64 || !oxi_vk_map_reads(to)) return false;
     if (lane == OXI_LANE_F32 && oxi_is_int(to)) return false;
     for (int i = 0; i < call->in_count; i++)
@@ -145,7 +145,7 @@ static bool oxi_vk_map_packs(const oxi_walk *w) {
 static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, const int *operand, int count) {
     uint32_t still = 0, quads = oxi_vk_is_software(d) ? 1 : OXI_VK_QUADS;
     int last = w->ndim - 1;
-    if (oxi_vk_is_software(d) && w->numel < 4096) return 0; /* not worth another pipeline */
+    if (w->numel < 4096) return 0; /* not worth another pipeline */
     if (w->step[0] != 1 || (w->ndim > 1 && w->shape[last] % 4 != 0)) return 0;
     for (int i = 0; i <= count; i++) {
         int k = i == 0 ? 0 : operand[i - 1];
@@ -218,7 +218,7 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     memset(&params, 0, sizeof params);
     memset(&dispatch, 0, sizeof dispatch);
     ox_dtype compute = oxi_vk_map_compute(call), from[3] = {OX_F32, OX_F32, OX_F32};
-    uint32_t lane = oxi_vk_map_lane(call), flat = 0, immediate = 0;
+    uint32_t lane = oxi_vk_map_lane(call), immediate = 0;
     int operand[3] = {0, 0, 0}; /* places in the walk */
     oxi_walk_begin(&w, out->ndim, out->shape);
     oxi_vk_walk_add(&w, out);
@@ -244,39 +244,37 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     params.ndim = (uint32_t)w.ndim;
     for (int i = 0; i < 3; i++) params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
     params.bits = 8u * (uint32_t)ox_dtype_of(compute)->block_bytes;
-    if (lane == OXI_LANE_F64)
+    bool wide = lane == OXI_LANE_F64 || lane == OXI_LANE_C64;
+    if (wide)
         oxi_vk_map_doubles(call, &params);
     else
         oxi_vk_map_whole(call, lane, params.whole);
     for (int k = 0; k < 4; k++) {
         int place = k == 0 ? 0 : operand[k - 1];
-        if (k > 0 && place == 0) { /* absent or a number: anything may be read there */
-            flat |= 1u << k;
-            continue;
-        }
+        if (k > 0 && place == 0) continue; /* absent, or a number */
         params.at[k] = oxi_vk_walk_at(&w, place);
-        if (k > 0 && oxi_walk_flat(&w, place)) flat |= 1u << k;
         for (int e = 0; e < w.ndim; e++) params.stride[e][k] = (uint32_t)w.stride[place][e];
     }
     for (int e = 0; e < w.ndim; e++) params.shape[e] = (uint32_t)w.shape[e];
-    if (oxi_vk_map_packs(&w)) flat |= 1;
-    uint32_t width = oxi_vk_width(out->dtype), each = flat & 1 && width < 2 ? 4u >> width : 1;
+    uint32_t width = oxi_vk_width(out->dtype);
+    bool packed = width < 2 && oxi_vk_map_packs(&w);
+    uint32_t each = packed ? 4u >> width : 1;
     uint32_t quads = oxi_vk_map_quads(d, &w, operand, call->in_count);
     if (quads) each = 4 * (quads & 255);
     oxi_vk_map_row row = oxi_vk_map_row_of(call->op);
     bool moves = call->op == OXI_OP_copy || call->op == OXI_OP_where;
     bool integer = !moves && (lane == OXI_LANE_I64 || lane == OXI_LANE_U64);
-    dispatch.shader = integer                          ? OXI_VK_SHADER_map_integer
-                      : !moves && lane == OXI_LANE_F64 ? OXI_VK_SHADER_map_double
-                                                       : (oxi_vk_shader)row.shader;
+    dispatch.shader = integer          ? OXI_VK_SHADER_map_integer
+                      : !moves && wide ? OXI_VK_SHADER_map_double
+                                       : (oxi_vk_shader)row.shader;
     dispatch.special[0] = (uint32_t)row.code;
     dispatch.special[1] = lane;
     dispatch.special[2] = (uint32_t)out->dtype;
     for (int i = 0; i < 3; i++) dispatch.special[3 + i] = (uint32_t)from[i];
-    dispatch.special[6] = flat;
+    dispatch.special[6] = packed && !quads;
     dispatch.special[7] = immediate;
     dispatch.special[8] = (uint32_t)compute;
-    dispatch.special[9] = each;
+    dispatch.special[9] = quads ? 1 : each;
     dispatch.special[10] = (uint32_t)call->in_count;
     dispatch.special[11] = quads;
     dispatch.params = &params;
