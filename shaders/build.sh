@@ -23,22 +23,22 @@ if [ "${1:-}" = --hash ]; then
     hash_sources
     exit 0
 fi
-# The optimiser hardly touches a module with an extension that it does not know, so it sees another name, of as
-# many words; `swap FROM TO` on standard input.
+# The optimiser hardly touches a module with an extension that it does not know, so it sees another name, of
+# as many words; `swap FROM TO` on standard input.
 unknown='SPV_KHR_bfloat16\x00' known='SPV_KHR_multiview'
 swap() {
     LC_ALL=C sed "s/$1/$2/"
 }
 
-# optimise FROM TO. Without inlining, which would make many times as much of it; drivers do that once constants
-# are known.
+# optimise FROM TO. Without inlining, which would make many times as much of it; drivers do that once
+# constants are known.
 optimise() {
     swap "$unknown" "$known" < "$1" > "$1.known"
-    "$opt" --target-env=vulkan1.1 --skip-validation --strip-debug --eliminate-dead-functions --convert-local-access-chains \
-        --eliminate-local-single-block --eliminate-local-single-store --ssa-rewrite --ccp --vector-dce \
-        --eliminate-dead-inserts --redundancy-elimination --merge-blocks --simplify-instructions \
-        --redundancy-elimination --eliminate-dead-code-aggressive --remove-duplicates --unify-const --eliminate-dead-const \
-        --compact-ids "$1.known" -o "$1.small"
+    "$opt" --target-env=vulkan1.1 --skip-validation --strip-debug --eliminate-dead-functions \
+        --convert-local-access-chains --eliminate-local-single-block --eliminate-local-single-store \
+        --ssa-rewrite --ccp --vector-dce --eliminate-dead-inserts --redundancy-elimination --merge-blocks \
+        --simplify-instructions --redundancy-elimination --eliminate-dead-code-aggressive \
+        --remove-duplicates --unify-const --eliminate-dead-const --compact-ids "$1.known" -o "$1.small"
     swap "$known" "$unknown" < "$1.small" > "$2"
 }
 

@@ -20,19 +20,22 @@ dvec2 over(const dvec2 a, const dvec2 b) {
     bool turned = !(across >= up);
     dvec2 c = turned ? b.yx : b;
     precise double ratio = quotient(c.y, c.x), factor = quotient(1, c.x + c.y * ratio);
-    precise dvec2 r = turned ? dvec2(a.x * ratio + a.y, a.y * ratio - a.x) : dvec2(a.x + a.y * ratio, a.y - a.x * ratio);
+    precise dvec2 r =
+        turned ? dvec2(a.x * ratio + a.y, a.y * ratio - a.x) : dvec2(a.x + a.y * ratio, a.y - a.x * ratio);
     r = r * factor;
     return r;
 }
 dvec2 exp_complex(const dvec2 z) {
     double grown = my_exp(z.x);
     if (z.y == 0) return dvec2(grown, z.y);
-    if (!is_finite(z.y) && is_inf(z.x)) return dvec2(grown, z.x > 0 ? double(NOT_A_NUMBER) : with_sign(0, z.y));
+    if (!is_finite(z.y) && is_inf(z.x))
+        return dvec2(grown, z.x > 0 ? double(NOT_A_NUMBER) : with_sign(0, z.y));
     return dvec2(grown * my_sin(z.y, 1), grown * my_sin(z.y, 0));
 }
 // Near |z| = 1 from |z|^2 - 1, which the f32 parts give exactly.
 dvec2 log_complex(const dvec2 z) {
-    double size = my_hypot(z.x, z.y), large = max(size_of(z.x), size_of(z.y)), small = min(size_of(z.x), size_of(z.y));
+    double size = my_hypot(z.x, z.y), large = max(size_of(z.x), size_of(z.y)),
+           small = min(size_of(z.x), size_of(z.y));
     precise double about_one = (large - 1) * (large + 1) + small * small;
     return dvec2(size > 0.5lf && size < 2 ? 0.5lf * my_log1p(about_one) : my_log(size), my_atan2(z.y, z.x));
 }
@@ -44,7 +47,8 @@ dvec2 sqrt_complex(const dvec2 z) {
         return z.x > 0 ? dvec2(z.x, with_sign(other, z.y)) : dvec2(other, with_sign(double(INF), z.y));
     }
     double r = root((size_of(z.x) + my_hypot(z.x, z.y)) * 0.5lf);
-    return z.x >= 0 ? dvec2(r, quotient(z.y, 2 * r)) : dvec2(quotient(size_of(z.y), 2 * r), with_sign(r, z.y));
+    return z.x >= 0 ? dvec2(r, quotient(z.y, 2 * r))
+                    : dvec2(quotient(size_of(z.y), 2 * r), with_sign(r, z.y));
 }
 dvec2 sinh_complex(const dvec2 z) {
     if (z.y == 0) return dvec2(my_sinh(z.x), z.y);

@@ -1,5 +1,5 @@
-// map_double.comp - elementwise ops in f64: of operands that are f64, and of complex numbers, which are computed
-// in f64 and rounded once.
+// map_double.comp - elementwise ops in f64: of operands that are f64, and of complex numbers, which are
+// computed in f64 and rounded once.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define OPERANDS 3

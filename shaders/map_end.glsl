@@ -2,9 +2,6 @@
 
 // An operand in the lane; an integer wider than the computing dtype counts as a number of that dtype.
 uvec2 taken(const uint dtype, const uvec2 raw) {
-#ifdef ONE_DTYPE
-    return raw;
-#endif
     uvec2 v = lane_of(dtype, raw, LANE);
     if (INTEGER && dtype != COMPUTE && COMPUTE != BOOL) v = lane_of(COMPUTE, raw_of(COMPUTE, v, LANE), LANE);
     return v;
@@ -12,9 +9,6 @@ uvec2 taken(const uint dtype, const uvec2 raw) {
 
 // The result's element from raw ones.
 uvec2 result_of(uvec2 a, const uvec2 b, const uvec2 c) {
-#ifdef ONE_DTYPE
-    return compute(a, b, c);
-#endif
 #ifdef MOVES
     if (OP == OP_copy) a = taken(FROM0, a);
 #else
@@ -24,7 +18,7 @@ uvec2 result_of(uvec2 a, const uvec2 b, const uvec2 c) {
 }
 
 uvec4 places(const uint i) {
-    return places_of(param[3], i, param[0].y, 4, 12);
+    return (QUADS >> 16) != 0 ? param[3] + i : places_of(param[3], i, param[0].y, 4, 12);
 }
 
 #define LOAD_QUAD(bit, to, t, load_quad, load, dtype, e)                                                  \

@@ -1,5 +1,5 @@
-// map_function.comp - functions in f32: those that go through e^x, through logarithms and through angles; powers,
-// lengths and rests.
+// map_function.comp - functions in f32: those that go through e^x, through logarithms and through angles;
+// powers, lengths and rests.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define OPERANDS 2

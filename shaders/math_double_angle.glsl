@@ -6,11 +6,11 @@ const dvec2 HALF_PI = dvec2(1.5707963267948966lf, 6.123233995736766e-17lf);
 
 // 2/pi in binary, after two words of zeros.
 const uint TWO_OVER_PI[39] = uint[](
-    0u, 0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu, 0xdebbc561u,
-    0xb7246e3au, 0x424dd2e0u, 0x06492eeau, 0x09d1921cu, 0xfe1deb1cu, 0xb129a73eu, 0xe88235f5u, 0x2ebb4484u,
-    0xe99c7026u, 0xb45f7e41u, 0x3991d639u, 0x835339f4u, 0x9c845f8bu, 0xbdf9283bu, 0x1ff897ffu, 0xde05980fu,
-    0xef2f118bu, 0x5a0a6d1fu, 0x6d367ecfu, 0x27cb09b7u, 0x4f463f66u, 0x9e5fea2du, 0x7527bac7u, 0xebe5f17bu,
-    0x3d0739f7u, 0x8a5292eau, 0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u);
+    0u, 0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu,
+    0xdebbc561u, 0xb7246e3au, 0x424dd2e0u, 0x06492eeau, 0x09d1921cu, 0xfe1deb1cu, 0xb129a73eu, 0xe88235f5u,
+    0x2ebb4484u, 0xe99c7026u, 0xb45f7e41u, 0x3991d639u, 0x835339f4u, 0x9c845f8bu, 0xbdf9283bu, 0x1ff897ffu,
+    0xde05980fu, 0xef2f118bu, 0x5a0a6d1fu, 0x6d367ecfu, 0x27cb09b7u, 0x4f463f66u, 0x9e5fea2du, 0x7527bac7u,
+    0xebe5f17bu, 0x3d0739f7u, 0x8a5292eau, 0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u);
 const uint WINDOW = 6; // words of it that matter: 2 bits of the quarter, 190 of the rest
 
 // x = m 2^e: of 2/pi only the bits from weight 2^(1 - e) on matter to the quarter (Payne & Hanek 1983).
@@ -59,7 +59,7 @@ dvec2 turns_of(const double x, out int quarter) {
     return quick_sum(r.x, low);
 }
 double sine_of(const dvec2 r) {
-    precise double z = r.x * r.x, s = 2.8114572543455206e-15lf;
+    double z = r.x * r.x, s = 2.8114572543455206e-15lf;
     s = s * z - 7.6471637318198164e-13lf;
     s = s * z + 1.6059043836821613e-10lf;
     s = s * z - 2.505210838544172e-08lf;
@@ -67,11 +67,11 @@ double sine_of(const dvec2 r) {
     s = s * z - 1.984126984126984e-04lf;
     s = s * z + 8.333333333333333e-03lf;
     s = s * z - 0.16666666666666666lf;
-    s = r.x + ((s * z) * r.x + (r.y - 0.5lf * z * r.y));
-    return s;
+    return r.x + ((s * z) * r.x + (r.y - 0.5lf * z * r.y));
 }
 double cosine_of(const dvec2 r) {
-    precise double z = r.x * r.x, c = -1.5619206968586225e-16lf;
+    precise double z = r.x * r.x;
+    double c = -1.5619206968586225e-16lf;
     c = c * z + 4.779477332387385e-14lf;
     c = c * z - 1.1470745597729725e-11lf;
     c = c * z + 2.08767569878681e-09lf;
@@ -81,8 +81,7 @@ double cosine_of(const dvec2 r) {
     c = c * z + 4.1666666666666664e-02lf;
     dvec2 head = quick_sum(1, -0.5lf * z);
     precise double lost = product_rest(r.x, r.x, z);
-    c = head.x + (head.y - 0.5lf * lost + (c * z) * z - r.x * r.y);
-    return c;
+    return head.x + (head.y - 0.5lf * lost + (c * z) * z - r.x * r.y);
 }
 double sine_of_quarter(const dvec2 r, const int quarter) {
     double s = (quarter & 1) != 0 ? cosine_of(r) : sine_of(r);
@@ -116,8 +115,10 @@ double atan_of(const double q) {
 double my_atan2(const double y, const double x) {
     if (is_nan(x) || is_nan(y)) return double(NOT_A_NUMBER);
     double across = size_of(x), up = size_of(y), r = 0;
-    if (across != up) r = atan_of(quotient(min(across, up), max(across, up)));
-    else if (is_something(x)) r = 0.78539816339744828lf;
+    if (across != up)
+        r = atan_of(quotient(min(across, up), max(across, up)));
+    else if (is_something(x))
+        r = 0.78539816339744828lf;
     precise double turned = HALF_PI.x - (r - HALF_PI.y);
     if (up > across) r = turned;
     turned = 2 * HALF_PI.x - (r - 2 * HALF_PI.y);

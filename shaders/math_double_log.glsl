@@ -1,8 +1,9 @@
-// math_double_log.glsl - e^x, logarithms and what is made of them in f64, good to a few units of the last place.
-// Where one f64 would lose bits a number is two of them, x + y (Dekker 1971).
+// math_double_log.glsl - e^x, logarithms and what is made of them in f64, good to a few units of the last
+// place. Where one f64 would lose bits a number is two of them, x + y (Dekker 1971).
 
 const double LOG_2 = 0.69314718055994531lf;
-const double LOG_2_HIGH = 6.93147180369123816490e-01lf, LOG_2_LOW = 1.90821492927058770002e-10lf; // 33 bits, rest
+const double LOG_2_HIGH = 6.93147180369123816490e-01lf,
+             LOG_2_LOW = 1.90821492927058770002e-10lf; // 33 bits, rest
 
 // ---- two f64 ----
 
@@ -43,11 +44,12 @@ double scaled_far(const double x, const int n) {
 
 // e^(x + y) = (1 + s.x + s.y) 2^n
 dvec2 expm1_parts(const double x, const double y, out int n) {
-    precise double whole = roundEven(x * 1.4426950408889634lf), a = x - whole * LOG_2_HIGH, b = whole * LOG_2_LOW;
+    precise double whole = roundEven(x * 1.4426950408889634lf), a = x - whole * LOG_2_HIGH,
+                   b = whole * LOG_2_LOW;
     dvec2 r = two_sum(a, -b);
     precise double low = r.y + y;
     r = quick_sum(r.x, low);
-    precise double z = r.x, p = 1.6059043836821613e-10lf;
+    double z = r.x, p = 1.6059043836821613e-10lf;
     p = p * z + 2.08767569878681e-09lf;
     p = p * z + 2.505210838544172e-08lf;
     p = p * z + 2.755731922398589e-07lf;
@@ -59,9 +61,8 @@ dvec2 expm1_parts(const double x, const double y, out int n) {
     p = p * z + 4.1666666666666664e-02lf;
     p = p * z + 0.16666666666666666lf;
     p = p * z + 0.5lf;
-    p = p * (z * z) + (r.y + r.y * z);
     n = int(whole);
-    return quick_sum(z, p);
+    return quick_sum(z, p * (z * z) + (r.y + r.y * z));
 }
 double exp_of(const double x, const double y) { /* e^(x + y) */
     if (is_nan(x)) return x;
@@ -102,12 +103,12 @@ double my_expm1(const double x) {
 
 // Of a positive finite number.
 dvec2 log_two(const double x) {
-    precise double normal = exponent_of(x) < -1022 ? x * 18014398509481984.0lf : x; /* 2^54 */
+    precise double normal = exponent_of(x) < -1022 ? x * 18014398509481984.0lf : x;    /* 2^54 */
     uvec2 bits = bits_of(normal), over = minus(bits, uvec2(0x667f3bcdu, 0x3fe6a09eu)); /* sqrt(1/2) */
     int k = int(over.y) >> 20;
     double f = double_of(uvec2(bits.x, bits.y - (uint(k) << 20))) - 1, e = double(normal == x ? k : k - 54);
     dvec2 s = div2(dvec2(f, 0), two_sum(2, f)), square = mul2(s, s);
-    precise double z = square.x, p = 2.0lf / 25.0lf;
+    double z = square.x, p = 2.0lf / 25.0lf;
     p = p * z + 2.0lf / 23.0lf;
     p = p * z + 2.0lf / 21.0lf;
     p = p * z + 2.0lf / 19.0lf;
@@ -164,19 +165,22 @@ double my_pow(const double a, const double b) {
 
 // ---- hyperbolic ----
 
+double half_exp(const double x) {
+    int n;
+    double r = 1 + expm1_parts(min(x, 711.0lf), 0, n).x;
+    return x > 711 ? double(INF) : scaled_far(r, n - 1);
+}
 double my_sinh(const double x) {
     double size = size_of(x);
     if (is_nan(x) || !is_something(x)) return x;
-    int n;
-    if (size > 25) return with_sign(size > 711 ? double(INF) : scaled_far(1 + expm1_parts(size, 0, n).x, n - 1), x);
+    if (size > 25) return with_sign(half_exp(size), x);
     precise double t = my_expm1(size), r = 0.5lf * (t + quotient(t, t + 1));
     return with_sign(r, x);
 }
 double my_cosh(const double x) {
     double size = size_of(x);
     if (is_nan(x)) return x;
-    int n;
-    if (size > 25) return size > 711 ? double(INF) : scaled_far(1 + expm1_parts(size, 0, n).x, n - 1);
+    if (size > 25) return half_exp(size);
     precise double t = my_exp(size), r = 0.5lf * (t + quotient(1, t));
     return r;
 }
@@ -226,7 +230,8 @@ double erf_small(const double x) { /* |x| <= 1 */
 }
 double erfc_large(const double x) { /* x >= 0.6 */
     precise double rest = x;
-    for (int k = 16 + int(180 / min(x * x, 1000.0lf)); k > 0; k--) rest = x + quotient(0.5lf * double(k), rest);
+    for (int k = 16 + int(180 / min(x * x, 1000.0lf)); k > 0; k--)
+        rest = x + quotient(0.5lf * double(k), rest);
     return quotient(bell(x), rest);
 }
 double my_erf(const double x) {
@@ -242,26 +247,29 @@ double my_erfc(const double x) {
 
 // ---- rests ----
 
+// The mantissa of a positive number, its leading one at bit 52.
+uvec2 mantissa_of(const uvec2 bits, out int exponent) {
+    exponent = int(bits.y >> 20);
+    if (exponent > 0) return uvec2(bits.x, (bits.y & 0xfffffu) | 0x100000u);
+    exponent = top_of(bits) - 51;
+    return shifted_left(bits, uint(52 - top_of(bits)));
+}
 // Exact, with the sign of a: long division of the whole numbers that the mantissas are.
 double my_fmod(const double a, const double b) {
     uvec2 x = bits_of(size_of(a)), y = bits_of(size_of(b));
     if (is_nan(a) || is_inf(a) || is_nan(b) || !is_something(b)) return double(NOT_A_NUMBER);
     if (below(x, y)) return a;
-    int ex = max(int(x.y >> 20), 1), ey = max(int(y.y >> 20), 1);
-    x = uvec2(x.x, (x.y & 0xfffffu) | (x.y >> 20 == 0 ? 0 : 0x100000u));
-    y = uvec2(y.x, (y.y & 0xfffffu) | (y.y >> 20 == 0 ? 0 : 0x100000u));
+    int ex, ey;
+    x = mantissa_of(x, ex);
+    y = mantissa_of(y, ey);
     if (!below(x, y)) x = minus(x, y);
-    if (!below(x, y)) { /* a subnormal divisor of a number as large */
-        uvec2 rest;
-        divided(x, y, rest);
-        x = rest;
-    }
     for (int n = ex - ey; n > 0 && (x.x | x.y) != 0; n--) {
         x = shifted_left(x, 1);
         if (!below(x, y)) x = minus(x, y);
     }
     if ((x.x | x.y) == 0) return with_sign(0, a);
     int up = 52 - top_of(x), e = ey - up; /* the leading one back to bit 52, as far as the exponent goes */
-    x = shifted_left(x, uint(e > 0 ? up : ey - 1));
+    if (e <= 0) up = ey - 1;
+    x = up >= 0 ? shifted_left(x, uint(up)) : shifted_right(x, uint(-up));
     return with_sign(double_of(e > 0 ? uvec2(x.x, (x.y & 0xfffffu) | uint(e) << 20) : x), a);
 }

@@ -228,7 +228,8 @@ uvec2 raw_of_f64(const uint dtype, const uvec2 v) {
 }
 #endif
 // What a shader has no use for it need not bring: with ONLY_F32 defined all lanes are f32 and results are
-// floats or bool, with ONLY_INTEGERS operands and results are integers or bool.
+// floats or bool; with ONLY_INTEGERS operands and results are integers or bool; with ONLY_F64 they are
+// floats, computed with in f64; with ONE_DTYPE elements are numbers as they are.
 #if defined(ONLY_F32)
 uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
     if (is_float(dtype)) return uvec2(f32_of(dtype, raw.x), 0);
@@ -245,6 +246,13 @@ uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
 }
 uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
     return dtype == F64 ? v : uvec2(narrow_of_f32(dtype, f32_of_f64(v, dtype != F32)), 0);
+}
+#elif defined(ONE_DTYPE)
+uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
+    return raw;
+}
+uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
+    return v;
 }
 #elif defined(ONLY_INTEGERS)
 uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {

@@ -9,7 +9,8 @@
 const bool REAL = LANE == LANE_F32;
 const bool SQUARED = KIND == SQUARES || KIND == MOMENTS;
 const uint ATTEMPTS = LANE != LANE_F32 ? 1 : KIND <= ABSOLUTE ? 2 : KIND == MOMENTS ? 2 : 1;
-const uint PART = TO == C64 && KIND == SUM ? 2 : 1; // elements of a segment's result: of a sum what is lost too
+// Elements of a segment's result: of a sum what is lost too.
+const uint PART = TO == C64 && KIND == SUM ? 2 : 1;
 
 // State: floats and integers as bits. SUM, SQUARES, ABSOLUTE: two floats, or an integer; PRODUCT: two floats
 // and an exponent, or an integer; MOST, LEAST: value and place; COUNT: an integer; MOMENTS: the sum, then

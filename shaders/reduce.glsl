@@ -1,6 +1,7 @@
-// reduce.glsl - what reductions share: LANES invocations take a line, partial states are merged through shared
-// memory. Few long lines are cut into SEGMENTS, whose results a second dispatch reduces: param[1].w is the
-// length then. The includer brings numbers and what is done with them: lane_at, begun, added, merged.
+// reduce.glsl - what reductions share: LANES invocations take a line, partial states are merged through
+// shared memory. Few long lines are cut into SEGMENTS, whose results a second dispatch reduces: param[1].w
+// is the length then. The includer brings numbers and what is done with them: lane_at, begun, added,
+// merged.
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 layout(local_size_x = 256) in;
@@ -68,7 +69,8 @@ uvec4 joined(const uint what, uvec4 s) {
 uvec4 walked(const uint what, const bool real_line, const uint at, const uint begin, const uint end) {
     uvec4 s = begun(what);
     if (real_line)
-        for (uint i = begin + lane; i < end; i += SEGMENTS * LANES) s = added(what, s, lane_at(at + line_places(i).x), i);
+        for (uint i = begin + lane; i < end; i += SEGMENTS * LANES)
+            s = added(what, s, lane_at(at + line_places(i).x), i);
     return joined(what, s);
 }
 #else
@@ -100,7 +102,8 @@ uvec4 walked(const uint what, const bool real_line, const uint at, const uint be
     if (QUADS > 1)
         [[dont_unroll]] for (; i + 4 <= end; i += step) {
             uvec4 raw = load_quad(FROM, at + i);
-            [[unroll]] for (uint j = 0; j < 4; j++) s = added(what, s, lane_of(FROM, uvec2(raw[j], 0), LANE), i + j);
+            [[unroll]] for (uint j = 0; j < 4; j++)
+                s = added(what, s, lane_of(FROM, uvec2(raw[j], 0), LANE), i + j);
         }
     uint rest = QUADS > 0 ? 1 : SEGMENTS * LANES;
     [[dont_unroll]] for (; i < end; i += rest)

@@ -39,7 +39,10 @@ uvec4 begun(const uint what) {
 uvec4 merged(const uint what, const uvec4 s, const uvec4 t) {
     precise double sum = number_of(s) + number_of(t), product = number_of(s) * number_of(t);
     switch (what) {
-    case MOST: case LEAST: case MOST_ABSOLUTE: case LEAST_ABSOLUTE: return replaces(s, t, is_most(what)) ? t : s;
+    case MOST:
+    case LEAST:
+    case MOST_ABSOLUTE:
+    case LEAST_ABSOLUTE: return replaces(s, t, is_most(what)) ? t : s;
     case COUNT: return uvec4(plus(s.xy, t.xy), 0, 0);
     case PRODUCT: return state_of(product);
     default: return state_of(sum);
@@ -49,11 +52,14 @@ uvec4 added(const uint what, const uvec4 s, uvec2 v, const uint place) {
     double x = double_of(v);
     precise double y = x - shift, square = y * y;
     switch (what) {
-    case MOST: case LEAST: return merged(what, s, uvec4(v, place, 1));
-    case MOST_ABSOLUTE: case LEAST_ABSOLUTE: return merged(what, s, uvec4(bits_of(size_of(x)), place, 1));
+    case MOST:
+    case LEAST: return merged(what, s, uvec4(v, place, 1));
+    case MOST_ABSOLUTE:
+    case LEAST_ABSOLUTE: return merged(what, s, uvec4(bits_of(size_of(x)), place, 1));
     case COUNT: return is_something(x) ? merged(what, s, uvec4(1, 0, 0, 0)) : s;
     case ABSOLUTE: return merged(what, s, state_of(size_of(x)));
-    case SQUARES: case MOMENTS: return merged(what, s, state_of(square));
+    case SQUARES:
+    case MOMENTS: return merged(what, s, state_of(square));
     case LOGSUMEXP: return merged(what, s, state_of(my_exp(y)));
     case POWERS: return merged(what, s, state_of(my_pow(size_of(x), double_of(param[23].xy))));
     default: return merged(what, s, uvec4(v, 0, 0));
@@ -62,8 +68,7 @@ uvec4 added(const uint what, const uvec4 s, uvec2 v, const uint place) {
 
 // The line's state and, of its moments and exponentials, what they are taken about.
 uvec4 taken(const bool real_line, const uint at, const uint begin, const uint end) {
-    if (KIND == MOMENTS)
-        shift = quotient(number_of(walked(SUM, real_line, at, begin, end)), double(end));
+    if (KIND == MOMENTS) shift = quotient(number_of(walked(SUM, real_line, at, begin, end)), double(end));
     if (KIND == LOGSUMEXP) {
         double most = number_of(walked(MOST, real_line, at, begin, end));
         shift = is_inf(most) || is_nan(most) ? 0 : most;
@@ -85,7 +90,7 @@ void write(const uvec4 s, const uvec4 at, const uint n) {
     if (PLACES == 2) return;
     uvec2 v = bits_of(finished(number_of(s), n));
     if (KIND == COUNT) {
-        v = s.xy;
+        v = TO == I64 ? s.xy : raw_of(TO, f64_of_u64(s.xy), LANE);
         if (FINISH == ALL) v = uvec2(s.xy == uvec2(n, 0) ? 1 : 0, 0);
         if (FINISH == ANY) v = uvec2((s.x | s.y) != 0 ? 1 : 0, 0);
         store(TO, at.y, v);

@@ -143,7 +143,7 @@ static bool oxi_vk_map_packs(const oxi_walk *w) {
 /* How elements are taken four at a time, as the shader's QUADS; 0 where they are not: every operand of up to
  * 32 bits lies element behind element along the last dim, or stands still there, and starts at a quad. */
 static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, const int *operand, int count) {
-    uint32_t still = 0, quads = oxi_vk_is_software(d) ? 1 : OXI_VK_QUADS;
+    uint32_t still = 0, flat = 1, quads = oxi_vk_is_software(d) ? 1 : OXI_VK_QUADS;
     int last = w->ndim - 1;
     if (w->numel < 4096) return 0; /* not worth another pipeline */
     if (w->step[0] != 1 || (w->ndim > 1 && w->shape[last] % 4 != 0)) return 0;
@@ -151,6 +151,7 @@ static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, cons
         int k = i == 0 ? 0 : operand[i - 1];
         if (i > 0 && k == 0) continue;
         bool stands = w->step[k] == 0;
+        if (!oxi_walk_flat(w, k)) flat = 0;
         if (w->bytes[k] > 4 || (!stands && w->step[k] != 1)) return 0;
         if (stands)
             still |= 1u << i;
@@ -159,7 +160,7 @@ static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, cons
         for (int e = 0; e < last; e++)
             if (!stands && w->stride[k][e] % 4 != 0) return 0;
     }
-    return quads | still << 8;
+    return quads | still << 8 | flat << 16;
 }
 
 /* ---- copies that turn dims round ----------------------------------------------------------------------- */

@@ -38,6 +38,9 @@ static const uint32_t oxi_vk_code_row[] = {
 static const uint32_t oxi_vk_code_scan[] = {
 #include "vulkan/spirv/scan.inc"
 };
+static const uint32_t oxi_vk_code_scan_double[] = {
+#include "vulkan/spirv/scan_double.inc"
+};
 static const uint32_t oxi_vk_code_expand[] = {
 #include "vulkan/spirv/expand.inc"
 };
@@ -109,7 +112,9 @@ static const uint32_t oxi_vk_keep_extension[] = {7u << 16 | 10, 0x5f565053u, 0x5
                                                  0x6f635f74u,   0x6f72746eu, 0x0000736cu}; /* its name */
 static const uint32_t oxi_vk_keep_mode[] = {4u << 16 | 16, 0, 4459, 32}; /* 0: the entry point */
 
-enum { OXI_VK_KEEP_BYTES = sizeof oxi_vk_keep_capability + sizeof oxi_vk_keep_extension + sizeof oxi_vk_keep_mode };
+enum {
+    OXI_VK_KEEP_BYTES = sizeof oxi_vk_keep_capability + sizeof oxi_vk_keep_extension + sizeof oxi_vk_keep_mode
+};
 
 /* Writes the module with them to `out`, [bytes + OXI_VK_KEEP_BYTES]. */
 static void oxi_vk_keep_subnormals(const oxi_vk_code *shader, uint32_t *out) {
