@@ -16861,24 +16861,27 @@ static uint32_t oxi_vk_map_lane(const oxi_call *call) {
                                   : (uint32_t)oxi_lane_of(oxi_vk_map_compute(call));
 }
 
-/* In f64: whatever is computed in it, and complex numbers. */
-static bool oxi_vk_can_map_double(const oxi_vk_device *d, const oxi_call *call) {
-    if (!(d->caps & OX_VULKAN_F64) || oxi_vk_map_row_of(call->op).shader == OXI_VK_SHADER_map_integer)
-        return false;
+static bool oxi_vk_has_blocks(const oxi_call *call) {
     for (int i = 0; i < call->in_count; i++)
-        if (oxi_is_block(call->in[i]->dtype)) return false;
-    return !oxi_is_block(call->out[0]->dtype);
+        if (oxi_is_block(call->in[i]->dtype)) return true;
+    return oxi_is_block(call->out[0]->dtype);
+}
+
+/* In f64: whatever is computed in it, and complex numbers. `where` only moves and converts, by bits. */
+static bool oxi_vk_can_map_wide(const oxi_vk_device *d, const oxi_call *call) {
+    if (oxi_vk_has_blocks(call) || oxi_vk_map_row_of(call->op).shader == OXI_VK_SHADER_map_integer)
+        return false;
+    return call->op == OXI_OP_where || d->caps & OX_VULKAN_F64;
 }
 
 static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {
     ox_dtype to = call->out[0]->dtype;
     if (oxi_vk_map_row_of(call->op).code < 0 || !oxi_vk_fits(call->out[0])) return false;
     if (oxi_vk_map_moves(call)) return true;
-    if (call->op == OXI_OP_copy) return !oxi_is_block(to) && !oxi_is_block(call->in[0]->dtype);
+    if (call->op == OXI_OP_copy) return !oxi_vk_has_blocks(call);
     uint32_t lane = oxi_vk_map_lane(call);
-    bool wide = lane == OXI_LANE_F64 || lane == OXI_LANE_C64;
-    if (call->op != OXI_OP_where && wide) return oxi_vk_can_map_double(d, call);
-    if (lane == OXI_LANE_C64 || !oxi_vk_map_reads(to)) return false;
+    if (lane == OXI_LANE_F64 || lane == OXI_LANE_C64) return oxi_vk_can_map_wide(d, call);
+    if (!oxi_vk_map_reads(to)) return false;
     if (lane == OXI_LANE_F32 && oxi_is_int(to)) return false;
     for (int i = 0; i < call->in_count; i++)
         if (!oxi_vk_is_immediate(call->in[i]) && !oxi_vk_map_reads(call->in[i]->dtype)) return false;
@@ -17028,7 +17031,8 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
         const ox_tensor *t = call->in[i];
         from[i] = t->dtype;
         if (oxi_vk_is_immediate(t)) {
-            from[i] = oxi_vk_map_immediate(t, lane, params.immediate[i]);
+            bool mask = call->op == OXI_OP_where && i == 0;
+            from[i] = oxi_vk_map_immediate(t, mask ? (uint32_t)OXI_VK_LANE_RAW : lane, params.immediate[i]);
             immediate |= 2u << i;
             continue;
         }
@@ -18650,11 +18654,8 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
         if (!oxi_is_block(x->dtype)) return x->dtype == out->dtype;
         return oxi_vk_expands(x->dtype) && out->dtype == OX_F32 && x->stride[1] == 1;
     case OXI_OP_cat:
-        for (int i = 0; i < call->in_count; i++) {
-            const ox_tensor *t = call->in[i];
-            if (t->dtype != out->dtype && !(oxi_vk_map_reads(t->dtype) && oxi_vk_map_reads(out->dtype)))
-                return false;
-        }
+        for (int i = 0; i < call->in_count; i++)
+            if (oxi_is_block(call->in[i]->dtype)) return false;
         return true;
     case OXI_OP_scatter: return x->ndim > 0 && x->shape[call->attr.dim] > 0;
     case OXI_OP_scatter_add:
