@@ -538,6 +538,7 @@ static void check_golden_unary(const golden_row *row, ox_dtype dtype) {
                torch = (double)golden_float(row->bits, i);
         double exact = load_real(dtype, element(x, i)), ours = load_real(y->dtype, element(y, i));
         const float_format *f = format_of(dtype);
+        if (flushed(number) != number || (flushed(torch) != torch && ours == 0)) continue;
         if (exact != number && !(isnan(exact) && isnan(number))) continue; /* not a number of this dtype */
         if (dtype == OX_F64 && (fabs(number) > 88 || (number != 0 && fabs(number) < 1e-30)))
             continue; /* f64 reaches further */
@@ -572,6 +573,7 @@ static void check_golden_binary(const golden_row *row, ox_dtype dtype) {
         bool extreme = (a != 0 && fabs(a) < 1e-30) || (b != 0 && fabs(b) < 1e-30) ||
                        (fabs(a) > 1e30 && !isinf(a)) || (fabs(b) > 1e30 && !isinf(b));
         if (dtype == OX_F64 && extreme) continue;
+        if (flushed(a) != a || flushed(b) != b || (flushed(torch) != torch && ours == 0)) continue;
         CHECK_MSG(answers_like(c, dtype, ours, torch), "%s %s of %.9g and %.9g is %.9g, torch says %.9g",
                   row->op, ox_dtype_name(dtype), a, b, ours, torch);
     }
