@@ -1278,6 +1278,8 @@ typedef struct oxi_mapping { const unsigned char *data; size_t bytes; void *hand
 static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
 static void oxi_unmap_file(oxi_mapping *mapping);
 #endif
+/* Whether this byte is a page of a mapped file, which the system may still have to read. */
+static bool oxi_is_file_page(const void *at);
 
 /* ---- random: Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") --------- */
 
@@ -2707,17 +2709,62 @@ static void oxi_unmap_pages(const void *data, size_t bytes) { (void)data, (void)
 
 #endif
 
+/* The ranges that are mapped, of all files. */
+typedef struct oxi_mapped_range {
+    const unsigned char *first;
+    size_t bytes;
+    struct oxi_mapped_range *next;
+} oxi_mapped_range;
+static oxi_mapped_range *oxi_mapped_ranges;
+static oxi_lock oxi_mapped_lock;
+
+static ox_status oxi_mapped_add(const oxi_mapping *mapping) {
+    oxi_mapped_range *range = (oxi_mapped_range *)oxi_alloc(sizeof *range);
+    if (!range) return OX_ERR_NOMEM;
+    range->first = mapping->data;
+    range->bytes = mapping->bytes;
+    oxi_lock_take(&oxi_mapped_lock);
+    range->next = oxi_mapped_ranges;
+    oxi_mapped_ranges = range;
+    oxi_lock_give(&oxi_mapped_lock);
+    return OX_OK;
+}
+
+static void oxi_mapped_remove(const oxi_mapping *mapping) {
+    oxi_lock_take(&oxi_mapped_lock);
+    oxi_mapped_range **at = &oxi_mapped_ranges, *gone;
+    while (*at && (*at)->first != mapping->data) at = &(*at)->next;
+    gone = *at;
+    if (gone) *at = gone->next;
+    oxi_lock_give(&oxi_mapped_lock);
+    oxi_free(gone, sizeof *gone);
+}
+
+OXI_UNUSED static bool oxi_is_file_page(const void *at) {
+    const unsigned char *byte = (const unsigned char *)at;
+    bool found = false;
+    oxi_lock_take(&oxi_mapped_lock);
+    for (const oxi_mapped_range *r = oxi_mapped_ranges; r && !found; r = r->next)
+        found = byte >= r->first && byte < r->first + r->bytes;
+    oxi_lock_give(&oxi_mapped_lock);
+    return found;
+}
+
 OXI_UNUSED static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out) {
     static const unsigned char nothing = 0;
     out->data = &nothing;
     out->bytes = 0;
     out->handle = NULL;
     if (!path) return oxi_fail(OX_ERR_ARG, "path is NULL");
-    return oxi_map_path(path, copies, out);
+    ox_status status = oxi_map_path(path, copies, out);
+    if (status == OX_OK && out->handle == &oxi_is_mapped) status = oxi_mapped_add(out);
+    if (status != OX_OK) oxi_unmap_file(out);
+    return status;
 }
 
 OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
     const void *handle = mapping->handle;
+    if (handle == &oxi_is_mapped) oxi_mapped_remove(mapping);
     if (handle == &oxi_is_mapped) oxi_unmap_pages(mapping->data, mapping->bytes);
     if (handle == &oxi_is_read) oxi_free((void *)(intptr_t)mapping->data, mapping->bytes);
     mapping->data = NULL;
@@ -2725,6 +2772,11 @@ OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
     mapping->handle = NULL;
 }
 
+#else
+OXI_UNUSED static bool oxi_is_file_page(const void *at) {
+    (void)at;
+    return false;
+}
 #endif
 OXI_STRAIGHT_END
 /* >>base/random.c */
@@ -2763,6 +2815,21 @@ OXI_LIGHT_BEGIN
 struct oxi_call;
 
 /* A device is this struct. Pointers it hands out are its own handles; only `host` devices' are addresses. */
+/* Work that is recorded before what it works on is known, and run when it is: a device computes one step
+ * while the next is made ready. Recorded work is void as soon as the device is used for anything else. */
+typedef struct oxi_ahead {
+    /* What this thread calls from now on is recorded; it works on `bytes` at `memory` that come with `start`,
+     * and leaves up to out_bytes. False: not now, and calls run as ever. */
+    bool (*begin)(ox_device *self, void *memory, size_t bytes, size_t out_bytes);
+    /* Ends it with out_bytes at `offset` of `memory` as its result (NULL: given up). Its number; 0: it could
+     * not be kept back and has run on whatever was there. */
+    int64_t (*end)(ox_device *self, const void *memory, size_t offset);
+    /* Runs it on `data`. False: it is void. */
+    bool (*start)(ox_device *self, int64_t number, const void *data);
+    /* Waits for the result. Before the one after the next is recorded. */
+    ox_status (*take)(ox_device *self, int64_t number, void *out);
+} oxi_ahead;
+
 struct ox_device {
     const char *name;                /* "cpu", "vulkan:0" */
     bool host;                       /* memory can be read by the CPU as it lies */
@@ -2782,6 +2849,7 @@ struct ox_device {
      * partner_bytes bytes are made there. NULL: all operands of a call are on the device itself. */
     ox_device *partner;
     size_t partner_bytes;
+    const oxi_ahead *ahead;          /* NULL: it computes at once */
     bool times_calls;                /* notes them with the profiler itself, when they are over */
 };
 
@@ -47929,7 +47997,7 @@ static ox_device oxi_cpu_device = {
     "cpu",        true,          oxi_cpu_alloc, oxi_cpu_free,
     oxi_cpu_read, oxi_cpu_write, oxi_cpu_move,  oxi_cpu_supports,
     oxi_cpu_run,  oxi_cpu_sync,  oxi_cpu_expand, NULL,
-    NULL,         0,             false,
+    NULL,         0,             NULL,           false,
 };
 
 OX_API ox_device *ox_cpu(void) {

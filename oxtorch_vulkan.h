@@ -27,6 +27,14 @@
  *     range, or a probability that is none, is told by the next read or ox_vulkan_sync; elements that such an
  *     index picks are 0, what it would move stays.
  *
+ * MEMORY
+ *     Tensors lie in blocks that are kept and used again; new ones are asked for while the driver's budget
+ *     has room. A tensor is no larger than what a shader can bind at once (maxStorageBufferRange: 128 MiB at
+ *     least, 4 GiB on most GPUs; largest_tensor_bytes of ox_vulkan_info): a larger one is refused,
+ *     OX_ERR_NOMEM with both numbers. Cut it along a dim, or leave it on a stream that computes here
+ *     (oxtorch_stream.h). Transfers of 32 MiB or more read and write the host's memory themselves where the
+ *     driver lets them (VK_EXT_external_memory_host), smaller ones go through a ring of mapped memory.
+ *
  * FINDING FAULTS
  *     VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation in the environment checks what is asked of the driver.
  *     OX_VULKAN_BLOCKS=apart gives each tensor a buffer of its own, so that layers see exactly what a
@@ -83,6 +91,7 @@ OX_API ox_status ox_vulkan_use_loader(ox_vulkan_loader loader);
     X(OX_VULKAN_COOPERATIVE, 4, "coopmat")   /* KHR_cooperative_matrix: f16 tiles with f32 sums */ \
     X(OX_VULKAN_BUDGET, 5, "budget")         /* EXT_memory_budget */ \
     X(OX_VULKAN_PRIORITY, 6, "priority")     /* EXT_memory_priority: tensors are the last to leave */ \
+    X(OX_VULKAN_HOST_MEMORY, 11, "host_memory") /* EXT_external_memory_host: large transfers from it */ \
     X(OX_VULKAN_BF16, 7, "bf16")             /* KHR_shader_bfloat16: coopmat of bf16 */ \
     X(OX_VULKAN_F64, 8, "f64")               /* shaderFloat64: arithmetic of f64 */ \
     X(OX_VULKAN_TRANSFER, 9, "transfer")     /* a queue for transfers; KHR_timeline_semaphore */ \
@@ -167,6 +176,7 @@ typedef struct ox_vulkan_counters {
     int64_t transfers;        /* submits to the queue for transfers */
     int64_t bytes_up, bytes_down;
     uint64_t bytes_in_use, bytes_reserved;
+    int64_t imports;          /* transfers that read or wrote the host's memory themselves */
     int64_t recordings;       /* command buffers that were written; other submits repeat one */
 } ox_vulkan_counters;
 
@@ -218,6 +228,7 @@ enum {
     OXI_VK_ALIGN = 256,                /* of chunks */
     OXI_VK_SMALL = 1 << 20,            /* bytes of tensors that lie in blocks of their own */
     OXI_VK_SMALL_BLOCK = 32 << 20,
+    OXI_VK_SIZES = 40,                 /* lists of free chunks: each holds sizes up to twice the last's */
     OXI_VK_BLOCKS = 1024,              /* then free ones are given back: drivers have few allocations, 4096 */
     OXI_VK_SPECIALS = 24,              /* specialisation constants of a shader */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
@@ -407,6 +418,7 @@ typedef struct oxi_vk_chunk {
     int64_t carried;                   /* the transfer on a queue of its own that does */
     bool used;
     struct oxi_vk_chunk *before, *after;
+    struct oxi_vk_chunk *free_before, *free_after; /* free ones of about its size */
 } oxi_vk_chunk;
 
 /* ---- recording ----------------------------------------------------------------------------------------- */
@@ -535,6 +547,24 @@ typedef struct oxi_vk_frequency {
     oxi_vk_chunk *chunk;
 } oxi_vk_frequency;
 
+/* Work recorded ahead (ahead.c): two boxes of mapped memory take turns, so that one lot is recorded while the
+ * other runs. A box: what goes up, what shaders found wrong, what comes down. */
+typedef struct oxi_vk_box {
+    int64_t number;                    /* of what runs or lies in it; 0: nothing that is to be taken */
+    int64_t serial;                    /* of its submission */
+    uint64_t up, down;                 /* bytes */
+    bool told;                         /* what shaders found wrong comes down too */
+} oxi_vk_box;
+
+typedef struct oxi_vk_ahead {
+    const void *recorder;              /* the thread that records; NULL: none does */
+    int64_t number, waiting;           /* the last that was given; the one that is recorded, or 0 */
+    bool keeps;                        /* it wrote what others will look for: it is run in any case */
+    bool gap;                          /* barriers were recorded that went with void work */
+    oxi_vk_host_buffer mail;
+    oxi_vk_box box[2];                 /* by the number's parity */
+} oxi_vk_ahead;
+
 /* A call that is held back by fuse.c, with its tensors as they were; their storages are alive, since whoever
  * gives memory back records what is held first. */
 typedef struct oxi_vk_held_call {
@@ -573,6 +603,7 @@ typedef struct oxi_vk_device {
     uint64_t block_bytes, tensor_bytes_most;
     bool apart;                        /* each tensor in a block of its own: OX_VULKAN_BLOCKS=apart */
     int block_count;
+    oxi_vk_chunk *free_chunks[2][OXI_VK_SIZES]; /* [in blocks for small tensors] */
     uint32_t memory_type;
     int64_t chunks;                    /* in use */
 
@@ -608,6 +639,8 @@ typedef struct oxi_vk_device {
     bool held_norm, held_rope;
     bool norm_written;                 /* a product that met the held norm has written its result */
 
+    oxi_vk_ahead ahead;
+
     /* timing.c */
     oxi_vk_timed *noted;               /* [OXI_VK_STAMPS], by the stamp behind the dispatch that is noted */
     int noted_stamps;                  /* of the open submission; 0: it is not timed */
@@ -617,6 +650,9 @@ typedef struct oxi_vk_device {
 
     /* transfer.c and carry.c */
     oxi_vk_carrier carrier;
+    PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties; /* import.c; NULL: not here */
+    uint64_t import_align;             /* of pages that can be imported */
+    int imports_failed;
     oxi_vk_host_buffer staging;
     oxi_vk_stage stage[OXI_VK_STAGES];
     int stage_current;
@@ -648,6 +684,12 @@ static ox_status oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t fr
                                     uint64_t to_offset, uint64_t bytes);
 static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
 
+/* ---- ahead.c ------------------------------------------------------------------------------------------- */
+
+static void oxi_vk_enter(oxi_vk_device *d);                    /* takes the lock, to record something */
+static void oxi_vk_ahead_void(oxi_vk_device *d);               /* something else is about to be noted */
+static void oxi_vk_ahead_stop(oxi_vk_device *d);
+
 /* ---- record.c ------------------------------------------------------------------------------------------ */
 
 /* An operand of a dispatch as far as hazards go. */
@@ -670,6 +712,7 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
 /* Puts a barrier before what comes next if it conflicts with what is under way, and marks the uses. */
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count);
 static void oxi_vk_forget_sets(oxi_vk_device *d);
+static void oxi_vk_forget_commands(oxi_vk_device *d);
 static ox_status oxi_vk_carry_wait(oxi_vk_device *d);          /* until all transfers of carry.c are over */
 static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkCommandPool *pool,
                                      VkCommandBuffer *commands);
@@ -14278,13 +14321,20 @@ static int oxi_vk_memory_type(const oxi_vk_device *d, uint32_t allowed, VkMemory
     return -1;
 }
 
+/* A buffer over memory of the driver's or, with `host`, over whole pages that the host has there. */
 static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsageFlags usage,
-                                   VkMemoryPropertyFlags wanted, VkBuffer *buffer, VkDeviceMemory *memory) {
+                                   VkMemoryPropertyFlags wanted, void *host, VkBuffer *buffer,
+                                   VkDeviceMemory *memory) {
     VkBufferCreateInfo info;
+    VkExternalMemoryBufferCreateInfo external;
+    memset(&external, 0, sizeof external);
+    external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
+    external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     memset(&info, 0, sizeof info);
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     info.size = bytes;
     info.usage = usage;
+    if (host) info.pNext = &external;
     uint32_t families[2] = {d->queue_family, d->transfer_family};
     if (d->caps & OX_VULKAN_TRANSFER &&
         usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) { /* tensors: both queues */
@@ -14302,19 +14352,34 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
     d->vk.vkGetBufferMemoryRequirements(d->device, *buffer, &needs);
     VkMemoryAllocateInfo allocate;
     VkMemoryPriorityAllocateInfoEXT priority;
+    VkImportMemoryHostPointerInfoEXT import;
+    VkMemoryHostPointerPropertiesEXT pages;
     memset(&allocate, 0, sizeof allocate);
     memset(&priority, 0, sizeof priority);
+    memset(&import, 0, sizeof import);
+    memset(&pages, 0, sizeof pages);
     allocate.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
     priority.sType = VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT;
     priority.priority = usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT ? 1.0f : 0.5f;
+    import.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT;
+    import.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    import.pHostPointer = host;
+    pages.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT;
     if (d->caps & OX_VULKAN_PRIORITY) allocate.pNext = &priority;
     allocate.allocationSize = needs.size;
+    if (host) {
+        result = d->host_pointer_properties(d->device, import.handleType, host, &pages);
+        if (result == VK_SUCCESS && needs.size > bytes) result = VK_ERROR_FEATURE_NOT_PRESENT;
+        needs.memoryTypeBits &= pages.memoryTypeBits;
+        allocate.pNext = &import;
+        allocate.allocationSize = bytes;
+    }
     int type = oxi_vk_memory_type(d, needs.memoryTypeBits, wanted);
     allocate.memoryTypeIndex = (uint32_t)type;
-    result =
-        type < 0 ? VK_ERROR_FEATURE_NOT_PRESENT : d->vk.vkAllocateMemory(d->device, &allocate, NULL, memory);
+    if (type < 0) result = VK_ERROR_FEATURE_NOT_PRESENT;
+    if (result == VK_SUCCESS) result = d->vk.vkAllocateMemory(d->device, &allocate, NULL, memory);
     if (result == VK_SUCCESS) {
-        d->counters.allocations++;
+        d->counters.allocations += !host;
         result = d->vk.vkBindBufferMemory(d->device, *buffer, *memory, 0);
     }
     if (result == VK_SUCCESS) return result;
@@ -14328,8 +14393,9 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
 static ox_status oxi_vk_host_buffer_make(oxi_vk_device *d, uint64_t bytes, VkBufferUsageFlags usage,
                                          VkMemoryPropertyFlags wanted, oxi_vk_host_buffer *out) {
     VkMemoryPropertyFlags least = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    VkResult result = oxi_vk_make_buffer(d, bytes, usage, least | wanted, &out->buffer, &out->memory);
-    if (result != VK_SUCCESS) result = oxi_vk_make_buffer(d, bytes, usage, least, &out->buffer, &out->memory);
+    VkResult result = oxi_vk_make_buffer(d, bytes, usage, least | wanted, NULL, &out->buffer, &out->memory);
+    if (result != VK_SUCCESS)
+        result = oxi_vk_make_buffer(d, bytes, usage, least, NULL, &out->buffer, &out->memory);
     void *mapped = NULL;
     if (result == VK_SUCCESS)
         result = d->vk.vkMapMemory(d->device, out->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
@@ -14355,10 +14421,34 @@ static oxi_vk_chunk *oxi_vk_chunk_new(oxi_vk_block *block, uint64_t offset, uint
     return chunk;
 }
 
+/* The list for free chunks of so many bytes. */
+static int oxi_vk_size_list(uint64_t bytes) {
+    int list = 0;
+    for (uint64_t n = bytes / OXI_VK_ALIGN; n > 1 && list < OXI_VK_SIZES - 1; n >>= 1) list++;
+    return list;
+}
+
+static void oxi_vk_list_free(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    oxi_vk_chunk **first = &d->free_chunks[chunk->block->small][oxi_vk_size_list(chunk->bytes)];
+    chunk->free_before = NULL;
+    chunk->free_after = *first;
+    if (*first) (*first)->free_before = chunk;
+    *first = chunk;
+}
+
+static void oxi_vk_unlist_free(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    if (chunk->free_before)
+        chunk->free_before->free_after = chunk->free_after;
+    else
+        d->free_chunks[chunk->block->small][oxi_vk_size_list(chunk->bytes)] = chunk->free_after;
+    if (chunk->free_after) chunk->free_after->free_before = chunk->free_before;
+}
+
 /* Takes the first `bytes` of a free chunk; the rest becomes a chunk of its own. */
 static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t bytes) {
+    oxi_vk_chunk *rest = NULL;
     if (chunk->bytes > bytes) {
-        oxi_vk_chunk *rest = oxi_vk_chunk_new(chunk->block, chunk->offset + bytes, chunk->bytes - bytes);
+        rest = oxi_vk_chunk_new(chunk->block, chunk->offset + bytes, chunk->bytes - bytes);
         if (!rest) return NULL;
         rest->written = chunk->written;
         rest->read = chunk->read;
@@ -14367,8 +14457,12 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
         rest->before = chunk;
         rest->after = chunk->after;
         if (rest->after) rest->after->before = rest;
+    }
+    oxi_vk_unlist_free(d, chunk);
+    if (rest) {
         chunk->after = rest;
         chunk->bytes = bytes;
+        oxi_vk_list_free(d, rest);
     }
     chunk->used = true;
     chunk->block->used += chunk->bytes;
@@ -14377,7 +14471,7 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
     return chunk;
 }
 
-/* Joins a free chunk with the one behind it. */
+/* Joins a chunk with the one behind it; neither is in a list. */
 static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
     oxi_vk_chunk *gone = chunk->after;
     chunk->bytes += gone->bytes;
@@ -14395,22 +14489,27 @@ static void oxi_vk_chunk_give(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     chunk->block->used -= chunk->bytes;
     d->counters.bytes_in_use -= chunk->bytes;
     d->chunks--;
-    if (chunk->after && !chunk->after->used) oxi_vk_chunk_join(chunk);
-    if (chunk->before && !chunk->before->used) oxi_vk_chunk_join(chunk->before);
+    if (chunk->after && !chunk->after->used) {
+        oxi_vk_unlist_free(d, chunk->after);
+        oxi_vk_chunk_join(chunk);
+    }
+    if (chunk->before && !chunk->before->used) {
+        chunk = chunk->before;
+        oxi_vk_unlist_free(d, chunk);
+        oxi_vk_chunk_join(chunk);
+    }
+    oxi_vk_list_free(d, chunk);
 }
 
 /* The smallest free chunk that is large enough, among the blocks for small tensors or the others: what an op
  * makes of small tensors lies in one block, so that one binding reaches all of it (fuse.c). */
 static oxi_vk_chunk *oxi_vk_chunk_find(const oxi_vk_device *d, uint64_t bytes) {
-    oxi_vk_chunk *best = NULL;
-    for (oxi_vk_block *b = d->blocks; b; b = b->next) {
-        if (!b->memory || b->bytes - b->used < bytes || b->small != (bytes <= OXI_VK_SMALL)) continue;
-        if (d->apart && b->bytes != bytes) continue;
-        for (oxi_vk_chunk *c = b->first; c; c = c->after) {
-            if (!c->used && c->bytes >= bytes && (!best || c->bytes < best->bytes)) best = c;
-            if (best && best->bytes == bytes) return best;
+    oxi_vk_chunk *const *lists = d->free_chunks[bytes <= OXI_VK_SMALL], *best = NULL;
+    for (int i = oxi_vk_size_list(bytes); i < OXI_VK_SIZES && !best; i++)
+        for (oxi_vk_chunk *c = lists[i]; c; c = c->free_after) {
+            if (c->bytes == bytes) return c;
+            if (c->bytes > bytes && !d->apart && (!best || c->bytes < best->bytes)) best = c;
         }
-    }
     return best;
 }
 
@@ -14435,14 +14534,14 @@ static uint64_t oxi_vk_free_bytes(const oxi_vk_device *d) {
     return size > ours ? size - ours : 0;
 }
 
-static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, oxi_vk_block **out) {
+static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, bool small, oxi_vk_block **out) {
     /* beyond the budget a driver may still give memory, and move some of it out and in from then on */
     if (d->caps & OX_VULKAN_BUDGET && oxi_vk_free_bytes(d) < bytes) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     oxi_vk_block *block = (oxi_vk_block *)oxi_calloc(1, sizeof *block);
     oxi_vk_chunk *all = block ? oxi_vk_chunk_new(block, 0, bytes) : NULL;
     VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    VkResult result = all ? oxi_vk_make_buffer(d, bytes, usage, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+    VkResult result = all ? oxi_vk_make_buffer(d, bytes, usage, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, NULL,
                                                &block->buffer, &block->memory)
                           : VK_ERROR_OUT_OF_HOST_MEMORY;
     if (result != VK_SUCCESS) {
@@ -14451,7 +14550,9 @@ static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, oxi_vk_block 
         return result;
     }
     block->bytes = bytes;
+    block->small = small;
     block->first = all;
+    oxi_vk_list_free(d, all);
     block->next = d->blocks;
     d->blocks = block;
     d->block_count++;
@@ -14463,6 +14564,7 @@ static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, oxi_vk_block 
 static void oxi_vk_block_drop(oxi_vk_device *d, oxi_vk_block *block) {
     for (oxi_vk_chunk *c = block->first, *next; c; c = next) {
         next = c->after;
+        if (!c->used) oxi_vk_unlist_free(d, c);
         oxi_free(c, sizeof *c);
     }
     if (block->memory) {
@@ -14501,16 +14603,13 @@ static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
     uint64_t wanted = bytes > whole / 2 || d->apart ? bytes : whole;
     if (d->block_count >= OXI_VK_BLOCKS) oxi_vk_trim(d);
     oxi_vk_block *block = NULL;
-    VkResult result = oxi_vk_block_new(d, wanted, &block);
+    VkResult result = oxi_vk_block_new(d, wanted, small, &block);
     if (result != VK_SUCCESS) { /* caches go, then a smaller block has to do */
         oxi_vk_trim(d);
-        result = oxi_vk_block_new(d, wanted, &block);
-        if (result != VK_SUCCESS && wanted > bytes) result = oxi_vk_block_new(d, bytes, &block);
+        result = oxi_vk_block_new(d, wanted, small, &block);
+        if (result != VK_SUCCESS && wanted > bytes) result = oxi_vk_block_new(d, bytes, small, &block);
     }
-    if (result == VK_SUCCESS) {
-        block->small = small;
-        return oxi_vk_chunk_take(d, block->first, bytes);
-    }
+    if (result == VK_SUCCESS) return oxi_vk_chunk_take(d, block->first, bytes);
     (void)oxi_fail(OX_ERR_NOMEM, "%s: out of memory: %llu bytes needed, %llu free, %llu in use",
                    d->device_name, (unsigned long long)bytes, (unsigned long long)oxi_vk_free_bytes(d),
                    (unsigned long long)d->counters.bytes_in_use);
@@ -14755,15 +14854,6 @@ static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial) {
 
 /* ---- noting -------------------------------------------------------------------------------------------- */
 
-static ox_status oxi_vk_begin(oxi_vk_device *d) {
-    if (d->recording) return OX_OK;
-    ox_status status = oxi_vk_check_open(d);
-    if (status != OX_OK) return status;
-    d->command_count = d->param_used = 0;
-    d->recording = true;
-    oxi_vk_time_begin(d);
-    return OX_OK;
-}
 
 static ox_status oxi_vk_note(oxi_vk_device *d, const oxi_vk_command *command) {
     if (d->command_count == d->command_room) {
@@ -14785,6 +14875,19 @@ static ox_status oxi_vk_barrier(oxi_vk_device *d) {
     d->counters.barriers++;
     d->epoch++;
     return oxi_vk_note(d, &none);
+}
+
+static ox_status oxi_vk_begin(oxi_vk_device *d) {
+    oxi_vk_ahead_void(d);
+    if (d->recording) return OX_OK;
+    ox_status status = oxi_vk_check_open(d);
+    if (status != OX_OK) return status;
+    d->command_count = d->param_used = 0;
+    d->recording = true;
+    oxi_vk_time_begin(d);
+    if (!d->ahead.gap) return OX_OK;
+    d->ahead.gap = false;
+    return oxi_vk_barrier(d);
 }
 
 static ox_status oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t from_offset, VkBuffer to,
@@ -14859,12 +14962,19 @@ static void oxi_vk_keep_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
     slot->held_since = oxi_now();
 }
 
-static ox_status oxi_vk_write_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
+/* Empties a command buffer, with the pool that is its own, and opens it. */
+static VkResult oxi_vk_open_commands(oxi_vk_device *d, VkCommandPool pool, VkCommandBuffer commands,
+                                     VkCommandBufferUsageFlags usage) {
     VkCommandBufferBeginInfo info;
     memset(&info, 0, sizeof info);
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-    VkResult result = d->vk.vkResetCommandPool(d->device, slot->pool, 0);
-    if (result == VK_SUCCESS) result = d->vk.vkBeginCommandBuffer(slot->commands, &info);
+    info.flags = usage;
+    VkResult result = d->vk.vkResetCommandPool(d->device, pool, 0);
+    return result == VK_SUCCESS ? d->vk.vkBeginCommandBuffer(commands, &info) : result;
+}
+
+static ox_status oxi_vk_write_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
+    VkResult result = oxi_vk_open_commands(d, slot->pool, slot->commands, 0);
     if (result != VK_SUCCESS) return oxi_vk_check(d, result, "a command buffer");
     oxi_vk_write_begin(d, slot->commands);
     oxi_vk_time_write(d, slot);
@@ -14945,6 +15055,8 @@ static VkResult oxi_vk_queue_submit(oxi_vk_device *d, const oxi_vk_slot *slot) {
 }
 
 static ox_status oxi_vk_submit(oxi_vk_device *d) {
+    oxi_vk_ahead_void(d);
+    d->ahead.recorder = NULL;
     if (!d->recording) return OX_OK;
     oxi_vk_slot *slot = oxi_vk_find_slot(d);
     ox_status status = oxi_vk_wait(d, slot->serial);
@@ -14976,6 +15088,7 @@ static ox_status oxi_vk_submit(oxi_vk_device *d) {
 
 /* Behind each dispatch: the device starts early, and is fed in larger portions while it is busy. */
 static ox_status oxi_vk_submit_enough(oxi_vk_device *d) {
+    if (d->ahead.recorder) return OX_OK;
     return d->recorded >= d->batch || d->work > OXI_VK_BATCH_BYTES ? oxi_vk_submit(d) : OX_OK;
 }
 
@@ -15276,13 +15389,9 @@ static ox_status oxi_vk_carry_wait(oxi_vk_device *d) {
 
 static VkResult oxi_vk_carry_record(oxi_vk_device *d, const oxi_vk_carried_piece *piece, oxi_vk_chunk *chunk,
                                     uint64_t offset, uint64_t at, bool up) {
-    VkCommandBufferBeginInfo info;
     VkBufferCopy region;
-    memset(&info, 0, sizeof info);
-    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-    info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-    VkResult result = d->vk.vkResetCommandPool(d->device, piece->pool, 0);
-    if (result == VK_SUCCESS) result = d->vk.vkBeginCommandBuffer(piece->commands, &info);
+    VkResult result = oxi_vk_open_commands(d, piece->pool, piece->commands,
+                                           VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
     if (result != VK_SUCCESS) return result;
     /* behind earlier pieces of the same memory */
     oxi_vk_order(d, piece->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
@@ -15365,6 +15474,71 @@ static ox_status oxi_vk_carry(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t of
     for (int i = 0; i < OXI_VK_STAGES; i++) c->piece[i].out = NULL; /* also where a wait has failed */
     return status;
 }
+/* >>vulkan/import.c */
+/* Large transfers without the ring: whole pages of the host's memory become a buffer for as long as it takes
+ * (VK_EXT_external_memory_host), and the device reads or writes them itself. Files' pages are slower to pin
+ * than to copy, and some memory drivers refuse: that goes the usual way. Called by transfer.c. */
+
+enum {
+    OXI_VK_IMPORT_BYTES = 32 << 20, /* that are worth pinning */
+    OXI_VK_IMPORT_TRIES = 8         /* that fail, after which it is not tried again */
+};
+
+static void oxi_vk_learn_import(oxi_vk_device *d) {
+    VkPhysicalDeviceExternalMemoryHostPropertiesEXT host;
+    VkPhysicalDeviceProperties2 all;
+    if (!(d->caps & OX_VULKAN_HOST_MEMORY)) return;
+    memset(&host, 0, sizeof host);
+    memset(&all, 0, sizeof all);
+    host.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT;
+    all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+    all.pNext = &host;
+    d->host.vkGetPhysicalDeviceProperties2(d->physical, &all);
+    d->import_align = host.minImportedHostPointerAlignment;
+    d->host_pointer_properties = (PFN_vkGetMemoryHostPointerPropertiesEXT)d->host.vkGetDeviceProcAddr(
+        d->device, "vkGetMemoryHostPointerPropertiesEXT");
+}
+
+/* The whole pages of `bytes` at `host`: how many bytes, and how many before them; 0: too few, or not here. */
+static uint64_t oxi_vk_can_import(const oxi_vk_device *d, const char *host, uint64_t bytes,
+                                  uint64_t *before) {
+    if (!d->host_pointer_properties || d->import_align == 0 || bytes < OXI_VK_IMPORT_BYTES ||
+        d->imports_failed >= OXI_VK_IMPORT_TRIES || oxi_is_file_page(host))
+        return 0;
+    *before = (d->import_align - (uintptr_t)host % d->import_align) % d->import_align;
+    return (bytes - *before) / d->import_align * d->import_align;
+}
+
+/* Moves whole pages between a chunk and the host; false: they have to go another way. */
+static bool oxi_vk_import(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, const char *host,
+                          uint64_t bytes, bool up, ox_status *status) {
+    VkBuffer pages = VK_NULL_HANDLE, block = chunk->block->buffer;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    oxi_vk_use use;
+    use.chunk = chunk;
+    use.writes = up;
+    VkResult result =
+        oxi_vk_make_buffer(d, bytes, up ? VK_BUFFER_USAGE_TRANSFER_SRC_BIT : VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                           0, (void *)(uintptr_t)host, &pages, &memory);
+    if (result != VK_SUCCESS) {
+        d->imports_failed++;
+        return false;
+    }
+    uint64_t at = oxi_vk_chunk_at(chunk, offset);
+    *status = oxi_vk_touch(d, &use, 1);
+    if (*status == OX_OK)
+        *status = up ? oxi_vk_copy_region(d, pages, 0, block, at, bytes)
+                     : oxi_vk_copy_region(d, block, at, pages, 0, bytes);
+    if (*status == OX_OK) *status = oxi_vk_submit(d);
+    if (*status == OX_OK) *status = oxi_vk_wait(d, d->serial);
+    if (*status == OX_OK) d->counters.imports++;
+    if (*status == OX_OK && up) d->counters.bytes_up += (int64_t)bytes;
+    if (*status == OX_OK && !up) d->counters.bytes_down += (int64_t)bytes;
+    oxi_vk_forget_commands(d); /* they name the buffer, and another may get its name */
+    d->vk.vkDestroyBuffer(d->device, pages, NULL);
+    d->vk.vkFreeMemory(d->device, memory, NULL);
+    return true;
+}
 /* >>vulkan/transfer.c */
 /* Bytes between host and device through a ring of mapped memory, and within the device.
  * An upload is copied into the ring and recorded like any op: it waits only when the ring is full. A download
@@ -15397,6 +15571,15 @@ static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t o
     use.chunk = chunk;
     use.writes = true;
     ox_status status = OX_OK;
+    d->ahead.keeps = true;
+    uint64_t before = 0, pages = oxi_vk_can_import(d, data, bytes, &before);
+    if (pages && oxi_vk_import(d, chunk, offset + before, data + before, pages, true, &status)) {
+        uint64_t behind = before + pages;
+        if (status == OX_OK) status = oxi_vk_upload(d, chunk, offset, data, before);
+        if (status == OX_OK)
+            status = oxi_vk_upload(d, chunk, offset + behind, data + behind, bytes - behind);
+        return status;
+    }
     if (oxi_vk_can_carry(d, chunk, bytes, true)) return oxi_vk_carry(d, chunk, offset, data, NULL, bytes);
     while (bytes > 0 && status == OX_OK) {
         uint64_t at, part;
@@ -15404,8 +15587,8 @@ static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t o
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
         memcpy(d->staging.mapped + at, data, (size_t)part);
-        status = oxi_vk_copy_region(d, d->staging.buffer, at, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset),
-                           part);
+        status = oxi_vk_copy_region(d, d->staging.buffer, at, chunk->block->buffer,
+                                    oxi_vk_chunk_at(chunk, offset), part);
         if (status != OX_OK) return status;
         d->counters.bytes_up += (int64_t)part;
         data += part;
@@ -15438,13 +15621,21 @@ static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t
     use.writes = false;
     memset(&last, 0, sizeof last);
     ox_status status = OX_OK;
+    uint64_t before = 0, pages = oxi_vk_can_import(d, out, bytes, &before);
+    if (pages && oxi_vk_import(d, chunk, offset + before, out + before, pages, false, &status)) {
+        uint64_t behind = before + pages;
+        if (status == OX_OK) status = oxi_vk_download(d, chunk, offset, out, before);
+        if (status == OX_OK)
+            status = oxi_vk_download(d, chunk, offset + behind, out + behind, bytes - behind);
+        return status;
+    }
     if (oxi_vk_can_carry(d, chunk, bytes, false)) return oxi_vk_carry(d, chunk, offset, NULL, out, bytes);
     while (bytes > 0 && status == OX_OK) {
         status = oxi_vk_stage_room(d, bytes, &piece.at, &piece.bytes);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
-        status = oxi_vk_copy_region(d, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset), d->staging.buffer,
-                           piece.at, piece.bytes);
+        status = oxi_vk_copy_region(d, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset),
+                                    d->staging.buffer, piece.at, piece.bytes);
         if (status != OX_OK) return status;
         piece.out = out;
         piece.serial = d->serial + 1;
@@ -15478,13 +15669,14 @@ static ox_status oxi_vk_ask_fault(oxi_vk_device *d, uint64_t *at) {
     ox_status status = oxi_vk_stage_room(d, sizeof(oxi_vk_fault), at, &room);
     if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
     if (status == OX_OK)
-        status = oxi_vk_copy_region(d, d->fault->block->buffer, d->fault->offset, d->staging.buffer, *at, room);
+        status =
+            oxi_vk_copy_region(d, d->fault->block->buffer, d->fault->offset, d->staging.buffer, *at, room);
     return status;
 }
 
-static ox_status oxi_vk_tell_fault(oxi_vk_device *d, uint64_t at) {
+static ox_status oxi_vk_tell_fault(oxi_vk_device *d, const void *copy) {
     oxi_vk_fault found;
-    memcpy(&found, d->staging.mapped + at, sizeof found);
+    memcpy(&found, copy, sizeof found);
     d->fault_told = false;
     if (found.kind == 0) return OX_OK;
     ox_status status = oxi_vk_clear_fault(d);
@@ -15509,7 +15701,7 @@ static ox_status oxi_vk_tell_fault(oxi_vk_device *d, uint64_t at) {
 static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset, void *out, size_t bytes) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     if (bytes == 0) return OX_OK;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     uint64_t fault_at = 0;
@@ -15518,12 +15710,12 @@ static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset,
     if (status == OX_OK && told && bytes > OXI_VK_STAGE_BYTES) { /* the ring comes round before the end */
         status = oxi_vk_submit(d);
         if (status == OX_OK) status = oxi_vk_wait(d, d->serial);
-        if (status == OX_OK) status = oxi_vk_tell_fault(d, fault_at);
+        if (status == OX_OK) status = oxi_vk_tell_fault(d, d->staging.mapped + fault_at);
         told = false;
     }
     if (status == OX_OK)
         status = oxi_vk_download(d, (oxi_vk_chunk *)(uintptr_t)memory, offset, (char *)out, bytes);
-    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, fault_at);
+    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, d->staging.mapped + fault_at);
     oxi_lock_give(&d->lock);
     return status;
 }
@@ -15531,7 +15723,7 @@ static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset,
 static ox_status oxi_vk_write(ox_device *self, void *memory, size_t offset, const void *data, size_t bytes) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     if (bytes == 0) return OX_OK;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_upload(d, (oxi_vk_chunk *)memory, offset, (const char *)data, bytes);
@@ -15548,20 +15740,21 @@ static ox_status oxi_vk_move(ox_device *self, void *to, size_t to_offset, const 
     use[1].chunk = (oxi_vk_chunk *)(uintptr_t)from;
     use[1].writes = false;
     if (bytes == 0) return OX_OK;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_touch(d, use, 2);
     if (status == OX_OK)
-        status = oxi_vk_copy_region(d, use[1].chunk->block->buffer, oxi_vk_chunk_at(use[1].chunk, from_offset),
-                           use[0].chunk->block->buffer, oxi_vk_chunk_at(use[0].chunk, to_offset), bytes);
+        status = oxi_vk_copy_region(d, use[1].chunk->block->buffer,
+                                    oxi_vk_chunk_at(use[1].chunk, from_offset), use[0].chunk->block->buffer,
+                                    oxi_vk_chunk_at(use[0].chunk, to_offset), bytes);
     oxi_lock_give(&d->lock);
     return status;
 }
 
 static ox_status oxi_vk_sync(ox_device *self) {
     oxi_vk_device *d = (oxi_vk_device *)self;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     uint64_t fault_at = 0;
@@ -15569,9 +15762,168 @@ static ox_status oxi_vk_sync(ox_device *self) {
     if (status == OX_OK && told) status = oxi_vk_ask_fault(d, &fault_at);
     if (status == OX_OK) status = oxi_vk_submit(d);
     if (status == OX_OK) status = oxi_vk_wait(d, d->serial);
-    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, fault_at);
+    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, d->staging.mapped + fault_at);
     oxi_lock_give(&d->lock);
     return status;
+}
+/* >>vulkan/ahead.c */
+/* Work recorded ahead: one thread's calls are noted whole, and go in one submission when the bytes come that
+ * they work on, so that the host makes the next step ready while the device computes this one. Nothing else
+ * is ever noted behind them: whoever wants to makes them void. Called by a language model (ox_device). */
+
+enum { OXI_VK_MAIL_BYTES = 1 << 20 }; /* at least: drivers want no smaller pieces of memory */
+
+static OXI_THREAD_LOCAL char oxi_vk_this_thread; /* its address tells threads apart */
+
+static void oxi_vk_enter(oxi_vk_device *d) {
+    oxi_lock_take(&d->lock);
+    if (d->ahead.recorder != &oxi_vk_this_thread)
+        d->ahead.recorder = NULL; /* then it is work like any other */
+}
+
+static void oxi_vk_ahead_void(oxi_vk_device *d) {
+    if (!d->ahead.waiting) return;
+    d->ahead.waiting = 0;
+    if (d->ahead.keeps) return;
+    d->command_count = d->param_used = 0;
+    d->work = 0;
+    d->recorded = 0;
+    d->recording = false;
+    d->ahead.gap = true;
+}
+
+/* ---- boxes --------------------------------------------------------------------------------------------- */
+
+static uint64_t oxi_vk_in_box(uint64_t bytes) {
+    return (bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
+}
+
+/* Where a box's parts lie in the mail. */
+static uint64_t oxi_vk_box_up(const oxi_vk_device *d, const oxi_vk_box *box) {
+    return (uint64_t)(box - d->ahead.box) * (d->ahead.mail.bytes / 2);
+}
+static uint64_t oxi_vk_box_fault(const oxi_vk_device *d, const oxi_vk_box *box) {
+    return oxi_vk_box_up(d, box) + oxi_vk_in_box(box->up);
+}
+static uint64_t oxi_vk_box_down(const oxi_vk_device *d, const oxi_vk_box *box) {
+    return oxi_vk_box_fault(d, box) + oxi_vk_in_box(sizeof(oxi_vk_fault));
+}
+
+/* The box of the next number, with so much room; NULL: what was in it is still to be taken, or no memory. */
+static oxi_vk_box *oxi_vk_next_box(oxi_vk_device *d, uint64_t up, uint64_t down) {
+    oxi_vk_box *box = &d->ahead.box[(d->ahead.number + 1) & 1];
+    uint64_t room = oxi_vk_in_box(up) + oxi_vk_in_box(sizeof(oxi_vk_fault)) + oxi_vk_in_box(down);
+    bool small = d->ahead.mail.bytes < 2 * room;
+    if (box->number || (small && (d->ahead.box[0].number || d->ahead.box[1].number))) return NULL;
+    if (oxi_vk_wait(d, small ? d->serial : box->serial) != OX_OK) return NULL;
+    if (small) {
+        oxi_vk_host_buffer_drop(d, &d->ahead.mail);
+        oxi_vk_forget_commands(d);
+        if (oxi_vk_host_buffer_make(d, 2 * room > OXI_VK_MAIL_BYTES ? 2 * room : OXI_VK_MAIL_BYTES,
+                                    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                                    VK_MEMORY_PROPERTY_HOST_CACHED_BIT, &d->ahead.mail) != OX_OK)
+            return NULL;
+        memset(d->ahead.mail.mapped, 0, (size_t)d->ahead.mail.bytes);
+    }
+    box->up = up;
+    box->down = down;
+    return box;
+}
+
+/* Notes a copy between a chunk and a place in the mail. */
+static ox_status oxi_vk_mail(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t offset, uint64_t at,
+                             uint64_t bytes, bool up) {
+    oxi_vk_use use;
+    VkBuffer mail = d->ahead.mail.buffer, block = chunk->block->buffer;
+    uint64_t there = oxi_vk_chunk_at(chunk, offset);
+    use.chunk = chunk;
+    use.writes = up;
+    ox_status status = oxi_vk_touch(d, &use, 1);
+    if (status != OX_OK) return status;
+    return up ? oxi_vk_copy_region(d, mail, at, block, there, bytes)
+              : oxi_vk_copy_region(d, block, there, mail, at, bytes);
+}
+
+/* ---- the device's functions ---------------------------------------------------------------------------- */
+
+static bool oxi_vk_ahead_begin(ox_device *self, void *memory, size_t bytes, size_t out_bytes) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    oxi_vk_box *box = NULL;
+    const bool clear = ox_error() == OX_OK;
+    oxi_vk_enter(d);
+    ox_status status = d->lost || !d->open || oxi_profiling ? OX_ERR_DEVICE : oxi_vk_flush(d);
+    if (status == OX_OK) status = oxi_vk_submit(d);
+    if (status == OX_OK) box = oxi_vk_next_box(d, bytes, out_bytes);
+    if (box) status = oxi_vk_mail(d, (oxi_vk_chunk *)memory, 0, oxi_vk_box_up(d, box), bytes, true);
+    bool begun = box && status == OX_OK;
+    if (begun) d->ahead.recorder = &oxi_vk_this_thread;
+    d->ahead.keeps = false;
+    oxi_lock_give(&d->lock);
+    if (!begun && clear) ox_error_clear(); /* whoever cannot go ahead goes the usual way */
+    return begun;
+}
+
+static int64_t oxi_vk_ahead_end(ox_device *self, const void *memory, size_t offset) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    int64_t number = d->ahead.number + 1;
+    oxi_vk_box *box = &d->ahead.box[number & 1];
+    oxi_vk_enter(d);
+    ox_status status = oxi_vk_flush(d);
+    box->told = d->fault_told;
+    if (status == OX_OK && memory && box->told)
+        status = oxi_vk_mail(d, d->fault, 0, oxi_vk_box_fault(d, box), sizeof(oxi_vk_fault), false);
+    if (status == OX_OK && memory)
+        status = oxi_vk_mail(d, (oxi_vk_chunk *)(uintptr_t)memory, offset, oxi_vk_box_down(d, box), box->down,
+                             false);
+    bool whole = d->ahead.recorder != NULL && status == OX_OK; /* nothing of it was submitted */
+    if (d->ahead.recorder) d->ahead.waiting = number;
+    if (!whole || !memory) oxi_vk_ahead_void(d);
+    d->ahead.recorder = NULL;
+    if (d->ahead.waiting) d->ahead.number = number;
+    number = d->ahead.waiting;
+    oxi_lock_give(&d->lock);
+    return number;
+}
+
+static bool oxi_vk_ahead_start(ox_device *self, int64_t number, const void *data) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    oxi_vk_box *box = &d->ahead.box[number & 1];
+    oxi_vk_enter(d);
+    bool there = number && d->ahead.waiting == number && !d->lost && !oxi_profiling;
+    if (there) {
+        memcpy(d->ahead.mail.mapped + oxi_vk_box_up(d, box), data, (size_t)box->up);
+        d->counters.bytes_up += (int64_t)box->up;
+        d->ahead.waiting = 0;
+        (void)oxi_vk_submit(d); /* an error is a lost device, which taking the result tells of */
+        box->number = number;
+        box->serial = d->serial;
+    }
+    oxi_lock_give(&d->lock);
+    return there;
+}
+
+static ox_status oxi_vk_ahead_take(ox_device *self, int64_t number, void *out) {
+    oxi_vk_device *d = (oxi_vk_device *)self;
+    oxi_vk_box *box = &d->ahead.box[number & 1];
+    ox_status status = OX_OK;
+    oxi_lock_take(&d->lock);
+    if (out) status = d->lost ? oxi_vk_check_open(d) : oxi_vk_wait(d, box->serial);
+    if (status == OX_OK && out && box->told)
+        status = oxi_vk_tell_fault(d, d->ahead.mail.mapped + oxi_vk_box_fault(d, box));
+    if (status == OX_OK && out) {
+        memcpy(out, d->ahead.mail.mapped + oxi_vk_box_down(d, box), (size_t)box->down);
+        d->counters.bytes_down += (int64_t)box->down;
+    }
+    box->number = 0;
+    oxi_lock_give(&d->lock);
+    return status;
+}
+
+static const oxi_ahead oxi_vk_ahead_functions = {oxi_vk_ahead_begin, oxi_vk_ahead_end, oxi_vk_ahead_start,
+                                                 oxi_vk_ahead_take};
+
+static void oxi_vk_ahead_stop(oxi_vk_device *d) {
+    oxi_vk_host_buffer_drop(d, &d->ahead.mail);
 }
 /* >>vulkan/loader.c */
 /* Finding devices: the loader, one VkInstance for all that ox_vulkan opens, its devices in order.
@@ -15938,7 +16290,7 @@ static const char *oxi_vk_make_instance(void) {
     return oxi_vk_load_instance(oxi_vk_host.instance, vk) ? NULL : "the Vulkan loader lacks functions of 1.1";
 }
 
-/* Our instance goes, when no device of it is open; the next call of ox_vulkan looks around anew. */
+/* Our instance goes, when no device of it is open; the next call of ox_vulkan makes another. */
 static void oxi_vk_forget_instance(void) {
     PFN_vkGetInstanceProcAddr loader = oxi_vk_host.loader;
     if (oxi_vk_host.instance && oxi_vk_host.vk.vkDestroyInstance)
@@ -15947,10 +16299,19 @@ static void oxi_vk_forget_instance(void) {
     oxi_vk_host.loader = loader;
 }
 
+/* The next call of ox_vulkan looks around anew. An instance that has devices stays to the end of the process:
+ * a driver that is unloaded and loaded again takes room for its thread-local variables each time, and a
+ * process has it for some thirty times (NVIDIA's, with glibc). */
+static void oxi_vk_look_again(void) {
+    if (oxi_vk_host.count == 0) oxi_vk_forget_instance();
+    oxi_vk_host.tried = false;
+    oxi_vk_host.count = 0;
+}
+
 static void oxi_vk_look_around(void) {
     if (oxi_vk_host.tried) return;
     oxi_vk_host.tried = true;
-    const char *why = oxi_vk_make_instance();
+    const char *why = oxi_vk_host.instance ? NULL : oxi_vk_make_instance();
     if (!why) {
         uint32_t count = OXI_VK_DEVICES;
         VkResult result =
@@ -16000,6 +16361,7 @@ static const oxi_vk_extension oxi_vk_extensions[] = {
     {OX_VULKAN_DOT, "VK_KHR_shader_integer_dot_product", VK_API_VERSION_1_3, 1000280000, 1},
     /* sizes that are asked for, full subgroups */
     {OX_VULKAN_SIZES, "VK_EXT_subgroup_size_control", VK_API_VERSION_1_3, 1000225002, 3},
+    {OX_VULKAN_HOST_MEMORY, "VK_EXT_external_memory_host", 0, 0, 0},
     {OX_VULKAN_BUDGET, "VK_EXT_memory_budget", 0, 0, 0},
     {OX_VULKAN_PRIORITY, "VK_EXT_memory_priority", 0, 1000238000, 1},
     {OX_VULKAN_SUBNORMALS, "VK_KHR_shader_float_controls", VK_API_VERSION_1_2, 0, 0},
@@ -16429,6 +16791,7 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
     d->apart = blocks && strcmp(blocks, "apart") == 0;
     d->epoch = 1;
     d->batch = OXI_VK_FIRST_BATCH;
+    oxi_vk_learn_import(d);
     ox_status status = oxi_vk_make_layouts(d);
     if (status == OX_OK) status = oxi_vk_make_params(d);
     if (status == OX_OK) status = oxi_vk_make_slots(d);
@@ -16476,6 +16839,7 @@ static void oxi_vk_stop(oxi_vk_device *d) {
     if (d->param_layout) d->vk.vkDestroyDescriptorSetLayout(d->device, d->param_layout, NULL);
     if (d->buffer_layout) d->vk.vkDestroyDescriptorSetLayout(d->device, d->buffer_layout, NULL);
     oxi_vk_carry_stop(d);
+    oxi_vk_ahead_stop(d);
     oxi_vk_host_buffer_drop(d, &d->params);
     oxi_vk_host_buffer_drop(d, &d->staging);
     if (!d->shared) d->vk.vkDestroyDevice(d->device, NULL);
@@ -19220,6 +19584,7 @@ static bool oxi_vk_can_attention(const oxi_vk_device *d, const oxi_call *call) {
         return false;
     if (k->dtype != OX_Q8_0 && !oxi_vk_product_reads(k->dtype)) return false;
     if (mask && mask->dtype != OX_BOOL && !oxi_vk_product_reads(mask->dtype)) return false;
+    if (q->shape[n - 1] == 0 && ox_numel(call->out[0]) > 0) return false; /* arrays of DEPTH elements */
     if (q->shape[n - 1] > OXI_VK_ATTENTION_DEPTH || v->shape[n - 1] > OXI_VK_ATTENTION_DEPTH) return false;
     int64_t lead = 1;
     for (int i = 0; i < n - 3; i++) lead *= q->shape[i];
@@ -19655,7 +20020,7 @@ static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
 
 static ox_status oxi_vk_run(ox_device *self, const oxi_call *call) {
     oxi_vk_device *d = (oxi_vk_device *)self;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     bool joined = false;
     if (status == OX_OK) status = oxi_vk_join(d, call, &joined);
@@ -19677,6 +20042,7 @@ static void oxi_vk_fill_base(oxi_vk_device *d) {
     d->base.run = oxi_vk_run;
     d->base.sync = oxi_vk_sync;
     d->base.expand = NULL;
+    d->base.ahead = &oxi_vk_ahead_functions;
     d->base.state = NULL;
 }
 
@@ -19725,7 +20091,7 @@ static void oxi_vk_close_all(void) {
             oxi_vk_forget_cache_path(&oxi_vk_devices[i]);
             oxi_vk_stop(&oxi_vk_devices[i]);
         }
-    oxi_vk_forget_instance();
+    oxi_vk_look_again();
     oxi_lock_give(&oxi_vk_open_lock);
 }
 

@@ -84,6 +84,8 @@ typedef struct oxi_mapping { const unsigned char *data; size_t bytes; void *hand
 static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
 static void oxi_unmap_file(oxi_mapping *mapping);
 #endif
+/* Whether this byte is a page of a mapped file, which the system may still have to read. */
+static bool oxi_is_file_page(const void *at);
 
 /* ---- random: Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") --------- */
 

@@ -36,6 +36,7 @@ static const oxi_vk_extension oxi_vk_extensions[] = {
     {OX_VULKAN_DOT, "VK_KHR_shader_integer_dot_product", VK_API_VERSION_1_3, 1000280000, 1},
     /* sizes that are asked for, full subgroups */
     {OX_VULKAN_SIZES, "VK_EXT_subgroup_size_control", VK_API_VERSION_1_3, 1000225002, 3},
+    {OX_VULKAN_HOST_MEMORY, "VK_EXT_external_memory_host", 0, 0, 0},
     {OX_VULKAN_BUDGET, "VK_EXT_memory_budget", 0, 0, 0},
     {OX_VULKAN_PRIORITY, "VK_EXT_memory_priority", 0, 1000238000, 1},
     {OX_VULKAN_SUBNORMALS, "VK_KHR_shader_float_controls", VK_API_VERSION_1_2, 0, 0},

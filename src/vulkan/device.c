@@ -38,7 +38,7 @@ static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
 
 static ox_status oxi_vk_run(ox_device *self, const oxi_call *call) {
     oxi_vk_device *d = (oxi_vk_device *)self;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     bool joined = false;
     if (status == OX_OK) status = oxi_vk_join(d, call, &joined);
@@ -60,6 +60,7 @@ static void oxi_vk_fill_base(oxi_vk_device *d) {
     d->base.run = oxi_vk_run;
     d->base.sync = oxi_vk_sync;
     d->base.expand = NULL;
+    d->base.ahead = &oxi_vk_ahead_functions;
     d->base.state = NULL;
 }
 
@@ -108,7 +109,7 @@ static void oxi_vk_close_all(void) {
             oxi_vk_forget_cache_path(&oxi_vk_devices[i]);
             oxi_vk_stop(&oxi_vk_devices[i]);
         }
-    oxi_vk_forget_instance();
+    oxi_vk_look_again();
     oxi_lock_give(&oxi_vk_open_lock);
 }
 
