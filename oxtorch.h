@@ -8160,6 +8160,9 @@ typedef struct oxi_q8 {
     float step, unused[3];
 } oxi_q8;
 
+/* The largest activation in 16 bits: the sum of 256 products with weights of 2048 fits 32 bits. */
+enum { OXI_WIDE_MOST = 4095 };
+
 /* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line
  * (two of 16 bits) lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken
  * from each code times the scale, [k / group][width]. Activations: scale [k / 32][width], extra [k /
@@ -8254,10 +8257,12 @@ typedef struct oxi_kernels {
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
     void (*codes_shift)(int64_t n, int offset, int8_t *code); /* code += offset, n a multiple of 32 */
-    /* numbers as out[i] times what is returned, NaN if a scale is not finite: |out| <= 2048, so that the sum
-     * of 256 products with 127 * OXI_Q8_RATIOS fits 32 bits. n: as for codes_shift, at most 256, scales
-     * behind them 0; all codes are below 1 << bits and not below its negative, bits at most 7 */
+    /* numbers as out[i] times what is returned, NaN if a scale is not finite: |out| <= 2048. n: as for
+     * codes_shift, at most 256, scales behind them 0; all codes are below 1 << bits and not below its
+     * negative, bits at most 7 */
     float (*codes_widen)(int64_t n, oxi_codes codes, int bits, int16_t *out);
+    /* n floats, a multiple of 32, as codes of 16 bits up to OXI_WIDE_MOST, with a step for each 256 */
+    void (*quantize_wide)(int64_t n, const float *x, int16_t *code, float *step);
 } oxi_kernels;
 
 /* The tier in use: the best this processor has, or the one OX_ISA names if it has that. */
@@ -14771,12 +14776,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -14793,13 +14823,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -14826,6 +14856,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
@@ -19294,12 +19325,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -19316,13 +19372,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -19349,6 +19405,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
@@ -23835,12 +23892,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -23857,13 +23939,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -23890,6 +23972,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
@@ -28298,12 +28381,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -28320,13 +28428,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -28353,6 +28461,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
@@ -32753,12 +32862,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -32775,13 +32909,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -32808,6 +32942,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
@@ -37203,12 +37338,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -37225,13 +37385,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -37258,6 +37418,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
@@ -44898,18 +45059,25 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* A row of numbers, quantised. Terms of a sum could pass f32's range where the sum does not: rows of numbers
- * that large are taken times 2^-64. Returns what products of the row are to be multiplied by. stage: k
- * floats, may be x itself. */
+/* Terms of a sum could pass f32's range where the sum does not: rows with steps that large are taken times
+ * 2^-64, and their products times OXI_ROW_LIFT. */
+#define OXI_ROW_LIFT 0x1p64f
+static bool oxi_is_large_step(float step) { return step > 0x1p52f; }
+static void oxi_lower_row(int64_t k, const float *x, float *out) {
+    for (int64_t i = 0; i < k; i++) out[i] = x[i] * (1 / OXI_ROW_LIFT);
+}
+
+/* A row of numbers, quantised. Returns what products of the row are to be multiplied by. stage: k floats,
+ * may be x itself. */
 static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float *x, float *stage,
                               oxi_q8 *out) {
     bool large = false;
     kernels->quantize_activation(k, x, out);
-    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || out[i].step > 0x1p52f;
+    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || oxi_is_large_step(out[i].step);
     if (!large) return 1;
-    for (int64_t i = 0; i < k; i++) stage[i] = x[i] * 0x1p-64f;
+    oxi_lower_row(k, x, stage);
     kernels->quantize_activation(k, stage, out);
-    return 0x1p64f;
+    return OXI_ROW_LIFT;
 }
 
 static void oxi_block_rows_prepare(oxi_block_rows *r) {
@@ -44998,8 +45166,8 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
  * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time,
  * into a panel that stays in the first cache, and takes it against all activations. Nothing of the weights
  * is kept, so memory holds the file alone. Where a tier multiplies 16 bits by 16, both sides have one scale
- * for 256 numbers, of which weights keep 12 bits and activations all that they have. Called by cpu/blocks.c;
- * the panels and their kernels are those of kernels/codes.inc. */
+ * for 256 numbers, of which weights keep 12 bits and activations 13. Called by cpu/blocks.c; the panels and
+ * their kernels are those of kernels/codes.inc. */
 
 enum {
     OXI_CODE_ROWS_MOST = 512,     /* rows of activations of one round */
@@ -45091,16 +45259,17 @@ static void oxi_code_line(const oxi_code_product *p, const oxi_q8 *from, int8_t 
     }
 }
 
-/* The same in 16 bits: codes times their ratios, at most 127 * 32, and steps. */
-static void oxi_code_wide_line(const oxi_code_product *p, const oxi_q8 *from, int16_t *code, float *step) {
-    for (int64_t left = p->g->k / 32; left > 0; left -= 8, from++) {
-        *step++ = from->step;
-        for (int i = 0; i < 8 && i < left; i++, code += 32) {
-            int16_t wide[32], ratio = from->ratio[i];
-            for (int j = 0; j < 32; j++) wide[j] = (int16_t)(from->q[32 * i + j] * ratio);
-            memcpy(code, wide, sizeof wide);
-        }
-    }
+/* A row in 16 bits, and its steps. Returns what oxi_quantize_row does. */
+static float oxi_code_wide_row(const oxi_code_product *p, const float *x, float *stage, int16_t *code,
+                               float *step) {
+    int64_t k = p->g->k;
+    bool large = false;
+    p->kernels->quantize_wide(k, x, code, step);
+    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || oxi_is_large_step(step[i]);
+    if (!large) return 1;
+    oxi_lower_row(k, x, stage);
+    p->kernels->quantize_wide(k, stage, code, step);
+    return OXI_ROW_LIFT;
 }
 
 /* Task: a panel of activations. */
@@ -45121,11 +45290,14 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
             p->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, stage);
             x = stage;
         }
-        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, stage, row);
         float *steps = step + i * oxi_parts(g->k, OXI_CODES_PIECE);
         char *code = lane + p->codes_at + i * g->k * p->kernel->bytes;
-        if (p->wide) oxi_code_wide_line(p, row, (int16_t *)(void *)code, steps);
-        else oxi_code_line(p, row, (int8_t *)code, scale + i * (g->k / 32), sum + i * (g->k / group), steps);
+        if (p->wide) {
+            p->lift[first + i] = oxi_code_wide_row(p, x, stage, (int16_t *)(void *)code, steps);
+            continue;
+        }
+        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, stage, row);
+        oxi_code_line(p, row, (int8_t *)code, scale + i * (g->k / 32), sum + i * (g->k / group), steps);
     }
     oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group,
                   oxi_code_rows_at(p, index, 0));
@@ -45211,6 +45383,24 @@ static void oxi_code_finish(const oxi_code_product *p, int64_t index, int64_t n,
     }
 }
 
+/* Asks for a share of the blocks that the task unpacks next, or the one after it: part of `parts`, while the
+ * panel from line n on and from k0 on, `k` codes deep, is multiplied. */
+static void oxi_code_foresee(const oxi_code_product *p, int64_t n, int64_t k0, int64_t k, int64_t part,
+                             int64_t parts) {
+    const oxi_gemm *g = p->g;
+    int64_t nr = p->kernel->nr, first = part * nr / parts, end = (part + 1) * nr / parts;
+    k0 += k;
+    if (k0 >= g->k) {
+        n += nr;
+        k0 = 0;
+    }
+    int64_t bytes = oxi_signed_bytes(g->b_dtype, oxi_least(p->piece, g->k - k0));
+    for (int64_t line = n + first; line < n + end && line < g->n; line++) {
+        const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, line * g->b_col + k0);
+        for (int64_t at = 0; at < bytes; at += 64) OXI_PREFETCH_FAR(row + at);
+    }
+}
+
 /* Task: a panel of weights against all rows. */
 static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     const oxi_code_product *p = (const oxi_code_product *)arg;
@@ -45220,12 +45410,14 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_least(nr, g->n - n);
     int64_t panels = oxi_parts(p->rows, mr), direct = 0; /* so many panels the kernel writes to C itself */
     if (oxi_gemm_is_plain(g) && g->c_dtype == OX_F32 && g->c_col == 1 && columns == nr) direct = p->rows / mr;
+    float *c = direct > 0 ? (float *)(void *)oxi_gemm_c(g, p->m0, n) : NULL;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
         int64_t k = oxi_least(p->piece, g->k - k0);
         oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
         for (int64_t i = 0; i < panels; i++) {
-            float *to = i < direct ? (float *)(void *)oxi_gemm_c(g, p->m0 + i * mr, n) : sums + i * mr * nr;
+            float *to = i < direct ? c + i * mr * g->c_row : sums + i * mr * nr;
             oxi_code_panel rows = oxi_code_rows_at(p, i, k0);
+            oxi_code_foresee(p, n, k0, k, i, panels);
             p->kernel->run(k, &weights, &rows, p->steps, p->shift, to, i < direct ? g->c_row : nr, k0 > 0);
         }
     }
