@@ -45383,19 +45383,19 @@ static void oxi_code_finish(const oxi_code_product *p, int64_t index, int64_t n,
     }
 }
 
-/* Asks for a share of the blocks that the task unpacks next, or the one after it: part of `parts`, while the
- * panel from line n on and from k0 on, `k` codes deep, is multiplied. */
-static void oxi_code_foresee(const oxi_code_product *p, int64_t n, int64_t k0, int64_t k, int64_t part,
-                             int64_t parts) {
+/* Asks for the blocks of some lines that the task unpacks next, or the one after it, when the panel from line
+ * n on, k codes from k0 on, is done. */
+static void oxi_code_foresee(const oxi_code_product *p, int64_t n, int64_t k0, int64_t k, int64_t first,
+                             int64_t lines) {
     const oxi_gemm *g = p->g;
-    int64_t nr = p->kernel->nr, first = part * nr / parts, end = (part + 1) * nr / parts;
     k0 += k;
     if (k0 >= g->k) {
-        n += nr;
+        n += p->kernel->nr;
         k0 = 0;
     }
     int64_t bytes = oxi_signed_bytes(g->b_dtype, oxi_least(p->piece, g->k - k0));
-    for (int64_t line = n + first; line < n + end && line < g->n; line++) {
+    int64_t end = oxi_least(n + first + lines, g->n);
+    for (int64_t line = n + first; line < end; line++) {
         const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, line * g->b_col + k0);
         for (int64_t at = 0; at < bytes; at += 64) OXI_PREFETCH_FAR(row + at);
     }
@@ -45409,6 +45409,7 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     float *sums = (float *)(void *)(lane + p->sums_at), *stage = (float *)(void *)(lane + p->panel_scale_at);
     int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_least(nr, g->n - n);
     int64_t panels = oxi_parts(p->rows, mr), direct = 0; /* so many panels the kernel writes to C itself */
+    int64_t ahead = oxi_parts(nr, panels); /* lines that are asked for while a panel is multiplied */
     if (oxi_gemm_is_plain(g) && g->c_dtype == OX_F32 && g->c_col == 1 && columns == nr) direct = p->rows / mr;
     float *c = direct > 0 ? (float *)(void *)oxi_gemm_c(g, p->m0, n) : NULL;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
@@ -45417,7 +45418,7 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
         for (int64_t i = 0; i < panels; i++) {
             float *to = i < direct ? c + i * mr * g->c_row : sums + i * mr * nr;
             oxi_code_panel rows = oxi_code_rows_at(p, i, k0);
-            oxi_code_foresee(p, n, k0, k, i, panels);
+            if (i * ahead < nr) oxi_code_foresee(p, n, k0, k, i * ahead, ahead);
             p->kernel->run(k, &weights, &rows, p->steps, p->shift, to, i < direct ? g->c_row : nr, k0 > 0);
         }
     }
