@@ -8078,6 +8078,18 @@ OXI_LIGHT_END
  * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
 enum { OXI_PREFETCH_AHEAD = 2560 };
 
+/* The bytes of a word, the lowest first on any machine; not as a loop, which gcc leaves one. */
+static inline void oxi_store_eight(int8_t *p, uint64_t word) {
+    p[0] = (int8_t)(word & 255);
+    p[1] = (int8_t)(word >> 8 & 255);
+    p[2] = (int8_t)(word >> 16 & 255);
+    p[3] = (int8_t)(word >> 24 & 255);
+    p[4] = (int8_t)(word >> 32 & 255);
+    p[5] = (int8_t)(word >> 40 & 255);
+    p[6] = (int8_t)(word >> 48 & 255);
+    p[7] = (int8_t)(word >> 56);
+}
+
 /* What a map computes in: every dtype loads into one of these. */
 typedef enum oxi_lane {
     OXI_LANE_F32,
@@ -8181,6 +8193,7 @@ typedef struct oxi_code_panel {
 typedef struct oxi_codes_kernel {
     int mr, nr;
     int bytes;         /* of a code */
+    int pairs;         /* of products that a lane of 16 bits must hold for it to be faster than others */
     bool is_signed;    /* codes of weights */
     bool wants_ratios; /* of activations */
     void (*run)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, float *c,
@@ -9925,10 +9938,6 @@ static const uint64_t *oxi_groups(void) {
 /* ---- eight numbers in a word --------------------------------------------------------------------------- */
 
 #define OXI_EIGHT_BYTES(byte) ((uint64_t)(byte) * UINT64_C(0x0101010101010101))
-
-static void oxi_store_eight(int8_t *code, uint64_t word) {
-    for (int i = 0; i < 8; i++) code[i] = (int8_t)(uint8_t)(word >> 8 * i);
-}
 
 /* Numbers of 1 to 127, negative where their bit of `signs` is set: no byte carries into the next. */
 static uint64_t oxi_with_signs(uint64_t word, unsigned signs) {
@@ -13858,14 +13867,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -13876,7 +13900,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -14858,6 +14887,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #endif
     k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -18407,14 +18437,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -18425,7 +18470,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -19407,6 +19457,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #endif
     k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -22974,14 +23025,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -22992,7 +23058,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -23974,6 +24045,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #endif
     k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -27463,14 +27535,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -27481,7 +27568,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -28463,6 +28555,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #endif
     k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -31944,14 +32037,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -31962,7 +32070,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -32944,6 +33057,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #endif
     k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -36420,14 +36534,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -36438,7 +36567,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -37420,6 +37554,7 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #endif
     k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -45073,7 +45208,8 @@ static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float
                               oxi_q8 *out) {
     bool large = false;
     kernels->quantize_activation(k, x, out);
-    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || oxi_is_large_step(out[i].step);
+    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++)
+        large = large || oxi_is_large_step(out[i].step);
     if (!large) return 1;
     oxi_lower_row(k, x, stage);
     kernels->quantize_activation(k, stage, out);
@@ -45429,7 +45565,8 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
 /* The kernel for the type, and how many lanes it may add up. */
 static bool oxi_code_choose(oxi_code_product *p) {
     int pairs = INT16_MAX / (2 * 127 * p->type->most); /* a lane of 16 bits takes two products a step */
-    p->kernel = p->kernels->codes_16.run && pairs >= 2 ? &p->kernels->codes_16 : &p->kernels->codes_32;
+    const oxi_codes_kernel *small = &p->kernels->codes_16;
+    p->kernel = small->run && pairs >= small->pairs ? small : &p->kernels->codes_32;
     if (!p->kernel->run) return false;
     p->wide = p->kernel->bytes == 2;
     p->shift = p->wide ? 8 : p->type->group == 16 ? 4 : 5;

@@ -123,7 +123,8 @@ static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float
                               oxi_q8 *out) {
     bool large = false;
     kernels->quantize_activation(k, x, out);
-    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || oxi_is_large_step(out[i].step);
+    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++)
+        large = large || oxi_is_large_step(out[i].step);
     if (!large) return 1;
     oxi_lower_row(k, x, stage);
     kernels->quantize_activation(k, stage, out);

@@ -265,7 +265,8 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
 /* The kernel for the type, and how many lanes it may add up. */
 static bool oxi_code_choose(oxi_code_product *p) {
     int pairs = INT16_MAX / (2 * 127 * p->type->most); /* a lane of 16 bits takes two products a step */
-    p->kernel = p->kernels->codes_16.run && pairs >= 2 ? &p->kernels->codes_16 : &p->kernels->codes_32;
+    const oxi_codes_kernel *small = &p->kernels->codes_16;
+    p->kernel = small->run && pairs >= small->pairs ? small : &p->kernels->codes_32;
     if (!p->kernel->run) return false;
     p->wide = p->kernel->bytes == 2;
     p->shift = p->wide ? 8 : p->type->group == 16 ? 4 : 5;

@@ -19,6 +19,18 @@
  * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
 enum { OXI_PREFETCH_AHEAD = 2560 };
 
+/* The bytes of a word, the lowest first on any machine; not as a loop, which gcc leaves one. */
+static inline void oxi_store_eight(int8_t *p, uint64_t word) {
+    p[0] = (int8_t)(word & 255);
+    p[1] = (int8_t)(word >> 8 & 255);
+    p[2] = (int8_t)(word >> 16 & 255);
+    p[3] = (int8_t)(word >> 24 & 255);
+    p[4] = (int8_t)(word >> 32 & 255);
+    p[5] = (int8_t)(word >> 40 & 255);
+    p[6] = (int8_t)(word >> 48 & 255);
+    p[7] = (int8_t)(word >> 56);
+}
+
 /* What a map computes in: every dtype loads into one of these. */
 typedef enum oxi_lane {
     OXI_LANE_F32,
@@ -122,6 +134,7 @@ typedef struct oxi_code_panel {
 typedef struct oxi_codes_kernel {
     int mr, nr;
     int bytes;         /* of a code */
+    int pairs;         /* of products that a lane of 16 bits must hold for it to be faster than others */
     bool is_signed;    /* codes of weights */
     bool wants_ratios; /* of activations */
     void (*run)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, float *c,
