@@ -1597,10 +1597,10 @@ OXI_UNUSED static void oxi_error_adopt(const oxi_error *from) {
 static int64_t oxi_stat_tensors, oxi_stat_storages, oxi_stat_tensors_made;
 static int64_t oxi_stat_calls, oxi_stat_detours, oxi_stat_bad_releases;
 
-/* From this size on, blocks lie on huge pages and are cut finer: 16 classes per power of two instead of 4. */
+/* Blocks that fill huge pages lie on these as far as they fill them. */
 #define OXI_HUGE_PAGE ((size_t)2 << 20)
-#define OXI_HUGE_FROM ((size_t)4 << 20)
-#define OXI_FINE_FROM 20                                 /* log2 of bytes */
+/* log2 of the bytes from which blocks are cut finer: 16 classes per power of two instead of 4. */
+#define OXI_FINE_FROM 20
 #define OXI_CLASS_COUNT (1 + 16 * ((int)sizeof(size_t) * 8 - 7))
 /* The cache may hold this much beyond twice the most that was ever in use. */
 #define OXI_CACHE_SLACK ((size_t)64 << 20)
@@ -1643,24 +1643,19 @@ static size_t oxi_class_of(size_t bytes, int *index) {
 
 /* ---- the system ---------------------------------------------------------------------------------------- */
 
-/* Huge blocks are asked for in whole huge pages; the rest of the last one is never touched. */
-static size_t oxi_system_round(size_t bytes) {
-    return bytes >= OXI_HUGE_FROM ? (bytes + OXI_HUGE_PAGE - 1) & ~(OXI_HUGE_PAGE - 1) : bytes;
-}
-
 static void *oxi_system_alloc(size_t bytes) {
-    size_t rounded = oxi_system_round(bytes);
-    size_t align = bytes >= OXI_HUGE_FROM ? OXI_HUGE_PAGE : OXI_ALIGN;
+    size_t align = bytes >= OXI_HUGE_PAGE ? OXI_HUGE_PAGE : OXI_ALIGN;
     void *memory = NULL;
 #if defined(_WIN32)
-    memory = _aligned_malloc(rounded, align);
+    memory = _aligned_malloc(bytes, align);
 #elif defined(__APPLE__)
-    if (posix_memalign(&memory, align, rounded) != 0) memory = NULL;
+    if (posix_memalign(&memory, align, bytes) != 0) memory = NULL;
 #else
-    memory = aligned_alloc(align, rounded);
+    memory = aligned_alloc(align, (bytes + align - 1) / align * align); /* what is behind is never touched */
 #endif
 #ifdef __linux__
-    if (memory && bytes >= OXI_HUGE_FROM) (void)madvise(memory, rounded, MADV_HUGEPAGE);   /* only a wish */
+    if (memory && bytes >= OXI_HUGE_PAGE) /* only a wish */
+        (void)madvise(memory, bytes / OXI_HUGE_PAGE * OXI_HUGE_PAGE, MADV_HUGEPAGE);
 #endif
     return memory;
 }
@@ -2600,7 +2595,7 @@ static ox_status oxi_map_open(int file, const char *path, bool copies, oxi_mappi
     }
 #ifdef __linux__
     /* Only a wish: what is not in memory yet comes in huge pages, which are read half as fast again. */
-    if (handle == &oxi_is_mapped && bytes >= OXI_HUGE_FROM) (void)madvise(data, bytes, MADV_HUGEPAGE);
+    if (handle == &oxi_is_mapped && bytes >= OXI_HUGE_PAGE) (void)madvise(data, bytes, MADV_HUGEPAGE);
 #endif
     if (handle == &oxi_is_mapped) OXI_POISON((char *)data + bytes, oxi_page_rest(bytes));
     out->data = (const unsigned char *)data;
@@ -8122,6 +8117,9 @@ typedef struct oxi_gemm_kernel {
     void (*enter)(void), (*leave)(void);
 } oxi_gemm_kernel;
 
+/* from [rows][nr], rows ld apart, to 16 bits each, rows to_ld apart. */
+typedef void (*oxi_round_kernel)(int64_t rows, const float *from, int64_t ld, uint16_t *to, int64_t to_ld);
+
 /* Packs lines of 4-byte elements into panels of `width` lines: panel p at panels + p * panel_stride,
  * panel[k][width], zeros behind the last line. Across: neighbours in memory are neighbouring lines,
  * source[k * stride + line]; along: neighbours are neighbouring k, source[line * stride + k]. */
@@ -8223,6 +8221,8 @@ typedef struct oxi_kernels {
     oxi_gemm_kernel gemm_i16; /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
     oxi_gemm_groups bf16_pairs, i8_quads; /* run NULL: computed in f32 and int16 */
     oxi_gemm_pieces f16_pieces;           /* run NULL: computed in f32 */
+    /* finished sums of gemm_f32, whole rows of nr of them, rounded to nearest even on their way to C */
+    oxi_round_kernel round_tile_bf16, round_tile_f16;
     oxi_pack_kernel pack_across, pack_along;
     oxi_pack_kernel pack_across_bf16, pack_along_bf16, pack_across_f16, pack_along_f16; /* to f32 */
     /* dot of n f32 (n any), rows contiguous: matrix-vector shapes */
@@ -11832,6 +11832,22 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
+/* Sums of a whole micro-tile. */
+#define OXI_ROUND(type) \
+OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
+                                           int64_t to_ld) { \
+    for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
+        vf_store_##type(to, vf_load(from)); \
+        vf_store_##type(to + VF, vf_load(from + VF)); \
+    } \
+}
+OXI_ROUND(bf16)
+OXI_ROUND(f16)
+#ifdef OXI_F16C_APART
+OXI_ROUND(f16c)
+#endif
+#undef OXI_ROUND
+
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
@@ -12000,7 +12016,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
-/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written; the next eight are asked
+ * for, because no row is read for long. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                      void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
@@ -12012,6 +12029,7 @@ OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *sourc
                 const float *f = from + i * stride;
                 float *t = to + i * width;
                 int w = 0;
+                for (int line = 0; line < width; line += 16) OXI_PREFETCH_READ(f + 8 * stride + line);
                 for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
                 if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
             }
@@ -12109,7 +12127,9 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
+ * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+#define OXI_PACK_AHEAD 256
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -12117,8 +12137,11 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
-        for (i = 0; i < k; i += 16)
+        for (i = 0; i < k; i += 16) {
+            for (int w = 0; w < here; w++)
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
+        }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -12143,6 +12166,7 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 const uint16_t *f = from + i * stride; \
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
+                OXI_PREFETCH_READ(f + 8 * stride); \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -12161,6 +12185,8 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
             int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
             for (int w = 0; w < here; w++) \
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
@@ -12248,6 +12274,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
     k->pack_across_f16 = OXI_ISA(pack_across_f16);
     k->pack_along_f16 = OXI_ISA(pack_along_f16);
+    k->round_tile_bf16 = OXI_ISA(round_tile_bf16);
+    k->round_tile_f16 = OXI_ISA(round_tile_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -12256,6 +12284,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
         k->pack_across_f16 = OXI_ISA(pack_across_f16c);
         k->pack_along_f16 = OXI_ISA(pack_along_f16c);
         k->dot_f16 = OXI_ISA(dot_f16c);
+        k->round_tile_f16 = OXI_ISA(round_tile_f16c);
     }
 #endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
@@ -12268,6 +12297,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
+#undef OXI_PACK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -16402,6 +16432,22 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
+/* Sums of a whole micro-tile. */
+#define OXI_ROUND(type) \
+OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
+                                           int64_t to_ld) { \
+    for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
+        vf_store_##type(to, vf_load(from)); \
+        vf_store_##type(to + VF, vf_load(from + VF)); \
+    } \
+}
+OXI_ROUND(bf16)
+OXI_ROUND(f16)
+#ifdef OXI_F16C_APART
+OXI_ROUND(f16c)
+#endif
+#undef OXI_ROUND
+
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
@@ -16570,7 +16616,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
-/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written; the next eight are asked
+ * for, because no row is read for long. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                      void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
@@ -16582,6 +16629,7 @@ OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *sourc
                 const float *f = from + i * stride;
                 float *t = to + i * width;
                 int w = 0;
+                for (int line = 0; line < width; line += 16) OXI_PREFETCH_READ(f + 8 * stride + line);
                 for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
                 if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
             }
@@ -16679,7 +16727,9 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
+ * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+#define OXI_PACK_AHEAD 256
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -16687,8 +16737,11 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
-        for (i = 0; i < k; i += 16)
+        for (i = 0; i < k; i += 16) {
+            for (int w = 0; w < here; w++)
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
+        }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -16713,6 +16766,7 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 const uint16_t *f = from + i * stride; \
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
+                OXI_PREFETCH_READ(f + 8 * stride); \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -16731,6 +16785,8 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
             int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
             for (int w = 0; w < here; w++) \
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
@@ -16818,6 +16874,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
     k->pack_across_f16 = OXI_ISA(pack_across_f16);
     k->pack_along_f16 = OXI_ISA(pack_along_f16);
+    k->round_tile_bf16 = OXI_ISA(round_tile_bf16);
+    k->round_tile_f16 = OXI_ISA(round_tile_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -16826,6 +16884,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
         k->pack_across_f16 = OXI_ISA(pack_across_f16c);
         k->pack_along_f16 = OXI_ISA(pack_along_f16c);
         k->dot_f16 = OXI_ISA(dot_f16c);
+        k->round_tile_f16 = OXI_ISA(round_tile_f16c);
     }
 #endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
@@ -16838,6 +16897,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
+#undef OXI_PACK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -20990,6 +21050,22 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
+/* Sums of a whole micro-tile. */
+#define OXI_ROUND(type) \
+OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
+                                           int64_t to_ld) { \
+    for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
+        vf_store_##type(to, vf_load(from)); \
+        vf_store_##type(to + VF, vf_load(from + VF)); \
+    } \
+}
+OXI_ROUND(bf16)
+OXI_ROUND(f16)
+#ifdef OXI_F16C_APART
+OXI_ROUND(f16c)
+#endif
+#undef OXI_ROUND
+
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
@@ -21158,7 +21234,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
-/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written; the next eight are asked
+ * for, because no row is read for long. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                      void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
@@ -21170,6 +21247,7 @@ OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *sourc
                 const float *f = from + i * stride;
                 float *t = to + i * width;
                 int w = 0;
+                for (int line = 0; line < width; line += 16) OXI_PREFETCH_READ(f + 8 * stride + line);
                 for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
                 if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
             }
@@ -21267,7 +21345,9 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
+ * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+#define OXI_PACK_AHEAD 256
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -21275,8 +21355,11 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
-        for (i = 0; i < k; i += 16)
+        for (i = 0; i < k; i += 16) {
+            for (int w = 0; w < here; w++)
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
+        }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -21301,6 +21384,7 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 const uint16_t *f = from + i * stride; \
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
+                OXI_PREFETCH_READ(f + 8 * stride); \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -21319,6 +21403,8 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
             int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
             for (int w = 0; w < here; w++) \
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
@@ -21406,6 +21492,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
     k->pack_across_f16 = OXI_ISA(pack_across_f16);
     k->pack_along_f16 = OXI_ISA(pack_along_f16);
+    k->round_tile_bf16 = OXI_ISA(round_tile_bf16);
+    k->round_tile_f16 = OXI_ISA(round_tile_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -21414,6 +21502,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
         k->pack_across_f16 = OXI_ISA(pack_across_f16c);
         k->pack_along_f16 = OXI_ISA(pack_along_f16c);
         k->dot_f16 = OXI_ISA(dot_f16c);
+        k->round_tile_f16 = OXI_ISA(round_tile_f16c);
     }
 #endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
@@ -21426,6 +21515,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
+#undef OXI_PACK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -25500,6 +25590,22 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
+/* Sums of a whole micro-tile. */
+#define OXI_ROUND(type) \
+OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
+                                           int64_t to_ld) { \
+    for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
+        vf_store_##type(to, vf_load(from)); \
+        vf_store_##type(to + VF, vf_load(from + VF)); \
+    } \
+}
+OXI_ROUND(bf16)
+OXI_ROUND(f16)
+#ifdef OXI_F16C_APART
+OXI_ROUND(f16c)
+#endif
+#undef OXI_ROUND
+
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
@@ -25668,7 +25774,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
-/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written; the next eight are asked
+ * for, because no row is read for long. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                      void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
@@ -25680,6 +25787,7 @@ OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *sourc
                 const float *f = from + i * stride;
                 float *t = to + i * width;
                 int w = 0;
+                for (int line = 0; line < width; line += 16) OXI_PREFETCH_READ(f + 8 * stride + line);
                 for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
                 if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
             }
@@ -25777,7 +25885,9 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
+ * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+#define OXI_PACK_AHEAD 256
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -25785,8 +25895,11 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
-        for (i = 0; i < k; i += 16)
+        for (i = 0; i < k; i += 16) {
+            for (int w = 0; w < here; w++)
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
+        }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -25811,6 +25924,7 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 const uint16_t *f = from + i * stride; \
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
+                OXI_PREFETCH_READ(f + 8 * stride); \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -25829,6 +25943,8 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
             int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
             for (int w = 0; w < here; w++) \
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
@@ -25916,6 +26032,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
     k->pack_across_f16 = OXI_ISA(pack_across_f16);
     k->pack_along_f16 = OXI_ISA(pack_along_f16);
+    k->round_tile_bf16 = OXI_ISA(round_tile_bf16);
+    k->round_tile_f16 = OXI_ISA(round_tile_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -25924,6 +26042,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
         k->pack_across_f16 = OXI_ISA(pack_across_f16c);
         k->pack_along_f16 = OXI_ISA(pack_along_f16c);
         k->dot_f16 = OXI_ISA(dot_f16c);
+        k->round_tile_f16 = OXI_ISA(round_tile_f16c);
     }
 #endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
@@ -25936,6 +26055,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
+#undef OXI_PACK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -30002,6 +30122,22 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
+/* Sums of a whole micro-tile. */
+#define OXI_ROUND(type) \
+OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
+                                           int64_t to_ld) { \
+    for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
+        vf_store_##type(to, vf_load(from)); \
+        vf_store_##type(to + VF, vf_load(from + VF)); \
+    } \
+}
+OXI_ROUND(bf16)
+OXI_ROUND(f16)
+#ifdef OXI_F16C_APART
+OXI_ROUND(f16c)
+#endif
+#undef OXI_ROUND
+
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
@@ -30170,7 +30306,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
-/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written; the next eight are asked
+ * for, because no row is read for long. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                      void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
@@ -30182,6 +30319,7 @@ OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *sourc
                 const float *f = from + i * stride;
                 float *t = to + i * width;
                 int w = 0;
+                for (int line = 0; line < width; line += 16) OXI_PREFETCH_READ(f + 8 * stride + line);
                 for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
                 if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
             }
@@ -30279,7 +30417,9 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
+ * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+#define OXI_PACK_AHEAD 256
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -30287,8 +30427,11 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
-        for (i = 0; i < k; i += 16)
+        for (i = 0; i < k; i += 16) {
+            for (int w = 0; w < here; w++)
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
+        }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -30313,6 +30456,7 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 const uint16_t *f = from + i * stride; \
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
+                OXI_PREFETCH_READ(f + 8 * stride); \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -30331,6 +30475,8 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
             int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
             for (int w = 0; w < here; w++) \
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
@@ -30418,6 +30564,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
     k->pack_across_f16 = OXI_ISA(pack_across_f16);
     k->pack_along_f16 = OXI_ISA(pack_along_f16);
+    k->round_tile_bf16 = OXI_ISA(round_tile_bf16);
+    k->round_tile_f16 = OXI_ISA(round_tile_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -30426,6 +30574,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
         k->pack_across_f16 = OXI_ISA(pack_across_f16c);
         k->pack_along_f16 = OXI_ISA(pack_along_f16c);
         k->dot_f16 = OXI_ISA(dot_f16c);
+        k->round_tile_f16 = OXI_ISA(round_tile_f16c);
     }
 #endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
@@ -30438,6 +30587,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
+#undef OXI_PACK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -34499,6 +34649,22 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
+/* Sums of a whole micro-tile. */
+#define OXI_ROUND(type) \
+OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
+                                           int64_t to_ld) { \
+    for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
+        vf_store_##type(to, vf_load(from)); \
+        vf_store_##type(to + VF, vf_load(from + VF)); \
+    } \
+}
+OXI_ROUND(bf16)
+OXI_ROUND(f16)
+#ifdef OXI_F16C_APART
+OXI_ROUND(f16c)
+#endif
+#undef OXI_ROUND
+
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
@@ -34667,7 +34833,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
-/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written; the next eight are asked
+ * for, because no row is read for long. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                      void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
@@ -34679,6 +34846,7 @@ OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *sourc
                 const float *f = from + i * stride;
                 float *t = to + i * width;
                 int w = 0;
+                for (int line = 0; line < width; line += 16) OXI_PREFETCH_READ(f + 8 * stride + line);
                 for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
                 if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
             }
@@ -34776,7 +34944,9 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
+ * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+#define OXI_PACK_AHEAD 256
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -34784,8 +34954,11 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
-        for (i = 0; i < k; i += 16)
+        for (i = 0; i < k; i += 16) {
+            for (int w = 0; w < here; w++)
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
+        }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -34810,6 +34983,7 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 const uint16_t *f = from + i * stride; \
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
+                OXI_PREFETCH_READ(f + 8 * stride); \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -34828,6 +35002,8 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
             int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
             for (int w = 0; w < here; w++) \
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
@@ -34915,6 +35091,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
     k->pack_across_f16 = OXI_ISA(pack_across_f16);
     k->pack_along_f16 = OXI_ISA(pack_along_f16);
+    k->round_tile_bf16 = OXI_ISA(round_tile_bf16);
+    k->round_tile_f16 = OXI_ISA(round_tile_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -34923,6 +35101,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
         k->pack_across_f16 = OXI_ISA(pack_across_f16c);
         k->pack_along_f16 = OXI_ISA(pack_along_f16c);
         k->dot_f16 = OXI_ISA(dot_f16c);
+        k->round_tile_f16 = OXI_ISA(round_tile_f16c);
     }
 #endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
@@ -34935,6 +35114,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
+#undef OXI_PACK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -44238,6 +44418,7 @@ typedef struct oxi_gemm_plan {
     int64_t tile_m, tile_n;
     int64_t sums_ld, partial_ld; /* rows of sums are so far apart, elements */
     bool direct;   /* sums go to C as they are */
+    oxi_round_kernel round; /* or NULL: all of k is in one call, whose sums it takes to C */
     bool streams;  /* finished rows go past the caches: reading lines of a large C first would take longer */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
@@ -44541,13 +44722,16 @@ static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
     return (char *)g->c + (m * g->c_row + n * g->c_col) * ox_dtype_of(g->c_dtype)->block_bytes;
 }
 
-/* A row of finished sums to C, past the caches by way of the stage if the plan says so. */
+/* A row of finished sums to C, past the caches by way of the stage if the plan says so; else what is to be
+ * written two rows on is asked for. */
 static void oxi_gemm_store(const oxi_gemm_plan *p, int64_t columns, const char *row, char *to, char *stage) {
     const oxi_gemm *g = p->g;
+    int64_t each = ox_dtype_of(g->c_dtype)->block_bytes, bytes = columns * each;
+    for (int64_t at = 0; !p->streams && g->c_col == 1 && at < bytes; at += 64)
+        OXI_PREFETCH_FAR(to + 2 * g->c_row * each + at);
     oxi_store_kernel store = p->kernels->store[g->c_dtype][p->type.lane];
     store(columns, row, p->streams ? stage : to, p->streams ? 1 : g->c_col);
-    if (p->streams)
-        p->kernels->stream((size_t)(columns * ox_dtype_of(g->c_dtype)->block_bytes), stage, to);
+    if (p->streams) p->kernels->stream((size_t)bytes, stage, to);
 }
 
 /* Finishes a tile: rows x columns sums with row stride ld, which are C itself if the plan is direct. */
@@ -44569,6 +44753,14 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
 
 /* ---- tiles ----------------------------------------------------------------------------------------- */
 
+/* A tile at element [m,n] of C. */
+typedef struct oxi_gemm_tile {
+    int64_t m, n, rows, columns;
+    char *sums; /* C itself if the plan is direct; NULL if it rounds */
+    int64_t ld;
+    char *lane;
+} oxi_gemm_tile;
+
 /* One micro-tile that the panels overhang: computed beside, the part that exists is copied. */
 static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c,
                           int64_t ld, int64_t rows, int64_t columns, bool accumulate, char *edge,
@@ -44585,20 +44777,29 @@ static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, 
                (size_t)columns * element);
 }
 
-/* A tile at element [m,n] of C. */
-typedef struct oxi_gemm_tile {
-    int64_t m, n, rows, columns;
-    char *sums; /* C itself if the plan is direct */
-    int64_t ld;
-    char *lane;
-} oxi_gemm_tile;
+/* One micro-tile computed beside and rounded on its way to C, whose lines are asked for before. */
+static void oxi_gemm_rounded(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
+                             const char *b, int64_t i, int64_t j, int64_t rows, int64_t columns,
+                             const char *next) {
+    int nr = p->type.kernel->nr;
+    char *sums = t->lane + p->edge_at;
+    uint16_t *c = (uint16_t *)(void *)oxi_gemm_c(p->g, t->m + i, t->n + j);
+    for (int64_t r = 0; r < rows; r++) OXI_PREFETCH_FAR(c + r * p->g->c_row);
+    p->type.kernel->run(depth, a, b, sums, nr, false, next);
+    if (columns == nr) p->round(rows, (const float *)(void *)sums, nr, c, p->g->c_row);
+    else oxi_gemm_finish(p, sums, nr, t->m + i, t->n + j, rows, columns, t->lane);
+}
 
 /* One panel of A times one of B, at [i,j] of the tile. */
 static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
                                 const char *b, int64_t i, int64_t j, bool accumulate, const char *next) {
     const oxi_gemm_kernel *kernel = p->type.kernel;
-    char *to = t->sums + (i * t->ld + j) * p->type.element;
     int64_t rows = oxi_least(t->rows - i, kernel->mr), columns = oxi_least(t->columns - j, kernel->nr);
+    if (p->round) {
+        oxi_gemm_rounded(p, t, depth, a, b, i, j, rows, columns, next);
+        return;
+    }
+    char *to = t->sums + (i * t->ld + j) * p->type.element;
     if (rows == kernel->mr && columns == kernel->nr) kernel->run(depth, a, b, to, t->ld, accumulate, next);
     else oxi_gemm_edge(p, depth, a, b, to, t->ld, rows, columns, accumulate, t->lane + p->edge_at, next);
 }
@@ -44675,7 +44876,8 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     t.rows = oxi_least(p->rows - i, p->tile_m);
     t.columns = oxi_least(p->columns - j, p->tile_n);
     t.lane = p->scratch + (size_t)lane * p->lane_bytes;
-    t.sums = p->direct ? oxi_gemm_c(p->g, t.m, t.n)
+    t.sums = p->round ? NULL
+           : p->direct ? oxi_gemm_c(p->g, t.m, t.n)
            : p->partial ? p->partial + (i * p->partial_ld + j) * element : t.lane + p->sums_at;
     t.ld = p->direct ? p->g->c_row : p->partial ? p->partial_ld : p->sums_ld;
     for (int64_t r = 0; p->k == 0 && r < t.rows; r++)
@@ -44695,7 +44897,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     if (p->type.kernel->leave) p->type.kernel->leave();
     if (p->k0 + p->ks < p->k) return;
     if (p->type.pieces) oxi_gemm_mend(p, &t);
-    oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
+    if (!p->round) oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
 }
 
 /* ---- the plan -------------------------------------------------------------------------------------- */
@@ -44899,7 +45101,8 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     p->lane_bytes = p->sums_at;
     p->sums_ld = oxi_gemm_spaced(p, p->tile_n);
     p->partial_ld = oxi_gemm_spaced(p, p->block_n);
-    if (!p->direct && !parts) p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->sums_ld * element);
+    if (!p->direct && !p->round && !parts)
+        p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->sums_ld * element);
     size_t partial = p->direct || !parts ? 0 : (size_t)p->block_m * (size_t)p->partial_ld * element;
     return *a_bytes + *b_bytes + (size_t)lanes * p->lane_bytes + partial;
 }
@@ -44928,6 +45131,11 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     int64_t c_bytes = ox_dtype_of(g->c_dtype)->block_bytes;
     p.streams = !p.direct && g->c_col == 1 && p.tile_n * c_bytes <= OXI_GEMM_STAGE &&
                 g->m * g->n * c_bytes >= OXI_STREAM_BYTES;
+    if (p.type.kernel == &p.kernels->spread_f32 && p.k > 0 && p.k <= p.depth && g->c_col == 1 && !p.streams &&
+        oxi_gemm_is_plain(g))
+        p.round = g->c_dtype == OX_BF16 ? p.kernels->round_tile_bf16
+                : g->c_dtype == OX_F16  ? p.kernels->round_tile_f16
+                                        : NULL;
     bool alone = oxi_gemm_is_small(g);
     int64_t lanes = alone ? 1 : oxi_lanes(INT32_MAX);
     size_t bytes = oxi_gemm_place(&p, &a_bytes, &b_bytes, lanes);
