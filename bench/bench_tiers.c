@@ -11,6 +11,8 @@
 #include "oxtorch.h"
 #include "peaks.h"
 
+#include <math.h>
+
 enum { SIDE = 1024, DEPTH = 4096, MATRICES = 8, ROWS = 128, RUNS = 3, MEMORY = 256 << 20 };
 
 static const char *const tiers[] = {"sse2-base",   "sse2",   "avx", "avx2-base", "avx2",
@@ -86,12 +88,16 @@ static void block_rate(ox_dtype dtype, int64_t rows, double *operations, double 
 static int print_tier(const char *name) {
     enum { TYPES = sizeof blocks / sizeof *blocks };
     int threads = ox_threads();
-    double f32 = peaks_rate(peaks_f32) * threads, i8 = peaks_rate(peaks_i8) * threads;
-    double bf16 = peaks_rate(peaks_bf16) * threads, read = read_rate(threads);
+    double f32 = 0, i8 = 0, bf16 = 0, read = read_rate(threads);
     double many[TYPES], one[TYPES], unused;
     for (size_t i = 0; i < TYPES; i++) {
         block_rate(blocks[i], ROWS, &many[i], &unused);
         block_rate(blocks[i], 1, &unused, &one[i]);
+    }
+    for (int i = 0; i < 5; i++) { /* the best: a host may be busy for a moment */
+        f32 = fmax(f32, peaks_rate(peaks_f32) * threads);
+        i8 = fmax(i8, peaks_rate(peaks_i8) * threads);
+        bf16 = fmax(bf16, peaks_rate(peaks_bf16) * threads);
     }
     printf("| %s | %.0f |", name, f32);
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
