@@ -8212,6 +8212,11 @@ typedef struct oxi_kernels {
     oxi_map_kernel map[OXI_OP_COUNT][OXI_LANE_COUNT];   /* NULL where the op does not take that lane */
     oxi_load_kernel load[OX_DTYPE_COUNT][OXI_LANE_COUNT];    /* plain dtypes only */
     oxi_store_kernel store[OX_DTYPE_COUNT][OXI_LANE_COUNT];
+    /* elements of 1, 2, 4, 8 or 16 bytes (oxi_width_index) moved as they are, steps in bytes: to[i] =
+     * from[i * step], and to[c][r] = from[r][c], neighbours along c side by side, as those along r in to */
+    void (*gather[5])(int64_t n, const char *from, int64_t step, char *to);
+    void (*transpose[5])(int64_t rows, int64_t columns, const char *from, int64_t from_step, char *to,
+                         int64_t to_step);
     oxi_gemm_kernel gemm_f32, gemm_f64;
     /* the same for a whose elements are there once for each lane; copies makes such a panel of k steps.
      * NULL: as above */
@@ -8660,6 +8665,70 @@ static void oxi_fill_convert(oxi_kernels *k) {
     OXI_ENTER(OX_C64)
 }
 #undef OXI_ENTER
+/* >>cpu/move.c */
+/* Moving elements as they are, by their width: runs with gaps between them, and rows that become columns.
+ * Plain loops for every width; the vector tiers replace what they are faster at (kernels/move.inc). Entered
+ * into the table by cpu/tiers.c, called by walks and copies. */
+
+typedef struct oxi_sixteen_bytes {
+    uint64_t half[2];
+} oxi_sixteen_bytes;
+
+#define OXI_MOVE_WIDTHS(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t) X(16, oxi_sixteen_bytes)
+
+/* The place of a width, 1 to 16 bytes, in the table of kernels. */
+static OXI_UNUSED int oxi_width_index(int64_t bytes) {
+    return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : 4;
+}
+
+/* move: to[i * to_step] = from[i * from_step], four at a time: a loop of one is as fast only where it
+ * happens to lie well in memory. gather and transpose as in oxi_kernels. */
+#define OXI_X(width, type)                                                                                \
+    static void oxi_move_##width(int64_t n, const char *from, int64_t from_step, char *to,                \
+                                 int64_t to_step) {                                                       \
+        for (; n >= 4; n -= 4, from += 4 * from_step, to += 4 * to_step) {                                \
+            type four[4];                                                                                 \
+            memcpy(four, from, sizeof *four);                                                             \
+            memcpy(four + 1, from + from_step, sizeof *four);                                             \
+            memcpy(four + 2, from + 2 * from_step, sizeof *four);                                         \
+            memcpy(four + 3, from + 3 * from_step, sizeof *four);                                         \
+            memcpy(to, four, sizeof *four);                                                               \
+            memcpy(to + to_step, four + 1, sizeof *four);                                                 \
+            memcpy(to + 2 * to_step, four + 2, sizeof *four);                                             \
+            memcpy(to + 3 * to_step, four + 3, sizeof *four);                                             \
+        }                                                                                                 \
+        for (; n > 0; n--, from += from_step, to += to_step) memcpy(to, from, sizeof(type));              \
+    }                                                                                                     \
+    static void oxi_gather_##width(int64_t n, const char *from, int64_t step, char *to) {                 \
+        oxi_move_##width(n, from, step, to, width);                                                       \
+    }                                                                                                     \
+    static void oxi_transpose_##width(int64_t rows, int64_t columns, const char *from, int64_t from_step, \
+                                      char *to, int64_t to_step) {                                        \
+        for (int64_t c = 0; c < columns; c++)                                                             \
+            oxi_move_##width(rows, from + c * width, from_step, to + c * to_step, width);                 \
+    }
+OXI_MOVE_WIDTHS(OXI_X)
+#undef OXI_X
+
+/* n elements of 1, 2, 4, 8 or 16 bytes; steps in bytes. */
+static OXI_UNUSED void oxi_move_run(int64_t n, int64_t bytes, const char *from, int64_t from_step, char *to,
+                                    int64_t to_step) {
+    switch (bytes) {
+#define OXI_X(width, type) \
+    case width: oxi_move_##width(n, from, from_step, to, to_step); return;
+        OXI_MOVE_WIDTHS(OXI_X)
+#undef OXI_X
+    default: return;
+    }
+}
+
+static void oxi_fill_move(oxi_kernels *k) {
+#define OXI_X(width, type)                                  \
+    k->gather[oxi_width_index(width)] = oxi_gather_##width; \
+    k->transpose[oxi_width_index(width)] = oxi_transpose_##width;
+    OXI_MOVE_WIDTHS(OXI_X)
+#undef OXI_X
+}
 /* >>cpu/scalar_map.c */
 /* Elementwise kernels that gain nothing from a tier: integers, complex numbers, and the f64 functions of
  * the C library. One row an op: its formula in C. Integers wrap as two's complement; nothing traps.
@@ -12763,6 +12832,221 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/move.inc */
+/* Rows that become columns, and runs backwards or with every second element left out, by the width of an
+ * element. A block is 16 bytes of as many rows as 16 bytes have elements, a block for each 16 bytes of a
+ * vector: rows i and i + n/2 interleaved, log2(n) times, are n rows of n elements turned. What is smaller
+ * than a block goes the way of the tier below. Stamped by cpu/tiers.c where instructions are new. */
+
+#if VF == 4 || (VF == 8 && OXI_ISA(FMA))
+
+#define OXI_MOVE_LANES (VF / 4)
+#if VF == 8
+#define OXI_MOVE_VECTOR __m256i
+#define OXI_MOVE_LOAD(p)                                               \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(OXI_MOVE_HALF(p)), \
+                            OXI_MOVE_HALF((p) + SIDE * from_step), 1)
+#define OXI_MOVE_HALF(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_STORE(at, v) _mm256_storeu_si256((__m256i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm256_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_sse2_##name
+#elif defined(OXI_X86)
+#define OXI_MOVE_VECTOR __m128i
+#define OXI_MOVE_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define OXI_MOVE_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_##name
+#else
+#define OXI_MOVE_VECTOR uint8x16_t
+#define OXI_MOVE_LOAD(p) vld1q_u8((const uint8_t *)(p))
+#define OXI_MOVE_STORE(at, v) vst1q_u8((uint8_t *)(at), v)
+#define OXI_MOVE_BACK_8(a) (a)
+#define OXI_MOVE_BACK_16(a) vreinterpretq_u8_u16(a)
+#define OXI_MOVE_BACK_32(a) vreinterpretq_u8_u32(a)
+#define OXI_MOVE_BACK_64(a) vreinterpretq_u8_u64(a)
+#define OXI_MOVE_AS_8(a) (a)
+#define OXI_MOVE_AS_16(a) vreinterpretq_u16_u8(a)
+#define OXI_MOVE_AS_32(a) vreinterpretq_u32_u8(a)
+#define OXI_MOVE_AS_64(a) vreinterpretq_u64_u8(a)
+#define OXI_MOVE_LOW(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip1q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_HIGH(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip2q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_BELOW(name) oxi_##name
+#endif
+
+/* ---- rows into columns --------------------------------------------------------------------------------- */
+
+#define OXI_EACH_2(X) X(0) X(1)
+#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
+#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
+#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+/* Step by step: places computed before a loop would fill all registers. */
+#define OXI_LOAD_ROW(i) a[i] = OXI_MOVE_LOAD(p), p += from_step;
+#define OXI_STORE_A(i) OXI_MOVE_STORE(q, a[i]), q += to_step;
+#define OXI_STORE_B(i) OXI_MOVE_STORE(q, b[i]), q += to_step;
+#define OXI_ZIP(y, x, bits, half, i)                        \
+    y[2 * (i)] = OXI_MOVE_LOW(bits, x[i], x[(i) + (half)]); \
+    y[2 * (i) + 1] = OXI_MOVE_HIGH(bits, x[i], x[(i) + (half)]);
+#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
+#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
+#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
+#define OXI_BLOCK_8 OXI_EACH_2(OXI_LOAD_ROW) OXI_ZIP(b, a, 64, 1, 0) OXI_EACH_2(OXI_STORE_B)
+#define OXI_BLOCK_4 \
+    OXI_EACH_4(OXI_LOAD_ROW) OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
+#define OXI_BLOCK_2                                                                                          \
+    OXI_EACH_8(OXI_LOAD_ROW)                                                                                 \
+    OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
+#define OXI_BLOCK_1          \
+    OXI_EACH_16(OXI_LOAD_ROW) \
+    OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
+
+/* The last blocks of an edge lie over the ones before where there is no room for whole ones. */
+#define OXI_DEFINE_TRANSPOSE(width)                                                                          \
+    OXI_KERNEL void OXI_ISA(transpose_##width)(int64_t rows, int64_t columns, const char *from,              \
+                                               int64_t from_step, char *to, int64_t to_step) {               \
+        enum { SIDE = 16 / width, ROWS = SIDE * OXI_MOVE_LANES };                                            \
+        if (rows < ROWS || columns < SIDE) {                                                                 \
+            OXI_MOVE_BELOW(transpose_##width)(rows, columns, from, from_step, to, to_step);                  \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
+            int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
+            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
+                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
+                const char *p = from + row * from_step + column * width;                                     \
+                char *q = to + column * to_step + row * width;                                               \
+                OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
+                OXI_BLOCK_##width                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+OXI_DEFINE_TRANSPOSE(1)
+OXI_DEFINE_TRANSPOSE(2)
+OXI_DEFINE_TRANSPOSE(4)
+OXI_DEFINE_TRANSPOSE(8)
+
+/* ---- runs with gaps ------------------------------------------------------------------------------------ */
+
+#if defined(OXI_X86)
+/* even: every second element of two vectors; back: a vector from its end to its beginning. */
+#if VF == 8
+#define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
+#define OXI_EVEN_1(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
+                                     _mm256_and_si256(b, _mm256_set1_epi16(255))))
+#define OXI_EVEN_2(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(a, 16), 16),      \
+                                    _mm256_srai_epi32(_mm256_slli_epi32(b, 16), 16)))
+#define OXI_EVEN_4(a, b)                                                                                    \
+    OXI_IN_ORDER(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#define OXI_EVEN_8(a, b) OXI_IN_ORDER(_mm256_unpacklo_epi64(a, b))
+#define OXI_SWAP_HALVES(v) _mm256_permute4x64_epi64(v, 0x4e)
+#define OXI_BACK_1(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, \
+                                                                                      0x08090a0b0c0d0e0f))))
+#define OXI_BACK_2(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0100030205040706, \
+                                                                                      0x09080b0a0d0c0f0e))))
+#define OXI_BACK_4(v) OXI_SWAP_HALVES(_mm256_shuffle_epi32(v, 0x1b))
+#define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
+#else
+#define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_EVEN_1(a, b) \
+    _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
+#define OXI_EVEN_2(a, b)                                              \
+    _mm_packs_epi32(_mm_srai_epi32(_mm_slli_epi32(a, 16), 16),        \
+                    _mm_srai_epi32(_mm_slli_epi32(b, 16), 16))
+#define OXI_EVEN_4(a, b) \
+    _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b), 0x88))
+#define OXI_EVEN_8(a, b) _mm_unpacklo_epi64(a, b)
+#define OXI_BACK_1(v) \
+    OXI_BACK_2(_mm_or_si128(_mm_slli_epi16(v, 8), _mm_srli_epi16(v, 8)))
+#define OXI_BACK_2(v) \
+    _mm_shuffle_epi32(_mm_shufflehi_epi16(_mm_shufflelo_epi16(v, 0x1b), 0x1b), 0x4e)
+#define OXI_BACK_4(v) _mm_shuffle_epi32(v, 0x1b)
+#define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
+#endif
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_DEFINE_GATHER(width)                                                                             \
+    OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
+        enum { SIDE = 4 * VF / width };                                                                      \
+        if (step == 2 * width) {                                                                             \
+            for (; n > SIDE; n -= SIDE, from += 8 * VF, to += 4 * VF) {                                      \
+                OXI_MOVE_VECTOR low = OXI_MOVE_VECTOR_AT(from), high = OXI_MOVE_VECTOR_AT(from + 4 * VF);    \
+                OXI_MOVE_STORE(to, OXI_EVEN_##width(low, high));                                             \
+            }                                                                                                \
+        } else if (step == -width) {                                                                         \
+            for (; n >= SIDE; n -= SIDE, from -= 4 * VF, to += 4 * VF) {                                     \
+                OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
+                OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
+            }                                                                                                \
+        }                                                                                                    \
+        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+    }
+OXI_DEFINE_GATHER(1)
+OXI_DEFINE_GATHER(2)
+OXI_DEFINE_GATHER(4)
+OXI_DEFINE_GATHER(8)
+#endif
+
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+#define OXI_ENTER(width) k->transpose[oxi_width_index(width)] = OXI_ISA(transpose_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#if defined(OXI_X86)
+#define OXI_ENTER(width) k->gather[oxi_width_index(width)] = OXI_ISA(gather_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#endif
+}
+
+#undef OXI_MOVE_LANES
+#undef OXI_MOVE_VECTOR
+#undef OXI_MOVE_LOAD
+#undef OXI_MOVE_HALF
+#undef OXI_MOVE_STORE
+#undef OXI_MOVE_LOW
+#undef OXI_MOVE_HIGH
+#undef OXI_MOVE_BELOW
+#undef OXI_MOVE_VECTOR_AT
+#undef OXI_IN_ORDER
+#undef OXI_SWAP_HALVES
+#undef OXI_EVEN_1
+#undef OXI_EVEN_2
+#undef OXI_EVEN_4
+#undef OXI_EVEN_8
+#undef OXI_BACK_1
+#undef OXI_BACK_2
+#undef OXI_BACK_4
+#undef OXI_BACK_8
+#undef OXI_EACH_2
+#undef OXI_EACH_4
+#undef OXI_EACH_8
+#undef OXI_EACH_16
+#undef OXI_LOAD_ROW
+#undef OXI_STORE_A
+#undef OXI_STORE_B
+#undef OXI_ZIP
+#undef OXI_ZIP_2
+#undef OXI_ZIP_4
+#undef OXI_ZIP_8
+#undef OXI_BLOCK_1
+#undef OXI_BLOCK_2
+#undef OXI_BLOCK_4
+#undef OXI_BLOCK_8
+#undef OXI_DEFINE_TRANSPOSE
+#undef OXI_DEFINE_GATHER
+
+#else
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+    (void)k;
+}
+#endif
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
@@ -14982,6 +15266,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
     OXI_ISA(fill_map)(k);
     OXI_ISA(fill_convert)(k);
+    OXI_ISA(fill_move)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
@@ -17363,6 +17648,221 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/move.inc */
+/* Rows that become columns, and runs backwards or with every second element left out, by the width of an
+ * element. A block is 16 bytes of as many rows as 16 bytes have elements, a block for each 16 bytes of a
+ * vector: rows i and i + n/2 interleaved, log2(n) times, are n rows of n elements turned. What is smaller
+ * than a block goes the way of the tier below. Stamped by cpu/tiers.c where instructions are new. */
+
+#if VF == 4 || (VF == 8 && OXI_ISA(FMA))
+
+#define OXI_MOVE_LANES (VF / 4)
+#if VF == 8
+#define OXI_MOVE_VECTOR __m256i
+#define OXI_MOVE_LOAD(p)                                               \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(OXI_MOVE_HALF(p)), \
+                            OXI_MOVE_HALF((p) + SIDE * from_step), 1)
+#define OXI_MOVE_HALF(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_STORE(at, v) _mm256_storeu_si256((__m256i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm256_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_sse2_##name
+#elif defined(OXI_X86)
+#define OXI_MOVE_VECTOR __m128i
+#define OXI_MOVE_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define OXI_MOVE_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_##name
+#else
+#define OXI_MOVE_VECTOR uint8x16_t
+#define OXI_MOVE_LOAD(p) vld1q_u8((const uint8_t *)(p))
+#define OXI_MOVE_STORE(at, v) vst1q_u8((uint8_t *)(at), v)
+#define OXI_MOVE_BACK_8(a) (a)
+#define OXI_MOVE_BACK_16(a) vreinterpretq_u8_u16(a)
+#define OXI_MOVE_BACK_32(a) vreinterpretq_u8_u32(a)
+#define OXI_MOVE_BACK_64(a) vreinterpretq_u8_u64(a)
+#define OXI_MOVE_AS_8(a) (a)
+#define OXI_MOVE_AS_16(a) vreinterpretq_u16_u8(a)
+#define OXI_MOVE_AS_32(a) vreinterpretq_u32_u8(a)
+#define OXI_MOVE_AS_64(a) vreinterpretq_u64_u8(a)
+#define OXI_MOVE_LOW(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip1q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_HIGH(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip2q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_BELOW(name) oxi_##name
+#endif
+
+/* ---- rows into columns --------------------------------------------------------------------------------- */
+
+#define OXI_EACH_2(X) X(0) X(1)
+#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
+#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
+#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+/* Step by step: places computed before a loop would fill all registers. */
+#define OXI_LOAD_ROW(i) a[i] = OXI_MOVE_LOAD(p), p += from_step;
+#define OXI_STORE_A(i) OXI_MOVE_STORE(q, a[i]), q += to_step;
+#define OXI_STORE_B(i) OXI_MOVE_STORE(q, b[i]), q += to_step;
+#define OXI_ZIP(y, x, bits, half, i)                        \
+    y[2 * (i)] = OXI_MOVE_LOW(bits, x[i], x[(i) + (half)]); \
+    y[2 * (i) + 1] = OXI_MOVE_HIGH(bits, x[i], x[(i) + (half)]);
+#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
+#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
+#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
+#define OXI_BLOCK_8 OXI_EACH_2(OXI_LOAD_ROW) OXI_ZIP(b, a, 64, 1, 0) OXI_EACH_2(OXI_STORE_B)
+#define OXI_BLOCK_4 \
+    OXI_EACH_4(OXI_LOAD_ROW) OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
+#define OXI_BLOCK_2                                                                                          \
+    OXI_EACH_8(OXI_LOAD_ROW)                                                                                 \
+    OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
+#define OXI_BLOCK_1          \
+    OXI_EACH_16(OXI_LOAD_ROW) \
+    OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
+
+/* The last blocks of an edge lie over the ones before where there is no room for whole ones. */
+#define OXI_DEFINE_TRANSPOSE(width)                                                                          \
+    OXI_KERNEL void OXI_ISA(transpose_##width)(int64_t rows, int64_t columns, const char *from,              \
+                                               int64_t from_step, char *to, int64_t to_step) {               \
+        enum { SIDE = 16 / width, ROWS = SIDE * OXI_MOVE_LANES };                                            \
+        if (rows < ROWS || columns < SIDE) {                                                                 \
+            OXI_MOVE_BELOW(transpose_##width)(rows, columns, from, from_step, to, to_step);                  \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
+            int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
+            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
+                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
+                const char *p = from + row * from_step + column * width;                                     \
+                char *q = to + column * to_step + row * width;                                               \
+                OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
+                OXI_BLOCK_##width                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+OXI_DEFINE_TRANSPOSE(1)
+OXI_DEFINE_TRANSPOSE(2)
+OXI_DEFINE_TRANSPOSE(4)
+OXI_DEFINE_TRANSPOSE(8)
+
+/* ---- runs with gaps ------------------------------------------------------------------------------------ */
+
+#if defined(OXI_X86)
+/* even: every second element of two vectors; back: a vector from its end to its beginning. */
+#if VF == 8
+#define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
+#define OXI_EVEN_1(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
+                                     _mm256_and_si256(b, _mm256_set1_epi16(255))))
+#define OXI_EVEN_2(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(a, 16), 16),      \
+                                    _mm256_srai_epi32(_mm256_slli_epi32(b, 16), 16)))
+#define OXI_EVEN_4(a, b)                                                                                    \
+    OXI_IN_ORDER(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#define OXI_EVEN_8(a, b) OXI_IN_ORDER(_mm256_unpacklo_epi64(a, b))
+#define OXI_SWAP_HALVES(v) _mm256_permute4x64_epi64(v, 0x4e)
+#define OXI_BACK_1(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, \
+                                                                                      0x08090a0b0c0d0e0f))))
+#define OXI_BACK_2(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0100030205040706, \
+                                                                                      0x09080b0a0d0c0f0e))))
+#define OXI_BACK_4(v) OXI_SWAP_HALVES(_mm256_shuffle_epi32(v, 0x1b))
+#define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
+#else
+#define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_EVEN_1(a, b) \
+    _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
+#define OXI_EVEN_2(a, b)                                              \
+    _mm_packs_epi32(_mm_srai_epi32(_mm_slli_epi32(a, 16), 16),        \
+                    _mm_srai_epi32(_mm_slli_epi32(b, 16), 16))
+#define OXI_EVEN_4(a, b) \
+    _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b), 0x88))
+#define OXI_EVEN_8(a, b) _mm_unpacklo_epi64(a, b)
+#define OXI_BACK_1(v) \
+    OXI_BACK_2(_mm_or_si128(_mm_slli_epi16(v, 8), _mm_srli_epi16(v, 8)))
+#define OXI_BACK_2(v) \
+    _mm_shuffle_epi32(_mm_shufflehi_epi16(_mm_shufflelo_epi16(v, 0x1b), 0x1b), 0x4e)
+#define OXI_BACK_4(v) _mm_shuffle_epi32(v, 0x1b)
+#define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
+#endif
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_DEFINE_GATHER(width)                                                                             \
+    OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
+        enum { SIDE = 4 * VF / width };                                                                      \
+        if (step == 2 * width) {                                                                             \
+            for (; n > SIDE; n -= SIDE, from += 8 * VF, to += 4 * VF) {                                      \
+                OXI_MOVE_VECTOR low = OXI_MOVE_VECTOR_AT(from), high = OXI_MOVE_VECTOR_AT(from + 4 * VF);    \
+                OXI_MOVE_STORE(to, OXI_EVEN_##width(low, high));                                             \
+            }                                                                                                \
+        } else if (step == -width) {                                                                         \
+            for (; n >= SIDE; n -= SIDE, from -= 4 * VF, to += 4 * VF) {                                     \
+                OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
+                OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
+            }                                                                                                \
+        }                                                                                                    \
+        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+    }
+OXI_DEFINE_GATHER(1)
+OXI_DEFINE_GATHER(2)
+OXI_DEFINE_GATHER(4)
+OXI_DEFINE_GATHER(8)
+#endif
+
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+#define OXI_ENTER(width) k->transpose[oxi_width_index(width)] = OXI_ISA(transpose_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#if defined(OXI_X86)
+#define OXI_ENTER(width) k->gather[oxi_width_index(width)] = OXI_ISA(gather_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#endif
+}
+
+#undef OXI_MOVE_LANES
+#undef OXI_MOVE_VECTOR
+#undef OXI_MOVE_LOAD
+#undef OXI_MOVE_HALF
+#undef OXI_MOVE_STORE
+#undef OXI_MOVE_LOW
+#undef OXI_MOVE_HIGH
+#undef OXI_MOVE_BELOW
+#undef OXI_MOVE_VECTOR_AT
+#undef OXI_IN_ORDER
+#undef OXI_SWAP_HALVES
+#undef OXI_EVEN_1
+#undef OXI_EVEN_2
+#undef OXI_EVEN_4
+#undef OXI_EVEN_8
+#undef OXI_BACK_1
+#undef OXI_BACK_2
+#undef OXI_BACK_4
+#undef OXI_BACK_8
+#undef OXI_EACH_2
+#undef OXI_EACH_4
+#undef OXI_EACH_8
+#undef OXI_EACH_16
+#undef OXI_LOAD_ROW
+#undef OXI_STORE_A
+#undef OXI_STORE_B
+#undef OXI_ZIP
+#undef OXI_ZIP_2
+#undef OXI_ZIP_4
+#undef OXI_ZIP_8
+#undef OXI_BLOCK_1
+#undef OXI_BLOCK_2
+#undef OXI_BLOCK_4
+#undef OXI_BLOCK_8
+#undef OXI_DEFINE_TRANSPOSE
+#undef OXI_DEFINE_GATHER
+
+#else
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+    (void)k;
+}
+#endif
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
@@ -19582,6 +20082,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
     OXI_ISA(fill_map)(k);
     OXI_ISA(fill_convert)(k);
+    OXI_ISA(fill_move)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
@@ -21981,6 +22482,221 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/move.inc */
+/* Rows that become columns, and runs backwards or with every second element left out, by the width of an
+ * element. A block is 16 bytes of as many rows as 16 bytes have elements, a block for each 16 bytes of a
+ * vector: rows i and i + n/2 interleaved, log2(n) times, are n rows of n elements turned. What is smaller
+ * than a block goes the way of the tier below. Stamped by cpu/tiers.c where instructions are new. */
+
+#if VF == 4 || (VF == 8 && OXI_ISA(FMA))
+
+#define OXI_MOVE_LANES (VF / 4)
+#if VF == 8
+#define OXI_MOVE_VECTOR __m256i
+#define OXI_MOVE_LOAD(p)                                               \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(OXI_MOVE_HALF(p)), \
+                            OXI_MOVE_HALF((p) + SIDE * from_step), 1)
+#define OXI_MOVE_HALF(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_STORE(at, v) _mm256_storeu_si256((__m256i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm256_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_sse2_##name
+#elif defined(OXI_X86)
+#define OXI_MOVE_VECTOR __m128i
+#define OXI_MOVE_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define OXI_MOVE_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_##name
+#else
+#define OXI_MOVE_VECTOR uint8x16_t
+#define OXI_MOVE_LOAD(p) vld1q_u8((const uint8_t *)(p))
+#define OXI_MOVE_STORE(at, v) vst1q_u8((uint8_t *)(at), v)
+#define OXI_MOVE_BACK_8(a) (a)
+#define OXI_MOVE_BACK_16(a) vreinterpretq_u8_u16(a)
+#define OXI_MOVE_BACK_32(a) vreinterpretq_u8_u32(a)
+#define OXI_MOVE_BACK_64(a) vreinterpretq_u8_u64(a)
+#define OXI_MOVE_AS_8(a) (a)
+#define OXI_MOVE_AS_16(a) vreinterpretq_u16_u8(a)
+#define OXI_MOVE_AS_32(a) vreinterpretq_u32_u8(a)
+#define OXI_MOVE_AS_64(a) vreinterpretq_u64_u8(a)
+#define OXI_MOVE_LOW(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip1q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_HIGH(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip2q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_BELOW(name) oxi_##name
+#endif
+
+/* ---- rows into columns --------------------------------------------------------------------------------- */
+
+#define OXI_EACH_2(X) X(0) X(1)
+#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
+#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
+#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+/* Step by step: places computed before a loop would fill all registers. */
+#define OXI_LOAD_ROW(i) a[i] = OXI_MOVE_LOAD(p), p += from_step;
+#define OXI_STORE_A(i) OXI_MOVE_STORE(q, a[i]), q += to_step;
+#define OXI_STORE_B(i) OXI_MOVE_STORE(q, b[i]), q += to_step;
+#define OXI_ZIP(y, x, bits, half, i)                        \
+    y[2 * (i)] = OXI_MOVE_LOW(bits, x[i], x[(i) + (half)]); \
+    y[2 * (i) + 1] = OXI_MOVE_HIGH(bits, x[i], x[(i) + (half)]);
+#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
+#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
+#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
+#define OXI_BLOCK_8 OXI_EACH_2(OXI_LOAD_ROW) OXI_ZIP(b, a, 64, 1, 0) OXI_EACH_2(OXI_STORE_B)
+#define OXI_BLOCK_4 \
+    OXI_EACH_4(OXI_LOAD_ROW) OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
+#define OXI_BLOCK_2                                                                                          \
+    OXI_EACH_8(OXI_LOAD_ROW)                                                                                 \
+    OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
+#define OXI_BLOCK_1          \
+    OXI_EACH_16(OXI_LOAD_ROW) \
+    OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
+
+/* The last blocks of an edge lie over the ones before where there is no room for whole ones. */
+#define OXI_DEFINE_TRANSPOSE(width)                                                                          \
+    OXI_KERNEL void OXI_ISA(transpose_##width)(int64_t rows, int64_t columns, const char *from,              \
+                                               int64_t from_step, char *to, int64_t to_step) {               \
+        enum { SIDE = 16 / width, ROWS = SIDE * OXI_MOVE_LANES };                                            \
+        if (rows < ROWS || columns < SIDE) {                                                                 \
+            OXI_MOVE_BELOW(transpose_##width)(rows, columns, from, from_step, to, to_step);                  \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
+            int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
+            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
+                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
+                const char *p = from + row * from_step + column * width;                                     \
+                char *q = to + column * to_step + row * width;                                               \
+                OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
+                OXI_BLOCK_##width                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+OXI_DEFINE_TRANSPOSE(1)
+OXI_DEFINE_TRANSPOSE(2)
+OXI_DEFINE_TRANSPOSE(4)
+OXI_DEFINE_TRANSPOSE(8)
+
+/* ---- runs with gaps ------------------------------------------------------------------------------------ */
+
+#if defined(OXI_X86)
+/* even: every second element of two vectors; back: a vector from its end to its beginning. */
+#if VF == 8
+#define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
+#define OXI_EVEN_1(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
+                                     _mm256_and_si256(b, _mm256_set1_epi16(255))))
+#define OXI_EVEN_2(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(a, 16), 16),      \
+                                    _mm256_srai_epi32(_mm256_slli_epi32(b, 16), 16)))
+#define OXI_EVEN_4(a, b)                                                                                    \
+    OXI_IN_ORDER(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#define OXI_EVEN_8(a, b) OXI_IN_ORDER(_mm256_unpacklo_epi64(a, b))
+#define OXI_SWAP_HALVES(v) _mm256_permute4x64_epi64(v, 0x4e)
+#define OXI_BACK_1(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, \
+                                                                                      0x08090a0b0c0d0e0f))))
+#define OXI_BACK_2(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0100030205040706, \
+                                                                                      0x09080b0a0d0c0f0e))))
+#define OXI_BACK_4(v) OXI_SWAP_HALVES(_mm256_shuffle_epi32(v, 0x1b))
+#define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
+#else
+#define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_EVEN_1(a, b) \
+    _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
+#define OXI_EVEN_2(a, b)                                              \
+    _mm_packs_epi32(_mm_srai_epi32(_mm_slli_epi32(a, 16), 16),        \
+                    _mm_srai_epi32(_mm_slli_epi32(b, 16), 16))
+#define OXI_EVEN_4(a, b) \
+    _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b), 0x88))
+#define OXI_EVEN_8(a, b) _mm_unpacklo_epi64(a, b)
+#define OXI_BACK_1(v) \
+    OXI_BACK_2(_mm_or_si128(_mm_slli_epi16(v, 8), _mm_srli_epi16(v, 8)))
+#define OXI_BACK_2(v) \
+    _mm_shuffle_epi32(_mm_shufflehi_epi16(_mm_shufflelo_epi16(v, 0x1b), 0x1b), 0x4e)
+#define OXI_BACK_4(v) _mm_shuffle_epi32(v, 0x1b)
+#define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
+#endif
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_DEFINE_GATHER(width)                                                                             \
+    OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
+        enum { SIDE = 4 * VF / width };                                                                      \
+        if (step == 2 * width) {                                                                             \
+            for (; n > SIDE; n -= SIDE, from += 8 * VF, to += 4 * VF) {                                      \
+                OXI_MOVE_VECTOR low = OXI_MOVE_VECTOR_AT(from), high = OXI_MOVE_VECTOR_AT(from + 4 * VF);    \
+                OXI_MOVE_STORE(to, OXI_EVEN_##width(low, high));                                             \
+            }                                                                                                \
+        } else if (step == -width) {                                                                         \
+            for (; n >= SIDE; n -= SIDE, from -= 4 * VF, to += 4 * VF) {                                     \
+                OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
+                OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
+            }                                                                                                \
+        }                                                                                                    \
+        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+    }
+OXI_DEFINE_GATHER(1)
+OXI_DEFINE_GATHER(2)
+OXI_DEFINE_GATHER(4)
+OXI_DEFINE_GATHER(8)
+#endif
+
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+#define OXI_ENTER(width) k->transpose[oxi_width_index(width)] = OXI_ISA(transpose_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#if defined(OXI_X86)
+#define OXI_ENTER(width) k->gather[oxi_width_index(width)] = OXI_ISA(gather_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#endif
+}
+
+#undef OXI_MOVE_LANES
+#undef OXI_MOVE_VECTOR
+#undef OXI_MOVE_LOAD
+#undef OXI_MOVE_HALF
+#undef OXI_MOVE_STORE
+#undef OXI_MOVE_LOW
+#undef OXI_MOVE_HIGH
+#undef OXI_MOVE_BELOW
+#undef OXI_MOVE_VECTOR_AT
+#undef OXI_IN_ORDER
+#undef OXI_SWAP_HALVES
+#undef OXI_EVEN_1
+#undef OXI_EVEN_2
+#undef OXI_EVEN_4
+#undef OXI_EVEN_8
+#undef OXI_BACK_1
+#undef OXI_BACK_2
+#undef OXI_BACK_4
+#undef OXI_BACK_8
+#undef OXI_EACH_2
+#undef OXI_EACH_4
+#undef OXI_EACH_8
+#undef OXI_EACH_16
+#undef OXI_LOAD_ROW
+#undef OXI_STORE_A
+#undef OXI_STORE_B
+#undef OXI_ZIP
+#undef OXI_ZIP_2
+#undef OXI_ZIP_4
+#undef OXI_ZIP_8
+#undef OXI_BLOCK_1
+#undef OXI_BLOCK_2
+#undef OXI_BLOCK_4
+#undef OXI_BLOCK_8
+#undef OXI_DEFINE_TRANSPOSE
+#undef OXI_DEFINE_GATHER
+
+#else
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+    (void)k;
+}
+#endif
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
@@ -24200,6 +24916,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
     OXI_ISA(fill_map)(k);
     OXI_ISA(fill_convert)(k);
+    OXI_ISA(fill_move)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
@@ -26521,6 +27238,221 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/move.inc */
+/* Rows that become columns, and runs backwards or with every second element left out, by the width of an
+ * element. A block is 16 bytes of as many rows as 16 bytes have elements, a block for each 16 bytes of a
+ * vector: rows i and i + n/2 interleaved, log2(n) times, are n rows of n elements turned. What is smaller
+ * than a block goes the way of the tier below. Stamped by cpu/tiers.c where instructions are new. */
+
+#if VF == 4 || (VF == 8 && OXI_ISA(FMA))
+
+#define OXI_MOVE_LANES (VF / 4)
+#if VF == 8
+#define OXI_MOVE_VECTOR __m256i
+#define OXI_MOVE_LOAD(p)                                               \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(OXI_MOVE_HALF(p)), \
+                            OXI_MOVE_HALF((p) + SIDE * from_step), 1)
+#define OXI_MOVE_HALF(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_STORE(at, v) _mm256_storeu_si256((__m256i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm256_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_sse2_##name
+#elif defined(OXI_X86)
+#define OXI_MOVE_VECTOR __m128i
+#define OXI_MOVE_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define OXI_MOVE_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_##name
+#else
+#define OXI_MOVE_VECTOR uint8x16_t
+#define OXI_MOVE_LOAD(p) vld1q_u8((const uint8_t *)(p))
+#define OXI_MOVE_STORE(at, v) vst1q_u8((uint8_t *)(at), v)
+#define OXI_MOVE_BACK_8(a) (a)
+#define OXI_MOVE_BACK_16(a) vreinterpretq_u8_u16(a)
+#define OXI_MOVE_BACK_32(a) vreinterpretq_u8_u32(a)
+#define OXI_MOVE_BACK_64(a) vreinterpretq_u8_u64(a)
+#define OXI_MOVE_AS_8(a) (a)
+#define OXI_MOVE_AS_16(a) vreinterpretq_u16_u8(a)
+#define OXI_MOVE_AS_32(a) vreinterpretq_u32_u8(a)
+#define OXI_MOVE_AS_64(a) vreinterpretq_u64_u8(a)
+#define OXI_MOVE_LOW(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip1q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_HIGH(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip2q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_BELOW(name) oxi_##name
+#endif
+
+/* ---- rows into columns --------------------------------------------------------------------------------- */
+
+#define OXI_EACH_2(X) X(0) X(1)
+#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
+#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
+#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+/* Step by step: places computed before a loop would fill all registers. */
+#define OXI_LOAD_ROW(i) a[i] = OXI_MOVE_LOAD(p), p += from_step;
+#define OXI_STORE_A(i) OXI_MOVE_STORE(q, a[i]), q += to_step;
+#define OXI_STORE_B(i) OXI_MOVE_STORE(q, b[i]), q += to_step;
+#define OXI_ZIP(y, x, bits, half, i)                        \
+    y[2 * (i)] = OXI_MOVE_LOW(bits, x[i], x[(i) + (half)]); \
+    y[2 * (i) + 1] = OXI_MOVE_HIGH(bits, x[i], x[(i) + (half)]);
+#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
+#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
+#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
+#define OXI_BLOCK_8 OXI_EACH_2(OXI_LOAD_ROW) OXI_ZIP(b, a, 64, 1, 0) OXI_EACH_2(OXI_STORE_B)
+#define OXI_BLOCK_4 \
+    OXI_EACH_4(OXI_LOAD_ROW) OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
+#define OXI_BLOCK_2                                                                                          \
+    OXI_EACH_8(OXI_LOAD_ROW)                                                                                 \
+    OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
+#define OXI_BLOCK_1          \
+    OXI_EACH_16(OXI_LOAD_ROW) \
+    OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
+
+/* The last blocks of an edge lie over the ones before where there is no room for whole ones. */
+#define OXI_DEFINE_TRANSPOSE(width)                                                                          \
+    OXI_KERNEL void OXI_ISA(transpose_##width)(int64_t rows, int64_t columns, const char *from,              \
+                                               int64_t from_step, char *to, int64_t to_step) {               \
+        enum { SIDE = 16 / width, ROWS = SIDE * OXI_MOVE_LANES };                                            \
+        if (rows < ROWS || columns < SIDE) {                                                                 \
+            OXI_MOVE_BELOW(transpose_##width)(rows, columns, from, from_step, to, to_step);                  \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
+            int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
+            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
+                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
+                const char *p = from + row * from_step + column * width;                                     \
+                char *q = to + column * to_step + row * width;                                               \
+                OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
+                OXI_BLOCK_##width                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+OXI_DEFINE_TRANSPOSE(1)
+OXI_DEFINE_TRANSPOSE(2)
+OXI_DEFINE_TRANSPOSE(4)
+OXI_DEFINE_TRANSPOSE(8)
+
+/* ---- runs with gaps ------------------------------------------------------------------------------------ */
+
+#if defined(OXI_X86)
+/* even: every second element of two vectors; back: a vector from its end to its beginning. */
+#if VF == 8
+#define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
+#define OXI_EVEN_1(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
+                                     _mm256_and_si256(b, _mm256_set1_epi16(255))))
+#define OXI_EVEN_2(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(a, 16), 16),      \
+                                    _mm256_srai_epi32(_mm256_slli_epi32(b, 16), 16)))
+#define OXI_EVEN_4(a, b)                                                                                    \
+    OXI_IN_ORDER(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#define OXI_EVEN_8(a, b) OXI_IN_ORDER(_mm256_unpacklo_epi64(a, b))
+#define OXI_SWAP_HALVES(v) _mm256_permute4x64_epi64(v, 0x4e)
+#define OXI_BACK_1(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, \
+                                                                                      0x08090a0b0c0d0e0f))))
+#define OXI_BACK_2(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0100030205040706, \
+                                                                                      0x09080b0a0d0c0f0e))))
+#define OXI_BACK_4(v) OXI_SWAP_HALVES(_mm256_shuffle_epi32(v, 0x1b))
+#define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
+#else
+#define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_EVEN_1(a, b) \
+    _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
+#define OXI_EVEN_2(a, b)                                              \
+    _mm_packs_epi32(_mm_srai_epi32(_mm_slli_epi32(a, 16), 16),        \
+                    _mm_srai_epi32(_mm_slli_epi32(b, 16), 16))
+#define OXI_EVEN_4(a, b) \
+    _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b), 0x88))
+#define OXI_EVEN_8(a, b) _mm_unpacklo_epi64(a, b)
+#define OXI_BACK_1(v) \
+    OXI_BACK_2(_mm_or_si128(_mm_slli_epi16(v, 8), _mm_srli_epi16(v, 8)))
+#define OXI_BACK_2(v) \
+    _mm_shuffle_epi32(_mm_shufflehi_epi16(_mm_shufflelo_epi16(v, 0x1b), 0x1b), 0x4e)
+#define OXI_BACK_4(v) _mm_shuffle_epi32(v, 0x1b)
+#define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
+#endif
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_DEFINE_GATHER(width)                                                                             \
+    OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
+        enum { SIDE = 4 * VF / width };                                                                      \
+        if (step == 2 * width) {                                                                             \
+            for (; n > SIDE; n -= SIDE, from += 8 * VF, to += 4 * VF) {                                      \
+                OXI_MOVE_VECTOR low = OXI_MOVE_VECTOR_AT(from), high = OXI_MOVE_VECTOR_AT(from + 4 * VF);    \
+                OXI_MOVE_STORE(to, OXI_EVEN_##width(low, high));                                             \
+            }                                                                                                \
+        } else if (step == -width) {                                                                         \
+            for (; n >= SIDE; n -= SIDE, from -= 4 * VF, to += 4 * VF) {                                     \
+                OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
+                OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
+            }                                                                                                \
+        }                                                                                                    \
+        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+    }
+OXI_DEFINE_GATHER(1)
+OXI_DEFINE_GATHER(2)
+OXI_DEFINE_GATHER(4)
+OXI_DEFINE_GATHER(8)
+#endif
+
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+#define OXI_ENTER(width) k->transpose[oxi_width_index(width)] = OXI_ISA(transpose_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#if defined(OXI_X86)
+#define OXI_ENTER(width) k->gather[oxi_width_index(width)] = OXI_ISA(gather_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#endif
+}
+
+#undef OXI_MOVE_LANES
+#undef OXI_MOVE_VECTOR
+#undef OXI_MOVE_LOAD
+#undef OXI_MOVE_HALF
+#undef OXI_MOVE_STORE
+#undef OXI_MOVE_LOW
+#undef OXI_MOVE_HIGH
+#undef OXI_MOVE_BELOW
+#undef OXI_MOVE_VECTOR_AT
+#undef OXI_IN_ORDER
+#undef OXI_SWAP_HALVES
+#undef OXI_EVEN_1
+#undef OXI_EVEN_2
+#undef OXI_EVEN_4
+#undef OXI_EVEN_8
+#undef OXI_BACK_1
+#undef OXI_BACK_2
+#undef OXI_BACK_4
+#undef OXI_BACK_8
+#undef OXI_EACH_2
+#undef OXI_EACH_4
+#undef OXI_EACH_8
+#undef OXI_EACH_16
+#undef OXI_LOAD_ROW
+#undef OXI_STORE_A
+#undef OXI_STORE_B
+#undef OXI_ZIP
+#undef OXI_ZIP_2
+#undef OXI_ZIP_4
+#undef OXI_ZIP_8
+#undef OXI_BLOCK_1
+#undef OXI_BLOCK_2
+#undef OXI_BLOCK_4
+#undef OXI_BLOCK_8
+#undef OXI_DEFINE_TRANSPOSE
+#undef OXI_DEFINE_GATHER
+
+#else
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+    (void)k;
+}
+#endif
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
@@ -28740,6 +29672,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
     OXI_ISA(fill_map)(k);
     OXI_ISA(fill_convert)(k);
+    OXI_ISA(fill_move)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
@@ -31053,6 +31986,221 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/move.inc */
+/* Rows that become columns, and runs backwards or with every second element left out, by the width of an
+ * element. A block is 16 bytes of as many rows as 16 bytes have elements, a block for each 16 bytes of a
+ * vector: rows i and i + n/2 interleaved, log2(n) times, are n rows of n elements turned. What is smaller
+ * than a block goes the way of the tier below. Stamped by cpu/tiers.c where instructions are new. */
+
+#if VF == 4 || (VF == 8 && OXI_ISA(FMA))
+
+#define OXI_MOVE_LANES (VF / 4)
+#if VF == 8
+#define OXI_MOVE_VECTOR __m256i
+#define OXI_MOVE_LOAD(p)                                               \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(OXI_MOVE_HALF(p)), \
+                            OXI_MOVE_HALF((p) + SIDE * from_step), 1)
+#define OXI_MOVE_HALF(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_STORE(at, v) _mm256_storeu_si256((__m256i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm256_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_sse2_##name
+#elif defined(OXI_X86)
+#define OXI_MOVE_VECTOR __m128i
+#define OXI_MOVE_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define OXI_MOVE_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_##name
+#else
+#define OXI_MOVE_VECTOR uint8x16_t
+#define OXI_MOVE_LOAD(p) vld1q_u8((const uint8_t *)(p))
+#define OXI_MOVE_STORE(at, v) vst1q_u8((uint8_t *)(at), v)
+#define OXI_MOVE_BACK_8(a) (a)
+#define OXI_MOVE_BACK_16(a) vreinterpretq_u8_u16(a)
+#define OXI_MOVE_BACK_32(a) vreinterpretq_u8_u32(a)
+#define OXI_MOVE_BACK_64(a) vreinterpretq_u8_u64(a)
+#define OXI_MOVE_AS_8(a) (a)
+#define OXI_MOVE_AS_16(a) vreinterpretq_u16_u8(a)
+#define OXI_MOVE_AS_32(a) vreinterpretq_u32_u8(a)
+#define OXI_MOVE_AS_64(a) vreinterpretq_u64_u8(a)
+#define OXI_MOVE_LOW(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip1q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_HIGH(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip2q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_BELOW(name) oxi_##name
+#endif
+
+/* ---- rows into columns --------------------------------------------------------------------------------- */
+
+#define OXI_EACH_2(X) X(0) X(1)
+#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
+#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
+#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+/* Step by step: places computed before a loop would fill all registers. */
+#define OXI_LOAD_ROW(i) a[i] = OXI_MOVE_LOAD(p), p += from_step;
+#define OXI_STORE_A(i) OXI_MOVE_STORE(q, a[i]), q += to_step;
+#define OXI_STORE_B(i) OXI_MOVE_STORE(q, b[i]), q += to_step;
+#define OXI_ZIP(y, x, bits, half, i)                        \
+    y[2 * (i)] = OXI_MOVE_LOW(bits, x[i], x[(i) + (half)]); \
+    y[2 * (i) + 1] = OXI_MOVE_HIGH(bits, x[i], x[(i) + (half)]);
+#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
+#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
+#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
+#define OXI_BLOCK_8 OXI_EACH_2(OXI_LOAD_ROW) OXI_ZIP(b, a, 64, 1, 0) OXI_EACH_2(OXI_STORE_B)
+#define OXI_BLOCK_4 \
+    OXI_EACH_4(OXI_LOAD_ROW) OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
+#define OXI_BLOCK_2                                                                                          \
+    OXI_EACH_8(OXI_LOAD_ROW)                                                                                 \
+    OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
+#define OXI_BLOCK_1          \
+    OXI_EACH_16(OXI_LOAD_ROW) \
+    OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
+
+/* The last blocks of an edge lie over the ones before where there is no room for whole ones. */
+#define OXI_DEFINE_TRANSPOSE(width)                                                                          \
+    OXI_KERNEL void OXI_ISA(transpose_##width)(int64_t rows, int64_t columns, const char *from,              \
+                                               int64_t from_step, char *to, int64_t to_step) {               \
+        enum { SIDE = 16 / width, ROWS = SIDE * OXI_MOVE_LANES };                                            \
+        if (rows < ROWS || columns < SIDE) {                                                                 \
+            OXI_MOVE_BELOW(transpose_##width)(rows, columns, from, from_step, to, to_step);                  \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
+            int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
+            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
+                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
+                const char *p = from + row * from_step + column * width;                                     \
+                char *q = to + column * to_step + row * width;                                               \
+                OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
+                OXI_BLOCK_##width                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+OXI_DEFINE_TRANSPOSE(1)
+OXI_DEFINE_TRANSPOSE(2)
+OXI_DEFINE_TRANSPOSE(4)
+OXI_DEFINE_TRANSPOSE(8)
+
+/* ---- runs with gaps ------------------------------------------------------------------------------------ */
+
+#if defined(OXI_X86)
+/* even: every second element of two vectors; back: a vector from its end to its beginning. */
+#if VF == 8
+#define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
+#define OXI_EVEN_1(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
+                                     _mm256_and_si256(b, _mm256_set1_epi16(255))))
+#define OXI_EVEN_2(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(a, 16), 16),      \
+                                    _mm256_srai_epi32(_mm256_slli_epi32(b, 16), 16)))
+#define OXI_EVEN_4(a, b)                                                                                    \
+    OXI_IN_ORDER(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#define OXI_EVEN_8(a, b) OXI_IN_ORDER(_mm256_unpacklo_epi64(a, b))
+#define OXI_SWAP_HALVES(v) _mm256_permute4x64_epi64(v, 0x4e)
+#define OXI_BACK_1(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, \
+                                                                                      0x08090a0b0c0d0e0f))))
+#define OXI_BACK_2(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0100030205040706, \
+                                                                                      0x09080b0a0d0c0f0e))))
+#define OXI_BACK_4(v) OXI_SWAP_HALVES(_mm256_shuffle_epi32(v, 0x1b))
+#define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
+#else
+#define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_EVEN_1(a, b) \
+    _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
+#define OXI_EVEN_2(a, b)                                              \
+    _mm_packs_epi32(_mm_srai_epi32(_mm_slli_epi32(a, 16), 16),        \
+                    _mm_srai_epi32(_mm_slli_epi32(b, 16), 16))
+#define OXI_EVEN_4(a, b) \
+    _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b), 0x88))
+#define OXI_EVEN_8(a, b) _mm_unpacklo_epi64(a, b)
+#define OXI_BACK_1(v) \
+    OXI_BACK_2(_mm_or_si128(_mm_slli_epi16(v, 8), _mm_srli_epi16(v, 8)))
+#define OXI_BACK_2(v) \
+    _mm_shuffle_epi32(_mm_shufflehi_epi16(_mm_shufflelo_epi16(v, 0x1b), 0x1b), 0x4e)
+#define OXI_BACK_4(v) _mm_shuffle_epi32(v, 0x1b)
+#define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
+#endif
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_DEFINE_GATHER(width)                                                                             \
+    OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
+        enum { SIDE = 4 * VF / width };                                                                      \
+        if (step == 2 * width) {                                                                             \
+            for (; n > SIDE; n -= SIDE, from += 8 * VF, to += 4 * VF) {                                      \
+                OXI_MOVE_VECTOR low = OXI_MOVE_VECTOR_AT(from), high = OXI_MOVE_VECTOR_AT(from + 4 * VF);    \
+                OXI_MOVE_STORE(to, OXI_EVEN_##width(low, high));                                             \
+            }                                                                                                \
+        } else if (step == -width) {                                                                         \
+            for (; n >= SIDE; n -= SIDE, from -= 4 * VF, to += 4 * VF) {                                     \
+                OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
+                OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
+            }                                                                                                \
+        }                                                                                                    \
+        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+    }
+OXI_DEFINE_GATHER(1)
+OXI_DEFINE_GATHER(2)
+OXI_DEFINE_GATHER(4)
+OXI_DEFINE_GATHER(8)
+#endif
+
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+#define OXI_ENTER(width) k->transpose[oxi_width_index(width)] = OXI_ISA(transpose_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#if defined(OXI_X86)
+#define OXI_ENTER(width) k->gather[oxi_width_index(width)] = OXI_ISA(gather_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#endif
+}
+
+#undef OXI_MOVE_LANES
+#undef OXI_MOVE_VECTOR
+#undef OXI_MOVE_LOAD
+#undef OXI_MOVE_HALF
+#undef OXI_MOVE_STORE
+#undef OXI_MOVE_LOW
+#undef OXI_MOVE_HIGH
+#undef OXI_MOVE_BELOW
+#undef OXI_MOVE_VECTOR_AT
+#undef OXI_IN_ORDER
+#undef OXI_SWAP_HALVES
+#undef OXI_EVEN_1
+#undef OXI_EVEN_2
+#undef OXI_EVEN_4
+#undef OXI_EVEN_8
+#undef OXI_BACK_1
+#undef OXI_BACK_2
+#undef OXI_BACK_4
+#undef OXI_BACK_8
+#undef OXI_EACH_2
+#undef OXI_EACH_4
+#undef OXI_EACH_8
+#undef OXI_EACH_16
+#undef OXI_LOAD_ROW
+#undef OXI_STORE_A
+#undef OXI_STORE_B
+#undef OXI_ZIP
+#undef OXI_ZIP_2
+#undef OXI_ZIP_4
+#undef OXI_ZIP_8
+#undef OXI_BLOCK_1
+#undef OXI_BLOCK_2
+#undef OXI_BLOCK_4
+#undef OXI_BLOCK_8
+#undef OXI_DEFINE_TRANSPOSE
+#undef OXI_DEFINE_GATHER
+
+#else
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+    (void)k;
+}
+#endif
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
@@ -33272,6 +34420,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
     OXI_ISA(fill_map)(k);
     OXI_ISA(fill_convert)(k);
+    OXI_ISA(fill_move)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
@@ -35580,6 +36729,221 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/move.inc */
+/* Rows that become columns, and runs backwards or with every second element left out, by the width of an
+ * element. A block is 16 bytes of as many rows as 16 bytes have elements, a block for each 16 bytes of a
+ * vector: rows i and i + n/2 interleaved, log2(n) times, are n rows of n elements turned. What is smaller
+ * than a block goes the way of the tier below. Stamped by cpu/tiers.c where instructions are new. */
+
+#if VF == 4 || (VF == 8 && OXI_ISA(FMA))
+
+#define OXI_MOVE_LANES (VF / 4)
+#if VF == 8
+#define OXI_MOVE_VECTOR __m256i
+#define OXI_MOVE_LOAD(p)                                               \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(OXI_MOVE_HALF(p)), \
+                            OXI_MOVE_HALF((p) + SIDE * from_step), 1)
+#define OXI_MOVE_HALF(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_STORE(at, v) _mm256_storeu_si256((__m256i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm256_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_sse2_##name
+#elif defined(OXI_X86)
+#define OXI_MOVE_VECTOR __m128i
+#define OXI_MOVE_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define OXI_MOVE_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_##name
+#else
+#define OXI_MOVE_VECTOR uint8x16_t
+#define OXI_MOVE_LOAD(p) vld1q_u8((const uint8_t *)(p))
+#define OXI_MOVE_STORE(at, v) vst1q_u8((uint8_t *)(at), v)
+#define OXI_MOVE_BACK_8(a) (a)
+#define OXI_MOVE_BACK_16(a) vreinterpretq_u8_u16(a)
+#define OXI_MOVE_BACK_32(a) vreinterpretq_u8_u32(a)
+#define OXI_MOVE_BACK_64(a) vreinterpretq_u8_u64(a)
+#define OXI_MOVE_AS_8(a) (a)
+#define OXI_MOVE_AS_16(a) vreinterpretq_u16_u8(a)
+#define OXI_MOVE_AS_32(a) vreinterpretq_u32_u8(a)
+#define OXI_MOVE_AS_64(a) vreinterpretq_u64_u8(a)
+#define OXI_MOVE_LOW(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip1q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_HIGH(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip2q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_BELOW(name) oxi_##name
+#endif
+
+/* ---- rows into columns --------------------------------------------------------------------------------- */
+
+#define OXI_EACH_2(X) X(0) X(1)
+#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
+#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
+#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+/* Step by step: places computed before a loop would fill all registers. */
+#define OXI_LOAD_ROW(i) a[i] = OXI_MOVE_LOAD(p), p += from_step;
+#define OXI_STORE_A(i) OXI_MOVE_STORE(q, a[i]), q += to_step;
+#define OXI_STORE_B(i) OXI_MOVE_STORE(q, b[i]), q += to_step;
+#define OXI_ZIP(y, x, bits, half, i)                        \
+    y[2 * (i)] = OXI_MOVE_LOW(bits, x[i], x[(i) + (half)]); \
+    y[2 * (i) + 1] = OXI_MOVE_HIGH(bits, x[i], x[(i) + (half)]);
+#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
+#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
+#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
+#define OXI_BLOCK_8 OXI_EACH_2(OXI_LOAD_ROW) OXI_ZIP(b, a, 64, 1, 0) OXI_EACH_2(OXI_STORE_B)
+#define OXI_BLOCK_4 \
+    OXI_EACH_4(OXI_LOAD_ROW) OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
+#define OXI_BLOCK_2                                                                                          \
+    OXI_EACH_8(OXI_LOAD_ROW)                                                                                 \
+    OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
+#define OXI_BLOCK_1          \
+    OXI_EACH_16(OXI_LOAD_ROW) \
+    OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
+
+/* The last blocks of an edge lie over the ones before where there is no room for whole ones. */
+#define OXI_DEFINE_TRANSPOSE(width)                                                                          \
+    OXI_KERNEL void OXI_ISA(transpose_##width)(int64_t rows, int64_t columns, const char *from,              \
+                                               int64_t from_step, char *to, int64_t to_step) {               \
+        enum { SIDE = 16 / width, ROWS = SIDE * OXI_MOVE_LANES };                                            \
+        if (rows < ROWS || columns < SIDE) {                                                                 \
+            OXI_MOVE_BELOW(transpose_##width)(rows, columns, from, from_step, to, to_step);                  \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
+            int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
+            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
+                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
+                const char *p = from + row * from_step + column * width;                                     \
+                char *q = to + column * to_step + row * width;                                               \
+                OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
+                OXI_BLOCK_##width                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+OXI_DEFINE_TRANSPOSE(1)
+OXI_DEFINE_TRANSPOSE(2)
+OXI_DEFINE_TRANSPOSE(4)
+OXI_DEFINE_TRANSPOSE(8)
+
+/* ---- runs with gaps ------------------------------------------------------------------------------------ */
+
+#if defined(OXI_X86)
+/* even: every second element of two vectors; back: a vector from its end to its beginning. */
+#if VF == 8
+#define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
+#define OXI_EVEN_1(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
+                                     _mm256_and_si256(b, _mm256_set1_epi16(255))))
+#define OXI_EVEN_2(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(a, 16), 16),      \
+                                    _mm256_srai_epi32(_mm256_slli_epi32(b, 16), 16)))
+#define OXI_EVEN_4(a, b)                                                                                    \
+    OXI_IN_ORDER(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#define OXI_EVEN_8(a, b) OXI_IN_ORDER(_mm256_unpacklo_epi64(a, b))
+#define OXI_SWAP_HALVES(v) _mm256_permute4x64_epi64(v, 0x4e)
+#define OXI_BACK_1(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, \
+                                                                                      0x08090a0b0c0d0e0f))))
+#define OXI_BACK_2(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0100030205040706, \
+                                                                                      0x09080b0a0d0c0f0e))))
+#define OXI_BACK_4(v) OXI_SWAP_HALVES(_mm256_shuffle_epi32(v, 0x1b))
+#define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
+#else
+#define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_EVEN_1(a, b) \
+    _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
+#define OXI_EVEN_2(a, b)                                              \
+    _mm_packs_epi32(_mm_srai_epi32(_mm_slli_epi32(a, 16), 16),        \
+                    _mm_srai_epi32(_mm_slli_epi32(b, 16), 16))
+#define OXI_EVEN_4(a, b) \
+    _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b), 0x88))
+#define OXI_EVEN_8(a, b) _mm_unpacklo_epi64(a, b)
+#define OXI_BACK_1(v) \
+    OXI_BACK_2(_mm_or_si128(_mm_slli_epi16(v, 8), _mm_srli_epi16(v, 8)))
+#define OXI_BACK_2(v) \
+    _mm_shuffle_epi32(_mm_shufflehi_epi16(_mm_shufflelo_epi16(v, 0x1b), 0x1b), 0x4e)
+#define OXI_BACK_4(v) _mm_shuffle_epi32(v, 0x1b)
+#define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
+#endif
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_DEFINE_GATHER(width)                                                                             \
+    OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
+        enum { SIDE = 4 * VF / width };                                                                      \
+        if (step == 2 * width) {                                                                             \
+            for (; n > SIDE; n -= SIDE, from += 8 * VF, to += 4 * VF) {                                      \
+                OXI_MOVE_VECTOR low = OXI_MOVE_VECTOR_AT(from), high = OXI_MOVE_VECTOR_AT(from + 4 * VF);    \
+                OXI_MOVE_STORE(to, OXI_EVEN_##width(low, high));                                             \
+            }                                                                                                \
+        } else if (step == -width) {                                                                         \
+            for (; n >= SIDE; n -= SIDE, from -= 4 * VF, to += 4 * VF) {                                     \
+                OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
+                OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
+            }                                                                                                \
+        }                                                                                                    \
+        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+    }
+OXI_DEFINE_GATHER(1)
+OXI_DEFINE_GATHER(2)
+OXI_DEFINE_GATHER(4)
+OXI_DEFINE_GATHER(8)
+#endif
+
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+#define OXI_ENTER(width) k->transpose[oxi_width_index(width)] = OXI_ISA(transpose_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#if defined(OXI_X86)
+#define OXI_ENTER(width) k->gather[oxi_width_index(width)] = OXI_ISA(gather_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#endif
+}
+
+#undef OXI_MOVE_LANES
+#undef OXI_MOVE_VECTOR
+#undef OXI_MOVE_LOAD
+#undef OXI_MOVE_HALF
+#undef OXI_MOVE_STORE
+#undef OXI_MOVE_LOW
+#undef OXI_MOVE_HIGH
+#undef OXI_MOVE_BELOW
+#undef OXI_MOVE_VECTOR_AT
+#undef OXI_IN_ORDER
+#undef OXI_SWAP_HALVES
+#undef OXI_EVEN_1
+#undef OXI_EVEN_2
+#undef OXI_EVEN_4
+#undef OXI_EVEN_8
+#undef OXI_BACK_1
+#undef OXI_BACK_2
+#undef OXI_BACK_4
+#undef OXI_BACK_8
+#undef OXI_EACH_2
+#undef OXI_EACH_4
+#undef OXI_EACH_8
+#undef OXI_EACH_16
+#undef OXI_LOAD_ROW
+#undef OXI_STORE_A
+#undef OXI_STORE_B
+#undef OXI_ZIP
+#undef OXI_ZIP_2
+#undef OXI_ZIP_4
+#undef OXI_ZIP_8
+#undef OXI_BLOCK_1
+#undef OXI_BLOCK_2
+#undef OXI_BLOCK_4
+#undef OXI_BLOCK_8
+#undef OXI_DEFINE_TRANSPOSE
+#undef OXI_DEFINE_GATHER
+
+#else
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+    (void)k;
+}
+#endif
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
@@ -37799,6 +39163,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
     OXI_ISA(fill_map)(k);
     OXI_ISA(fill_convert)(k);
+    OXI_ISA(fill_move)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
@@ -38104,6 +39469,7 @@ static const oxi_kernels *oxi_cpu_kernels(void) {
             first = true;
             oxi_fill_scalar_map(&table);
             oxi_fill_convert(&table);
+            oxi_fill_move(&table);
             oxi_fill_iq(&table);
             oxi_fill_quantize(&table);
             for (int i = 0; i <= best; i++) {
@@ -38127,7 +39493,8 @@ OXI_STRAIGHT_BEGIN
 /* >>cpu/walk.c */
 /* Walking strided operands: up to four over one shape, in runs as few and as long as their strides allow.
  * Dims of size 1 go, neighbours that lie end to end are merged; the last dim left is handed out in pieces
- * (pointers, strides, length) that a kernel takes whole. Used by every executor of cpu/. */
+ * (pointers, strides, length) that a kernel takes whole. An operand whose rows are the others' columns is
+ * turned, tile by tile in L1, and handed out from there. Used by every executor of cpu/. */
 
 #define OXI_WALK_MAX 4
 
@@ -38141,13 +39508,23 @@ typedef struct oxi_walk {
     char *base[OXI_WALK_MAX];                  /* address of position 0 */
     int64_t numel;                             /* positions, 0 when a dim is 0 */
     int64_t length;                            /* of the last dim: the longest run */
-    int64_t step[OXI_WALK_MAX];                /* strides of the last dim, elements */
+    int64_t step[OXI_WALK_MAX];                /* strides of the last dim, elements; of turned operands 1 */
+    unsigned turned;                           /* bit k: pieces of operand k come from a tile */
+    int across;                                /* the dim along which the turned operands' memory runs */
+    bool moves;                                /* of two operands, what walks does no more than copy 1 to 0 */
+    bool lines; /* pieces end where cache lines of operand 0 do, if it is turned */
 } oxi_walk;
 
 /* IN_ORDER: position i is element i of the row-major shape. MEMORY_ORDER: dims are sorted and turned round so
  * that memory is walked forwards, the first operand's before the others'. ANY_ORDER: the same, but a long dim
- * is taken as the run where the innermost is tiny. */
-typedef enum oxi_walk_order { OXI_WALK_IN_ORDER, OXI_WALK_MEMORY_ORDER, OXI_WALK_ANY_ORDER } oxi_walk_order;
+ * is taken as the run where the innermost is tiny. TILED: the same, and what is better turned is turned; for
+ * oxi_walk_all, whose pieces then do not know their position. */
+typedef enum oxi_walk_order {
+    OXI_WALK_IN_ORDER,
+    OXI_WALK_MEMORY_ORDER,
+    OXI_WALK_ANY_ORDER,
+    OXI_WALK_TILED
+} oxi_walk_order;
 
 /* A place on a walk:  for (oxi_walk_seek(&w, &c, first, count, most); c.n; oxi_walk_next(&w, &c))  handles
  * c.n elements of one run, operand k at c.p[k] with stride w.step[k]; c.n is at most `most`. */
@@ -38164,6 +39541,14 @@ typedef void (*oxi_walk_piece)(void *arg, const oxi_walk *w, const oxi_cursor *c
 
 static OXI_UNUSED int64_t oxi_min_i64(int64_t a, int64_t b) {
     return a < b ? a : b;
+}
+
+/* How many units hold x, and their sum. */
+static OXI_UNUSED int64_t oxi_parts(int64_t x, int64_t unit) {
+    return (x + unit - 1) / unit;
+}
+static OXI_UNUSED int64_t oxi_round_up(int64_t x, int64_t unit) {
+    return oxi_parts(x, unit) * unit;
 }
 
 /* For kernels whose op has no attributes; never written (C++ wants no constants without values). */
@@ -38300,6 +39685,26 @@ static void oxi_walk_lengthen(oxi_walk *w) {
     for (int d = longest; d < w->ndim - 1; d++) oxi_walk_swap_dims(w, d, d + 1);
 }
 
+/* Whether operand k runs along dim d, with gaps along the last; both are long enough for vectors. */
+static bool oxi_walk_runs_along(const oxi_walk *w, int k, int d) {
+    int last = w->ndim - 1;
+    int64_t vector = 16 / w->bytes[k];
+    return llabs(w->stride[k][d]) == 1 && llabs(w->stride[k][last]) > 1 && w->shape[d] >= vector &&
+           w->shape[last] >= vector;
+}
+
+/* Finds the operands to turn, all of them along one dim; false if there are none. */
+static bool oxi_walk_find_turned(oxi_walk *w) {
+    w->turned = 0;
+    for (int d = w->ndim - 2; d >= 0 && !w->turned; d--)
+        for (int k = 1; k < w->operands; k++)
+            if (oxi_walk_runs_along(w, k, d)) {
+                w->turned |= 1u << k;
+                w->across = d;
+            }
+    return w->turned != 0;
+}
+
 static OXI_UNUSED void oxi_walk_ready(oxi_walk *w, oxi_walk_order order) {
     w->numel = 1;
     for (int d = 0; d < w->ndim; d++) w->numel *= w->shape[d];
@@ -38310,7 +39715,8 @@ static OXI_UNUSED void oxi_walk_ready(oxi_walk *w, oxi_walk_order order) {
             oxi_walk_sort(w);
         }
         oxi_walk_merge(w);
-        if (order == OXI_WALK_ANY_ORDER) oxi_walk_lengthen(w);
+        bool turns = order == OXI_WALK_TILED && oxi_walk_find_turned(w);
+        if (order >= OXI_WALK_ANY_ORDER && !turns) oxi_walk_lengthen(w);
     }
     if (w->numel == 0 || w->ndim == 0) {
         w->ndim = 1;
@@ -38318,7 +39724,7 @@ static OXI_UNUSED void oxi_walk_ready(oxi_walk *w, oxi_walk_order order) {
         for (int k = 0; k < w->operands; k++) w->stride[k][0] = 1;
     }
     w->length = w->shape[w->ndim - 1];
-    for (int k = 0; k < w->operands; k++) w->step[k] = w->stride[k][w->ndim - 1];
+    for (int k = 0; k < w->operands; k++) w->step[k] = w->turned >> k & 1 ? 1 : w->stride[k][w->ndim - 1];
 }
 
 /* Whether one run with step 1 covers the whole operand. */
@@ -38390,8 +39796,249 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
     return w->numel / grain + (w->numel % grain != 0);
 }
 
+/* ---- turning ------------------------------------------------------------------------------------------- */
+
+/* A tile: `rows` positions along the walk's last dim, `columns` along the dim `across`, in which the turned
+ * operands lie side by side. Strips of tiles, next to each other across, are what tasks are made of. What is
+ * small is turned in L1, on the stack. Of what is large, tiles as long as a second cache holds: memory is
+ * read and written the faster, the longer the runs are. */
+enum {
+    OXI_TILE_BYTES = 32 << 10,      /* of all turned operands, on the stack */
+    OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
+    OXI_TILE_RUN = 2048,            /* bytes of a column of a tile, of the widest operand */
+    OXI_TILE_NEAR = 1 << 20,        /* bytes of all operands: from here on they are asked for early, */
+    OXI_TILE_FAR = 1 << 22,         /* and from here on a walk is large */
+    OXI_TILE_STRIP = 32,            /* rows that are turned at once, half as many are fetched ahead */
+    OXI_TILE_AHEAD = 3,             /* columns that the other operands are fetched ahead */
+    OXI_LINE = 64                   /* bytes of a cache line */
+};
+
+typedef struct oxi_tiling {
+    const oxi_walk *w;
+    oxi_walk_piece piece;
+    void *arg;
+    int64_t rows, columns, most;
+    int64_t width;                                      /* columns of a strip */
+    int64_t strips_along, strips_across, strips, group; /* group: strips of a task */
+    int64_t pitch[OXI_WALK_MAX];                        /* bytes from column to column of a tile */
+    bool fetches,
+        fetches_lines; /* what is read is asked for before it is used; what is written right away too */
+    char *scratch;     /* tiles of each lane, or NULL: on the stack */
+} oxi_tiling;
+
+/* Elements from p to the next line of operand 0. */
+static int64_t oxi_to_line(const oxi_walk *w, const char *p) {
+    return (int64_t)((0 - (uintptr_t)p) % OXI_LINE) / w->bytes[0];
+}
+
+/* Bytes of all operands. */
+static int64_t oxi_walk_bytes(const oxi_walk *w) {
+    int64_t all = 0;
+    for (int k = 0; k < w->operands; k++) all += w->bytes[k] * w->numel;
+    return all;
+}
+
+/* Whether tiles are turned right into operand 0. */
+static bool oxi_tiles_are_moved(const oxi_walk *w) {
+    return w->moves && !w->lines;
+}
+
+/* Sets the distances of columns in tiles of so many rows and `ahead` more; returns their sum. */
+static int64_t oxi_tiling_pitch(oxi_tiling *t, int64_t ahead) {
+    const oxi_walk *w = t->w;
+    int64_t sum = 0;
+    for (int k = 0; k < w->operands; k++) {
+        t->pitch[k] = t->rows * w->bytes[k];
+        if (t->rows < w->length) t->pitch[k] = oxi_round_up(t->pitch[k] + ahead * w->bytes[k], OXI_LINE);
+        if (w->turned >> k & 1) sum += t->pitch[k];
+    }
+    return sum;
+}
+
+/* Tiles of `bytes` for all turned operands. */
+static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, int64_t most, int64_t bytes) {
+    int64_t widest = w->bytes[0], narrowest = 16, all = oxi_walk_bytes(w);
+    int64_t across = w->shape[w->across], ahead = w->lines ? OXI_LINE / w->bytes[0] - 1 : 0;
+    bool large = bytes > OXI_TILE_BYTES;
+    for (int k = 0; k < w->operands; k++) {
+        if (!(w->turned >> k & 1)) continue;
+        if (w->bytes[k] > widest) widest = w->bytes[k];
+        narrowest = oxi_min_i64(narrowest, w->bytes[k]);
+    }
+    t->w = w;
+    t->most = most;
+    t->fetches = all > (oxi_tiles_are_moved(w) ? OXI_TILE_NEAR / 16 : OXI_TILE_NEAR);
+    t->fetches_lines = all > OXI_TILE_FAR;
+    t->rows = OXI_TILE_RUN / widest / (oxi_tiles_are_moved(w) ? 2 : 1);
+    t->rows = oxi_min_i64(t->rows, oxi_min_i64(most - ahead, w->length));
+    t->columns = oxi_min_i64((large ? 4 : oxi_tiles_are_moved(w) ? 2 : 1) * OXI_LINE / narrowest, across);
+    while (oxi_tiling_pitch(t, ahead) > bytes / oxi_min_i64(t->columns, 16) && t->rows > 128) t->rows /= 2;
+    int64_t fit = bytes / oxi_tiling_pitch(t, ahead);
+    if (t->columns > fit) t->columns = fit >= 16 ? fit / 16 * 16 : fit;
+    t->width = oxi_min_i64(oxi_round_up(grain / t->rows + 1, t->columns), across);
+    t->strips_along = oxi_parts(w->length, t->rows);
+    t->strips_across = oxi_parts(across, t->width);
+    t->strips = w->numel / w->length / across * t->strips_along * t->strips_across;
+    t->group = grain / (t->rows * t->width);
+    if (t->group < 1) t->group = 1;
+}
+
+/* Turns operand k; from: its first element in a tile of so many rows and columns, to: where columns go,
+ * `pitch` bytes apart, side by side in a tile or in operand 0. What runs backwards is read from its other
+ * end. */
+static void oxi_tile_turn(const oxi_tiling *t, int k, int64_t rows, int64_t columns, const char *from,
+                          char *to, int64_t pitch, bool in_tile) {
+    const oxi_walk *w = t->w;
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t bytes = w->bytes[k], along = w->stride[k][w->ndim - 1] * bytes,
+            step = w->stride[k][w->across] * bytes;
+    int64_t strip = oxi_min_i64(OXI_TILE_STRIP * (bytes == 1 ? 2 : 1), rows), ahead = OXI_TILE_STRIP / 2;
+    const char *next = from + columns * step; /* of the next tile */
+    if (step < 0) {
+        from += (columns - 1) * step;
+        next += (columns - 1) * step;
+        to += (columns - 1) * pitch;
+        pitch = -pitch;
+    }
+    for (int64_t r = 0; r < rows; r += strip) {
+        int64_t count = oxi_min_i64(rows - r, strip);
+        for (int64_t i = r + ahead; t->fetches && i < r + count + ahead; i++) {
+            const char *soon = i < rows ? from + i * along : next + (i - rows) * along;
+            for (int64_t at = 0; at < columns * bytes; at += OXI_LINE) OXI_PREFETCH_READ(soon + at);
+        }
+        for (int64_t c = 0; t->fetches_lines && !in_tile && c < columns; c++)
+            for (int64_t at = 0; at < count * bytes; at += OXI_LINE)
+                OXI_PREFETCH_WRITE(to + c * pitch + r * bytes + at);
+        kernels->transpose[oxi_width_index(bytes)](count, columns, from + r * along, along, to + r * bytes,
+                                                   pitch);
+    }
+}
+
+/* Fetches the run at column c of the operands that lie there as they are. */
+static void oxi_tile_fetch(const oxi_tiling *t, char *const *base, int64_t c, int64_t rows) {
+    const oxi_walk *w = t->w;
+    for (int k = 0; k < w->operands; k++) {
+        if ((w->turned >> k & 1) || (k == 0 && w->lines)) continue;
+        const char *p = base[k] + c * w->stride[k][w->across] * w->bytes[k];
+        int64_t bytes = rows * llabs(w->step[k]) * w->bytes[k];
+        for (int64_t at = 0; at < bytes; at += OXI_LINE) {
+            if (k == 0)
+                OXI_PREFETCH_WRITE(p + at);
+            else
+                OXI_PREFETCH_READ(p + at);
+        }
+    }
+}
+
+/* Hands out the columns of a tile, end to end where all operands lie so. from: the operands' elements at its
+ * corner, step: bytes from column to column, `first` along the last dim. */
+static void oxi_tile_pieces(const oxi_tiling *t, char *const *from, const int64_t *step, int64_t first,
+                            int64_t rows, int64_t columns, int lane) {
+    const oxi_walk *w = t->w;
+    int64_t along[OXI_WALK_MAX], left = w->length - first - rows;
+    bool joined = !w->lines;
+    oxi_cursor cursor;
+    memset(&cursor, 0, sizeof cursor);
+    for (int k = 0; k < w->operands; k++) {
+        along[k] = w->step[k] * w->bytes[k];
+        joined = joined && step[k] == rows * along[k];
+    }
+    for (int64_t at = 0; joined && at < rows * columns; at += cursor.n) {
+        cursor.n = oxi_min_i64(rows * columns - at, t->most);
+        for (int k = 0; k < w->operands; k++) cursor.p[k] = from[k] + at * along[k];
+        t->piece(t->arg, w, &cursor, lane);
+    }
+    for (int64_t c = 0; !joined && c < columns; c++) {
+        char *out = from[0] + c * step[0];
+        int64_t begin = 0, end = rows;
+        if (t->fetches && c + OXI_TILE_AHEAD < columns) oxi_tile_fetch(t, from, c + OXI_TILE_AHEAD, rows);
+        if (w->lines && first > 0) begin = oxi_to_line(w, out);
+        if (w->lines) end += oxi_min_i64(oxi_to_line(w, out + rows * along[0]), left);
+        cursor.n = end - begin;
+        for (int k = 0; k < w->operands; k++) cursor.p[k] = from[k] + c * step[k] + begin * along[k];
+        if (cursor.n > 0) t->piece(t->arg, w, &cursor, lane);
+    }
+}
+
+/* A tile: base and `first` as above, in operands as they lie. */
+static void oxi_tile(const oxi_tiling *t, char *const *base, int64_t first, int64_t rows, int64_t columns,
+                     char *tile, int lane) {
+    const oxi_walk *w = t->w;
+    char *from[OXI_WALK_MAX];
+    int64_t step[OXI_WALK_MAX], ahead = 0;
+    if (w->lines) ahead = oxi_min_i64(w->length - first - rows, OXI_LINE / w->bytes[0] - 1);
+    for (int64_t c = 0; t->fetches && c < oxi_min_i64(OXI_TILE_AHEAD, columns); c++)
+        oxi_tile_fetch(t, base, c, rows);
+    for (int k = 0; k < w->operands; k++) {
+        from[k] = base[k];
+        step[k] = w->stride[k][w->across] * w->bytes[k];
+        if (!(w->turned >> k & 1)) continue;
+        oxi_tile_turn(t, k, rows + ahead, columns, base[k], tile, t->pitch[k], true);
+        from[k] = tile;
+        step[k] = t->pitch[k];
+        tile += t->columns * t->pitch[k];
+    }
+    oxi_tile_pieces(t, from, step, first, rows, columns, lane);
+}
+
+/* One strip of tiles. */
+static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int lane) {
+    const oxi_walk *w = t->w;
+    int last = w->ndim - 1;
+    int64_t at[OX_MAX_DIMS];
+    at[w->across] = index % t->strips_across * t->width;
+    index /= t->strips_across;
+    at[last] = index % t->strips_along * t->rows;
+    index /= t->strips_along;
+    for (int d = last - 1; d >= 0; d--) {
+        if (d == w->across) continue;
+        at[d] = index % w->shape[d];
+        index /= w->shape[d];
+    }
+    char *base[OXI_WALK_MAX];
+    for (int k = 0; k < w->operands; k++) {
+        base[k] = w->base[k];
+        for (int d = 0; d <= last; d++) base[k] += at[d] * w->stride[k][d] * w->bytes[k];
+    }
+    int64_t rows = oxi_min_i64(w->length - at[last], t->rows);
+    int64_t width = oxi_min_i64(w->shape[w->across] - at[w->across], t->width);
+    for (int64_t c = 0; c < width; c += t->columns) {
+        int64_t columns = oxi_min_i64(width - c, t->columns);
+        if (oxi_tiles_are_moved(w))
+            oxi_tile_turn(t, 1, rows, columns, base[1], base[0], w->stride[0][w->across] * w->bytes[0],
+                          false);
+        else
+            oxi_tile(t, base, at[last], rows, columns, tile, lane);
+        for (int k = 0; k < w->operands; k++) base[k] += t->columns * w->stride[k][w->across] * w->bytes[k];
+    }
+}
+
+static void oxi_tile_task(void *arg, int64_t index, int lane) {
+    const oxi_tiling *t = (const oxi_tiling *)arg;
+    int64_t end = oxi_min_i64((index + 1) * t->group, t->strips);
+    uint64_t stack[OXI_TILE_BYTES / 8];
+    char *tile = t->scratch ? t->scratch + lane * OXI_TILE_FAR_BYTES : (char *)stack;
+    for (int64_t i = index * t->group; i < end; i++) oxi_tile_strip(t, i, tile, lane);
+}
+
+static void oxi_walk_turned(const oxi_walk *w, int64_t grain, int64_t most, oxi_walk_piece piece, void *arg) {
+    bool large = oxi_walk_bytes(w) > OXI_TILE_FAR && !oxi_tiles_are_moved(w);
+    size_t scratch_bytes = large ? (size_t)oxi_lanes(INT32_MAX) * OXI_TILE_FAR_BYTES : 0;
+    oxi_tiling tiling;
+    tiling.scratch = large ? (char *)oxi_try_alloc(scratch_bytes) : NULL;
+    tiling.piece = piece;
+    tiling.arg = arg;
+    oxi_tiling_begin(&tiling, w, grain, most, tiling.scratch ? OXI_TILE_FAR_BYTES : OXI_TILE_BYTES);
+    oxi_parallel_for(oxi_parts(tiling.strips, tiling.group), oxi_tile_task, &tiling);
+    oxi_free(tiling.scratch, scratch_bytes);
+}
+
 static OXI_UNUSED void oxi_walk_all(const oxi_walk *w, int64_t grain, int64_t most, oxi_walk_piece piece,
                                     void *arg) {
+    if (w->turned) {
+        oxi_walk_turned(w, grain, most, piece, arg);
+        return;
+    }
     oxi_walk_work work;
     work.w = w;
     work.grain = grain;
@@ -38403,9 +40050,8 @@ static OXI_UNUSED void oxi_walk_all(const oxi_walk *w, int64_t grain, int64_t mo
 OXI_STRAIGHT_END
 /* >>cpu/copy.c */
 /* Copies between any strides and dtypes, and the moving of ranges that other executors need.
- * Runs that lie end to end are memcpy; a copy that turns rows into columns goes through tiles that stay in
- * L1, so each cache line is read and written once; other dtypes go through a lane. Called by the CPU
- * device for COPY. */
+ * Runs that lie end to end are memcpy, rows that become columns are turned by the walk; other dtypes go
+ * through a lane. Called by the CPU device for COPY. */
 
 enum {
     OXI_COPY_PIECE = 512,    /* elements of a lane buffer on the stack */
@@ -38414,37 +40060,25 @@ enum {
 
 /* ---- runs of plain elements ---------------------------------------------------------------------------- */
 
-/* Four at a time: a loop of one is as fast only where it happens to lie well in memory. */
-#define OXI_STRIDED_RUN(type) { \
-        int64_t left = n; \
-        for (; left >= 4; left -= 4, from += 4 * from_step, to += 4 * to_step) { \
-            type four[4]; \
-            memcpy(four, from, sizeof *four); \
-            memcpy(four + 1, from + from_step, sizeof *four); \
-            memcpy(four + 2, from + 2 * from_step, sizeof *four); \
-            memcpy(four + 3, from + 3 * from_step, sizeof *four); \
-            memcpy(to, four, sizeof *four); \
-            memcpy(to + to_step, four + 1, sizeof *four); \
-            memcpy(to + 2 * to_step, four + 2, sizeof *four); \
-            memcpy(to + 3 * to_step, four + 3, sizeof *four); \
-        } \
-        for (; left > 0; left--, from += from_step, to += to_step) memcpy(to, from, sizeof(type)); \
-    }
-
-/* n elements of `bytes` (1, 2, 4 or 8) bytes each; steps in bytes. */
+/* n elements of 1, 2, 4, 8 or 16 bytes; steps in bytes. */
 static void oxi_copy_run(int64_t n, int64_t bytes, const char *from, int64_t from_step, char *to,
                          int64_t to_step) {
-    if (from_step == bytes && to_step == bytes) {
+    if (to_step != bytes)
+        oxi_move_run(n, bytes, from, from_step, to, to_step);
+    else if (from_step == bytes)
         memcpy(to, from, (size_t)(n * bytes));
-    } else if (bytes == 4) {
-        OXI_STRIDED_RUN(uint32_t)
-    } else if (bytes == 2) {
-        OXI_STRIDED_RUN(uint16_t)
-    } else if (bytes == 1) {
-        OXI_STRIDED_RUN(uint8_t)
-    } else {
-        OXI_STRIDED_RUN(uint64_t)
-    }
+    else
+        oxi_cpu_kernels()->gather[oxi_width_index(bytes)](n, from, from_step, to);
+}
+
+/* Elements at any step (in elements) where kernels want them: as they are if they lie side by side or are one
+ * number, else gathered in `room`. */
+static OXI_UNUSED const void *oxi_side_by_side(int64_t n, int64_t bytes, const void *from, int64_t *step,
+                                               void *room) {
+    if (*step == 0 || *step == 1) return from;
+    oxi_copy_run(n, bytes, (const char *)from, *step * bytes, (char *)room, bytes);
+    *step = 1;
+    return room;
 }
 
 /* n times the element at `element`; step in bytes. */
@@ -38525,6 +40159,7 @@ typedef struct oxi_conversion {
     oxi_load_kernel load;   /* NULL: the source has the lane's format */
     oxi_store_kernel store; /* NULL: the destination has it */
     int64_t from_bytes, to_bytes;
+    void (*stream)(size_t bytes, const void *from, void *to); /* NULL: results go through the caches */
 } oxi_conversion;
 
 static oxi_lane oxi_conversion_lane(ox_dtype from, ox_dtype to) {
@@ -38548,257 +40183,92 @@ static ox_status oxi_conversion_begin(oxi_conversion *conversion, ox_dtype from,
     conversion->store = to == oxi_lane_dtype(lane) ? NULL : store;
     conversion->from_bytes = oxi_dtype_bytes(from);
     conversion->to_bytes = oxi_dtype_bytes(to);
+    conversion->stream = NULL;
     return OX_OK;
 }
 
 /* At most OXI_COPY_PIECE elements; steps in elements. */
 static void oxi_convert_run(const oxi_conversion *how, int64_t n, const char *from, int64_t from_step,
                             char *to, int64_t to_step) {
-    double buffer[OXI_COPY_PIECE];
-    if (!how->load && from_step == 1) {
-        how->store(n, from, to, to_step);
+    double gathered[OXI_COPY_PIECE], lanes[OXI_COPY_PIECE], encoded[OXI_COPY_PIECE];
+    if (from_step == 1 && to_step == 1 && !how->stream && !(how->load && how->store)) {
+        if (how->load) how->load(n, from, 1, to);
+        if (how->store) how->store(n, from, to, 1);
         return;
     }
-    if (!how->store && to_step == 1) {
-        how->load(n, from, from_step, to);
-        return;
+    const void *numbers = oxi_side_by_side(n, how->from_bytes, from, &from_step, gathered);
+    char *out = how->stream && to_step == 1 ? (char *)encoded : to;
+    if (how->load) {
+        void *loaded = how->store || to_step != 1 ? (void *)lanes : (void *)out;
+        how->load(n, numbers, from_step, loaded);
+        numbers = loaded;
+    } else if (from_step == 0) {
+        oxi_copy_run(n, how->from_bytes, from, 0, (char *)lanes, how->from_bytes);
+        numbers = lanes;
     }
-    if (how->load)
-        how->load(n, from, from_step, buffer);
-    else
-        oxi_copy_run(n, how->from_bytes, from, from_step * how->from_bytes, (char *)buffer, how->from_bytes);
     if (how->store)
-        how->store(n, buffer, to, to_step);
-    else
-        oxi_copy_run(n, how->to_bytes, (const char *)buffer, how->to_bytes, to, to_step * how->to_bytes);
-}
-
-/* ---- rows into columns: tiles -------------------------------------------------------------------------- */
-
-/* Tiles over the walk's last dim (the destination's rows) and the dim `across` (the source's): `columns`
- * elements of the source make a cache line, `rows` elements of the destination four. Tasks are blocks of
- * OXI_TILE_BLOCK x OXI_TILE_BLOCK elements, so that pages are used more than once. */
-enum { OXI_TILE_BLOCK = 256, OXI_TILE_LINE = 64, OXI_TILE_NEAR = 1 << 18 };
-
-typedef struct oxi_tiling {
-    const oxi_walk *w;
-    const oxi_conversion *how; /* NULL = the same dtype */
-    int across;
-    int64_t rows, columns;
-    int64_t blocks_across, blocks_along, blocks;
-    bool far; /* more than OXI_TILE_NEAR bytes: worth prefetching */
-} oxi_tiling;
-
-#define OXI_TRANSPOSE(type)                                                         \
-    for (int64_t r = 0; r < rows; r++) {                                            \
-        for (int64_t c = r < whole_rows ? whole_columns : 0; c < columns; c++)      \
-            memcpy(to + c * to_step + r * (int64_t)sizeof(type),                    \
-                   from + r * from_step + c * (int64_t)sizeof(type), sizeof(type)); \
-    }
-
-/* Rows i and i + n/2 interleaved, log2(n) times: n rows of n elements turned. */
-#if defined(OXI_BUILD_SSE2) && defined(__SSE2__)
-#define OXI_TRANSPOSE_VECTORS 1
-typedef __m128i oxi_tile_vector;
-#define oxi_tile_load(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
-#define oxi_tile_store(p, v) _mm_storeu_si128((__m128i *)(void *)(p), v)
-#define oxi_tile_low(bits, a, b) _mm_unpacklo_epi##bits(a, b)
-#define oxi_tile_high(bits, a, b) _mm_unpackhi_epi##bits(a, b)
-#elif defined(OXI_BUILD_NEON) && defined(__aarch64__)
-#define OXI_TRANSPOSE_VECTORS 1
-typedef uint8x16_t oxi_tile_vector;
-#define oxi_tile_load(p) vld1q_u8((const uint8_t *)(p))
-#define oxi_tile_store(p, v) vst1q_u8((uint8_t *)(p), v)
-#define oxi_tile_back8(a) (a)
-#define oxi_tile_back16(a) vreinterpretq_u8_u16(a)
-#define oxi_tile_back32(a) vreinterpretq_u8_u32(a)
-#define oxi_tile_back64(a) vreinterpretq_u8_u64(a)
-#define oxi_tile_as8(a) (a)
-#define oxi_tile_as16(a) vreinterpretq_u16_u8(a)
-#define oxi_tile_as32(a) vreinterpretq_u32_u8(a)
-#define oxi_tile_as64(a) vreinterpretq_u64_u8(a)
-#define oxi_tile_low(bits, a, b) \
-    oxi_tile_back##bits(vzip1q_u##bits(oxi_tile_as##bits(a), oxi_tile_as##bits(b)))
-#define oxi_tile_high(bits, a, b) \
-    oxi_tile_back##bits(vzip2q_u##bits(oxi_tile_as##bits(a), oxi_tile_as##bits(b)))
-#endif
-
-#ifdef OXI_TRANSPOSE_VECTORS
-#define OXI_EACH_2(X) X(0) X(1)
-#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
-#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
-#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-#define OXI_LOAD_ROW(i) a[i] = oxi_tile_load(from + (i)*from_step);
-#define OXI_STORE_A(i) oxi_tile_store(to + (i)*to_step, a[i]);
-#define OXI_STORE_B(i) oxi_tile_store(to + (i)*to_step, b[i]);
-#define OXI_ZIP(y, x, bits, half, i)                        \
-    y[2 * (i)] = oxi_tile_low(bits, x[i], x[(i) + (half)]); \
-    y[2 * (i) + 1] = oxi_tile_high(bits, x[i], x[(i) + (half)]);
-#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
-#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
-#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
-
-/* 16 bytes square. */
-static void oxi_transpose_square(int64_t bytes, const char *from, int64_t from_step, char *to,
-                                 int64_t to_step) {
-    oxi_tile_vector a[16], b[16];
-    if (bytes == 4) {
-        OXI_EACH_4(OXI_LOAD_ROW)
-        OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
-    } else if (bytes == 2) {
-        OXI_EACH_8(OXI_LOAD_ROW)
-        OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
-    } else if (bytes == 1) {
-        OXI_EACH_16(OXI_LOAD_ROW)
-        OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
-    } else {
-        OXI_EACH_2(OXI_LOAD_ROW)
-        OXI_ZIP(b, a, 64, 1, 0)
-        OXI_EACH_2(OXI_STORE_B)
-    }
-}
-#endif
-
-/* to[c][r] = from[r][c], steps in bytes. */
-static void oxi_transpose(int64_t bytes, int64_t rows, int64_t columns, const char *from, int64_t from_step,
-                          char *to, int64_t to_step) {
-    int64_t whole_rows = 0, whole_columns = 0;
-#ifdef OXI_TRANSPOSE_VECTORS
-    if (oxi_cpu_kernels()->vector_bytes >= 16) {
-        int64_t side = 16 / bytes;
-        whole_rows = rows / side * side;
-        whole_columns = columns / side * side;
-        for (int64_t r = 0; r < whole_rows; r += side)
-            for (int64_t c = 0; c < whole_columns; c += side)
-                oxi_transpose_square(bytes, from + r * from_step + c * bytes, from_step,
-                                     to + c * to_step + r * bytes, to_step);
-    }
-#endif
-    if (bytes == 4) {
-        OXI_TRANSPOSE(uint32_t)
-    } else if (bytes == 2) {
-        OXI_TRANSPOSE(uint16_t)
-    } else if (bytes == 1) {
-        OXI_TRANSPOSE(uint8_t)
-    } else {
-        OXI_TRANSPOSE(uint64_t)
-    }
-}
-
-/* One tile: read line by line into a buffer, turned, then written row by row. next: where the tile after
- * it begins. */
-static void oxi_tile(const oxi_tiling *tiling, const char *from, char *to, int64_t rows, int64_t columns,
-                     const char *next) {
-    const oxi_walk *w = tiling->w;
-    int64_t bytes = w->bytes[1], from_step = w->step[1] * bytes;
-    int64_t to_step = w->stride[0][tiling->across] * w->bytes[0], buffer_step = tiling->rows * bytes;
-    uint64_t buffer[OXI_TILE_LINE * OXI_TILE_BLOCK / 8];
-    for (int64_t r = 0; tiling->far && next && r < rows; r++) OXI_PREFETCH_READ(next + r * from_step);
-    for (int64_t c = 0; tiling->far && c < columns; c++)
-        for (int64_t at = 0; at < rows * w->bytes[0]; at += OXI_TILE_LINE)
-            OXI_PREFETCH_WRITE(to + c * to_step + at);
-    oxi_transpose(bytes, rows, columns, from, from_step, (char *)buffer, buffer_step);
-    for (int64_t c = 0; c < columns; c++) {
-        const char *line = (const char *)buffer + c * buffer_step;
-        if (tiling->how)
-            oxi_convert_run(tiling->how, rows, line, 1, to + c * to_step, 1);
-        else
-            memcpy(to + c * to_step, line, (size_t)(rows * bytes));
-    }
-}
-
-/* Task: a block of tiles. */
-static void oxi_tile_block(void *arg, int64_t index, int lane) {
-    (void)lane;
-    const oxi_tiling *tiling = (const oxi_tiling *)arg;
-    const oxi_walk *w = tiling->w;
-    int last = w->ndim - 1, across = tiling->across;
-    int64_t along_at = index % tiling->blocks_along * OXI_TILE_BLOCK;
-    index /= tiling->blocks_along;
-    int64_t across_at = index % tiling->blocks_across * OXI_TILE_BLOCK;
-    index /= tiling->blocks_across;
-    char *base[2];
-    int64_t along_step[2], across_step[2];
-    for (int k = 0; k < 2; k++) {
-        along_step[k] = w->stride[k][last] * w->bytes[k];
-        across_step[k] = w->stride[k][across] * w->bytes[k];
-        base[k] = w->base[k] + along_at * along_step[k] + across_at * across_step[k];
-    }
-    for (int d = last - 1; d >= 0; d--) {
-        if (d == across) continue;
-        for (int k = 0; k < 2; k++) base[k] += index % w->shape[d] * w->stride[k][d] * w->bytes[k];
-        index /= w->shape[d];
-    }
-    int64_t height = oxi_min_i64(w->length - along_at, OXI_TILE_BLOCK);
-    int64_t width = oxi_min_i64(w->shape[across] - across_at, OXI_TILE_BLOCK);
-    for (int64_t r = 0; r < height; r += tiling->rows)
-        for (int64_t c = 0; c < width; c += tiling->columns) {
-            int64_t rows = oxi_min_i64(height - r, tiling->rows);
-            int64_t columns = oxi_min_i64(width - c, tiling->columns);
-            const char *from = base[1] + r * along_step[1] + c * across_step[1];
-            oxi_tile(tiling, from, base[0] + r * along_step[0] + c * across_step[0], rows, columns,
-                     c + columns < width ? from + columns * across_step[1] : NULL);
-        }
-}
-
-/* Whether the destination's rows are the source's columns; if so, the dim of the source's rows is made to
- * run forwards. */
-static bool oxi_tiling_begin(oxi_tiling *tiling, oxi_walk *w, const oxi_conversion *how) {
-    int last = w->ndim - 1, across = 0;
-    if (w->numel == 0 || w->step[0] != 1 || llabs(w->step[1]) * w->bytes[1] < 64 || w->length < 8)
-        return false;
-    while (across < last && llabs(w->stride[1][across]) != 1) across++;
-    if (across == last || w->shape[across] < 8) return false;
-    if (w->stride[1][across] < 0) {
-        for (int k = 0; k < 2; k++) {
-            w->base[k] += (w->shape[across] - 1) * w->stride[k][across] * w->bytes[k];
-            w->stride[k][across] = -w->stride[k][across];
-        }
-    }
-    tiling->w = w;
-    tiling->how = how;
-    tiling->across = across;
-    tiling->far = w->numel * (w->bytes[0] + w->bytes[1]) > OXI_TILE_NEAR;
-    tiling->rows = OXI_TILE_BLOCK / w->bytes[1];
-    tiling->columns = OXI_TILE_LINE / w->bytes[1];
-    tiling->blocks_across = (w->shape[across] + OXI_TILE_BLOCK - 1) / OXI_TILE_BLOCK;
-    tiling->blocks_along = (w->length + OXI_TILE_BLOCK - 1) / OXI_TILE_BLOCK;
-    tiling->blocks = w->numel / w->length / w->shape[across] * tiling->blocks_across * tiling->blocks_along;
-    return true;
+        how->store(n, numbers, out, to_step);
+    else if (numbers != out)
+        oxi_copy_run(n, how->to_bytes, (const char *)numbers, how->to_bytes, out, to_step * how->to_bytes);
+    if (out != to) how->stream((size_t)(n * how->to_bytes), out, to);
 }
 
 /* ---- plain dtypes -------------------------------------------------------------------------------------- */
 
-static void oxi_copy_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+static void oxi_convert_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     (void)lane;
-    const oxi_conversion *how = (const oxi_conversion *)arg;
-    if (how)
-        oxi_convert_run(how, c->n, c->p[1], w->step[1], c->p[0], w->step[0]);
-    else if (w->step[1] == 0)
+    oxi_convert_run((const oxi_conversion *)arg, c->n, c->p[1], w->step[1], c->p[0], w->step[0]);
+}
+
+static void oxi_copy_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    (void)arg;
+    (void)lane;
+    if (w->step[1] == 0)
         oxi_splat_run(c->n, w->bytes[0], c->p[1], c->p[0], w->step[0] * w->bytes[0]);
+    else if (w->lines)
+        oxi_cpu_kernels()->stream((size_t)(c->n * w->bytes[0]), c->p[1], c->p[0]);
     else
         oxi_copy_run(c->n, w->bytes[0], c->p[1], w->step[1] * w->bytes[1], c->p[0], w->step[0] * w->bytes[0]);
 }
 
-static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
-    oxi_conversion conversion, *how = NULL;
-    if (from->dtype != to->dtype) {
-        ox_status status = oxi_conversion_begin(&conversion, from->dtype, to->dtype);
-        if (status != OX_OK) return status;
-        how = &conversion;
+/* Runs of 2 to 16 bytes that lie side by side in both operands count as one element. */
+static void oxi_widen_elements(oxi_walk *w) {
+    int last = w->ndim - 1;
+    int64_t n = w->length, bytes = n * w->bytes[0];
+    bool whole = w->step[0] == 1 && w->step[1] == 1 && n > 1 && bytes <= 16 && !(bytes & (bytes - 1));
+    for (int d = 0; d < last; d++) whole = whole && w->stride[0][d] % n == 0 && w->stride[1][d] % n == 0;
+    if (!whole) return;
+    w->shape[last] = 1;
+    for (int k = 0; k < 2; k++) {
+        w->bytes[k] = bytes;
+        for (int d = 0; d < last; d++) w->stride[k][d] /= n;
     }
+}
+
+static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
+    oxi_conversion how;
+    bool converts = from->dtype != to->dtype;
+    ox_status status = converts ? oxi_conversion_begin(&how, from->dtype, to->dtype) : OX_OK;
+    if (status != OX_OK) return status;
     oxi_walk w;
-    oxi_tiling tiling;
     oxi_walk_begin(&w, to->ndim, to->shape);
     oxi_walk_add(&w, to);
     oxi_walk_add(&w, from);
-    if (!how && w.base[0] == w.base[1] && !memcmp(w.stride[0], w.stride[1], sizeof w.stride[0]))
+    if (!converts && w.base[0] == w.base[1] && !memcmp(w.stride[0], w.stride[1], sizeof w.stride[0]))
         return OX_OK; /* itself */
-    oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
-    if (oxi_tiling_begin(&tiling, &w, how))
-        oxi_parallel_for(tiling.blocks, oxi_tile_block, &tiling);
+    if (!converts) {
+        oxi_walk_ready(&w, OXI_WALK_MEMORY_ORDER);
+        oxi_widen_elements(&w);
+    }
+    oxi_walk_ready(&w, OXI_WALK_TILED);
+    bool streams = oxi_streams(to) && w.step[0] == 1;
+    w.lines = streams && w.turned;
+    w.moves = !converts && w.step[0] == 1;
+    if (streams && converts) how.stream = oxi_cpu_kernels()->stream;
+    if (converts)
+        oxi_walk_all(&w, OXI_COPY_GRAIN, OXI_COPY_PIECE, oxi_convert_piece, &how);
     else
-        oxi_walk_all(&w, OXI_COPY_GRAIN, how ? OXI_COPY_PIECE : OXI_COPY_GRAIN, oxi_copy_piece, how);
+        oxi_walk_all(&w, OXI_COPY_GRAIN, OXI_COPY_GRAIN, oxi_copy_piece, NULL);
     return OX_OK;
 }
 
@@ -43111,31 +44581,33 @@ typedef struct oxi_map_work {
     const oxi_attrs *attr;
     oxi_map_kernel kernel;
     int in_count;
-    oxi_load_kernel load[3]; /* NULL: use the operand where it lies */
+    oxi_load_kernel load[3]; /* NULL: the operand's elements are the lane's */
     const void
         *constant[3]; /* a tile full of the operand, if it is one number: loaded once, not once a piece */
-    oxi_store_kernel store; /* NULL: the kernel writes the result itself */
+    oxi_store_kernel store;                                   /* NULL: the kernel writes the result itself */
     void (*stream)(size_t bytes, const void *from, void *to); /* takes the place of `store` if not NULL */
-    oxi_load_kernel widen;  /* bool results for a non-bool tensor: bool -> lane before the store */
+    oxi_load_kernel widen; /* bool results for a non-bool tensor: bool -> lane before the store */
 } oxi_map_work;
-
-/* Bytes of a bool mask at any stride, side by side. */
-static void oxi_load_mask(int64_t n, const void *source, int64_t stride, void *lane) {
-    const uint8_t *from = (const uint8_t *)source;
-    uint8_t *to = (uint8_t *)lane;
-    for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
-}
 
 static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     const oxi_map_work *work = (const oxi_map_work *)arg;
     double tiles[4][OXI_MAP_TILE]; /* three operands and the result; double: the strictest alignment */
+    double gathered[OXI_MAP_TILE];
     uint8_t truth[2 * OXI_MAP_TILE];
     const void *in[3];
     (void)lane;
     for (int k = 0; k < work->in_count; k++) {
+        int64_t step = w->step[k + 1], bytes = w->bytes[k + 1];
         in[k] = work->constant[k] ? work->constant[k] : c->p[k + 1];
-        if (!work->load[k] || work->constant[k]) continue;
-        work->load[k](c->n, in[k], w->step[k + 1], tiles[k]);
+        if ((!work->load[k] && step == 1) || work->constant[k]) continue;
+        if (work->load[k]) {
+            in[k] = oxi_side_by_side(c->n, bytes, in[k], &step, gathered);
+            work->load[k](c->n, in[k], step, tiles[k]);
+        } else if (step == 0) {
+            oxi_splat_run(c->n, bytes, c->p[k + 1], (char *)tiles[k], bytes);
+        } else {
+            oxi_copy_run(c->n, bytes, c->p[k + 1], step * bytes, (char *)tiles[k], bytes);
+        }
         in[k] = tiles[k];
     }
     if (work->stream) {
@@ -43171,10 +44643,9 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_
     int64_t tile = oxi_map_tile(lane);
     bool tiled = false;
     for (int i = 0; i < call->in_count; i++) {
-        bool mask = i < first,
-             lies = w->step[i + 1] == 1 && (mask || call->in[i]->dtype == oxi_lane_dtype(lane));
-        work->load[i] = lies ? NULL : mask ? oxi_load_mask : k->load[call->in[i]->dtype][lane];
-        tiled = tiled || !lies;
+        bool same = i < first || call->in[i]->dtype == oxi_lane_dtype(lane);
+        work->load[i] = same ? NULL : k->load[call->in[i]->dtype][lane];
+        tiled = tiled || !same || w->step[i + 1] != 1;
     }
     oxi_lane result = call->op == OXI_OP_abs && lane == OXI_LANE_C64 ? OXI_LANE_F32 : lane;
     bool writes = w->step[0] == 1 && (truth ? out->dtype == OX_BOOL : out->dtype == oxi_lane_dtype(result));
@@ -43182,7 +44653,7 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_
     work->store = NULL;
     /* Long computations hide what plain stores cost, and would stand still while a tile is streamed. */
     bool light = oxi_op_row_of(call->op)->flops <= 4;
-    work->stream = light && writes && !truth && oxi_streams(out) ? k->stream : NULL;
+    work->stream = light && writes && oxi_streams(out) ? k->stream : NULL;
     if (!writes) {
         if (truth) result = oxi_lane_of(out->dtype);
         work->widen = truth ? k->load[OX_BOOL][result] : NULL;
@@ -43221,16 +44692,22 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     oxi_walk_begin(&w, out->ndim, out->shape);
     oxi_walk_add(&w, out);
     for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
-    oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
+    oxi_walk_ready(&w, OXI_WALK_TILED);
     int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
+    w.lines = work.stream && w.turned;
     if (oxi_map_any_number(call)) most = oxi_min_i64(most, oxi_map_tile(lane));
     int first = row->flags & OXI_FLAG_COND ? 1 : 0;
     double constants[3][OXI_MAP_TILE];
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         bool narrows = t->dtype != compute && !oxi_is_float(compute) && compute != OX_C64 && i >= first;
-        if (ox_numel(t) != 1 || (!work.load[i] && !narrows)) continue;
-        (work.load[i] ? work.load[i] : k->load[t->dtype][lane])(most, oxi_ptr(t), 0, constants[i]);
+        bool lies = !work.load[i] && w.step[i + 1] == 1;
+        if (ox_numel(t) != 1 || (lies && !narrows)) continue;
+        if (work.load[i] || narrows)
+            k->load[t->dtype][lane](most, oxi_ptr(t), 0, constants[i]);
+        else
+            oxi_splat_run(most, w.bytes[i + 1], (const char *)oxi_ptr(t), (char *)constants[i],
+                          w.bytes[i + 1]);
         if (narrows) { /* a wider 0-dim integer counts as a number of the computing dtype, as in torch */
             uint64_t one;
             k->store[compute][lane](1, constants[i], &one, 1);
@@ -44333,11 +45810,6 @@ enum {
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
 };
 
-static int64_t oxi_round_up(int64_t x, int64_t unit) {
-    return (x + unit - 1) / unit * unit;
-}
-
-static int64_t oxi_parts(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
 
 static size_t oxi_align_up(size_t bytes) { return (bytes + OXI_ALIGN - 1) / OXI_ALIGN * OXI_ALIGN; }
 

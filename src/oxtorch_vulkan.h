@@ -79,6 +79,8 @@ OXI_LIGHT_BEGIN
 #include "vulkan/operand.c"
 #include "vulkan/map.c"
 #include "vulkan/lines.c"
+#include "vulkan/rows_double.c"
+#include "vulkan/rows.c"
 #include "vulkan/sort.c"
 #include "vulkan/product.c"
 #include "vulkan/select.c"

@@ -154,7 +154,7 @@ static void check_detours(void) {
         ROW(index_select, false) ROW(embedding, false) ROW(one_hot, false) ROW(triu, false) ROW(tril, false)
         ROW(roll, false) ROW(turned, false) ROW(sum, false) ROW(std, false) ROW(prod, false)
         ROW(argmax, false) ROW(cumsum, false) ROW(softmax, false) ROW(where, false) ROW(pow, false)
-        ROW(double_sum, !doubles) ROW(norm_3, true) ROW(argsort, false) ROW(masked_select, false)
+        ROW(double_sum, !doubles) ROW(norm_3, !doubles) ROW(argsort, false) ROW(masked_select, false)
         ROW(nonzero, false)
 #undef ROW
     };

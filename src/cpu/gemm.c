@@ -19,11 +19,6 @@ enum {
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
 };
 
-static int64_t oxi_round_up(int64_t x, int64_t unit) {
-    return (x + unit - 1) / unit * unit;
-}
-
-static int64_t oxi_parts(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
 
 static size_t oxi_align_up(size_t bytes) { return (bytes + OXI_ALIGN - 1) / OXI_ALIGN * OXI_ALIGN; }
 

@@ -158,6 +158,11 @@ typedef struct oxi_kernels {
     oxi_map_kernel map[OXI_OP_COUNT][OXI_LANE_COUNT];   /* NULL where the op does not take that lane */
     oxi_load_kernel load[OX_DTYPE_COUNT][OXI_LANE_COUNT];    /* plain dtypes only */
     oxi_store_kernel store[OX_DTYPE_COUNT][OXI_LANE_COUNT];
+    /* elements of 1, 2, 4, 8 or 16 bytes (oxi_width_index) moved as they are, steps in bytes: to[i] =
+     * from[i * step], and to[c][r] = from[r][c], neighbours along c side by side, as those along r in to */
+    void (*gather[5])(int64_t n, const char *from, int64_t step, char *to);
+    void (*transpose[5])(int64_t rows, int64_t columns, const char *from, int64_t from_step, char *to,
+                         int64_t to_step);
     oxi_gemm_kernel gemm_f32, gemm_f64;
     /* the same for a whose elements are there once for each lane; copies makes such a panel of k steps.
      * NULL: as above */

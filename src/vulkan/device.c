@@ -27,9 +27,12 @@ static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
 static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
     const oxi_vk_device *d = (const oxi_vk_device *)self;
     const oxi_vk_executor *executor = &oxi_vk_executors[oxi_op_row_of(call->op)->family];
+    bool takes_numbers = executor->can == oxi_vk_can_map; /* of the host, as parameters */
     if (!executor->can) return false;
-    for (int i = 0; i < call->in_count; i++)
-        if (call->in[i] && !oxi_vk_is_here(d, call->in[i]) && !oxi_vk_is_immediate(call->in[i])) return false;
+    for (int i = 0; i < call->in_count; i++) {
+        const ox_tensor *t = call->in[i];
+        if (t && !oxi_vk_is_here(d, t) && !(takes_numbers && oxi_vk_is_immediate(t))) return false;
+    }
     return executor->can(d, call);
 }
 

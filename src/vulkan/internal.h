@@ -154,7 +154,7 @@ typedef struct oxi_vk_pipeline_key {
 
 /* The embedded shaders; rows in shaders.c. */
 typedef enum oxi_vk_shader {
-#define OXI_X(name) OXI_VK_SHADER_##name,
+#define OXI_X(name, subnormals) OXI_VK_SHADER_##name,
 #include "vulkan/shaders.def"
 #undef OXI_X
     OXI_VK_SHADER_COUNT
@@ -201,6 +201,7 @@ typedef struct oxi_vk_device {
     uint32_t caps, api_version, subgroup_size;
     VkShaderStageFlags subgroup_stages; /* that have subgroups, and whose size can be asked for */
     VkShaderStageFlags sized_stages;
+    VkBool32 keeps_subnormals;         /* of f32, for shaders that ask for it */
     uint32_t matrix_side;              /* of cooperative matrices that are used: 16, 8, or 0 */
     char driver[128], model[128];
     VkPhysicalDeviceType type;
