@@ -8141,6 +8141,18 @@ OXI_LIGHT_END
  * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
 enum { OXI_PREFETCH_AHEAD = 2560 };
 
+/* The bytes of a word, the lowest first on any machine; not as a loop, which gcc leaves one. */
+static inline void oxi_store_eight(int8_t *p, uint64_t word) {
+    p[0] = (int8_t)(word & 255);
+    p[1] = (int8_t)(word >> 8 & 255);
+    p[2] = (int8_t)(word >> 16 & 255);
+    p[3] = (int8_t)(word >> 24 & 255);
+    p[4] = (int8_t)(word >> 32 & 255);
+    p[5] = (int8_t)(word >> 40 & 255);
+    p[6] = (int8_t)(word >> 48 & 255);
+    p[7] = (int8_t)(word >> 56);
+}
+
 /* What a map computes in: every dtype loads into one of these. */
 typedef enum oxi_lane {
     OXI_LANE_F32,
@@ -8226,6 +8238,9 @@ typedef struct oxi_q8 {
     float step, unused[3];
 } oxi_q8;
 
+/* The largest activation in 16 bits: the sum of 256 products with weights of 2048 fits 32 bits. */
+enum { OXI_WIDE_MOST = 4095 };
+
 /* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line
  * (two of 16 bits) lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken
  * from each code times the scale, [k / group][width]. Activations: scale [k / 32][width], extra [k /
@@ -8244,6 +8259,7 @@ typedef struct oxi_code_panel {
 typedef struct oxi_codes_kernel {
     int mr, nr;
     int bytes;         /* of a code */
+    int pairs;         /* of products that a lane of 16 bits must hold for it to be faster than others */
     bool is_signed;    /* codes of weights */
     bool wants_ratios; /* of activations */
     void (*run)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, float *c,
@@ -8327,10 +8343,12 @@ typedef struct oxi_kernels {
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
     void (*codes_shift)(int64_t n, int offset, int8_t *code); /* code += offset, n a multiple of 32 */
-    /* numbers as out[i] times what is returned, NaN if a scale is not finite: |out| <= 2048, so that the sum
-     * of 256 products with 127 * OXI_Q8_RATIOS fits 32 bits. n: as for codes_shift, at most 256, scales
-     * behind them 0; all codes are below 1 << bits and not below its negative, bits at most 7 */
+    /* numbers as out[i] times what is returned, NaN if a scale is not finite: |out| <= 2048. n: as for
+     * codes_shift, at most 256, scales behind them 0; all codes are below 1 << bits and not below its
+     * negative, bits at most 7 */
     float (*codes_widen)(int64_t n, oxi_codes codes, int bits, int16_t *out);
+    /* n floats, a multiple of 32, as codes of 16 bits up to OXI_WIDE_MOST, with a step for each 256 */
+    void (*quantize_wide)(int64_t n, const float *x, int16_t *code, float *step);
 } oxi_kernels;
 
 /* The tier in use: the best this processor has, or the one OX_ISA names if it has that. */
@@ -10057,10 +10075,6 @@ static const uint64_t *oxi_groups(void) {
 /* ---- eight numbers in a word --------------------------------------------------------------------------- */
 
 #define OXI_EIGHT_BYTES(byte) ((uint64_t)(byte) * UINT64_C(0x0101010101010101))
-
-static void oxi_store_eight(int8_t *code, uint64_t word) {
-    for (int i = 0; i < 8; i++) code[i] = (int8_t)(uint8_t)(word >> 8 * i);
-}
 
 /* Numbers of 1 to 127, negative where their bit of `signs` is set: no byte carries into the next. */
 static uint64_t oxi_with_signs(uint64_t word, unsigned signs) {
@@ -14235,14 +14249,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -14253,7 +14282,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -15153,12 +15187,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -15175,13 +15234,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -15208,7 +15267,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -19004,14 +19065,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -19022,7 +19098,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -19922,12 +20003,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -19944,13 +20050,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -19977,7 +20083,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -23791,14 +23899,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -23809,7 +23932,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -24709,12 +24837,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -24731,13 +24884,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -24764,7 +24917,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -28500,14 +28655,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -28518,7 +28688,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -29418,12 +29593,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -29440,13 +29640,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -29473,7 +29673,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -33201,14 +33403,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -33219,7 +33436,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -34119,12 +34341,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -34141,13 +34388,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -34174,7 +34421,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -37897,14 +38146,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -37915,7 +38179,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -38815,12 +39084,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -38837,13 +39131,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -38870,7 +39164,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -46646,18 +46942,26 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* A row of numbers, quantised. Terms of a sum could pass f32's range where the sum does not: rows of numbers
- * that large are taken times 2^-64. Returns what products of the row are to be multiplied by. stage: k
- * floats, may be x itself. */
+/* Terms of a sum could pass f32's range where the sum does not: rows with steps that large are taken times
+ * 2^-64, and their products times OXI_ROW_LIFT. */
+#define OXI_ROW_LIFT 0x1p64f
+static bool oxi_is_large_step(float step) { return step > 0x1p52f; }
+static void oxi_lower_row(int64_t k, const float *x, float *out) {
+    for (int64_t i = 0; i < k; i++) out[i] = x[i] * (1 / OXI_ROW_LIFT);
+}
+
+/* A row of numbers, quantised. Returns what products of the row are to be multiplied by. stage: k floats,
+ * may be x itself. */
 static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float *x, float *stage,
                               oxi_q8 *out) {
     bool large = false;
     kernels->quantize_activation(k, x, out);
-    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || out[i].step > 0x1p52f;
+    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++)
+        large = large || oxi_is_large_step(out[i].step);
     if (!large) return 1;
-    for (int64_t i = 0; i < k; i++) stage[i] = x[i] * 0x1p-64f;
+    oxi_lower_row(k, x, stage);
     kernels->quantize_activation(k, stage, out);
-    return 0x1p64f;
+    return OXI_ROW_LIFT;
 }
 
 static void oxi_block_rows_prepare(oxi_block_rows *r) {
@@ -46746,8 +47050,8 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
  * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time,
  * into a panel that stays in the first cache, and takes it against all activations. Nothing of the weights
  * is kept, so memory holds the file alone. Where a tier multiplies 16 bits by 16, both sides have one scale
- * for 256 numbers, of which weights keep 12 bits and activations all that they have. Called by cpu/blocks.c;
- * the panels and their kernels are those of kernels/codes.inc. */
+ * for 256 numbers, of which weights keep 12 bits and activations 13. Called by cpu/blocks.c; the panels and
+ * their kernels are those of kernels/codes.inc. */
 
 enum {
     OXI_CODE_ROWS_MOST = 512,     /* rows of activations of one round */
@@ -46839,16 +47143,17 @@ static void oxi_code_line(const oxi_code_product *p, const oxi_q8 *from, int8_t 
     }
 }
 
-/* The same in 16 bits: codes times their ratios, at most 127 * 32, and steps. */
-static void oxi_code_wide_line(const oxi_code_product *p, const oxi_q8 *from, int16_t *code, float *step) {
-    for (int64_t left = p->g->k / 32; left > 0; left -= 8, from++) {
-        *step++ = from->step;
-        for (int i = 0; i < 8 && i < left; i++, code += 32) {
-            int16_t wide[32], ratio = from->ratio[i];
-            for (int j = 0; j < 32; j++) wide[j] = (int16_t)(from->q[32 * i + j] * ratio);
-            memcpy(code, wide, sizeof wide);
-        }
-    }
+/* A row in 16 bits, and its steps. Returns what oxi_quantize_row does. */
+static float oxi_code_wide_row(const oxi_code_product *p, const float *x, float *stage, int16_t *code,
+                               float *step) {
+    int64_t k = p->g->k;
+    bool large = false;
+    p->kernels->quantize_wide(k, x, code, step);
+    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || oxi_is_large_step(step[i]);
+    if (!large) return 1;
+    oxi_lower_row(k, x, stage);
+    p->kernels->quantize_wide(k, stage, code, step);
+    return OXI_ROW_LIFT;
 }
 
 /* Task: a panel of activations. */
@@ -46869,11 +47174,14 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
             p->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, stage);
             x = stage;
         }
-        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, stage, row);
         float *steps = step + i * oxi_parts(g->k, OXI_CODES_PIECE);
         char *code = lane + p->codes_at + i * g->k * p->kernel->bytes;
-        if (p->wide) oxi_code_wide_line(p, row, (int16_t *)(void *)code, steps);
-        else oxi_code_line(p, row, (int8_t *)code, scale + i * (g->k / 32), sum + i * (g->k / group), steps);
+        if (p->wide) {
+            p->lift[first + i] = oxi_code_wide_row(p, x, stage, (int16_t *)(void *)code, steps);
+            continue;
+        }
+        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, stage, row);
+        oxi_code_line(p, row, (int8_t *)code, scale + i * (g->k / 32), sum + i * (g->k / group), steps);
     }
     oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group,
                   oxi_code_rows_at(p, index, 0));
@@ -46959,6 +47267,24 @@ static void oxi_code_finish(const oxi_code_product *p, int64_t index, int64_t n,
     }
 }
 
+/* Asks for the blocks of some lines that the task unpacks next, or the one after it, when the panel from line
+ * n on, k codes from k0 on, is done. */
+static void oxi_code_foresee(const oxi_code_product *p, int64_t n, int64_t k0, int64_t k, int64_t first,
+                             int64_t lines) {
+    const oxi_gemm *g = p->g;
+    k0 += k;
+    if (k0 >= g->k) {
+        n += p->kernel->nr;
+        k0 = 0;
+    }
+    int64_t bytes = oxi_signed_bytes(g->b_dtype, oxi_least(p->piece, g->k - k0));
+    int64_t end = oxi_least(n + first + lines, g->n);
+    for (int64_t line = n + first; line < end; line++) {
+        const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, line * g->b_col + k0);
+        for (int64_t at = 0; at < bytes; at += 64) OXI_PREFETCH_FAR(row + at);
+    }
+}
+
 /* Task: a panel of weights against all rows. */
 static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     const oxi_code_product *p = (const oxi_code_product *)arg;
@@ -46967,13 +47293,16 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     float *sums = (float *)(void *)(lane + p->sums_at), *stage = (float *)(void *)(lane + p->panel_scale_at);
     int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_least(nr, g->n - n);
     int64_t panels = oxi_parts(p->rows, mr), direct = 0; /* so many panels the kernel writes to C itself */
+    int64_t ahead = oxi_parts(nr, panels); /* lines that are asked for while a panel is multiplied */
     if (oxi_gemm_is_plain(g) && g->c_dtype == OX_F32 && g->c_col == 1 && columns == nr) direct = p->rows / mr;
+    float *c = direct > 0 ? (float *)(void *)oxi_gemm_c(g, p->m0, n) : NULL;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
         int64_t k = oxi_least(p->piece, g->k - k0);
         oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
         for (int64_t i = 0; i < panels; i++) {
-            float *to = i < direct ? (float *)(void *)oxi_gemm_c(g, p->m0 + i * mr, n) : sums + i * mr * nr;
+            float *to = i < direct ? c + i * mr * g->c_row : sums + i * mr * nr;
             oxi_code_panel rows = oxi_code_rows_at(p, i, k0);
+            if (i * ahead < nr) oxi_code_foresee(p, n, k0, k, i * ahead, ahead);
             p->kernel->run(k, &weights, &rows, p->steps, p->shift, to, i < direct ? g->c_row : nr, k0 > 0);
         }
     }
@@ -46984,7 +47313,8 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
 /* The kernel for the type, and how many lanes it may add up. */
 static bool oxi_code_choose(oxi_code_product *p) {
     int pairs = INT16_MAX / (2 * 127 * p->type->most); /* a lane of 16 bits takes two products a step */
-    p->kernel = p->kernels->codes_16.run && pairs >= 2 ? &p->kernels->codes_16 : &p->kernels->codes_32;
+    const oxi_codes_kernel *small = &p->kernels->codes_16;
+    p->kernel = small->run && pairs >= small->pairs ? small : &p->kernels->codes_32;
     if (!p->kernel->run) return false;
     p->wide = p->kernel->bytes == 2;
     p->shift = p->wide ? 8 : p->type->group == 16 ? 4 : 5;

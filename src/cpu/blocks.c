@@ -109,18 +109,26 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* A row of numbers, quantised. Terms of a sum could pass f32's range where the sum does not: rows of numbers
- * that large are taken times 2^-64. Returns what products of the row are to be multiplied by. stage: k
- * floats, may be x itself. */
+/* Terms of a sum could pass f32's range where the sum does not: rows with steps that large are taken times
+ * 2^-64, and their products times OXI_ROW_LIFT. */
+#define OXI_ROW_LIFT 0x1p64f
+static bool oxi_is_large_step(float step) { return step > 0x1p52f; }
+static void oxi_lower_row(int64_t k, const float *x, float *out) {
+    for (int64_t i = 0; i < k; i++) out[i] = x[i] * (1 / OXI_ROW_LIFT);
+}
+
+/* A row of numbers, quantised. Returns what products of the row are to be multiplied by. stage: k floats,
+ * may be x itself. */
 static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float *x, float *stage,
                               oxi_q8 *out) {
     bool large = false;
     kernels->quantize_activation(k, x, out);
-    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || out[i].step > 0x1p52f;
+    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++)
+        large = large || oxi_is_large_step(out[i].step);
     if (!large) return 1;
-    for (int64_t i = 0; i < k; i++) stage[i] = x[i] * 0x1p-64f;
+    oxi_lower_row(k, x, stage);
     kernels->quantize_activation(k, stage, out);
-    return 0x1p64f;
+    return OXI_ROW_LIFT;
 }
 
 static void oxi_block_rows_prepare(oxi_block_rows *r) {

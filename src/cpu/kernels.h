@@ -19,6 +19,18 @@
  * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
 enum { OXI_PREFETCH_AHEAD = 2560 };
 
+/* The bytes of a word, the lowest first on any machine; not as a loop, which gcc leaves one. */
+static inline void oxi_store_eight(int8_t *p, uint64_t word) {
+    p[0] = (int8_t)(word & 255);
+    p[1] = (int8_t)(word >> 8 & 255);
+    p[2] = (int8_t)(word >> 16 & 255);
+    p[3] = (int8_t)(word >> 24 & 255);
+    p[4] = (int8_t)(word >> 32 & 255);
+    p[5] = (int8_t)(word >> 40 & 255);
+    p[6] = (int8_t)(word >> 48 & 255);
+    p[7] = (int8_t)(word >> 56);
+}
+
 /* What a map computes in: every dtype loads into one of these. */
 typedef enum oxi_lane {
     OXI_LANE_F32,
@@ -104,6 +116,9 @@ typedef struct oxi_q8 {
     float step, unused[3];
 } oxi_q8;
 
+/* The largest activation in 16 bits: the sum of 256 products with weights of 2048 fits 32 bits. */
+enum { OXI_WIDE_MOST = 4095 };
+
 /* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line
  * (two of 16 bits) lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken
  * from each code times the scale, [k / group][width]. Activations: scale [k / 32][width], extra [k /
@@ -122,6 +137,7 @@ typedef struct oxi_code_panel {
 typedef struct oxi_codes_kernel {
     int mr, nr;
     int bytes;         /* of a code */
+    int pairs;         /* of products that a lane of 16 bits must hold for it to be faster than others */
     bool is_signed;    /* codes of weights */
     bool wants_ratios; /* of activations */
     void (*run)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, float *c,
@@ -205,10 +221,12 @@ typedef struct oxi_kernels {
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
     void (*codes_shift)(int64_t n, int offset, int8_t *code); /* code += offset, n a multiple of 32 */
-    /* numbers as out[i] times what is returned, NaN if a scale is not finite: |out| <= 2048, so that the sum
-     * of 256 products with 127 * OXI_Q8_RATIOS fits 32 bits. n: as for codes_shift, at most 256, scales
-     * behind them 0; all codes are below 1 << bits and not below its negative, bits at most 7 */
+    /* numbers as out[i] times what is returned, NaN if a scale is not finite: |out| <= 2048. n: as for
+     * codes_shift, at most 256, scales behind them 0; all codes are below 1 << bits and not below its
+     * negative, bits at most 7 */
     float (*codes_widen)(int64_t n, oxi_codes codes, int bits, int16_t *out);
+    /* n floats, a multiple of 32, as codes of 16 bits up to OXI_WIDE_MOST, with a step for each 256 */
+    void (*quantize_wide)(int64_t n, const float *x, int16_t *code, float *step);
 } oxi_kernels;
 
 /* The tier in use: the best this processor has, or the one OX_ISA names if it has that. */
