@@ -2478,7 +2478,6 @@ static bool oxi_layout_packs(const ox_tensor *t, size_t room) {
 typedef struct oxi_stream_space {
     int ndim;
     int64_t size[OX_MAX_DIMS];
-    int64_t least[OX_MAX_DIMS];                /* smallest part that computes as the whole does; 0 = 1 */
     int64_t unit[OX_MAX_DIMS];                 /* parts are multiples; 0 = 1 */
     int dim[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* of each operand; -1 = the whole operand is in each part */
     int64_t times[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* elements of that dim for one of the space */
@@ -2498,7 +2497,6 @@ typedef struct oxi_stream_plan {
     int64_t parts[OX_MAX_DIMS];
     oxi_shared shared;   /* of all parts */
     bool shares;
-    double work;         /* multiplications of a product, of one matrix of a batch; else 0 */
     const int64_t *rows; /* NULL, or which row of operand 0 is at each place along dim 0 */
 } oxi_stream_plan;
 
@@ -2506,7 +2504,7 @@ typedef struct oxi_stream_plan {
 static int oxi_space_add(oxi_stream_space *space, int64_t size) {
     int d = space->ndim++;
     space->size[d] = size;
-    space->least[d] = space->unit[d] = 1;
+    space->unit[d] = 1;
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
         space->dim[i][d] = -1;
         space->times[i][d] = 1;
@@ -2563,38 +2561,21 @@ static int64_t oxi_divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
 
-/* The sizes that parts of at most `most` along dim d really have: as even as units allow. */
-static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t most, int64_t *largest,
-                               int64_t *smallest) {
+/* How many parts of at most `most` along dim d there are, and what the largest of them is: they are as even as
+ * units allow. */
+static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t most, int64_t *largest) {
     int64_t unit = space->unit[d], units = oxi_divide_up(space->size[d], unit), per = most / unit;
     int64_t parts = oxi_divide_up(units, per > 0 ? per : 1);
     *largest = oxi_divide_up(units, parts) * unit;
-    *smallest = units / parts * unit;
     if (*largest > space->size[d]) *largest = space->size[d];
     return parts;
 }
 
-static bool oxi_space_allows(const oxi_stream_space *space, const int64_t *part) {
-    int64_t largest, smallest;
-    for (int d = 0; d < space->ndim; d++) {
-        int64_t parts = oxi_space_parts(space, d, part[d], &largest, &smallest);
-        if (parts > 1 && smallest < space->least[d]) return false;
-    }
-    return true;
-}
-
-/* Halves dim d, or makes it as small as the space allows. */
+/* Halves dim d, up to a whole unit; false if it is one. */
 static bool oxi_space_halve(const oxi_stream_space *space, int d, int64_t *part) {
-    enum { TRIES = 64 };
-    int64_t unit = space->unit[d], old = part[d], half = oxi_divide_up(old, 2 * unit) * unit;
-    int64_t least = oxi_divide_up(space->least[d], unit) * unit;
-    if (half < least) half = least;
-    for (int i = 0; i < TRIES && half < old; i++, half += unit) {
-        part[d] = half;
-        if (oxi_space_allows(space, part)) return true;
-    }
-    part[d] = old;
-    return false;
+    int64_t old = part[d], half = oxi_divide_up(old, 2 * space->unit[d]) * space->unit[d];
+    if (half < old) part[d] = half;
+    return half < old;
 }
 
 /* The dim to halve next: of those that bring the parts closer to the room, the one that costs least traffic,
@@ -2617,28 +2598,25 @@ static int oxi_plan_choose_dim(const oxi_stream_plan *plan, int64_t *part, size_
 
 /* Dim d was halved last: as large as the room allows. */
 static void oxi_plan_grow(const oxi_stream_plan *plan, int d, int64_t *part, size_t room) {
-    int64_t unit = plan->space.unit[d], low = part[d] / unit, high = 2 * low, fits = part[d];
+    int64_t unit = plan->space.unit[d], size = plan->space.size[d], low = part[d] / unit, high = 2 * low;
     while (low < high) {
         int64_t middle = low + (high - low + 1) / 2;
-        part[d] = middle * unit < plan->space.size[d] ? middle * unit : plan->space.size[d];
-        if (oxi_plan_measure(plan, part, room).most <= room) {
+        part[d] = oxi_min_i64(middle * unit, size);
+        if (oxi_plan_measure(plan, part, room).most <= room)
             low = middle;
-            if (oxi_space_allows(&plan->space, part)) fits = part[d];
-        } else {
+        else
             high = middle - 1;
-        }
     }
-    part[d] = fits;
+    part[d] = oxi_min_i64(low * unit, size);
 }
 
 /* Counts the parts, evens them out, and fixes how each operand is put into its cells: as its largest part is.
  * Results with gaps are read, changed and written one after the other, for their gaps hold each other. */
 static void oxi_plan_settle(oxi_stream_plan *plan, size_t room) {
     static const int64_t origin[OX_MAX_DIMS] = {0};
-    int64_t smallest;
     plan->flow.count = 1;
     for (int d = 0; d < plan->space.ndim; d++) {
-        plan->parts[d] = oxi_space_parts(&plan->space, d, plan->part[d], &plan->part[d], &smallest);
+        plan->parts[d] = oxi_space_parts(&plan->space, d, plan->part[d], &plan->part[d]);
         plan->flow.count *= plan->parts[d];
     }
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
@@ -2772,7 +2750,7 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     call.in = in;
     call.attr = plan->attr;
     call.shared = plan->shares ? &plan->shared : NULL;
-    call.work = plan->work;
+    call.whole = plan->call;
     if (call.op == OXI_OP_fill)
         call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
     return plan->compute->host ? oxi_run(plan->compute, &call) : oxi_plan_run_there(plan, step, part, &call);
@@ -2781,10 +2759,6 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
 /* Which dims of each family of operations may be cut, so that every part has the bits of the whole. A row of
  * the table is a function that describes the space; a family without one is loaded as a whole.
  * Called by the device. */
-
-static int64_t oxi_least_i64(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 enum { OXI_PLAN_OUT = OXI_MAX_IN };
 
@@ -2866,16 +2840,7 @@ static void oxi_space_rope(oxi_stream_plan *plan) {
     if (plan->there[1]) plan->space.dim[1][plan->space.ndim - 1] = 0;
 }
 
-/* ---- products ---------------------------------------------------------------------------------------- */
-
-/* From so many rows or columns on the product of a part goes the way of the whole (cpu/gemm.c, blocks.c):
- * thin products have at most OXI_THIN_LINES of one, products with few rows by blocks OXI_BLOCK_ROWS. */
-static int oxi_space_add_lines(oxi_stream_plan *plan, int64_t size) {
-    const int thin = OXI_THIN_LINES, blocks = OXI_BLOCK_ROWS;
-    int d = oxi_space_add(&plan->space, size);
-    plan->space.least[d] = oxi_least_i64(size, (thin > blocks ? thin : blocks) + 1);
-    return d;
-}
+/* ---- products: parts go the way of the whole, which they are told ------------------------------------- */
 
 /* Joins all dims but the last `keep` of an operand, which must lie end to end. */
 static bool oxi_plan_join(ox_tensor *t, int keep) {
@@ -2898,7 +2863,7 @@ static bool oxi_space_rows_of_product(oxi_stream_plan *plan) {
     if (x.ndim < 2 || !oxi_plan_join(&x, 1) || !oxi_plan_join(&out, 1)) return false;
     plan->operand[0] = x;
     plan->operand[OXI_PLAN_OUT] = out;
-    int d = oxi_space_add_lines(plan, x.shape[0]);
+    int d = oxi_space_add(&plan->space, x.shape[0]);
     plan->space.dim[0][d] = plan->space.dim[OXI_PLAN_OUT][d] = 0;
     return true;
 }
@@ -2907,7 +2872,7 @@ static bool oxi_space_rows_of_product(oxi_stream_plan *plan) {
 static void oxi_space_linear(oxi_stream_plan *plan) {
     bool rows = plan->streamed[0] || plan->streamed[OXI_PLAN_OUT];
     if (rows) (void)oxi_space_rows_of_product(plan);
-    int d = oxi_space_add_lines(plan, plan->operand[1].shape[0]);
+    int d = oxi_space_add(&plan->space, plan->operand[1].shape[0]);
     plan->space.dim[1][d] = 0;
     if (plan->there[2]) plan->space.dim[2][d] = 0;
     plan->space.dim[OXI_PLAN_OUT][d] = plan->operand[OXI_PLAN_OUT].ndim - 1;
@@ -2935,15 +2900,15 @@ static void oxi_space_matmul(oxi_stream_plan *plan) {
     if (a_dims > 1 && b_dims == 2 && rows) {
         (void)oxi_space_rows_of_product(plan);
     } else if (a_dims == 2 && b_dims == 1 && rows) {
-        int d = oxi_space_add_lines(plan, a->shape[0]);
+        int d = oxi_space_add(&plan->space, a->shape[0]);
         plan->space.dim[0][d] = plan->space.dim[OXI_PLAN_OUT][d] = 0;
     } else if (batches && rows) {
-        int d = oxi_space_add_lines(plan, a->shape[a_dims - 2]);
+        int d = oxi_space_add(&plan->space, a->shape[a_dims - 2]);
         plan->space.dim[0][d] = a_dims - 2;
         plan->space.dim[OXI_PLAN_OUT][d] = out_dims - 2;
     }
     if (b_dims == 1 || !(b_dims == 2 || batches)) return;
-    int d = oxi_space_add_lines(plan, b->shape[b_dims - 1]);
+    int d = oxi_space_add(&plan->space, b->shape[b_dims - 1]);
     plan->space.dim[1][d] = b_dims - 1;
     plan->space.dim[OXI_PLAN_OUT][d] = plan->operand[OXI_PLAN_OUT].ndim - 1;
 }
@@ -2951,24 +2916,13 @@ static void oxi_space_matmul(oxi_stream_plan *plan) {
 /* c (broadcast), a [M,K], b [K,N] -> [M,N] */
 static void oxi_space_addmm(oxi_stream_plan *plan) {
     for (int side = 0; side < 2; side++) {
-        int d = oxi_space_add_lines(plan, plan->operand[1 + side].shape[side]);
+        int d = oxi_space_add(&plan->space, plan->operand[1 + side].shape[side]);
         plan->space.dim[1 + side][d] = plan->space.dim[OXI_PLAN_OUT][d] = side;
         oxi_space_map(plan, 0, d, side - (2 - plan->operand[0].ndim));
     }
 }
 
-/* What the CPU chooses by the size of a product holds for parts that are told it. */
-static double oxi_plan_work(const oxi_stream_plan *plan) {
-    bool addmm = plan->call->op == OXI_OP_addmm, matmul = plan->call->op == OXI_OP_matmul;
-    const ox_tensor *a = &plan->operand[addmm], *b = &plan->operand[1 + addmm];
-    double work = (double)ox_numel(&plan->operand[OXI_PLAN_OUT]) * (double)a->shape[a->ndim - 1];
-    for (int d = 0; matmul && d < b->ndim - 2; d++)
-        if (b->stride[d] != 0) work /= (double)b->shape[d];
-    return work;
-}
-
 static void oxi_space_product(oxi_stream_plan *plan) {
-    plan->work = oxi_plan_work(plan);
     if (plan->call->op == OXI_OP_linear)
         oxi_space_linear(plan);
     else if (plan->call->op == OXI_OP_matmul)
