@@ -1152,6 +1152,9 @@ int clock_gettime(int clock, struct timespec *out);
 #if !defined(MAP_NORESERVE) && !defined(OXI_OTHER_MMAN)
 #define MAP_NORESERVE 0x4000
 #endif
+#if !defined(MAP_ANONYMOUS) && !defined(OXI_OTHER_MMAN)
+#define MAP_ANONYMOUS 0x20
+#endif
 #endif
 
 #ifdef OXI_POSIX
@@ -1272,10 +1275,22 @@ static int oxi_lanes(int64_t count);
 
 static double oxi_now(void);                                  /* seconds, monotonic */
 #ifndef OX_NO_STDIO
-typedef struct oxi_mapping { const unsigned char *data; size_t bytes; void *handle; } oxi_mapping;
+/* What tells files apart, and a file from itself before it was written to; zeros where nothing does. */
+typedef struct oxi_file_id {
+    uint64_t device, number;
+    int64_t seconds, nanoseconds; /* of the last change of its bytes */
+} oxi_file_id;
+typedef struct oxi_mapping {
+    const unsigned char *data;
+    size_t bytes;
+    void *handle;
+    oxi_file_id id;
+} oxi_mapping;
 /* Maps a whole file for reading (copy-on-write pages: a write does not reach the file), or reads it into memory
  * (copies). An empty file maps to bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
 static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
+/* The first `bytes` stay as they are, whatever becomes of the file. Nobody may use the mapping meanwhile. */
+static ox_status oxi_mapping_keep(const oxi_mapping *mapping, size_t bytes);
 static void oxi_unmap_file(oxi_mapping *mapping);
 #endif
 
@@ -2560,6 +2575,20 @@ static const char oxi_is_mapped = 'm', oxi_is_read = 'r';
 
 #if defined(OXI_POSIX)
 
+static oxi_file_id oxi_file_id_of(const struct stat *info) {
+    oxi_file_id id;
+    id.device = (uint64_t)info->st_dev;
+    id.number = (uint64_t)info->st_ino;
+    id.seconds = (int64_t)info->st_mtime;
+    id.nanoseconds = 0;
+#if defined(__linux__) && defined(st_mtime)
+    id.nanoseconds = (int64_t)info->st_mtim.tv_nsec;
+#elif defined(__GLIBC__)
+    id.nanoseconds = (int64_t)info->st_mtimensec;
+#endif
+    return id;
+}
+
 static ox_status oxi_read_whole(int file, const char *path, void *data, size_t bytes) {
     size_t done = 0;
     while (done < bytes) {
@@ -2583,6 +2612,7 @@ static ox_status oxi_map_open(int file, const char *path, bool copies, oxi_mappi
     if (!S_ISREG(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is not a regular file", path);
     if ((uint64_t)info.st_size > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: too large to map", path);
     size_t bytes = (size_t)info.st_size;
+    out->id = oxi_file_id_of(&info);
     if (bytes == 0) return OX_OK;
     /* Without a reservation: pages that are never written need no memory, whatever the size of the file. */
     void *data = copies ? MAP_FAILED
@@ -2618,6 +2648,24 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     return status;
 }
 
+/* Pages of memory in place of the file's. */
+static ox_status oxi_keep_pages(const void *data, size_t bytes) {
+#ifdef MAP_ANONYMOUS
+    char *copy = (char *)oxi_alloc(bytes);
+    if (!copy) return OX_ERR_NOMEM;
+    memcpy(copy, data, bytes);
+    void *at = mmap((void *)(intptr_t)data, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0);
+    if (at != MAP_FAILED) memcpy(at, copy, bytes);
+    oxi_free(copy, bytes);
+    if (at == MAP_FAILED)
+        return oxi_fail(OX_ERR_NOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
+#else
+    (void)data, (void)bytes;
+#endif
+    return OX_OK;
+}
+
 static void oxi_unmap_pages(const void *data, size_t bytes) {
     OXI_UNPOISON((char *)(intptr_t)data + bytes, oxi_page_rest(bytes));
     munmap((void *)(intptr_t)data, bytes);
@@ -2633,8 +2681,19 @@ static ox_status oxi_windows_fail(const char *path) {
     return oxi_fail(OX_ERR_IO, "%s: %s (Windows error %lu)", path, why, code);
 }
 
+static oxi_file_id oxi_file_id_of(const BY_HANDLE_FILE_INFORMATION *info) {
+    oxi_file_id id;
+    id.device = info->dwVolumeSerialNumber;
+    id.number = (uint64_t)info->nFileIndexHigh << 32 | info->nFileIndexLow;
+    id.seconds = info->ftLastWriteTime.dwHighDateTime;
+    id.nanoseconds = info->ftLastWriteTime.dwLowDateTime;
+    return id;
+}
+
 static ox_status oxi_map_open(HANDLE file, const char *path, bool copies, oxi_mapping *out) {
     LARGE_INTEGER size;
+    BY_HANDLE_FILE_INFORMATION info;
+    if (GetFileInformationByHandle(file, &info)) out->id = oxi_file_id_of(&info);
     if (!GetFileSizeEx(file, &size)) return oxi_windows_fail(path);
     if ((uint64_t)size.QuadPart > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: too large to map", path);
     if (size.QuadPart == 0) return OX_OK;
@@ -2679,6 +2738,12 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     return status;
 }
 
+/* A file that is mapped cannot become shorter here. */
+static ox_status oxi_keep_pages(const void *data, size_t bytes) {
+    (void)data, (void)bytes;
+    return OX_OK;
+}
+
 static void oxi_unmap_pages(const void *data, size_t bytes) {
     (void)bytes;
     UnmapViewOfFile(data);
@@ -2708,17 +2773,28 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     return OX_OK;
 }
 
+static ox_status oxi_keep_pages(const void *data, size_t bytes) {
+    (void)data, (void)bytes;
+    return OX_OK;
+}
+
 static void oxi_unmap_pages(const void *data, size_t bytes) { (void)data, (void)bytes; }
 
 #endif
 
 OXI_UNUSED static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out) {
     static const unsigned char nothing = 0;
+    memset(out, 0, sizeof *out);
     out->data = &nothing;
-    out->bytes = 0;
-    out->handle = NULL;
     if (!path) return oxi_fail(OX_ERR_ARG, "path is NULL");
     return oxi_map_path(path, copies, out);
+}
+
+OXI_UNUSED static ox_status oxi_mapping_keep(const oxi_mapping *mapping, size_t bytes) {
+    const size_t unit = (size_t)1 << 16; /* pages are no larger */
+    if (mapping->handle != &oxi_is_mapped || bytes == 0) return OX_OK;
+    bytes = mapping->bytes - bytes < unit ? mapping->bytes : (bytes + unit - 1) / unit * unit;
+    return oxi_keep_pages(mapping->data, bytes);
 }
 
 OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
@@ -46367,9 +46443,10 @@ typedef struct oxi_format {
 static bool oxi_file_register(const oxi_format *format);
 
 /* A device that reads files itself makes *out, a storage over bytes [offset, offset + bytes) of the file at
- * `path`; it leaves *out NULL for devices that are not its own. Asked for devices other than the CPU. */
-typedef ox_status (*oxi_file_region_fn)(ox_device *device, const char *path, size_t offset, size_t bytes,
-                                        ox_storage **out);
+ * `path`, OX_ERR_IO if that is not the file `id` any more; it leaves *out NULL for devices that are not its
+ * own. Asked for devices other than the CPU. */
+typedef ox_status (*oxi_file_region_fn)(ox_device *device, const char *path, const oxi_file_id *id,
+                                        size_t offset, size_t bytes, ox_storage **out);
 static bool oxi_file_register_region(oxi_file_region_fn region);
 
 /* ox_open over memory that stays as it is until the file and its tensors are gone. `label` is the name in
@@ -50095,6 +50172,21 @@ static ox_file *oxi_file_new(ox_device *device) {
     return file;
 }
 
+/* Where tensors are read from the files themselves, what the mappings are for lies before the first of them:
+ * it stays when a file becomes shorter. */
+static ox_status oxi_file_keep_heads(const ox_file *file) {
+    ox_status status = OX_OK;
+    if (file->device == ox_cpu() || file->format->load) return OX_OK;
+    for (size_t i = 0; i < file->part_count && status == OX_OK; i++) {
+        const oxi_mapping *mapping = &file->parts[i].mapping;
+        size_t head = mapping->bytes;
+        for (size_t t = 0; t < file->item_count; t++)
+            if (file->items[t].part == i && file->items[t].offset < head) head = file->items[t].offset;
+        if (!file->parts[i].borrowed) status = oxi_mapping_keep(mapping, head);
+    }
+    return status;
+}
+
 /* Reads the directory of a file whose part 0 is there; gives NULL and frees the file when that fails. */
 static ox_file *oxi_file_read(ox_file *file) {
     const oxi_file_part *part = &file->parts[0];
@@ -50116,6 +50208,7 @@ static ox_file *oxi_file_read(ox_file *file) {
                                    "nothing in it can be loaded: array %s: %s",
                                    OXI_QUOTE(file->items[0].name), file->items[0].unsupported);
     }
+    if (status == OX_OK) status = oxi_file_keep_heads(file);
     if (status == OX_OK) return file;
     oxi_file_free(file);
     return NULL;
@@ -50252,7 +50345,7 @@ static ox_status oxi_load_region(ox_file *file, const oxi_file_item *item, ox_st
     oxi_lock_give(&oxi_format_lock);
     *out = NULL;
     for (int64_t i = 0; i < count && status == OX_OK && !*out; i++)
-        status = regions[i](file->device, part->path, item->offset, item->bytes, out);
+        status = regions[i](file->device, part->path, &part->mapping.id, item->offset, item->bytes, out);
     return status;
 }
 

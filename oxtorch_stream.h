@@ -186,7 +186,7 @@ typedef struct oxi_stream_file {
     struct oxi_stream_file *next;
     struct oxi_stream_region *regions; /* of a file that nobody writes to */
     int64_t references;
-    uint64_t id[4];                 /* device, inode, times of the last change: two files never meet */
+    oxi_file_id id;                 /* two files never meet */
     intptr_t plain, direct;         /* handles; direct is -1 where the file system refuses it */
     int slot[2];                    /* places of the two among io_uring's own files, or -1 */
     bool writable;
@@ -254,7 +254,8 @@ typedef struct oxi_stream_reader {
     bool uses_uring;
 #ifdef OX_USE_LIBURING
     struct io_uring uring;
-    int in_system;
+    oxi_stream_queue prepared;      /* that the system has not taken yet, in the order of its queue */
+    int in_system;                  /* these, and those that it has */
     const char *buffer;             /* memory that io_uring knows, buffer_bytes of it; NULL: none */
     size_t buffer_bytes;
     bool knows_files;               /* it keeps files of its own ... */
@@ -527,28 +528,13 @@ static intptr_t oxi_stream_handle_direct(intptr_t handle) {
 #endif
 }
 
-/* The fractions of a second in which a file was changed last. */
-static uint64_t oxi_stream_change_nanoseconds(const struct stat *info) {
-#if defined(__linux__) && defined(st_mtime)
-    return (uint64_t)info->st_mtim.tv_nsec << 32 | (uint64_t)info->st_ctim.tv_nsec;
-#elif defined(__GLIBC__)
-    return (uint64_t)info->st_mtimensec << 32 | (uint64_t)info->st_ctimensec;
-#else
-    (void)info;
-    return 0;
-#endif
-}
-
 /* What tells two files apart, and the size. */
-static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
+static ox_status oxi_stream_identify(intptr_t handle, const char *path, oxi_file_id *id, uint64_t *bytes) {
     struct stat info;
     if (fstat((int)handle, &info) != 0)
         return oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno));
     if (!S_ISREG(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is not a regular file", oxi_path_text(path));
-    id[0] = (uint64_t)info.st_dev;
-    id[1] = (uint64_t)info.st_ino;
-    id[2] = (uint64_t)info.st_mtime;
-    id[3] = oxi_stream_change_nanoseconds(&info);
+    *id = oxi_file_id_of(&info);
     *bytes = (uint64_t)info.st_size;
     return OX_OK;
 }
@@ -610,14 +596,11 @@ static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     if (SetFilePointerEx((HANDLE)handle, end, NULL, FILE_BEGIN)) (void)SetEndOfFile((HANDLE)handle);
 }
 
-static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
+static ox_status oxi_stream_identify(intptr_t handle, const char *path, oxi_file_id *id, uint64_t *bytes) {
     BY_HANDLE_FILE_INFORMATION info;
     if (!GetFileInformationByHandle((HANDLE)handle, &info))
         return oxi_fail(OX_ERR_IO, "%s: is not a regular file", oxi_path_text(path));
-    id[0] = info.dwVolumeSerialNumber;
-    id[1] = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
-    id[2] = (uint64_t)info.ftLastWriteTime.dwHighDateTime << 32 | info.ftLastWriteTime.dwLowDateTime;
-    id[3] = 0;
+    *id = oxi_file_id_of(&info);
     *bytes = (uint64_t)info.nFileSizeHigh << 32 | info.nFileSizeLow;
     return OX_OK;
 }
@@ -648,7 +631,7 @@ static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory,
 static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     (void)handle, (void)bytes;
 }
-static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
+static ox_status oxi_stream_identify(intptr_t handle, const char *path, oxi_file_id *id, uint64_t *bytes) {
     (void)handle, (void)id, (void)bytes;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s: this system has no reads at an offset", oxi_path_text(path));
 }
@@ -720,8 +703,9 @@ static ox_status oxi_stream_file_open(ox_stream *stream, const char *path, oxi_s
     if (!file) return OX_ERR_NOMEM;
     file->plain = oxi_stream_handle_open(path, false);
     ox_status status = file->plain == -1 ? oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno))
-                                         : oxi_stream_identify(file->plain, path, file->id, bytes);
-    while (status == OX_OK && there && memcmp(there->id, file->id, sizeof file->id) != 0) there = there->next;
+                                         : oxi_stream_identify(file->plain, path, &file->id, bytes);
+    while (status == OX_OK && there && memcmp(&there->id, &file->id, sizeof file->id) != 0)
+        there = there->next;
     if (status != OX_OK || there) {
         oxi_stream_file_free(file);
         if (status == OX_OK) there->references++;
@@ -780,14 +764,19 @@ static void oxi_stream_region_delete(oxi_stream_region *region) {
     oxi_free(region, sizeof *region);
 }
 
-static ox_status oxi_stream_region_open(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,
-                                        oxi_stream_region **out) {
+/* id: NULL, or what the file was when its directory was read. */
+static ox_status oxi_stream_region_open(ox_stream *stream, const char *path, const oxi_file_id *id,
+                                        uint64_t offset, size_t bytes, oxi_stream_region **out) {
     oxi_stream_file *file = NULL;
     uint64_t size = 0;
     *out = NULL;
     ox_status status = oxi_stream_file_open(stream, path, &file, &size);
     if (status != OX_OK) return status;
-    if (offset > size || bytes > size - offset)
+    if (id && memcmp(id, &file->id, sizeof *id) != 0)
+        status =
+            oxi_fail(OX_ERR_IO, "%s: offset %llu: the file was replaced or written to since it was opened",
+                     oxi_path_text(path), (unsigned long long)offset);
+    else if (offset > size || bytes > size - offset)
         status = oxi_fail(OX_ERR_IO, "%s: offset %llu: %llu bytes are asked for, the file ends at %llu",
                           oxi_path_text(path), (unsigned long long)offset, (unsigned long long)bytes,
                           (unsigned long long)size);
@@ -1646,9 +1635,9 @@ static ox_status oxi_range_check(ox_stream *stream, const oxi_stream_source *sou
     return OX_OK;
 }
 /* >>stream/foresee.c */
-/* What will be read next where no pass has told it yet. Models are made of layers that are alike: what was read
- * last is looked for among the ranges read before, and what followed there follows here, as far on in the file
- * as the layers are apart. Called by the ring, which reads it ahead of the operations. */
+/* What will be read next where no pass has told it yet. Models are made of layers that are alike: what was
+ * read last is looked for among the ranges read before, and what followed there follows here, as far on in
+ * the file as the layers are apart. Called by the ring, which reads it ahead of the operations. */
 
 enum { OXI_CONTEXT_LEAST = 2, OXI_CONTEXT_MOST = 32 }; /* ranges that must agree, and that are compared */
 
@@ -1656,8 +1645,8 @@ static oxi_stream_range *oxi_past_at(const ox_stream *stream, int64_t index) {
     return stream->past[index % OXI_STREAM_PAST];
 }
 
-/* Of the ranges up to number `a` and up to number `b` so many agree: files, sizes, and how far on each is from
- * the one before. first: the oldest that is remembered. */
+/* Of the ranges up to number `a` and up to number `b` so many agree: files, sizes, and how far on each is
+ * from the one before. first: the oldest that is remembered. */
 static int oxi_past_context(const ox_stream *stream, int64_t a, int64_t b, int64_t first) {
     int count = 0;
     for (; count < OXI_CONTEXT_MOST && a >= first; count++, a--, b--) {
@@ -1689,8 +1678,8 @@ static bool oxi_region_holds(const oxi_stream_region *region, uint64_t offset, s
            bytes <= region->bytes - (size_t)(offset - region->offset);
 }
 
-/* A range like `known`, `shift` bytes further on, is part of a tensor: of the same, or of one that is as large,
- * at the same place. */
+/* A range like `known`, `shift` bytes further on, is part of a tensor: of the same, or of one that is as
+ * large, at the same place. */
 static bool oxi_range_may_follow(const oxi_stream_range *known, uint64_t shift) {
     uint64_t offset = known->offset + shift;
     for (const oxi_stream_region *from = known->file->regions; from; from = from->next) {
@@ -1910,8 +1899,8 @@ static ox_status oxi_ring_fit(ox_stream *stream, const oxi_stream_flow *flow) {
     return oxi_ring_make_cells(stream, count, room - 2 * OXI_STREAM_PAGE);
 }
 
-/* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, for threads
- * wait for each other at its end, and twice what the disk delivers within its latency is on its way. What was
+/* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, for
+ * threads wait for each other at its end, and twice what the disk delivers within its latency is on its way. What was
  * kept in other tiles goes. */
 static ox_status oxi_ring_settle(ox_stream *stream) {
     enum { TILES = 2 };
@@ -3887,11 +3876,11 @@ static ox_storage *oxi_stream_storage_of(oxi_stream_region *region) {
     return storage;
 }
 
-static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,
-                                           ox_storage **out) {
+static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, const oxi_file_id *id,
+                                           uint64_t offset, size_t bytes, ox_storage **out) {
     oxi_stream_region *region = NULL;
     oxi_stream_lock(stream);
-    ox_status status = oxi_stream_region_open(stream, path, offset, bytes, &region);
+    ox_status status = oxi_stream_region_open(stream, path, id, offset, bytes, &region);
     oxi_stream_unlock(stream);
     if (status != OX_OK) return status;
     *out = oxi_stream_storage_of(region);
@@ -3899,10 +3888,10 @@ static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, 
 }
 
 /* What ox_open asks every device room: a region of one of its files. */
-static ox_status oxi_stream_open_region(ox_device *device, const char *path, size_t offset, size_t bytes,
-                                        ox_storage **out) {
+static ox_status oxi_stream_open_region(ox_device *device, const char *path, const oxi_file_id *id,
+                                        size_t offset, size_t bytes, ox_storage **out) {
     if (device->run != oxi_stream_run) return OX_OK;
-    return oxi_stream_region_storage(oxi_stream_of(device), path, (uint64_t)offset, bytes, out);
+    return oxi_stream_region_storage(oxi_stream_of(device), path, id, (uint64_t)offset, bytes, out);
 }
 
 OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t offset, ox_dtype dtype,
@@ -3914,7 +3903,8 @@ OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t off
         return OXI_FAIL_NULL(OX_ERR_ARG, "stream_raw: no stream, no path, or an offset of %lld",
                              (long long)offset);
     if (oxi_check_shape("stream_raw", dtype, shape.ndim, shape.dim, &bytes) != OX_OK) return NULL;
-    if (oxi_stream_region_storage(stream, path, (uint64_t)offset, bytes, &storage) != OX_OK) return NULL;
+    if (oxi_stream_region_storage(stream, path, NULL, (uint64_t)offset, bytes, &storage) != OX_OK)
+        return NULL;
     oxi_meta(&meta, dtype, shape.ndim, shape.dim);
     ox_tensor *t = oxi_tensor_over(storage, &meta);
     oxi_storage_release(storage);
@@ -4001,10 +3991,11 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
     if (desc->tile_bytes > SIZE_MAX / 64) return oxi_fail(OX_ERR_ARG, "stream_open: tiles too large");
     desc->tile_bytes = (desc->tile_bytes + page - 1) / page * page;
     if (desc->tile_bytes > most)
-        return oxi_fail(
-            OX_ERR_ARG,
-            "stream_open: a ring of %d tiles of %llu bytes is more than half of the budget of %llu",
-            2 * desc->depth, (unsigned long long)desc->tile_bytes, (unsigned long long)desc->ram_bytes);
+        return oxi_fail(OX_ERR_ARG,
+                        "stream_open: a ring of %d tiles of %llu bytes needs a budget of %llu bytes, not %llu",
+                        2 * desc->depth, (unsigned long long)desc->tile_bytes,
+                        4 * (unsigned long long)desc->depth * desc->tile_bytes,
+                        (unsigned long long)desc->ram_bytes);
     if (desc->result_bytes == 0) desc->result_bytes = desc->ram_bytes / 8;
     if (!desc->spill || !*desc->spill) desc->spill = oxi_stream_temporary();
     return OX_OK;
