@@ -2590,8 +2590,8 @@ static int64_t oxi_divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
 
-/* How many parts of at most `most` along dim d there are, and what the largest of them is: they are as even as
- * units allow. */
+/* How many parts of at most `most` along dim d there are, and what the largest of them is: they are as even
+ * as units allow. */
 static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t most, int64_t *largest) {
     int64_t unit = space->unit[d], units = oxi_divide_up(space->size[d], unit), per = most / unit;
     int64_t parts = oxi_divide_up(units, per > 0 ? per : 1);
@@ -2900,44 +2900,40 @@ static bool oxi_space_rows_of_product(oxi_stream_plan *plan) {
 /* x [..,K], weight [N,K], bias [N] -> [..,N] */
 static void oxi_space_linear(oxi_stream_plan *plan) {
     bool rows = plan->streamed[0] || plan->streamed[OXI_PLAN_OUT];
-    if (rows) (void)oxi_space_rows_of_product(plan);
+    if (rows && !oxi_space_rows_of_product(plan))
+        oxi_space_other_dims(plan, 1u << (plan->operand[0].ndim - 1));
     int d = oxi_space_add(&plan->space, plan->operand[1].shape[0]);
     plan->space.dim[1][d] = 0;
     if (plan->there[2]) plan->space.dim[2][d] = 0;
     plan->space.dim[OXI_PLAN_OUT][d] = plan->operand[OXI_PLAN_OUT].ndim - 1;
 }
 
-/* Leading dims that a and b both have, of the same sizes: products of their own. */
-static bool oxi_space_batches(oxi_stream_plan *plan) {
-    const ox_tensor *a = &plan->operand[0], *b = &plan->operand[1];
-    if (a->ndim != b->ndim || a->ndim < 3) return false;
-    for (int d = 0; d < a->ndim - 2; d++)
-        if (a->shape[d] != b->shape[d] || a->shape[d] == 1) return false;
-    for (int d = 0; d < a->ndim - 2; d++) {
-        int at = oxi_space_add(&plan->space, a->shape[d]);
-        plan->space.dim[0][at] = plan->space.dim[1][at] = plan->space.dim[OXI_PLAN_OUT][at] = d;
+/* Leading dims of a product, each of a or b or of both: products of their own. */
+static void oxi_space_batches(oxi_stream_plan *plan, int leading) {
+    const ox_tensor *out = &plan->operand[OXI_PLAN_OUT];
+    for (int d = 0; d < leading; d++) {
+        int at = oxi_space_add(&plan->space, out->shape[d]);
+        plan->space.dim[OXI_PLAN_OUT][at] = d;
+        for (int i = 0; i < 2; i++) {
+            int own = plan->operand[i].ndim - 2, dim = d - (leading - own);
+            if (own > 0) oxi_space_map(plan, i, at, dim);
+        }
     }
-    return true;
 }
 
 /* a [..,M,K], b [..,K,N] -> [..,M,N], or vectors in place of either */
 static void oxi_space_matmul(oxi_stream_plan *plan) {
-    const ox_tensor *a = &plan->operand[0], *b = &plan->operand[1], *out = &plan->operand[OXI_PLAN_OUT];
-    int a_dims = a->ndim, b_dims = b->ndim, out_dims = out->ndim;
-    bool batches = oxi_space_batches(plan);
-    bool rows = plan->streamed[0] || plan->streamed[OXI_PLAN_OUT];
-    if (a_dims > 1 && b_dims == 2 && rows) {
-        (void)oxi_space_rows_of_product(plan);
-    } else if (a_dims == 2 && b_dims == 1 && rows) {
-        int d = oxi_space_add(&plan->space, a->shape[0]);
-        plan->space.dim[0][d] = plan->space.dim[OXI_PLAN_OUT][d] = 0;
-    } else if (batches && rows) {
-        int d = oxi_space_add(&plan->space, a->shape[a_dims - 2]);
-        plan->space.dim[0][d] = a_dims - 2;
-        plan->space.dim[OXI_PLAN_OUT][d] = out_dims - 2;
+    int a_dims = plan->operand[0].ndim, b_dims = plan->operand[1].ndim;
+    int columns = b_dims > 1, leading = plan->operand[OXI_PLAN_OUT].ndim - (a_dims > 1) - columns;
+    bool rows = a_dims > 1 && (plan->streamed[0] || plan->streamed[OXI_PLAN_OUT]);
+    if (!(rows && columns && b_dims == 2 && oxi_space_rows_of_product(plan))) {
+        oxi_space_batches(plan, leading);
+        int d = rows ? oxi_space_add(&plan->space, plan->operand[0].shape[a_dims - 2]) : -1;
+        if (rows) plan->space.dim[0][d] = a_dims - 2;
+        if (rows) plan->space.dim[OXI_PLAN_OUT][d] = leading;
     }
-    if (b_dims == 1 || !(b_dims == 2 || batches)) return;
-    int d = oxi_space_add(&plan->space, b->shape[b_dims - 1]);
+    if (!columns) return;
+    int d = oxi_space_add(&plan->space, plan->operand[1].shape[b_dims - 1]);
     plan->space.dim[1][d] = b_dims - 1;
     plan->space.dim[OXI_PLAN_OUT][d] = plan->operand[OXI_PLAN_OUT].ndim - 1;
 }
@@ -3316,10 +3312,20 @@ static void oxi_lines_widen(const oxi_stream_lines *job, oxi_lines_part *part, i
     *side = oxi_min_i64(low * unit, most);
 }
 
+/* Fewer lines in a group where tiles are small: the bits do not hang on how many a task takes. */
+static void oxi_lines_shrink_groups(oxi_stream_lines *job, size_t room) {
+    oxi_reduce *r = job->r;
+    int64_t unit = r->by_columns ? r->width : 1, chunk = oxi_min_i64(r->chunk, r->line.numel);
+    oxi_lines_part part = {0, 1, 0, chunk};
+    while (r->group > unit && !oxi_lines_fit(job, &part, room))
+        r->group = oxi_divide_up(r->group, 2 * unit) * unit;
+}
+
 /* Whole lines of some groups where one fits; else some chunks of all groups; else, by columns, some rows of a
  * chunk of all groups, which are taken as many at a time as in RAM; else some chunks of one group. */
 static void oxi_lines_cut(oxi_stream_lines *job, size_t room) {
     oxi_reduce *r = job->r;
+    oxi_lines_shrink_groups(job, room);
     int64_t groups = oxi_reduce_groups(r), numel = r->line.numel, chunk = oxi_min_i64(r->chunk, numel);
     oxi_lines_part part = {0, 1, 0, numel};
     if (oxi_lines_fit(job, &part, room)) {

@@ -197,8 +197,8 @@ static int64_t oxi_divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
 
-/* How many parts of at most `most` along dim d there are, and what the largest of them is: they are as even as
- * units allow. */
+/* How many parts of at most `most` along dim d there are, and what the largest of them is: they are as even
+ * as units allow. */
 static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t most, int64_t *largest) {
     int64_t unit = space->unit[d], units = oxi_divide_up(space->size[d], unit), per = most / unit;
     int64_t parts = oxi_divide_up(units, per > 0 ? per : 1);
