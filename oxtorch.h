@@ -1612,10 +1612,10 @@ OXI_UNUSED static void oxi_error_adopt(const oxi_error *from) {
 static int64_t oxi_stat_tensors, oxi_stat_storages, oxi_stat_tensors_made;
 static int64_t oxi_stat_calls, oxi_stat_detours, oxi_stat_bad_releases;
 
-/* From this size on, blocks lie on huge pages and are cut finer: 16 classes per power of two instead of 4. */
+/* Blocks that fill huge pages lie on these as far as they fill them. */
 #define OXI_HUGE_PAGE ((size_t)2 << 20)
-#define OXI_HUGE_FROM ((size_t)4 << 20)
-#define OXI_FINE_FROM 20                                 /* log2 of bytes */
+/* log2 of the bytes from which blocks are cut finer: 16 classes per power of two instead of 4. */
+#define OXI_FINE_FROM 20
 #define OXI_CLASS_COUNT (1 + 16 * ((int)sizeof(size_t) * 8 - 7))
 /* The cache may hold this much beyond twice the most that was ever in use. */
 #define OXI_CACHE_SLACK ((size_t)64 << 20)
@@ -1658,24 +1658,19 @@ static size_t oxi_class_of(size_t bytes, int *index) {
 
 /* ---- the system ---------------------------------------------------------------------------------------- */
 
-/* Huge blocks are asked for in whole huge pages; the rest of the last one is never touched. */
-static size_t oxi_system_round(size_t bytes) {
-    return bytes >= OXI_HUGE_FROM ? (bytes + OXI_HUGE_PAGE - 1) & ~(OXI_HUGE_PAGE - 1) : bytes;
-}
-
 static void *oxi_system_alloc(size_t bytes) {
-    size_t rounded = oxi_system_round(bytes);
-    size_t align = bytes >= OXI_HUGE_FROM ? OXI_HUGE_PAGE : OXI_ALIGN;
+    size_t align = bytes >= OXI_HUGE_PAGE ? OXI_HUGE_PAGE : OXI_ALIGN;
     void *memory = NULL;
 #if defined(_WIN32)
-    memory = _aligned_malloc(rounded, align);
+    memory = _aligned_malloc(bytes, align);
 #elif defined(__APPLE__)
-    if (posix_memalign(&memory, align, rounded) != 0) memory = NULL;
+    if (posix_memalign(&memory, align, bytes) != 0) memory = NULL;
 #else
-    memory = aligned_alloc(align, rounded);
+    memory = aligned_alloc(align, (bytes + align - 1) / align * align); /* what is behind is never touched */
 #endif
 #ifdef __linux__
-    if (memory && bytes >= OXI_HUGE_FROM) (void)madvise(memory, rounded, MADV_HUGEPAGE);   /* only a wish */
+    if (memory && bytes >= OXI_HUGE_PAGE) /* only a wish */
+        (void)madvise(memory, bytes / OXI_HUGE_PAGE * OXI_HUGE_PAGE, MADV_HUGEPAGE);
 #endif
     return memory;
 }
@@ -2630,7 +2625,7 @@ static ox_status oxi_map_open(int file, const char *path, bool copies, oxi_mappi
     }
 #ifdef __linux__
     /* Only a wish: what is not in memory yet comes in huge pages, which are read half as fast again. */
-    if (handle == &oxi_is_mapped && bytes >= OXI_HUGE_FROM) (void)madvise(data, bytes, MADV_HUGEPAGE);
+    if (handle == &oxi_is_mapped && bytes >= OXI_HUGE_PAGE) (void)madvise(data, bytes, MADV_HUGEPAGE);
 #endif
     if (handle == &oxi_is_mapped) OXI_POISON((char *)data + bytes, oxi_page_rest(bytes));
     out->data = (const unsigned char *)data;
@@ -8186,6 +8181,9 @@ typedef struct oxi_gemm_kernel {
     void (*enter)(void), (*leave)(void);
 } oxi_gemm_kernel;
 
+/* from [rows][nr], rows ld apart, to 16 bits each, rows to_ld apart. */
+typedef void (*oxi_round_kernel)(int64_t rows, const float *from, int64_t ld, uint16_t *to, int64_t to_ld);
+
 /* Packs lines of 4-byte elements into panels of `width` lines: panel p at panels + p * panel_stride,
  * panel[k][width], zeros behind the last line. Across: neighbours in memory are neighbouring lines,
  * source[k * stride + line]; along: neighbours are neighbouring k, source[line * stride + k]. */
@@ -8283,6 +8281,8 @@ typedef struct oxi_kernels {
     oxi_gemm_kernel gemm_i16; /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
     oxi_gemm_groups bf16_pairs, i8_quads; /* run NULL: computed in f32 and int16 */
     oxi_gemm_pieces f16_pieces;           /* run NULL: computed in f32 */
+    /* finished sums of gemm_f32, whole rows of nr of them, rounded to nearest even on their way to C */
+    oxi_round_kernel round_tile_bf16, round_tile_f16;
     oxi_pack_kernel pack_across, pack_along;
     oxi_pack_kernel pack_across_bf16, pack_along_bf16, pack_across_f16, pack_along_f16; /* to f32 */
     /* dot of n f32 (n any), rows contiguous: matrix-vector shapes */
@@ -11906,6 +11906,22 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
+/* Sums of a whole micro-tile. */
+#define OXI_ROUND(type) \
+OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
+                                           int64_t to_ld) { \
+    for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
+        vf_store_##type(to, vf_load(from)); \
+        vf_store_##type(to + VF, vf_load(from + VF)); \
+    } \
+}
+OXI_ROUND(bf16)
+OXI_ROUND(f16)
+#ifdef OXI_F16C_APART
+OXI_ROUND(f16c)
+#endif
+#undef OXI_ROUND
+
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
@@ -12074,7 +12090,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
-/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written; the next eight are asked
+ * for, because no row is read for long. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                      void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
@@ -12086,6 +12103,7 @@ OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *sourc
                 const float *f = from + i * stride;
                 float *t = to + i * width;
                 int w = 0;
+                for (int line = 0; line < width; line += 16) OXI_PREFETCH_READ(f + 8 * stride + line);
                 for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
                 if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
             }
@@ -12183,7 +12201,9 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
+ * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+#define OXI_PACK_AHEAD 256
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -12191,8 +12211,11 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
-        for (i = 0; i < k; i += 16)
+        for (i = 0; i < k; i += 16) {
+            for (int w = 0; w < here; w++)
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
+        }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -12217,6 +12240,7 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 const uint16_t *f = from + i * stride; \
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
+                OXI_PREFETCH_READ(f + 8 * stride); \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -12235,6 +12259,8 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
             int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
             for (int w = 0; w < here; w++) \
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
@@ -12322,6 +12348,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
     k->pack_across_f16 = OXI_ISA(pack_across_f16);
     k->pack_along_f16 = OXI_ISA(pack_along_f16);
+    k->round_tile_bf16 = OXI_ISA(round_tile_bf16);
+    k->round_tile_f16 = OXI_ISA(round_tile_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -12330,6 +12358,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
         k->pack_across_f16 = OXI_ISA(pack_across_f16c);
         k->pack_along_f16 = OXI_ISA(pack_along_f16c);
         k->dot_f16 = OXI_ISA(dot_f16c);
+        k->round_tile_f16 = OXI_ISA(round_tile_f16c);
     }
 #endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
@@ -12342,6 +12371,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
+#undef OXI_PACK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -16429,6 +16459,22 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
+/* Sums of a whole micro-tile. */
+#define OXI_ROUND(type) \
+OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
+                                           int64_t to_ld) { \
+    for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
+        vf_store_##type(to, vf_load(from)); \
+        vf_store_##type(to + VF, vf_load(from + VF)); \
+    } \
+}
+OXI_ROUND(bf16)
+OXI_ROUND(f16)
+#ifdef OXI_F16C_APART
+OXI_ROUND(f16c)
+#endif
+#undef OXI_ROUND
+
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
@@ -16597,7 +16643,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
-/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written; the next eight are asked
+ * for, because no row is read for long. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                      void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
@@ -16609,6 +16656,7 @@ OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *sourc
                 const float *f = from + i * stride;
                 float *t = to + i * width;
                 int w = 0;
+                for (int line = 0; line < width; line += 16) OXI_PREFETCH_READ(f + 8 * stride + line);
                 for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
                 if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
             }
@@ -16706,7 +16754,9 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
+ * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+#define OXI_PACK_AHEAD 256
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -16714,8 +16764,11 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
-        for (i = 0; i < k; i += 16)
+        for (i = 0; i < k; i += 16) {
+            for (int w = 0; w < here; w++)
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
+        }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -16740,6 +16793,7 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 const uint16_t *f = from + i * stride; \
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
+                OXI_PREFETCH_READ(f + 8 * stride); \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -16758,6 +16812,8 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
             int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
             for (int w = 0; w < here; w++) \
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
@@ -16845,6 +16901,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
     k->pack_across_f16 = OXI_ISA(pack_across_f16);
     k->pack_along_f16 = OXI_ISA(pack_along_f16);
+    k->round_tile_bf16 = OXI_ISA(round_tile_bf16);
+    k->round_tile_f16 = OXI_ISA(round_tile_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -16853,6 +16911,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
         k->pack_across_f16 = OXI_ISA(pack_across_f16c);
         k->pack_along_f16 = OXI_ISA(pack_along_f16c);
         k->dot_f16 = OXI_ISA(dot_f16c);
+        k->round_tile_f16 = OXI_ISA(round_tile_f16c);
     }
 #endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
@@ -16865,6 +16924,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
+#undef OXI_PACK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -20970,6 +21030,22 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
+/* Sums of a whole micro-tile. */
+#define OXI_ROUND(type) \
+OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
+                                           int64_t to_ld) { \
+    for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
+        vf_store_##type(to, vf_load(from)); \
+        vf_store_##type(to + VF, vf_load(from + VF)); \
+    } \
+}
+OXI_ROUND(bf16)
+OXI_ROUND(f16)
+#ifdef OXI_F16C_APART
+OXI_ROUND(f16c)
+#endif
+#undef OXI_ROUND
+
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
@@ -21138,7 +21214,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
-/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written; the next eight are asked
+ * for, because no row is read for long. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                      void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
@@ -21150,6 +21227,7 @@ OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *sourc
                 const float *f = from + i * stride;
                 float *t = to + i * width;
                 int w = 0;
+                for (int line = 0; line < width; line += 16) OXI_PREFETCH_READ(f + 8 * stride + line);
                 for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
                 if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
             }
@@ -21247,7 +21325,9 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
+ * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+#define OXI_PACK_AHEAD 256
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -21255,8 +21335,11 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
-        for (i = 0; i < k; i += 16)
+        for (i = 0; i < k; i += 16) {
+            for (int w = 0; w < here; w++)
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
+        }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -21281,6 +21364,7 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 const uint16_t *f = from + i * stride; \
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
+                OXI_PREFETCH_READ(f + 8 * stride); \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -21299,6 +21383,8 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
             int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
             for (int w = 0; w < here; w++) \
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
@@ -21386,6 +21472,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
     k->pack_across_f16 = OXI_ISA(pack_across_f16);
     k->pack_along_f16 = OXI_ISA(pack_along_f16);
+    k->round_tile_bf16 = OXI_ISA(round_tile_bf16);
+    k->round_tile_f16 = OXI_ISA(round_tile_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -21394,6 +21482,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
         k->pack_across_f16 = OXI_ISA(pack_across_f16c);
         k->pack_along_f16 = OXI_ISA(pack_along_f16c);
         k->dot_f16 = OXI_ISA(dot_f16c);
+        k->round_tile_f16 = OXI_ISA(round_tile_f16c);
     }
 #endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
@@ -21406,6 +21495,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
+#undef OXI_PACK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -25433,6 +25523,22 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
+/* Sums of a whole micro-tile. */
+#define OXI_ROUND(type) \
+OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
+                                           int64_t to_ld) { \
+    for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
+        vf_store_##type(to, vf_load(from)); \
+        vf_store_##type(to + VF, vf_load(from + VF)); \
+    } \
+}
+OXI_ROUND(bf16)
+OXI_ROUND(f16)
+#ifdef OXI_F16C_APART
+OXI_ROUND(f16c)
+#endif
+#undef OXI_ROUND
+
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
@@ -25601,7 +25707,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
-/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written; the next eight are asked
+ * for, because no row is read for long. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                      void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
@@ -25613,6 +25720,7 @@ OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *sourc
                 const float *f = from + i * stride;
                 float *t = to + i * width;
                 int w = 0;
+                for (int line = 0; line < width; line += 16) OXI_PREFETCH_READ(f + 8 * stride + line);
                 for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
                 if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
             }
@@ -25710,7 +25818,9 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
+ * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+#define OXI_PACK_AHEAD 256
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -25718,8 +25828,11 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
-        for (i = 0; i < k; i += 16)
+        for (i = 0; i < k; i += 16) {
+            for (int w = 0; w < here; w++)
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
+        }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -25744,6 +25857,7 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 const uint16_t *f = from + i * stride; \
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
+                OXI_PREFETCH_READ(f + 8 * stride); \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -25762,6 +25876,8 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
             int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
             for (int w = 0; w < here; w++) \
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
@@ -25849,6 +25965,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
     k->pack_across_f16 = OXI_ISA(pack_across_f16);
     k->pack_along_f16 = OXI_ISA(pack_along_f16);
+    k->round_tile_bf16 = OXI_ISA(round_tile_bf16);
+    k->round_tile_f16 = OXI_ISA(round_tile_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -25857,6 +25975,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
         k->pack_across_f16 = OXI_ISA(pack_across_f16c);
         k->pack_along_f16 = OXI_ISA(pack_along_f16c);
         k->dot_f16 = OXI_ISA(dot_f16c);
+        k->round_tile_f16 = OXI_ISA(round_tile_f16c);
     }
 #endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
@@ -25869,6 +25988,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
+#undef OXI_PACK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -29888,6 +30008,22 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
+/* Sums of a whole micro-tile. */
+#define OXI_ROUND(type) \
+OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
+                                           int64_t to_ld) { \
+    for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
+        vf_store_##type(to, vf_load(from)); \
+        vf_store_##type(to + VF, vf_load(from + VF)); \
+    } \
+}
+OXI_ROUND(bf16)
+OXI_ROUND(f16)
+#ifdef OXI_F16C_APART
+OXI_ROUND(f16c)
+#endif
+#undef OXI_ROUND
+
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
@@ -30056,7 +30192,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
-/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written; the next eight are asked
+ * for, because no row is read for long. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                      void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
@@ -30068,6 +30205,7 @@ OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *sourc
                 const float *f = from + i * stride;
                 float *t = to + i * width;
                 int w = 0;
+                for (int line = 0; line < width; line += 16) OXI_PREFETCH_READ(f + 8 * stride + line);
                 for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
                 if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
             }
@@ -30165,7 +30303,9 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
+ * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+#define OXI_PACK_AHEAD 256
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -30173,8 +30313,11 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
-        for (i = 0; i < k; i += 16)
+        for (i = 0; i < k; i += 16) {
+            for (int w = 0; w < here; w++)
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
+        }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -30199,6 +30342,7 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 const uint16_t *f = from + i * stride; \
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
+                OXI_PREFETCH_READ(f + 8 * stride); \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -30217,6 +30361,8 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
             int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
             for (int w = 0; w < here; w++) \
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
@@ -30304,6 +30450,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
     k->pack_across_f16 = OXI_ISA(pack_across_f16);
     k->pack_along_f16 = OXI_ISA(pack_along_f16);
+    k->round_tile_bf16 = OXI_ISA(round_tile_bf16);
+    k->round_tile_f16 = OXI_ISA(round_tile_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -30312,6 +30460,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
         k->pack_across_f16 = OXI_ISA(pack_across_f16c);
         k->pack_along_f16 = OXI_ISA(pack_along_f16c);
         k->dot_f16 = OXI_ISA(dot_f16c);
+        k->round_tile_f16 = OXI_ISA(round_tile_f16c);
     }
 #endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
@@ -30324,6 +30473,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
+#undef OXI_PACK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -34338,6 +34488,22 @@ OXI_SPREAD(gemm_f64, double, vd, VD)
 #undef OXI_SPREAD
 #endif
 
+/* Sums of a whole micro-tile. */
+#define OXI_ROUND(type) \
+OXI_KERNEL void OXI_ISA(round_tile_##type)(int64_t rows, const float *from, int64_t ld, uint16_t *to, \
+                                           int64_t to_ld) { \
+    for (int64_t i = 0; i < rows; i++, from += ld, to += to_ld) { \
+        vf_store_##type(to, vf_load(from)); \
+        vf_store_##type(to + VF, vf_load(from + VF)); \
+    } \
+}
+OXI_ROUND(bf16)
+OXI_ROUND(f16)
+#ifdef OXI_F16C_APART
+OXI_ROUND(f16c)
+#endif
+#undef OXI_ROUND
+
 /* ---- i8 products: two neighbours along k in one 32-bit lane, as int16 -------------------------------------
  * Sums of two products of int8 cannot overflow; sums over k wrap in 32 bits. c[MR][NR] int32_t. */
 #if defined(OXI_X86) && VF == 16
@@ -34506,7 +34672,8 @@ OXI_KERNEL void OXI_ISA(gemm_i16)(int64_t k, const void *a_panel, const void *b_
 
 /* ---- packing: 4-byte elements, moved as floats without looking at them --------------------------------- */
 
-/* Eight steps of k at a time, so that whole cache lines of narrow panels are written. */
+/* Eight steps of k at a time, so that whole cache lines of narrow panels are written; the next eight are asked
+ * for, because no row is read for long. */
 OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                      void *panels, int64_t panel_stride) {
     for (int64_t first = 0; first < k; first += 8) {
@@ -34518,6 +34685,7 @@ OXI_KERNEL void OXI_ISA(pack_across)(int64_t lines, int64_t k, const void *sourc
                 const float *f = from + i * stride;
                 float *t = to + i * width;
                 int w = 0;
+                for (int line = 0; line < width; line += 16) OXI_PREFETCH_READ(f + 8 * stride + line);
                 for (; w + VF <= width; w += VF) vf_store(t + w, vf_load(f + w));
                 if (w < width) vf_store_n(t + w, vf_load_n(f + w, width - w), width - w);
             }
@@ -34615,7 +34783,9 @@ OXI_SHARED void OXI_ISA(turn_lines)(const float *from, int64_t stride, float *to
         for (w = 0; w < here; w++) to[i * width + w] = from[w * stride + i];
 }
 
-/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. */
+/* Sixteen steps of k at a time: a cache line of each line, which may share a cache set with all others. What is
+ * OXI_PACK_AHEAD bytes on is asked for: so many lines at once are more than the processor follows itself. */
+#define OXI_PACK_AHEAD 256
 OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source, int64_t stride, int width,
                                     void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -34623,8 +34793,11 @@ OXI_KERNEL void OXI_ISA(pack_along)(int64_t lines, int64_t k, const void *source
         float *to = (float *)panels + line / width * panel_stride;
         int here = lines - line < width ? (int)(lines - line) : width;
         int64_t i;
-        for (i = 0; i < k; i += 16)
+        for (i = 0; i < k; i += 16) {
+            for (int w = 0; w < here; w++)
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD);
             OXI_ISA(turn_lines)(from + i, stride, to + i * width, width, here, k - i < 16 ? k - i : 16);
+        }
         if (here == width) continue;
         for (i = 0; i < k; i++) memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float));
     }
@@ -34649,6 +34822,7 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                 const uint16_t *f = from + i * stride; \
                 float *t = to + i * width; \
                 int w = 0, here = left < width ? (int)left : width; \
+                OXI_PREFETCH_READ(f + 8 * stride); \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
                 if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
@@ -34667,6 +34841,8 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
         int here = lines - line < width ? (int)(lines - line) : width; \
         for (int64_t i = 0; i < k; i += 16) { \
             int64_t steps = k - i < 16 ? k - i : 16; \
+            for (int w = 0; w < here; w++) \
+                OXI_PREFETCH_READ((const char *)(from + w * stride + i) + OXI_PACK_AHEAD); \
             for (int w = 0; w < here; w++) \
                 if (steps < 16) OXI_ISA(widen_few_##type)(from + w * stride + i, steps, stage + w * 16); \
                 else for (int j = 0; j < 16; j += VF) \
@@ -34754,6 +34930,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->pack_along_bf16 = OXI_ISA(pack_along_bf16);
     k->pack_across_f16 = OXI_ISA(pack_across_f16);
     k->pack_along_f16 = OXI_ISA(pack_along_f16);
+    k->round_tile_bf16 = OXI_ISA(round_tile_bf16);
+    k->round_tile_f16 = OXI_ISA(round_tile_f16);
     k->dot_f32 = OXI_ISA(dot_f32);
     k->dot_bf16 = OXI_ISA(dot_bf16);
     k->dot_f16 = OXI_ISA(dot_f16);
@@ -34762,6 +34940,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
         k->pack_across_f16 = OXI_ISA(pack_across_f16c);
         k->pack_along_f16 = OXI_ISA(pack_along_f16c);
         k->dot_f16 = OXI_ISA(dot_f16c);
+        k->round_tile_f16 = OXI_ISA(round_tile_f16c);
     }
 #endif
     k->axpy_f32 = OXI_ISA(axpy_f32);
@@ -34774,6 +34953,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
 #undef OXI_DEPTH_F32
+#undef OXI_PACK_AHEAD
 /* >>cpu/kernels/tiles.inc */
 /* Products of bf16, f16 and int8 by tiles of 16 x 16: AMX, which is a tier of its own on top of avx512. Packed
  * elements are 2 or 4 neighbours along k, in four bytes. Sums of bf16 are f32; the instructions take numbers
@@ -44031,6 +44211,7 @@ typedef struct oxi_gemm_plan {
     int64_t tile_m, tile_n;
     int64_t sums_ld, partial_ld; /* rows of sums are so far apart, elements */
     bool direct;   /* sums go to C as they are */
+    oxi_round_kernel round; /* or NULL: all of k is in one call, whose sums it takes to C */
     bool streams;  /* finished rows go past the caches: reading lines of a large C first would take longer */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
@@ -44334,13 +44515,16 @@ static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
     return (char *)g->c + (m * g->c_row + n * g->c_col) * ox_dtype_of(g->c_dtype)->block_bytes;
 }
 
-/* A row of finished sums to C, past the caches by way of the stage if the plan says so. */
+/* A row of finished sums to C, past the caches by way of the stage if the plan says so; else what is to be
+ * written two rows on is asked for. */
 static void oxi_gemm_store(const oxi_gemm_plan *p, int64_t columns, const char *row, char *to, char *stage) {
     const oxi_gemm *g = p->g;
+    int64_t each = ox_dtype_of(g->c_dtype)->block_bytes, bytes = columns * each;
+    for (int64_t at = 0; !p->streams && g->c_col == 1 && at < bytes; at += 64)
+        OXI_PREFETCH_FAR(to + 2 * g->c_row * each + at);
     oxi_store_kernel store = p->kernels->store[g->c_dtype][p->type.lane];
     store(columns, row, p->streams ? stage : to, p->streams ? 1 : g->c_col);
-    if (p->streams)
-        p->kernels->stream((size_t)(columns * ox_dtype_of(g->c_dtype)->block_bytes), stage, to);
+    if (p->streams) p->kernels->stream((size_t)bytes, stage, to);
 }
 
 /* Finishes a tile: rows x columns sums with row stride ld, which are C itself if the plan is direct. */
@@ -44362,6 +44546,14 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
 
 /* ---- tiles ----------------------------------------------------------------------------------------- */
 
+/* A tile at element [m,n] of C. */
+typedef struct oxi_gemm_tile {
+    int64_t m, n, rows, columns;
+    char *sums; /* C itself if the plan is direct; NULL if it rounds */
+    int64_t ld;
+    char *lane;
+} oxi_gemm_tile;
+
 /* One micro-tile that the panels overhang: computed beside, the part that exists is copied. */
 static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c,
                           int64_t ld, int64_t rows, int64_t columns, bool accumulate, char *edge,
@@ -44378,20 +44570,29 @@ static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, 
                (size_t)columns * element);
 }
 
-/* A tile at element [m,n] of C. */
-typedef struct oxi_gemm_tile {
-    int64_t m, n, rows, columns;
-    char *sums; /* C itself if the plan is direct */
-    int64_t ld;
-    char *lane;
-} oxi_gemm_tile;
+/* One micro-tile computed beside and rounded on its way to C, whose lines are asked for before. */
+static void oxi_gemm_rounded(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
+                             const char *b, int64_t i, int64_t j, int64_t rows, int64_t columns,
+                             const char *next) {
+    int nr = p->type.kernel->nr;
+    char *sums = t->lane + p->edge_at;
+    uint16_t *c = (uint16_t *)(void *)oxi_gemm_c(p->g, t->m + i, t->n + j);
+    for (int64_t r = 0; r < rows; r++) OXI_PREFETCH_FAR(c + r * p->g->c_row);
+    p->type.kernel->run(depth, a, b, sums, nr, false, next);
+    if (columns == nr) p->round(rows, (const float *)(void *)sums, nr, c, p->g->c_row);
+    else oxi_gemm_finish(p, sums, nr, t->m + i, t->n + j, rows, columns, t->lane);
+}
 
 /* One panel of A times one of B, at [i,j] of the tile. */
 static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
                                 const char *b, int64_t i, int64_t j, bool accumulate, const char *next) {
     const oxi_gemm_kernel *kernel = p->type.kernel;
-    char *to = t->sums + (i * t->ld + j) * p->type.element;
     int64_t rows = oxi_least(t->rows - i, kernel->mr), columns = oxi_least(t->columns - j, kernel->nr);
+    if (p->round) {
+        oxi_gemm_rounded(p, t, depth, a, b, i, j, rows, columns, next);
+        return;
+    }
+    char *to = t->sums + (i * t->ld + j) * p->type.element;
     if (rows == kernel->mr && columns == kernel->nr) kernel->run(depth, a, b, to, t->ld, accumulate, next);
     else oxi_gemm_edge(p, depth, a, b, to, t->ld, rows, columns, accumulate, t->lane + p->edge_at, next);
 }
@@ -44468,7 +44669,8 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     t.rows = oxi_least(p->rows - i, p->tile_m);
     t.columns = oxi_least(p->columns - j, p->tile_n);
     t.lane = p->scratch + (size_t)lane * p->lane_bytes;
-    t.sums = p->direct ? oxi_gemm_c(p->g, t.m, t.n)
+    t.sums = p->round ? NULL
+           : p->direct ? oxi_gemm_c(p->g, t.m, t.n)
            : p->partial ? p->partial + (i * p->partial_ld + j) * element : t.lane + p->sums_at;
     t.ld = p->direct ? p->g->c_row : p->partial ? p->partial_ld : p->sums_ld;
     for (int64_t r = 0; p->k == 0 && r < t.rows; r++)
@@ -44488,7 +44690,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     if (p->type.kernel->leave) p->type.kernel->leave();
     if (p->k0 + p->ks < p->k) return;
     if (p->type.pieces) oxi_gemm_mend(p, &t);
-    oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
+    if (!p->round) oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
 }
 
 /* ---- the plan -------------------------------------------------------------------------------------- */
@@ -44686,7 +44888,8 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     p->lane_bytes = p->sums_at;
     p->sums_ld = oxi_gemm_spaced(p, p->tile_n);
     p->partial_ld = oxi_gemm_spaced(p, p->block_n);
-    if (!p->direct && !parts) p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->sums_ld * element);
+    if (!p->direct && !p->round && !parts)
+        p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->sums_ld * element);
     size_t partial = p->direct || !parts ? 0 : (size_t)p->block_m * (size_t)p->partial_ld * element;
     return *a_bytes + *b_bytes + (size_t)lanes * p->lane_bytes + partial;
 }
@@ -44715,6 +44918,11 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     int64_t c_bytes = ox_dtype_of(g->c_dtype)->block_bytes;
     p.streams = !p.direct && g->c_col == 1 && p.tile_n * c_bytes <= OXI_GEMM_STAGE &&
                 g->m * g->n * c_bytes >= OXI_STREAM_BYTES;
+    if (p.type.kernel == &p.kernels->spread_f32 && p.k > 0 && p.k <= p.depth && g->c_col == 1 && !p.streams &&
+        oxi_gemm_is_plain(g))
+        p.round = g->c_dtype == OX_BF16 ? p.kernels->round_tile_bf16
+                : g->c_dtype == OX_F16  ? p.kernels->round_tile_f16
+                                        : NULL;
     bool alone = oxi_gemm_is_small(g);
     int64_t lanes = alone ? 1 : oxi_lanes(INT32_MAX);
     size_t bytes = oxi_gemm_place(&p, &a_bytes, &b_bytes, lanes);

@@ -6,10 +6,10 @@
 static int64_t oxi_stat_tensors, oxi_stat_storages, oxi_stat_tensors_made;
 static int64_t oxi_stat_calls, oxi_stat_detours, oxi_stat_bad_releases;
 
-/* From this size on, blocks lie on huge pages and are cut finer: 16 classes per power of two instead of 4. */
+/* Blocks that fill huge pages lie on these as far as they fill them. */
 #define OXI_HUGE_PAGE ((size_t)2 << 20)
-#define OXI_HUGE_FROM ((size_t)4 << 20)
-#define OXI_FINE_FROM 20                                 /* log2 of bytes */
+/* log2 of the bytes from which blocks are cut finer: 16 classes per power of two instead of 4. */
+#define OXI_FINE_FROM 20
 #define OXI_CLASS_COUNT (1 + 16 * ((int)sizeof(size_t) * 8 - 7))
 /* The cache may hold this much beyond twice the most that was ever in use. */
 #define OXI_CACHE_SLACK ((size_t)64 << 20)
@@ -52,24 +52,19 @@ static size_t oxi_class_of(size_t bytes, int *index) {
 
 /* ---- the system ---------------------------------------------------------------------------------------- */
 
-/* Huge blocks are asked for in whole huge pages; the rest of the last one is never touched. */
-static size_t oxi_system_round(size_t bytes) {
-    return bytes >= OXI_HUGE_FROM ? (bytes + OXI_HUGE_PAGE - 1) & ~(OXI_HUGE_PAGE - 1) : bytes;
-}
-
 static void *oxi_system_alloc(size_t bytes) {
-    size_t rounded = oxi_system_round(bytes);
-    size_t align = bytes >= OXI_HUGE_FROM ? OXI_HUGE_PAGE : OXI_ALIGN;
+    size_t align = bytes >= OXI_HUGE_PAGE ? OXI_HUGE_PAGE : OXI_ALIGN;
     void *memory = NULL;
 #if defined(_WIN32)
-    memory = _aligned_malloc(rounded, align);
+    memory = _aligned_malloc(bytes, align);
 #elif defined(__APPLE__)
-    if (posix_memalign(&memory, align, rounded) != 0) memory = NULL;
+    if (posix_memalign(&memory, align, bytes) != 0) memory = NULL;
 #else
-    memory = aligned_alloc(align, rounded);
+    memory = aligned_alloc(align, (bytes + align - 1) / align * align); /* what is behind is never touched */
 #endif
 #ifdef __linux__
-    if (memory && bytes >= OXI_HUGE_FROM) (void)madvise(memory, rounded, MADV_HUGEPAGE);   /* only a wish */
+    if (memory && bytes >= OXI_HUGE_PAGE) /* only a wish */
+        (void)madvise(memory, bytes / OXI_HUGE_PAGE * OXI_HUGE_PAGE, MADV_HUGEPAGE);
 #endif
     return memory;
 }

@@ -88,7 +88,7 @@ static ox_status oxi_map_open(int file, const char *path, bool copies, oxi_mappi
     }
 #ifdef __linux__
     /* Only a wish: what is not in memory yet comes in huge pages, which are read half as fast again. */
-    if (handle == &oxi_is_mapped && bytes >= OXI_HUGE_FROM) (void)madvise(data, bytes, MADV_HUGEPAGE);
+    if (handle == &oxi_is_mapped && bytes >= OXI_HUGE_PAGE) (void)madvise(data, bytes, MADV_HUGEPAGE);
 #endif
     if (handle == &oxi_is_mapped) OXI_POISON((char *)data + bytes, oxi_page_rest(bytes));
     out->data = (const unsigned char *)data;

@@ -104,6 +104,7 @@ typedef struct oxi_gemm_plan {
     int64_t tile_m, tile_n;
     int64_t sums_ld, partial_ld; /* rows of sums are so far apart, elements */
     bool direct;   /* sums go to C as they are */
+    oxi_round_kernel round; /* or NULL: all of k is in one call, whose sums it takes to C */
     bool streams;  /* finished rows go past the caches: reading lines of a large C first would take longer */
     char *partial; /* sums of a block between chunks of k, if C cannot hold them */
     bool own_a, own_b; /* tiles span all columns (rows): each packs its lines of A (B) into its cache */
@@ -407,13 +408,16 @@ static char *oxi_gemm_c(const oxi_gemm *g, int64_t m, int64_t n) {
     return (char *)g->c + (m * g->c_row + n * g->c_col) * ox_dtype_of(g->c_dtype)->block_bytes;
 }
 
-/* A row of finished sums to C, past the caches by way of the stage if the plan says so. */
+/* A row of finished sums to C, past the caches by way of the stage if the plan says so; else what is to be
+ * written two rows on is asked for. */
 static void oxi_gemm_store(const oxi_gemm_plan *p, int64_t columns, const char *row, char *to, char *stage) {
     const oxi_gemm *g = p->g;
+    int64_t each = ox_dtype_of(g->c_dtype)->block_bytes, bytes = columns * each;
+    for (int64_t at = 0; !p->streams && g->c_col == 1 && at < bytes; at += 64)
+        OXI_PREFETCH_FAR(to + 2 * g->c_row * each + at);
     oxi_store_kernel store = p->kernels->store[g->c_dtype][p->type.lane];
     store(columns, row, p->streams ? stage : to, p->streams ? 1 : g->c_col);
-    if (p->streams)
-        p->kernels->stream((size_t)(columns * ox_dtype_of(g->c_dtype)->block_bytes), stage, to);
+    if (p->streams) p->kernels->stream((size_t)bytes, stage, to);
 }
 
 /* Finishes a tile: rows x columns sums with row stride ld, which are C itself if the plan is direct. */
@@ -435,6 +439,14 @@ static void oxi_gemm_finish(const oxi_gemm_plan *p, char *sums, int64_t ld, int6
 
 /* ---- tiles ----------------------------------------------------------------------------------------- */
 
+/* A tile at element [m,n] of C. */
+typedef struct oxi_gemm_tile {
+    int64_t m, n, rows, columns;
+    char *sums; /* C itself if the plan is direct; NULL if it rounds */
+    int64_t ld;
+    char *lane;
+} oxi_gemm_tile;
+
 /* One micro-tile that the panels overhang: computed beside, the part that exists is copied. */
 static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, const char *b, char *c,
                           int64_t ld, int64_t rows, int64_t columns, bool accumulate, char *edge,
@@ -451,20 +463,29 @@ static void oxi_gemm_edge(const oxi_gemm_plan *p, int64_t depth, const char *a, 
                (size_t)columns * element);
 }
 
-/* A tile at element [m,n] of C. */
-typedef struct oxi_gemm_tile {
-    int64_t m, n, rows, columns;
-    char *sums; /* C itself if the plan is direct */
-    int64_t ld;
-    char *lane;
-} oxi_gemm_tile;
+/* One micro-tile computed beside and rounded on its way to C, whose lines are asked for before. */
+static void oxi_gemm_rounded(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
+                             const char *b, int64_t i, int64_t j, int64_t rows, int64_t columns,
+                             const char *next) {
+    int nr = p->type.kernel->nr;
+    char *sums = t->lane + p->edge_at;
+    uint16_t *c = (uint16_t *)(void *)oxi_gemm_c(p->g, t->m + i, t->n + j);
+    for (int64_t r = 0; r < rows; r++) OXI_PREFETCH_FAR(c + r * p->g->c_row);
+    p->type.kernel->run(depth, a, b, sums, nr, false, next);
+    if (columns == nr) p->round(rows, (const float *)(void *)sums, nr, c, p->g->c_row);
+    else oxi_gemm_finish(p, sums, nr, t->m + i, t->n + j, rows, columns, t->lane);
+}
 
 /* One panel of A times one of B, at [i,j] of the tile. */
 static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
                                 const char *b, int64_t i, int64_t j, bool accumulate, const char *next) {
     const oxi_gemm_kernel *kernel = p->type.kernel;
-    char *to = t->sums + (i * t->ld + j) * p->type.element;
     int64_t rows = oxi_least(t->rows - i, kernel->mr), columns = oxi_least(t->columns - j, kernel->nr);
+    if (p->round) {
+        oxi_gemm_rounded(p, t, depth, a, b, i, j, rows, columns, next);
+        return;
+    }
+    char *to = t->sums + (i * t->ld + j) * p->type.element;
     if (rows == kernel->mr && columns == kernel->nr) kernel->run(depth, a, b, to, t->ld, accumulate, next);
     else oxi_gemm_edge(p, depth, a, b, to, t->ld, rows, columns, accumulate, t->lane + p->edge_at, next);
 }
@@ -541,7 +562,8 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     t.rows = oxi_least(p->rows - i, p->tile_m);
     t.columns = oxi_least(p->columns - j, p->tile_n);
     t.lane = p->scratch + (size_t)lane * p->lane_bytes;
-    t.sums = p->direct ? oxi_gemm_c(p->g, t.m, t.n)
+    t.sums = p->round ? NULL
+           : p->direct ? oxi_gemm_c(p->g, t.m, t.n)
            : p->partial ? p->partial + (i * p->partial_ld + j) * element : t.lane + p->sums_at;
     t.ld = p->direct ? p->g->c_row : p->partial ? p->partial_ld : p->sums_ld;
     for (int64_t r = 0; p->k == 0 && r < t.rows; r++)
@@ -561,7 +583,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     if (p->type.kernel->leave) p->type.kernel->leave();
     if (p->k0 + p->ks < p->k) return;
     if (p->type.pieces) oxi_gemm_mend(p, &t);
-    oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
+    if (!p->round) oxi_gemm_finish(p, t.sums, t.ld, t.m, t.n, t.rows, t.columns, t.lane);
 }
 
 /* ---- the plan -------------------------------------------------------------------------------------- */
@@ -759,7 +781,8 @@ static size_t oxi_gemm_place(oxi_gemm_plan *p, size_t *a_bytes, size_t *b_bytes,
     p->lane_bytes = p->sums_at;
     p->sums_ld = oxi_gemm_spaced(p, p->tile_n);
     p->partial_ld = oxi_gemm_spaced(p, p->block_n);
-    if (!p->direct && !parts) p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->sums_ld * element);
+    if (!p->direct && !p->round && !parts)
+        p->lane_bytes += oxi_align_up((size_t)p->tile_m * (size_t)p->sums_ld * element);
     size_t partial = p->direct || !parts ? 0 : (size_t)p->block_m * (size_t)p->partial_ld * element;
     return *a_bytes + *b_bytes + (size_t)lanes * p->lane_bytes + partial;
 }
@@ -788,6 +811,11 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     int64_t c_bytes = ox_dtype_of(g->c_dtype)->block_bytes;
     p.streams = !p.direct && g->c_col == 1 && p.tile_n * c_bytes <= OXI_GEMM_STAGE &&
                 g->m * g->n * c_bytes >= OXI_STREAM_BYTES;
+    if (p.type.kernel == &p.kernels->spread_f32 && p.k > 0 && p.k <= p.depth && g->c_col == 1 && !p.streams &&
+        oxi_gemm_is_plain(g))
+        p.round = g->c_dtype == OX_BF16 ? p.kernels->round_tile_bf16
+                : g->c_dtype == OX_F16  ? p.kernels->round_tile_f16
+                                        : NULL;
     bool alone = oxi_gemm_is_small(g);
     int64_t lanes = alone ? 1 : oxi_lanes(INT32_MAX);
     size_t bytes = oxi_gemm_place(&p, &a_bytes, &b_bytes, lanes);

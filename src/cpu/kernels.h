@@ -51,6 +51,9 @@ typedef struct oxi_gemm_kernel {
     void (*enter)(void), (*leave)(void);
 } oxi_gemm_kernel;
 
+/* from [rows][nr], rows ld apart, to 16 bits each, rows to_ld apart. */
+typedef void (*oxi_round_kernel)(int64_t rows, const float *from, int64_t ld, uint16_t *to, int64_t to_ld);
+
 /* Packs lines of 4-byte elements into panels of `width` lines: panel p at panels + p * panel_stride,
  * panel[k][width], zeros behind the last line. Across: neighbours in memory are neighbouring lines,
  * source[k * stride + line]; along: neighbours are neighbouring k, source[line * stride + k]. */
@@ -148,6 +151,8 @@ typedef struct oxi_kernels {
     oxi_gemm_kernel gemm_i16; /* i32 c; k counts pairs: a[k][mr][2], b[k][nr][2] of int16_t */
     oxi_gemm_groups bf16_pairs, i8_quads; /* run NULL: computed in f32 and int16 */
     oxi_gemm_pieces f16_pieces;           /* run NULL: computed in f32 */
+    /* finished sums of gemm_f32, whole rows of nr of them, rounded to nearest even on their way to C */
+    oxi_round_kernel round_tile_bf16, round_tile_f16;
     oxi_pack_kernel pack_across, pack_along;
     oxi_pack_kernel pack_across_bf16, pack_along_bf16, pack_across_f16, pack_along_f16; /* to f32 */
     /* dot of n f32 (n any), rows contiguous: matrix-vector shapes */
