@@ -956,7 +956,7 @@ static ox_status oxi_gemm_thin(const oxi_gemm *g) {
     return OX_OK;
 }
 
-/* ---- which way ------------------------------------------------------------------------------------------ */
+/* ---- which way ---------------------------------------------------------------------------------------- */
 
 enum { OXI_BLOCK_ROWS = 8 }; /* most rows of activations that multiply blocks as they lie */
 

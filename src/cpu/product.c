@@ -235,9 +235,12 @@ static void oxi_product_plan(oxi_product *p, const oxi_call *call) {
     p->g.b_dtype = call->in[a + 1]->dtype;
     p->g.c_dtype = call->out[0]->dtype;
     p->g.alpha = 1;
-    if (call->op == OXI_OP_matmul) oxi_matmul_plan(p, call);
-    else if (call->op == OXI_OP_linear) oxi_linear_plan(p, call);
-    else oxi_addmm_plan(p, call);
+    if (call->op == OXI_OP_matmul)
+        oxi_matmul_plan(p, call);
+    else if (call->op == OXI_OP_linear)
+        oxi_linear_plan(p, call);
+    else
+        oxi_addmm_plan(p, call);
     oxi_product_join(p);
     p->g.way = oxi_gemm_judge(&p->g);
 }
