@@ -26,7 +26,8 @@
  *     pass over layers that are alike, each is read ahead as the one before was used.
  *
  * MACROS
- *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it
+ *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it.
+ *                          liburing.h wants GNU C, as gcc and clang compile by themselves, not -std=c11
  *
  * LIMITS
  *     One operation at a time for each stream. Sorts and running sums along the only dim, attention over keys
