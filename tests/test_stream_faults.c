@@ -114,8 +114,11 @@ static void try_faults(ox_stream *stream, fault *f, int w, ox_tensor *const *far
                           works[w].name, (long long)ox_numel(far[0]), kind, (long long)turns[t],
                           ox_error_text());
                 ox_error_clear();
-                if (turns[t] == 1) (void)works[w].run(far); /* what was read ahead in vain goes */
-                ox_error_clear();
+                for (int i = 0; i < 100 && turns[t] == 1; i++) { /* each tile read ahead in vain goes */
+                    bool clean = works[w].run(far) != NULL;
+                    ox_error_clear();
+                    if (clean) break;
+                }
             }
     CHECK_MSG(same_bits(works[w].run(far), right), "%s afterwards: %s", works[w].name, ox_error_text());
     ox_error_clear();
