@@ -518,9 +518,25 @@ static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t by
     return 0;
 }
 
+#if defined(__linux__) && defined(__LP64__) && defined(SYS_sync_file_range) && defined(SYS_fadvise64)
+#define OXI_STREAM_CAN_SETTLE 1
+#endif
+
+/* What direct writes left in the page cache goes: where pages beside them were written through it meanwhile,
+ * the system may keep what they held before, and give that to later reads through the cache. */
+static void oxi_stream_handle_settle(intptr_t handle) {
+#ifdef OXI_STREAM_CAN_SETTLE
+    const long wait_write_wait = 7, not_needed = 4;
+    if (syscall(SYS_sync_file_range, (long)handle, 0L, 0L, wait_write_wait) != 0) return;
+    (void)syscall(SYS_fadvise64, (long)handle, 0L, 0L, not_needed);
+#else
+    (void)handle;
+#endif
+}
+
 /* Another handle of the same open file, which may have no name, for transfers past the page cache; -1. */
 static intptr_t oxi_stream_handle_direct(intptr_t handle) {
-#if defined(__linux__) && defined(OXI_STREAM_DIRECT)
+#if defined(OXI_STREAM_CAN_SETTLE) && defined(OXI_STREAM_DIRECT)
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", (int)handle);
     return open(path, O_RDWR | O_CLOEXEC | O_LARGEFILE | OXI_STREAM_DIRECT);
@@ -650,6 +666,10 @@ static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t by
 static intptr_t oxi_stream_handle_direct(intptr_t handle) {
     (void)handle;
     return -1;
+}
+
+static void oxi_stream_handle_settle(intptr_t handle) {
+    (void)handle;
 }
 
 #endif
@@ -2388,6 +2408,7 @@ static ox_status oxi_flow_run_all(ox_stream *stream, oxi_stream_flow *flow) {
     if (run.stores) {
         ox_status stored = oxi_ring_finish_stores(stream, run.stores);
         if (status == OX_OK) status = stored;
+        if (run.stores->direct >= 0) oxi_stream_handle_settle(run.stores->plain);
     }
     stream->busy_seconds += oxi_now() - start;
     return status;

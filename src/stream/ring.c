@@ -636,6 +636,7 @@ static ox_status oxi_flow_run_all(ox_stream *stream, oxi_stream_flow *flow) {
     if (run.stores) {
         ox_status stored = oxi_ring_finish_stores(stream, run.stores);
         if (status == OX_OK) status = stored;
+        if (run.stores->direct >= 0) oxi_stream_handle_settle(run.stores->plain);
     }
     stream->busy_seconds += oxi_now() - start;
     return status;
