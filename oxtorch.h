@@ -954,7 +954,8 @@ typedef struct ox_file ox_file;
 
 /* ox_open - opens a file and reads its directory, not its tensors. The format is told by the content; a
  * path to "x.safetensors.index.json" or to a folder that holds one opens all shards. device NULL = CPU.
- * memory    the caller's share, given back by ox_close; the file must not be shortened while it is open
+ * memory    the caller's share, given back by ox_close; the file must not be shortened while it is open, but
+ *           on a stream, where that is an error of what is read then
  * errors    NULL: OX_ERR_IO, OX_ERR_FORMAT, OX_ERR_NOMEM; OX_ERR_UNSUPPORTED well-formed, but a version or
  *           type that is not read; OX_ERR_NOT_FOUND a folder with nothing to open. untrusted input: yes */
 OX_API ox_file *ox_open(const char *path, ox_device *device);
@@ -1152,6 +1153,9 @@ int clock_gettime(int clock, struct timespec *out);
 #if !defined(MAP_NORESERVE) && !defined(OXI_OTHER_MMAN)
 #define MAP_NORESERVE 0x4000
 #endif
+#if !defined(MAP_ANONYMOUS) && !defined(OXI_OTHER_MMAN)
+#define MAP_ANONYMOUS 0x20
+#endif
 #endif
 
 #ifdef OXI_POSIX
@@ -1272,10 +1276,22 @@ static int oxi_lanes(int64_t count);
 
 static double oxi_now(void);                                  /* seconds, monotonic */
 #ifndef OX_NO_STDIO
-typedef struct oxi_mapping { const unsigned char *data; size_t bytes; void *handle; } oxi_mapping;
+/* What tells files apart, and a file from itself before it was written to; zeros where nothing does. */
+typedef struct oxi_file_id {
+    uint64_t device, number;
+    int64_t seconds, nanoseconds; /* of the last change of its bytes */
+} oxi_file_id;
+typedef struct oxi_mapping {
+    const unsigned char *data;
+    size_t bytes;
+    void *handle;
+    oxi_file_id id;
+} oxi_mapping;
 /* Maps a whole file for reading (copy-on-write pages: a write does not reach the file), or reads it into memory
  * (copies). An empty file maps to bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
 static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
+/* The first `bytes` stay as they are, whatever becomes of the file. Nobody may use the mapping meanwhile. */
+static ox_status oxi_mapping_keep(const oxi_mapping *mapping, size_t bytes);
 static void oxi_unmap_file(oxi_mapping *mapping);
 #endif
 /* Whether this byte is a page of a mapped file, which the system may still have to read. */
@@ -2557,6 +2573,20 @@ static const char oxi_is_mapped = 'm', oxi_is_read = 'r';
 
 #if defined(OXI_POSIX)
 
+static oxi_file_id oxi_file_id_of(const struct stat *info) {
+    oxi_file_id id;
+    id.device = (uint64_t)info->st_dev;
+    id.number = (uint64_t)info->st_ino;
+    id.seconds = (int64_t)info->st_mtime;
+    id.nanoseconds = 0;
+#if defined(__linux__) && defined(st_mtime)
+    id.nanoseconds = (int64_t)info->st_mtim.tv_nsec;
+#elif defined(__GLIBC__)
+    id.nanoseconds = (int64_t)info->st_mtimensec;
+#endif
+    return id;
+}
+
 static ox_status oxi_read_whole(int file, const char *path, void *data, size_t bytes) {
     size_t done = 0;
     while (done < bytes) {
@@ -2580,6 +2610,7 @@ static ox_status oxi_map_open(int file, const char *path, bool copies, oxi_mappi
     if (!S_ISREG(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is not a regular file", path);
     if ((uint64_t)info.st_size > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: too large to map", path);
     size_t bytes = (size_t)info.st_size;
+    out->id = oxi_file_id_of(&info);
     if (bytes == 0) return OX_OK;
     /* Without a reservation: pages that are never written need no memory, whatever the size of the file. */
     void *data = copies ? MAP_FAILED
@@ -2615,6 +2646,24 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     return status;
 }
 
+/* Pages of memory in place of the file's. */
+static ox_status oxi_keep_pages(const void *data, size_t bytes) {
+#ifdef MAP_ANONYMOUS
+    char *copy = (char *)oxi_alloc(bytes);
+    if (!copy) return OX_ERR_NOMEM;
+    memcpy(copy, data, bytes);
+    void *at = mmap((void *)(intptr_t)data, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0);
+    if (at != MAP_FAILED) memcpy(at, copy, bytes);
+    oxi_free(copy, bytes);
+    if (at == MAP_FAILED)
+        return oxi_fail(OX_ERR_NOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
+#else
+    (void)data, (void)bytes;
+#endif
+    return OX_OK;
+}
+
 static void oxi_unmap_pages(const void *data, size_t bytes) {
     OXI_UNPOISON((char *)(intptr_t)data + bytes, oxi_page_rest(bytes));
     munmap((void *)(intptr_t)data, bytes);
@@ -2630,8 +2679,19 @@ static ox_status oxi_windows_fail(const char *path) {
     return oxi_fail(OX_ERR_IO, "%s: %s (Windows error %lu)", path, why, code);
 }
 
+static oxi_file_id oxi_file_id_of(const BY_HANDLE_FILE_INFORMATION *info) {
+    oxi_file_id id;
+    id.device = info->dwVolumeSerialNumber;
+    id.number = (uint64_t)info->nFileIndexHigh << 32 | info->nFileIndexLow;
+    id.seconds = info->ftLastWriteTime.dwHighDateTime;
+    id.nanoseconds = info->ftLastWriteTime.dwLowDateTime;
+    return id;
+}
+
 static ox_status oxi_map_open(HANDLE file, const char *path, bool copies, oxi_mapping *out) {
     LARGE_INTEGER size;
+    BY_HANDLE_FILE_INFORMATION info;
+    if (GetFileInformationByHandle(file, &info)) out->id = oxi_file_id_of(&info);
     if (!GetFileSizeEx(file, &size)) return oxi_windows_fail(path);
     if ((uint64_t)size.QuadPart > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: too large to map", path);
     if (size.QuadPart == 0) return OX_OK;
@@ -2676,6 +2736,12 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     return status;
 }
 
+/* A file that is mapped cannot become shorter here. */
+static ox_status oxi_keep_pages(const void *data, size_t bytes) {
+    (void)data, (void)bytes;
+    return OX_OK;
+}
+
 static void oxi_unmap_pages(const void *data, size_t bytes) {
     (void)bytes;
     UnmapViewOfFile(data);
@@ -2702,6 +2768,11 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     out->data = (const unsigned char *)data;
     out->bytes = (size_t)size;
     out->handle = (void *)(intptr_t)&oxi_is_read;
+    return OX_OK;
+}
+
+static ox_status oxi_keep_pages(const void *data, size_t bytes) {
+    (void)data, (void)bytes;
     return OX_OK;
 }
 
@@ -2752,14 +2823,20 @@ OXI_UNUSED static bool oxi_is_file_page(const void *at) {
 
 OXI_UNUSED static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out) {
     static const unsigned char nothing = 0;
+    memset(out, 0, sizeof *out);
     out->data = &nothing;
-    out->bytes = 0;
-    out->handle = NULL;
     if (!path) return oxi_fail(OX_ERR_ARG, "path is NULL");
     ox_status status = oxi_map_path(path, copies, out);
     if (status == OX_OK && out->handle == &oxi_is_mapped) status = oxi_mapped_add(out);
     if (status != OX_OK) oxi_unmap_file(out);
     return status;
+}
+
+OXI_UNUSED static ox_status oxi_mapping_keep(const oxi_mapping *mapping, size_t bytes) {
+    const size_t unit = (size_t)1 << 16; /* pages are no larger */
+    if (mapping->handle != &oxi_is_mapped || bytes == 0) return OX_OK;
+    bytes = mapping->bytes - bytes < unit ? mapping->bytes : (bytes + unit - 1) / unit * unit;
+    return oxi_keep_pages(mapping->data, bytes);
 }
 
 OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
@@ -4242,7 +4319,7 @@ typedef struct oxi_call {
     ox_tensor *out[OXI_MAX_OUT];     /* NULL: oxi_apply makes it; given: the result is written there */
     oxi_attrs attr;
     oxi_shared *shared;              /* NULL, or for a product's first operand as it is multiplied */
-    double work;                     /* of a part of a product: multiplications of the whole; else 0 */
+    const struct oxi_call *whole;    /* of a part: the call that it is a part of; else NULL */
 } oxi_call;
 
 typedef struct oxi_op_row {
@@ -8379,6 +8456,18 @@ static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, flo
 enum { OXI_STREAM_BYTES = 8 << 20 };
 OXI_UNUSED static bool oxi_streams(const ox_tensor *out) { return ox_nbytes(out) >= OXI_STREAM_BYTES; }
 
+/* How a product is computed. It hangs on sizes and strides, and the bits hang on it, so parts of a product go
+ * the way of the whole. */
+typedef enum oxi_gemm_way {
+    OXI_WAY_PANELS = 1,    /* packed */
+    OXI_WAY_PIECES,        /* the same, numbers of f16 as sums of two bf16 */
+    OXI_WAY_FEW_ROWS,      /* blocks are multiplied as they lie */
+    OXI_WAY_THIN_A,        /* A has few lines: dots with the columns of B */
+    OXI_WAY_THIN_A_ACROSS, /* the same, with all columns at once */
+    OXI_WAY_THIN_B,        /* B has few lines */
+    OXI_WAY_THIN_B_ACROSS
+} oxi_gemm_way;
+
 /* C = A B (or beta-accumulated) over raw strided memory: the core below matmul, linear, addmm and
  * attention's callers. a[m,k] at a + (m*a_row + k*a_col) elements, likewise b[k,n], c[m,n]. dtypes of a and
  * b: F32 F16 BF16 (compute f32), F64 (f64), c any plain float; I8 x I8 with c I32. Epilogue: c = act(alpha
@@ -8400,7 +8489,7 @@ typedef struct oxi_gemm {
     oxi_activation activation;
     bool rough; /* operands may be rounded to bf16, as int8 is too */
     oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
-    double work;        /* multiplications of the product that this is a part of, if it is one; else 0 */
+    oxi_gemm_way way;
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 
@@ -44726,6 +44815,7 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_
         if (truth) result = oxi_lane_of(out->dtype);
         work->widen = truth ? k->load[OX_BOOL][result] : NULL;
         work->store = k->store[out->dtype][result];
+        tile = oxi_min_i64(tile, oxi_map_tile(result)); /* truth is widened to lanes of its own */
         tiled = true;
     }
     return tiled || work->stream ? tile : 1 << 14;
@@ -46507,11 +46597,6 @@ static bool oxi_gemm_is_small(const oxi_gemm *g) {
     return (double)g->m * (double)g->n * (double)g->k < OXI_GEMM_ALONE;
 }
 
-/* Parts have the bits of the whole: what decides about these goes by its size. */
-static bool oxi_gemm_is_small_as_whole(const oxi_gemm *g) {
-    return g->work > 0 ? g->work < OXI_GEMM_ALONE : oxi_gemm_is_small(g);
-}
-
 static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels, oxi_gemm_type *type) {
     if (g->a_dtype == OX_I8 && g->b_dtype == OX_I8) {
         bool quads = kernels->i8_quads.kernel.run != NULL;
@@ -46541,8 +46626,7 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->kernel = &kernels->bf16_pairs.kernel;
         type->groups = &kernels->bf16_pairs;
     } else {
-        type->pieces = g->a_dtype == OX_F16 && g->b_dtype == OX_F16 && kernels->f16_pieces.kernel.run &&
-                       !oxi_gemm_is_small_as_whole(g);
+        type->pieces = g->way == OXI_WAY_PIECES;
         type->lane = OXI_LANE_F32;
         type->dtype = type->pieces ? OX_DTYPE_NONE : OX_F32;
         type->sums = OX_F32;
@@ -46707,7 +46791,7 @@ typedef struct oxi_thin {
     ox_dtype dtype;
     int64_t line_stride, k_stride;
     int64_t lines, count, k; /* of wide; of thin; of both */
-    bool lines_are_columns;
+    bool lines_are_columns, across;
     const float *thin; /* [count][k] */
     int64_t task_lines;
     char *scratch; /* of each lane: sums [count][task_lines], stage [task_lines] */
@@ -46743,7 +46827,7 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
     int64_t lines = t->lines - first < t->task_lines ? t->lines - first : t->task_lines;
     float *sums = (float *)(void *)(t->scratch + (size_t)lane * t->lane_bytes),
           *stage = sums + t->count * t->task_lines;
-    if (t->k_stride != 1)
+    if (t->across)
         oxi_thin_across(t, first, lines, sums, stage);
     else
         for (int64_t i = 0; i < lines; i++) {
@@ -46761,13 +46845,6 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* Whether a thin product has a kernel: f32, f16 or bf16 lines that are contiguous in one direction. */
-static bool oxi_thin_takes(ox_dtype wide, int64_t line_stride, int64_t k_stride, ox_dtype thin,
-                           int64_t count) {
-    bool narrow = wide == OX_F32 || wide == OX_F16 || wide == OX_BF16;
-    bool f32 = thin != OX_F64 && oxi_is_float(thin);
-    return narrow && f32 && count <= OXI_THIN_LINES && (line_stride == 1 || k_stride == 1);
-}
 
 /* Rows of weights of one task: OXI_THIN_BYTES of them, but eight tasks a thread, so that none waits long
  * for another. */
@@ -46781,12 +46858,14 @@ static int64_t oxi_rows_of_task(int64_t rows, int64_t row_bytes) {
 static int64_t oxi_thin_task_lines(const oxi_thin *t) {
     int64_t line_bytes = t->k * ox_dtype_of(t->dtype)->block_bytes,
             lines = oxi_rows_of_task(t->lines, line_bytes);
-    return t->k_stride == 1 || lines > 512 ? oxi_least(lines, 4096) : oxi_least(t->lines, 512);
+    return !t->across || lines > 512 ? oxi_least(lines, 4096) : oxi_least(t->lines, 512);
 }
 
-static ox_status oxi_gemm_thin(const oxi_gemm *g, bool thin_is_a) {
+static ox_status oxi_gemm_thin(const oxi_gemm *g) {
+    bool thin_is_a = g->way == OXI_WAY_THIN_A || g->way == OXI_WAY_THIN_A_ACROSS;
     oxi_thin t;
     memset(&t, 0, sizeof t);
+    t.across = g->way == OXI_WAY_THIN_A_ACROSS || g->way == OXI_WAY_THIN_B_ACROSS;
     t.g = g;
     t.kernels = oxi_cpu_kernels();
     t.lines_are_columns = thin_is_a;
@@ -46821,22 +46900,41 @@ static ox_status oxi_gemm_thin(const oxi_gemm *g, bool thin_is_a) {
     return OX_OK;
 }
 
+/* ---- which way ---------------------------------------------------------------------------------------- */
+
+enum { OXI_BLOCK_ROWS = 8 }; /* most rows of activations that multiply blocks as they lie */
+
+/* Thin products have a kernel for lines of f32, f16 or bf16 that are contiguous in one direction. */
+static bool oxi_thin_takes(ox_dtype wide, int64_t line_stride, int64_t k_stride, ox_dtype thin,
+                           int64_t count) {
+    bool narrow = wide == OX_F32 || wide == OX_F16 || wide == OX_BF16;
+    bool f32 = thin != OX_F64 && oxi_is_float(thin);
+    return narrow && f32 && count <= OXI_THIN_LINES && (line_stride == 1 || k_stride == 1);
+}
+
+/* By dtypes, sizes and strides alone: operands may lie anywhere. */
+static oxi_gemm_way oxi_gemm_judge(const oxi_gemm *g) {
+    bool blocks = oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype);
+    int64_t rows = oxi_is_block(g->a_dtype) ? g->n : g->m; /* that meet the blocks */
+    if (blocks) return rows <= OXI_BLOCK_ROWS ? OXI_WAY_FEW_ROWS : OXI_WAY_PANELS;
+    if (g->m <= g->n && oxi_thin_takes(g->b_dtype, g->b_col, g->b_row, g->a_dtype, g->m))
+        return g->b_row == 1 ? OXI_WAY_THIN_A : OXI_WAY_THIN_A_ACROSS;
+    if (g->n < g->m && oxi_thin_takes(g->a_dtype, g->a_row, g->a_col, g->b_dtype, g->n))
+        return g->a_col == 1 ? OXI_WAY_THIN_B : OXI_WAY_THIN_B_ACROSS;
+    bool pieces = g->a_dtype == OX_F16 && g->b_dtype == OX_F16 && oxi_cpu_kernels()->f16_pieces.kernel.run;
+    return pieces && !oxi_gemm_is_small(g) ? OXI_WAY_PIECES : OXI_WAY_PANELS;
+}
+
 static ox_status oxi_gemm_run(const oxi_gemm *g) {
     if (g->m == 0 || g->n == 0) return OX_OK;
     if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) return oxi_block_product(g);
-    if (g->m <= g->n && oxi_thin_takes(g->b_dtype, g->b_col, g->b_row, g->a_dtype, g->m))
-        return oxi_gemm_thin(g, true);
-    if (g->n < g->m && oxi_thin_takes(g->a_dtype, g->a_row, g->a_col, g->b_dtype, g->n))
-        return oxi_gemm_thin(g, false);
-    return oxi_gemm_packed(g);
+    return g->way >= OXI_WAY_THIN_A ? oxi_gemm_thin(g) : oxi_gemm_packed(g);
 }
 /* >>cpu/blocks.c */
 /* Products with weights of block types, and their expansion.
  * Activations are quantised to int8. Few rows of them are multiplied by the blocks as they lie, which
  * reads each weight once; many go through panels of codes (cpu/codes.c). ox_set_exact(true), and the c
  * tier with many rows, expand the weights instead. oxi_gemm_run and the index family call this. */
-
-enum { OXI_BLOCK_ROWS = 8 }; /* most rows of activations that multiply blocks directly */
 
 static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status); /* codes.c */
 
@@ -47040,7 +47138,7 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
     ox_status status = oxi_check_expandable(t.b_dtype);
     if (status != OX_OK) return status;
     bool exact = oxi_atomic_load(&oxi_exact) != 0 || t.a_dtype == OX_F64;
-    if (t.m <= OXI_BLOCK_ROWS && t.k > 0) return oxi_block_rows_run(&t, exact);
+    if (t.way == OXI_WAY_FEW_ROWS && t.k > 0) return oxi_block_rows_run(&t, exact);
     t.rough = !exact && oxi_cpu_kernels()->bf16_pairs.kernel.run != NULL;
     if (!exact && !t.rough && t.k > 0 && oxi_code_product_run(&t, &status)) return status;
     return oxi_gemm_packed(&t);
@@ -47519,16 +47617,16 @@ static void oxi_product_join(oxi_product *p) {
             g->c_row = p->c_stride[d];
             even = true;
         }
-        if (p->shape[d] != 1 && (p->b_stride[d] != 0 || !even || (g->addend && g->addend_row != 0))) return;
+        if (p->shape[d] != 1 && (p->b_stride[d] != 0 || !even)) return;
         if (p->shape[d] != 1) g->m *= p->shape[d];
         p->ndim--;
     }
 }
 
 static ox_status oxi_product_run(oxi_product *p) {
-    oxi_product_join(p);
     int64_t count = 1;
     for (int d = 0; d < p->ndim; d++) count *= p->shape[d];
+    if (count == 0) return OX_OK;
     if (count == 1) return oxi_product_one(&p->g);
     p->g.shared = NULL; /* each has an a of its own */
     double flops = 2.0 * (double)p->g.m * (double)p->g.n * (double)p->g.k;
@@ -47544,21 +47642,7 @@ static ox_status oxi_product_run(oxi_product *p) {
     return OX_OK;
 }
 
-/* ---- the calls ----------------------------------------------------------------------------------------- */
-
-static void oxi_product_start(oxi_product *p, const oxi_call *call, const ox_tensor *a, const ox_tensor *b) {
-    const ox_tensor *c = call->out[0];
-    memset(p, 0, sizeof *p);
-    p->g.shared = call->shared;
-    p->g.work = call->work;
-    p->g.a = oxi_ptr(a);
-    p->g.b = oxi_ptr(b);
-    p->g.c = oxi_ptr(c);
-    p->g.a_dtype = a->dtype;
-    p->g.b_dtype = b->dtype;
-    p->g.c_dtype = c->dtype;
-    p->g.alpha = 1;
-}
+/* ---- the calls: sizes and strides, of operands that may lie anywhere ----------------------------------- */
 
 /* The stride of leading dim d of `ndim`, counted from the last one, of an operand with `own` leading dims; 0
  * if broadcast. */
@@ -47567,36 +47651,96 @@ static int64_t oxi_leading_stride(const ox_tensor *t, int own, int ndim, int d) 
     return at < 0 || t->shape[at] == 1 ? 0 : t->stride[at];
 }
 
-static ox_status oxi_cpu_matmul(const oxi_call *call) {
+static void oxi_matmul_plan(oxi_product *p, const oxi_call *call) {
     const ox_tensor *a = call->in[0], *b = call->in[1], *c = call->out[0];
-    oxi_product p;
-    oxi_product_start(&p, call, a, b);
     int a_leading = a->ndim > 2 ? a->ndim - 2 : 0, b_leading = b->ndim > 2 ? b->ndim - 2 : 0;
-    p.ndim = a_leading > b_leading ? a_leading : b_leading;
-    p.g.k = a->shape[a->ndim - 1];
-    p.g.a_col = a->stride[a->ndim - 1];
-    p.g.m = p.g.n = 1;
-    int c_dim = p.ndim; /* of c: the rows, if a has some, then the columns, if b has */
+    p->ndim = a_leading > b_leading ? a_leading : b_leading;
+    p->g.k = a->shape[a->ndim - 1];
+    p->g.a_col = a->stride[a->ndim - 1];
+    p->g.m = p->g.n = 1;
+    int c_dim = p->ndim; /* of c: the rows, if a has some, then the columns, if b has */
     if (a->ndim > 1) {
-        p.g.m = a->shape[a->ndim - 2];
-        p.g.a_row = a->stride[a->ndim - 2];
-        p.g.c_row = c->stride[c_dim++];
+        p->g.m = a->shape[a->ndim - 2];
+        p->g.a_row = a->stride[a->ndim - 2];
+        p->g.c_row = c->stride[c_dim++];
     }
-    p.g.b_row = b->stride[b->ndim > 1 ? b->ndim - 2 : 0];
-    p.g.c_col = 1;
+    p->g.b_row = b->stride[b->ndim > 1 ? b->ndim - 2 : 0];
+    p->g.c_col = 1;
     if (b->ndim > 1) {
-        p.g.n = b->shape[b->ndim - 1];
-        p.g.b_col = b->stride[b->ndim - 1];
-        p.g.c_col = c->stride[c_dim];
+        p->g.n = b->shape[b->ndim - 1];
+        p->g.b_col = b->stride[b->ndim - 1];
+        p->g.c_col = c->stride[c_dim];
     }
-    for (int d = 0; d < p.ndim; d++) {
-        p.shape[d] = c->shape[d];
-        p.a_stride[d] = oxi_leading_stride(a, a_leading, p.ndim, d);
-        p.b_stride[d] = oxi_leading_stride(b, b_leading, p.ndim, d);
-        p.c_stride[d] = c->stride[d];
-        if (p.shape[d] == 0) return OX_OK;
+    for (int d = 0; d < p->ndim; d++) {
+        p->shape[d] = c->shape[d];
+        p->a_stride[d] = oxi_leading_stride(a, a_leading, p->ndim, d);
+        p->b_stride[d] = oxi_leading_stride(b, b_leading, p->ndim, d);
+        p->c_stride[d] = c->stride[d];
     }
-    return oxi_product_run(&p);
+}
+
+static void oxi_linear_plan(oxi_product *p, const oxi_call *call) {
+    const ox_tensor *x = call->in[0], *w = call->in[1], *out = call->out[0];
+    int last = x->ndim - 1;
+    p->ndim = last > 0 ? last - 1 : 0;
+    p->g.m = last > 0 ? x->shape[last - 1] : 1;
+    p->g.n = w->shape[0];
+    p->g.k = x->shape[last];
+    p->g.a_row = last > 0 ? x->stride[last - 1] : 0;
+    p->g.a_col = x->stride[last];
+    p->g.b_row = w->stride[1];
+    p->g.b_col = w->stride[0];
+    p->g.c_row = last > 0 ? out->stride[last - 1] : 0;
+    p->g.c_col = out->stride[last];
+    p->g.activation = (oxi_activation)call->attr.mode;
+    for (int d = 0; d < p->ndim; d++) {
+        p->shape[d] = x->shape[d];
+        p->a_stride[d] = x->stride[d];
+        p->c_stride[d] = out->stride[d];
+    }
+}
+
+static void oxi_addmm_plan(oxi_product *p, const oxi_call *call) {
+    const ox_tensor *a = call->in[1], *b = call->in[2], *out = call->out[0];
+    p->g.m = a->shape[0];
+    p->g.n = b->shape[1];
+    p->g.k = a->shape[1];
+    p->g.a_row = a->stride[0];
+    p->g.a_col = a->stride[1];
+    p->g.b_row = b->stride[0];
+    p->g.b_col = b->stride[1];
+    p->g.c_row = out->stride[0];
+    p->g.c_col = out->stride[1];
+    p->g.beta = call->attr.f[0];
+    p->g.alpha = call->attr.f[1];
+}
+
+static void oxi_product_plan(oxi_product *p, const oxi_call *call) {
+    int a = call->op == OXI_OP_addmm;
+    memset(p, 0, sizeof *p);
+    p->g.a_dtype = call->in[a]->dtype;
+    p->g.b_dtype = call->in[a + 1]->dtype;
+    p->g.c_dtype = call->out[0]->dtype;
+    p->g.alpha = 1;
+    if (call->op == OXI_OP_matmul)
+        oxi_matmul_plan(p, call);
+    else if (call->op == OXI_OP_linear)
+        oxi_linear_plan(p, call);
+    else
+        oxi_addmm_plan(p, call);
+    oxi_product_join(p);
+    p->g.way = oxi_gemm_judge(&p->g);
+}
+
+/* ---- running them -------------------------------------------------------------------------------------- */
+
+/* The addend of addmm. As in torch: with beta 0, NaN in c does not matter. */
+static void oxi_product_addend(oxi_gemm *g, const ox_tensor *c) {
+    if (g->beta == 0) return;
+    g->addend = oxi_ptr(c);
+    g->addend_dtype = c->dtype;
+    g->addend_row = oxi_leading_stride(c, c->ndim, 2, 0);
+    g->addend_col = oxi_leading_stride(c, c->ndim, 2, 1);
 }
 
 /* The bias as n floats in *floats (to be freed), as it lies, or as an addend where f32 is not enough. */
@@ -47621,62 +47765,25 @@ static ox_status oxi_product_bias(oxi_gemm *g, const ox_tensor *bias, float **fl
     return OX_OK;
 }
 
-static ox_status oxi_cpu_linear(const oxi_call *call) {
-    const ox_tensor *x = call->in[0], *w = call->in[1], *bias = call->in[2], *out = call->out[0];
-    int last = x->ndim - 1;
-    oxi_product p;
-    oxi_product_start(&p, call, x, w);
-    p.ndim = last > 0 ? last - 1 : 0;
-    p.g.m = last > 0 ? x->shape[last - 1] : 1;
-    p.g.n = w->shape[0];
-    p.g.k = x->shape[last];
-    p.g.a_row = last > 0 ? x->stride[last - 1] : 0;
-    p.g.a_col = x->stride[last];
-    p.g.b_row = w->stride[1];
-    p.g.b_col = w->stride[0];
-    p.g.c_row = last > 0 ? out->stride[last - 1] : 0;
-    p.g.c_col = out->stride[last];
-    p.g.activation = (oxi_activation)call->attr.mode;
-    for (int d = 0; d < p.ndim; d++) {
-        p.shape[d] = x->shape[d];
-        p.a_stride[d] = x->stride[d];
-        p.c_stride[d] = out->stride[d];
-        if (p.shape[d] == 0) return OX_OK;
+static ox_status oxi_cpu_product(const oxi_call *call) {
+    bool linear = call->op == OXI_OP_linear, addmm = call->op == OXI_OP_addmm;
+    oxi_product p, whole;
+    float *floats = NULL;
+    oxi_product_plan(&p, call);
+    if (ox_numel(call->out[0]) == 0) return OX_OK;
+    if (call->whole) {
+        oxi_product_plan(&whole, call->whole);
+        p.g.way = whole.g.way;
     }
-    float *floats;
-    ox_status status = oxi_product_bias(&p.g, bias, &floats);
+    p.g.shared = call->shared;
+    p.g.a = oxi_ptr(call->in[addmm]);
+    p.g.b = oxi_ptr(call->in[addmm + 1]);
+    p.g.c = oxi_ptr(call->out[0]);
+    if (addmm) oxi_product_addend(&p.g, call->in[0]);
+    ox_status status = linear ? oxi_product_bias(&p.g, call->in[2], &floats) : OX_OK;
     if (status == OX_OK) status = oxi_product_run(&p);
     oxi_free(floats, (size_t)p.g.n * sizeof(float));
     return status;
-}
-
-static ox_status oxi_cpu_addmm(const oxi_call *call) {
-    const ox_tensor *c = call->in[0], *a = call->in[1], *b = call->in[2], *out = call->out[0];
-    oxi_product p;
-    oxi_product_start(&p, call, a, b);
-    p.g.m = a->shape[0];
-    p.g.n = b->shape[1];
-    p.g.k = a->shape[1];
-    p.g.a_row = a->stride[0];
-    p.g.a_col = a->stride[1];
-    p.g.b_row = b->stride[0];
-    p.g.b_col = b->stride[1];
-    p.g.c_row = out->stride[0];
-    p.g.c_col = out->stride[1];
-    p.g.beta = call->attr.f[0];
-    p.g.alpha = call->attr.f[1];
-    if (p.g.beta != 0) { /* as torch: with beta 0, NaN in c does not matter */
-        p.g.addend = oxi_ptr(c);
-        p.g.addend_dtype = c->dtype;
-        p.g.addend_row = oxi_leading_stride(c, c->ndim, 2, 0);
-        p.g.addend_col = oxi_leading_stride(c, c->ndim, 2, 1);
-    }
-    return oxi_product_run(&p);
-}
-
-static ox_status oxi_cpu_product(const oxi_call *call) {
-    if (call->op == OXI_OP_matmul) return oxi_cpu_matmul(call);
-    return call->op == OXI_OP_linear ? oxi_cpu_linear(call) : oxi_cpu_addmm(call);
 }
 /* >>cpu/attention.c */
 /* Scaled dot product attention in tiles with an online softmax (Dao et al. 2022, "FlashAttention"): memory
@@ -48418,9 +48525,10 @@ typedef struct oxi_format {
 static bool oxi_file_register(const oxi_format *format);
 
 /* A device that reads files itself makes *out, a storage over bytes [offset, offset + bytes) of the file at
- * `path`; it leaves *out NULL for devices that are not its own. Asked for devices other than the CPU. */
-typedef ox_status (*oxi_file_region_fn)(ox_device *device, const char *path, size_t offset, size_t bytes,
-                                        ox_storage **out);
+ * `path`, OX_ERR_IO if that is not the file `id` any more; it leaves *out NULL for devices that are not its
+ * own. Asked for devices other than the CPU. */
+typedef ox_status (*oxi_file_region_fn)(ox_device *device, const char *path, const oxi_file_id *id,
+                                        size_t offset, size_t bytes, ox_storage **out);
 static bool oxi_file_register_region(oxi_file_region_fn region);
 
 /* ox_open over memory that stays as it is until the file and its tensors are gone. `label` is the name in
@@ -52146,6 +52254,21 @@ static ox_file *oxi_file_new(ox_device *device) {
     return file;
 }
 
+/* Where tensors are read from the files themselves, what the mappings are for lies before the first of them:
+ * it stays when a file becomes shorter. */
+static ox_status oxi_file_keep_heads(const ox_file *file) {
+    ox_status status = OX_OK;
+    if (file->device == ox_cpu() || file->format->load) return OX_OK;
+    for (size_t i = 0; i < file->part_count && status == OX_OK; i++) {
+        const oxi_mapping *mapping = &file->parts[i].mapping;
+        size_t head = mapping->bytes;
+        for (size_t t = 0; t < file->item_count; t++)
+            if (file->items[t].part == i && file->items[t].offset < head) head = file->items[t].offset;
+        if (!file->parts[i].borrowed) status = oxi_mapping_keep(mapping, head);
+    }
+    return status;
+}
+
 /* Reads the directory of a file whose part 0 is there; gives NULL and frees the file when that fails. */
 static ox_file *oxi_file_read(ox_file *file) {
     const oxi_file_part *part = &file->parts[0];
@@ -52167,6 +52290,7 @@ static ox_file *oxi_file_read(ox_file *file) {
                                    "nothing in it can be loaded: array %s: %s",
                                    OXI_QUOTE(file->items[0].name), file->items[0].unsupported);
     }
+    if (status == OX_OK) status = oxi_file_keep_heads(file);
     if (status == OX_OK) return file;
     oxi_file_free(file);
     return NULL;
@@ -52303,7 +52427,7 @@ static ox_status oxi_load_region(ox_file *file, const oxi_file_item *item, ox_st
     oxi_lock_give(&oxi_format_lock);
     *out = NULL;
     for (int64_t i = 0; i < count && status == OX_OK && !*out; i++)
-        status = regions[i](file->device, part->path, item->offset, item->bytes, out);
+        status = regions[i](file->device, part->path, &part->mapping.id, item->offset, item->bytes, out);
     return status;
 }
 

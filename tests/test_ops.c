@@ -841,6 +841,26 @@ static void check_turned_operands(void) {
 #endif
 }
 
+/* Columns of operands that are longer than a tile: they are walked, and results lie in steps there. */
+static void check_long_columns(void) {
+    static const char *const names[] = {"isnan", "lt", "logical_not", "abs", "mul"};
+    static const ox_dtype dtypes[] = {OX_F32, OX_F16, OX_F64, OX_I32};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+            OX_SCOPE {
+                const op_case *c = case_named(names[n]);
+                ox_tensor *columns[3] = {0}, *in[3] = {0};
+                for (int k = 0; k < c->arity; k++) {
+                    ox_tensor *t = ox_randint(0, 3, OX_SHAPE(3, 5000), OX_I64);
+                    columns[k] = ox_t(ox_cast(t, dtypes[d]));
+                    in[k] = ox_contiguous(columns[k]);
+                }
+                ox_tensor *result = c->run(columns);
+                CHECK_MSG(result != NULL, "%s: %s", names[n], ox_error_text());
+                if (result) check_reference(c, result, in, "long columns");
+            }
+}
+
 int main(void) {
     for (int i = 0; i < OP_CASE_COUNT; i++) check_case(&op_cases[i]);
     check_promotion();
@@ -854,6 +874,7 @@ int main(void) {
     check_bounds();
     check_long_runs();
     check_turned_operands();
+    check_long_columns();
     CHECK_MSG(ox_stats().tensors == 0 && ox_stats().storages == 0 && ox_stats().bad_releases == 0,
               "%lld tensors left", (long long)ox_stats().tensors);
     return check_done("ops");

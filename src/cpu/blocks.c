@@ -3,8 +3,6 @@
  * reads each weight once; many go through panels of codes (cpu/codes.c). ox_set_exact(true), and the c
  * tier with many rows, expand the weights instead. oxi_gemm_run and the index family call this. */
 
-enum { OXI_BLOCK_ROWS = 8 }; /* most rows of activations that multiply blocks directly */
-
 static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status); /* codes.c */
 
 static int64_t oxi_exact; /* atomic: ox_set_exact */
@@ -207,7 +205,7 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
     ox_status status = oxi_check_expandable(t.b_dtype);
     if (status != OX_OK) return status;
     bool exact = oxi_atomic_load(&oxi_exact) != 0 || t.a_dtype == OX_F64;
-    if (t.m <= OXI_BLOCK_ROWS && t.k > 0) return oxi_block_rows_run(&t, exact);
+    if (t.way == OXI_WAY_FEW_ROWS && t.k > 0) return oxi_block_rows_run(&t, exact);
     t.rough = !exact && oxi_cpu_kernels()->bf16_pairs.kernel.run != NULL;
     if (!exact && !t.rough && t.k > 0 && oxi_code_product_run(&t, &status)) return status;
     return oxi_gemm_packed(&t);

@@ -257,6 +257,18 @@ static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, flo
 enum { OXI_STREAM_BYTES = 8 << 20 };
 OXI_UNUSED static bool oxi_streams(const ox_tensor *out) { return ox_nbytes(out) >= OXI_STREAM_BYTES; }
 
+/* How a product is computed. It hangs on sizes and strides, and the bits hang on it, so parts of a product go
+ * the way of the whole. */
+typedef enum oxi_gemm_way {
+    OXI_WAY_PANELS = 1,    /* packed */
+    OXI_WAY_PIECES,        /* the same, numbers of f16 as sums of two bf16 */
+    OXI_WAY_FEW_ROWS,      /* blocks are multiplied as they lie */
+    OXI_WAY_THIN_A,        /* A has few lines: dots with the columns of B */
+    OXI_WAY_THIN_A_ACROSS, /* the same, with all columns at once */
+    OXI_WAY_THIN_B,        /* B has few lines */
+    OXI_WAY_THIN_B_ACROSS
+} oxi_gemm_way;
+
 /* C = A B (or beta-accumulated) over raw strided memory: the core below matmul, linear, addmm and
  * attention's callers. a[m,k] at a + (m*a_row + k*a_col) elements, likewise b[k,n], c[m,n]. dtypes of a and
  * b: F32 F16 BF16 (compute f32), F64 (f64), c any plain float; I8 x I8 with c I32. Epilogue: c = act(alpha
@@ -278,7 +290,7 @@ typedef struct oxi_gemm {
     oxi_activation activation;
     bool rough; /* operands may be rounded to bf16, as int8 is too */
     oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
-    double work;        /* multiplications of the product that this is a part of, if it is one; else 0 */
+    oxi_gemm_way way;
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 

@@ -86,6 +86,7 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_
         if (truth) result = oxi_lane_of(out->dtype);
         work->widen = truth ? k->load[OX_BOOL][result] : NULL;
         work->store = k->store[out->dtype][result];
+        tile = oxi_min_i64(tile, oxi_map_tile(result)); /* truth is widened to lanes of its own */
         tiled = true;
     }
     return tiled || work->stream ? tile : 1 << 14;
