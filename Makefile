@@ -152,7 +152,7 @@ vulkan-mirror:
 	done; test -z "$$failed"
 
 # What the layers say of it: all that the device is tested with, and the suites of ops that use most shaders.
-VALIDATED = $(BUILD)/tests/test_vulkan $(BUILD)/tests/test_vulkan_share \
+VALIDATED = $(addprefix $(BUILD)/tests/test_,vulkan vulkan_ops vulkan_share vulkan_llm) \
     $(patsubst %,$(BUILD)/mirror/test_%,matmul rows index attention)
 vulkan-validate: $(VALIDATED)
 	@tests/validate.sh $(VALIDATED)

@@ -954,7 +954,8 @@ typedef struct ox_file ox_file;
 
 /* ox_open - opens a file and reads its directory, not its tensors. The format is told by the content; a
  * path to "x.safetensors.index.json" or to a folder that holds one opens all shards. device NULL = CPU.
- * memory    the caller's share, given back by ox_close; the file must not be shortened while it is open
+ * memory    the caller's share, given back by ox_close; the file must not be shortened while it is open, but
+ *           on a stream, where that is an error of what is read then
  * errors    NULL: OX_ERR_IO, OX_ERR_FORMAT, OX_ERR_NOMEM; OX_ERR_UNSUPPORTED well-formed, but a version or
  *           type that is not read; OX_ERR_NOT_FOUND a folder with nothing to open. untrusted input: yes */
 OX_API ox_file *ox_open(const char *path, ox_device *device);
@@ -1152,6 +1153,9 @@ int clock_gettime(int clock, struct timespec *out);
 #if !defined(MAP_NORESERVE) && !defined(OXI_OTHER_MMAN)
 #define MAP_NORESERVE 0x4000
 #endif
+#if !defined(MAP_ANONYMOUS) && !defined(OXI_OTHER_MMAN)
+#define MAP_ANONYMOUS 0x20
+#endif
 #endif
 
 #ifdef OXI_POSIX
@@ -1272,12 +1276,26 @@ static int oxi_lanes(int64_t count);
 
 static double oxi_now(void);                                  /* seconds, monotonic */
 #ifndef OX_NO_STDIO
-typedef struct oxi_mapping { const unsigned char *data; size_t bytes; void *handle; } oxi_mapping;
+/* What tells files apart, and a file from itself before it was written to; zeros where nothing does. */
+typedef struct oxi_file_id {
+    uint64_t device, number;
+    int64_t seconds, nanoseconds; /* of the last change of its bytes */
+} oxi_file_id;
+typedef struct oxi_mapping {
+    const unsigned char *data;
+    size_t bytes;
+    void *handle;
+    oxi_file_id id;
+} oxi_mapping;
 /* Maps a whole file for reading (copy-on-write pages: a write does not reach the file), or reads it into memory
  * (copies). An empty file maps to bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
 static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
+/* The first `bytes` stay as they are, whatever becomes of the file. Nobody may use the mapping meanwhile. */
+static ox_status oxi_mapping_keep(const oxi_mapping *mapping, size_t bytes);
 static void oxi_unmap_file(oxi_mapping *mapping);
 #endif
+/* Whether this byte is a page of a mapped file, which the system may still have to read. */
+static bool oxi_is_file_page(const void *at);
 
 /* ---- random: Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") --------- */
 
@@ -2555,6 +2573,20 @@ static const char oxi_is_mapped = 'm', oxi_is_read = 'r';
 
 #if defined(OXI_POSIX)
 
+static oxi_file_id oxi_file_id_of(const struct stat *info) {
+    oxi_file_id id;
+    id.device = (uint64_t)info->st_dev;
+    id.number = (uint64_t)info->st_ino;
+    id.seconds = (int64_t)info->st_mtime;
+    id.nanoseconds = 0;
+#if defined(__linux__) && defined(st_mtime)
+    id.nanoseconds = (int64_t)info->st_mtim.tv_nsec;
+#elif defined(__GLIBC__)
+    id.nanoseconds = (int64_t)info->st_mtimensec;
+#endif
+    return id;
+}
+
 static ox_status oxi_read_whole(int file, const char *path, void *data, size_t bytes) {
     size_t done = 0;
     while (done < bytes) {
@@ -2578,6 +2610,7 @@ static ox_status oxi_map_open(int file, const char *path, bool copies, oxi_mappi
     if (!S_ISREG(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is not a regular file", path);
     if ((uint64_t)info.st_size > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: too large to map", path);
     size_t bytes = (size_t)info.st_size;
+    out->id = oxi_file_id_of(&info);
     if (bytes == 0) return OX_OK;
     /* Without a reservation: pages that are never written need no memory, whatever the size of the file. */
     void *data = copies ? MAP_FAILED
@@ -2613,6 +2646,24 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     return status;
 }
 
+/* Pages of memory in place of the file's. */
+static ox_status oxi_keep_pages(const void *data, size_t bytes) {
+#ifdef MAP_ANONYMOUS
+    char *copy = (char *)oxi_alloc(bytes);
+    if (!copy) return OX_ERR_NOMEM;
+    memcpy(copy, data, bytes);
+    void *at = mmap((void *)(intptr_t)data, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0);
+    if (at != MAP_FAILED) memcpy(at, copy, bytes);
+    oxi_free(copy, bytes);
+    if (at == MAP_FAILED)
+        return oxi_fail(OX_ERR_NOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
+#else
+    (void)data, (void)bytes;
+#endif
+    return OX_OK;
+}
+
 static void oxi_unmap_pages(const void *data, size_t bytes) {
     OXI_UNPOISON((char *)(intptr_t)data + bytes, oxi_page_rest(bytes));
     munmap((void *)(intptr_t)data, bytes);
@@ -2628,8 +2679,19 @@ static ox_status oxi_windows_fail(const char *path) {
     return oxi_fail(OX_ERR_IO, "%s: %s (Windows error %lu)", path, why, code);
 }
 
+static oxi_file_id oxi_file_id_of(const BY_HANDLE_FILE_INFORMATION *info) {
+    oxi_file_id id;
+    id.device = info->dwVolumeSerialNumber;
+    id.number = (uint64_t)info->nFileIndexHigh << 32 | info->nFileIndexLow;
+    id.seconds = info->ftLastWriteTime.dwHighDateTime;
+    id.nanoseconds = info->ftLastWriteTime.dwLowDateTime;
+    return id;
+}
+
 static ox_status oxi_map_open(HANDLE file, const char *path, bool copies, oxi_mapping *out) {
     LARGE_INTEGER size;
+    BY_HANDLE_FILE_INFORMATION info;
+    if (GetFileInformationByHandle(file, &info)) out->id = oxi_file_id_of(&info);
     if (!GetFileSizeEx(file, &size)) return oxi_windows_fail(path);
     if ((uint64_t)size.QuadPart > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: too large to map", path);
     if (size.QuadPart == 0) return OX_OK;
@@ -2674,6 +2736,12 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     return status;
 }
 
+/* A file that is mapped cannot become shorter here. */
+static ox_status oxi_keep_pages(const void *data, size_t bytes) {
+    (void)data, (void)bytes;
+    return OX_OK;
+}
+
 static void oxi_unmap_pages(const void *data, size_t bytes) {
     (void)bytes;
     UnmapViewOfFile(data);
@@ -2703,21 +2771,77 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     return OX_OK;
 }
 
+static ox_status oxi_keep_pages(const void *data, size_t bytes) {
+    (void)data, (void)bytes;
+    return OX_OK;
+}
+
 static void oxi_unmap_pages(const void *data, size_t bytes) { (void)data, (void)bytes; }
 
 #endif
 
+/* The ranges that are mapped, of all files. */
+typedef struct oxi_mapped_range {
+    const unsigned char *first;
+    size_t bytes;
+    struct oxi_mapped_range *next;
+} oxi_mapped_range;
+static oxi_mapped_range *oxi_mapped_ranges;
+static oxi_lock oxi_mapped_lock;
+
+static ox_status oxi_mapped_add(const oxi_mapping *mapping) {
+    oxi_mapped_range *range = (oxi_mapped_range *)oxi_alloc(sizeof *range);
+    if (!range) return OX_ERR_NOMEM;
+    range->first = mapping->data;
+    range->bytes = mapping->bytes;
+    oxi_lock_take(&oxi_mapped_lock);
+    range->next = oxi_mapped_ranges;
+    oxi_mapped_ranges = range;
+    oxi_lock_give(&oxi_mapped_lock);
+    return OX_OK;
+}
+
+static void oxi_mapped_remove(const oxi_mapping *mapping) {
+    oxi_lock_take(&oxi_mapped_lock);
+    oxi_mapped_range **at = &oxi_mapped_ranges, *gone;
+    while (*at && (*at)->first != mapping->data) at = &(*at)->next;
+    gone = *at;
+    if (gone) *at = gone->next;
+    oxi_lock_give(&oxi_mapped_lock);
+    oxi_free(gone, sizeof *gone);
+}
+
+OXI_UNUSED static bool oxi_is_file_page(const void *at) {
+    const unsigned char *byte = (const unsigned char *)at;
+    bool found = false;
+    oxi_lock_take(&oxi_mapped_lock);
+    for (const oxi_mapped_range *r = oxi_mapped_ranges; r && !found; r = r->next)
+        found = byte >= r->first && byte < r->first + r->bytes;
+    oxi_lock_give(&oxi_mapped_lock);
+    return found;
+}
+
 OXI_UNUSED static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out) {
     static const unsigned char nothing = 0;
+    memset(out, 0, sizeof *out);
     out->data = &nothing;
-    out->bytes = 0;
-    out->handle = NULL;
     if (!path) return oxi_fail(OX_ERR_ARG, "path is NULL");
-    return oxi_map_path(path, copies, out);
+    ox_status status = oxi_map_path(path, copies, out);
+    if (status == OX_OK && out->handle == &oxi_is_mapped) status = oxi_mapped_add(out);
+    if (status != OX_OK) oxi_unmap_file(out);
+    return status;
+}
+
+OXI_UNUSED static ox_status oxi_mapping_keep(const oxi_mapping *mapping, size_t bytes) {
+    const size_t unit = (size_t)1 << 16; /* pages are no larger */
+    if (mapping->handle != &oxi_is_mapped || bytes == 0) return OX_OK;
+    bytes = mapping->bytes - bytes < unit ? mapping->bytes : (bytes + unit - 1) / unit * unit;
+    return oxi_keep_pages(mapping->data, bytes);
 }
 
 OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
     const void *handle = mapping->handle;
+    if (handle == &oxi_is_mapped) oxi_mapped_remove(mapping);
     if (handle == &oxi_is_mapped) oxi_unmap_pages(mapping->data, mapping->bytes);
     if (handle == &oxi_is_read) oxi_free((void *)(intptr_t)mapping->data, mapping->bytes);
     mapping->data = NULL;
@@ -2725,6 +2849,11 @@ OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
     mapping->handle = NULL;
 }
 
+#else
+OXI_UNUSED static bool oxi_is_file_page(const void *at) {
+    (void)at;
+    return false;
+}
 #endif
 OXI_STRAIGHT_END
 /* >>base/random.c */
@@ -2763,6 +2892,21 @@ OXI_LIGHT_BEGIN
 struct oxi_call;
 
 /* A device is this struct. Pointers it hands out are its own handles; only `host` devices' are addresses. */
+/* Work that is recorded before what it works on is known, and run when it is: a device computes one step
+ * while the next is made ready. Recorded work is void as soon as the device is used for anything else. */
+typedef struct oxi_ahead {
+    /* What this thread calls from now on is recorded; it works on `bytes` at `memory` that come with `start`,
+     * and leaves up to out_bytes. False: not now, and calls run as ever. */
+    bool (*begin)(ox_device *self, void *memory, size_t bytes, size_t out_bytes);
+    /* Ends it with out_bytes at `offset` of `memory` as its result (NULL: given up). Its number; 0: it could
+     * not be kept back and has run on whatever was there. */
+    int64_t (*end)(ox_device *self, const void *memory, size_t offset);
+    /* Runs it on `data`. False: it is void. */
+    bool (*start)(ox_device *self, int64_t number, const void *data);
+    /* Waits for the result. Before the one after the next is recorded. */
+    ox_status (*take)(ox_device *self, int64_t number, void *out);
+} oxi_ahead;
+
 struct ox_device {
     const char *name;                /* "cpu", "vulkan:0" */
     bool host;                       /* memory can be read by the CPU as it lies */
@@ -2782,6 +2926,7 @@ struct ox_device {
      * partner_bytes bytes are made there. NULL: all operands of a call are on the device itself. */
     ox_device *partner;
     size_t partner_bytes;
+    const oxi_ahead *ahead;          /* NULL: it computes at once */
     bool times_calls;                /* notes them with the profiler itself, when they are over */
 };
 
@@ -4174,7 +4319,7 @@ typedef struct oxi_call {
     ox_tensor *out[OXI_MAX_OUT];     /* NULL: oxi_apply makes it; given: the result is written there */
     oxi_attrs attr;
     oxi_shared *shared;              /* NULL, or for a product's first operand as it is multiplied */
-    double work;                     /* of a part of a product: multiplications of the whole; else 0 */
+    const struct oxi_call *whole;    /* of a part: the call that it is a part of; else NULL */
 } oxi_call;
 
 typedef struct oxi_op_row {
@@ -8080,6 +8225,18 @@ OXI_LIGHT_END
  * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
 enum { OXI_PREFETCH_AHEAD = 2560 };
 
+/* The bytes of a word, the lowest first on any machine; not as a loop, which gcc leaves one. */
+static inline void oxi_store_eight(int8_t *p, uint64_t word) {
+    p[0] = (int8_t)(word & 255);
+    p[1] = (int8_t)(word >> 8 & 255);
+    p[2] = (int8_t)(word >> 16 & 255);
+    p[3] = (int8_t)(word >> 24 & 255);
+    p[4] = (int8_t)(word >> 32 & 255);
+    p[5] = (int8_t)(word >> 40 & 255);
+    p[6] = (int8_t)(word >> 48 & 255);
+    p[7] = (int8_t)(word >> 56);
+}
+
 /* What a map computes in: every dtype loads into one of these. */
 typedef enum oxi_lane {
     OXI_LANE_F32,
@@ -8165,6 +8322,9 @@ typedef struct oxi_q8 {
     float step, unused[3];
 } oxi_q8;
 
+/* The largest activation in 16 bits: the sum of 256 products with weights of 2048 fits 32 bits. */
+enum { OXI_WIDE_MOST = 4095 };
+
 /* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line
  * (two of 16 bits) lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken
  * from each code times the scale, [k / group][width]. Activations: scale [k / 32][width], extra [k /
@@ -8183,6 +8343,7 @@ typedef struct oxi_code_panel {
 typedef struct oxi_codes_kernel {
     int mr, nr;
     int bytes;         /* of a code */
+    int pairs;         /* of products that a lane of 16 bits must hold for it to be faster than others */
     bool is_signed;    /* codes of weights */
     bool wants_ratios; /* of activations */
     void (*run)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, float *c,
@@ -8203,6 +8364,11 @@ typedef struct oxi_kernels {
     oxi_map_kernel map[OXI_OP_COUNT][OXI_LANE_COUNT];   /* NULL where the op does not take that lane */
     oxi_load_kernel load[OX_DTYPE_COUNT][OXI_LANE_COUNT];    /* plain dtypes only */
     oxi_store_kernel store[OX_DTYPE_COUNT][OXI_LANE_COUNT];
+    /* elements of 1, 2, 4, 8 or 16 bytes (oxi_width_index) moved as they are, steps in bytes: to[i] =
+     * from[i * step], and to[c][r] = from[r][c], neighbours along c side by side, as those along r in to */
+    void (*gather[5])(int64_t n, const char *from, int64_t step, char *to);
+    void (*transpose[5])(int64_t rows, int64_t columns, const char *from, int64_t from_step, char *to,
+                         int64_t to_step);
     oxi_gemm_kernel gemm_f32, gemm_f64;
     /* the same for a whose elements are there once for each lane; copies makes such a panel of k steps.
      * NULL: as above */
@@ -8261,10 +8427,12 @@ typedef struct oxi_kernels {
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
     void (*codes_shift)(int64_t n, int offset, int8_t *code); /* code += offset, n a multiple of 32 */
-    /* numbers as out[i] times what is returned, NaN if a scale is not finite: |out| <= 2048, so that the sum
-     * of 256 products with 127 * OXI_Q8_RATIOS fits 32 bits. n: as for codes_shift, at most 256, scales
-     * behind them 0; all codes are below 1 << bits and not below its negative, bits at most 7 */
+    /* numbers as out[i] times what is returned, NaN if a scale is not finite: |out| <= 2048. n: as for
+     * codes_shift, at most 256, scales behind them 0; all codes are below 1 << bits and not below its
+     * negative, bits at most 7 */
     float (*codes_widen)(int64_t n, oxi_codes codes, int bits, int16_t *out);
+    /* n floats, a multiple of 32, as codes of 16 bits up to OXI_WIDE_MOST, with a step for each 256 */
+    void (*quantize_wide)(int64_t n, const float *x, int16_t *code, float *step);
 } oxi_kernels;
 
 /* The tier in use: the best this processor has, or the one OX_ISA names if it has that. */
@@ -8295,6 +8463,18 @@ static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, flo
 enum { OXI_STREAM_BYTES = 8 << 20 };
 OXI_UNUSED static bool oxi_streams(const ox_tensor *out) { return ox_nbytes(out) >= OXI_STREAM_BYTES; }
 
+/* How a product is computed. It hangs on sizes and strides, and the bits hang on it, so parts of a product go
+ * the way of the whole. */
+typedef enum oxi_gemm_way {
+    OXI_WAY_PANELS = 1,    /* packed */
+    OXI_WAY_PIECES,        /* the same, numbers of f16 as sums of two bf16 */
+    OXI_WAY_FEW_ROWS,      /* blocks are multiplied as they lie */
+    OXI_WAY_THIN_A,        /* A has few lines: dots with the columns of B */
+    OXI_WAY_THIN_A_ACROSS, /* the same, with all columns at once */
+    OXI_WAY_THIN_B,        /* B has few lines */
+    OXI_WAY_THIN_B_ACROSS
+} oxi_gemm_way;
+
 /* C = A B (or beta-accumulated) over raw strided memory: the core below matmul, linear, addmm and
  * attention's callers. a[m,k] at a + (m*a_row + k*a_col) elements, likewise b[k,n], c[m,n]. dtypes of a and
  * b: F32 F16 BF16 (compute f32), F64 (f64), c any plain float; I8 x I8 with c I32. Epilogue: c = act(alpha
@@ -8316,7 +8496,7 @@ typedef struct oxi_gemm {
     oxi_activation activation;
     bool rough; /* operands may be rounded to bf16, as int8 is too */
     oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
-    double work;        /* multiplications of the product that this is a part of, if it is one; else 0 */
+    oxi_gemm_way way;
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 
@@ -8649,6 +8829,70 @@ static void oxi_fill_convert(oxi_kernels *k) {
     OXI_ENTER(OX_C64)
 }
 #undef OXI_ENTER
+/* >>cpu/move.c */
+/* Moving elements as they are, by their width: runs with gaps between them, and rows that become columns.
+ * Plain loops for every width; the vector tiers replace what they are faster at (kernels/move.inc). Entered
+ * into the table by cpu/tiers.c, called by walks and copies. */
+
+typedef struct oxi_sixteen_bytes {
+    uint64_t half[2];
+} oxi_sixteen_bytes;
+
+#define OXI_MOVE_WIDTHS(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t) X(16, oxi_sixteen_bytes)
+
+/* The place of a width, 1 to 16 bytes, in the table of kernels. */
+static OXI_UNUSED int oxi_width_index(int64_t bytes) {
+    return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : 4;
+}
+
+/* move: to[i * to_step] = from[i * from_step], four at a time: a loop of one is as fast only where it
+ * happens to lie well in memory. gather and transpose as in oxi_kernels. */
+#define OXI_X(width, type)                                                                                \
+    static void oxi_move_##width(int64_t n, const char *from, int64_t from_step, char *to,                \
+                                 int64_t to_step) {                                                       \
+        for (; n >= 4; n -= 4, from += 4 * from_step, to += 4 * to_step) {                                \
+            type four[4];                                                                                 \
+            memcpy(four, from, sizeof *four);                                                             \
+            memcpy(four + 1, from + from_step, sizeof *four);                                             \
+            memcpy(four + 2, from + 2 * from_step, sizeof *four);                                         \
+            memcpy(four + 3, from + 3 * from_step, sizeof *four);                                         \
+            memcpy(to, four, sizeof *four);                                                               \
+            memcpy(to + to_step, four + 1, sizeof *four);                                                 \
+            memcpy(to + 2 * to_step, four + 2, sizeof *four);                                             \
+            memcpy(to + 3 * to_step, four + 3, sizeof *four);                                             \
+        }                                                                                                 \
+        for (; n > 0; n--, from += from_step, to += to_step) memcpy(to, from, sizeof(type));              \
+    }                                                                                                     \
+    static void oxi_gather_##width(int64_t n, const char *from, int64_t step, char *to) {                 \
+        oxi_move_##width(n, from, step, to, width);                                                       \
+    }                                                                                                     \
+    static void oxi_transpose_##width(int64_t rows, int64_t columns, const char *from, int64_t from_step, \
+                                      char *to, int64_t to_step) {                                        \
+        for (int64_t c = 0; c < columns; c++)                                                             \
+            oxi_move_##width(rows, from + c * width, from_step, to + c * to_step, width);                 \
+    }
+OXI_MOVE_WIDTHS(OXI_X)
+#undef OXI_X
+
+/* n elements of 1, 2, 4, 8 or 16 bytes; steps in bytes. */
+static OXI_UNUSED void oxi_move_run(int64_t n, int64_t bytes, const char *from, int64_t from_step, char *to,
+                                    int64_t to_step) {
+    switch (bytes) {
+#define OXI_X(width, type) \
+    case width: oxi_move_##width(n, from, from_step, to, to_step); return;
+        OXI_MOVE_WIDTHS(OXI_X)
+#undef OXI_X
+    default: return;
+    }
+}
+
+static void oxi_fill_move(oxi_kernels *k) {
+#define OXI_X(width, type)                                  \
+    k->gather[oxi_width_index(width)] = oxi_gather_##width; \
+    k->transpose[oxi_width_index(width)] = oxi_transpose_##width;
+    OXI_MOVE_WIDTHS(OXI_X)
+#undef OXI_X
+}
 /* >>cpu/scalar_map.c */
 /* Elementwise kernels that gain nothing from a tier: integers, complex numbers, and the f64 functions of
  * the C library. One row an op: its formula in C. Integers wrap as two's complement; nothing traps.
@@ -9927,10 +10171,6 @@ static const uint64_t *oxi_groups(void) {
 /* ---- eight numbers in a word --------------------------------------------------------------------------- */
 
 #define OXI_EIGHT_BYTES(byte) ((uint64_t)(byte) * UINT64_C(0x0101010101010101))
-
-static void oxi_store_eight(int8_t *code, uint64_t word) {
-    for (int i = 0; i < 8; i++) code[i] = (int8_t)(uint8_t)(word >> 8 * i);
-}
 
 /* Numbers of 1 to 127, negative where their bit of `signs` is set: no byte carries into the next. */
 static uint64_t oxi_with_signs(uint64_t word, unsigned signs) {
@@ -12756,6 +12996,221 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/move.inc */
+/* Rows that become columns, and runs backwards or with every second element left out, by the width of an
+ * element. A block is 16 bytes of as many rows as 16 bytes have elements, a block for each 16 bytes of a
+ * vector: rows i and i + n/2 interleaved, log2(n) times, are n rows of n elements turned. What is smaller
+ * than a block goes the way of the tier below. Stamped by cpu/tiers.c where instructions are new. */
+
+#if VF == 4 || (VF == 8 && OXI_ISA(FMA))
+
+#define OXI_MOVE_LANES (VF / 4)
+#if VF == 8
+#define OXI_MOVE_VECTOR __m256i
+#define OXI_MOVE_LOAD(p)                                               \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(OXI_MOVE_HALF(p)), \
+                            OXI_MOVE_HALF((p) + SIDE * from_step), 1)
+#define OXI_MOVE_HALF(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_STORE(at, v) _mm256_storeu_si256((__m256i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm256_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_sse2_##name
+#elif defined(OXI_X86)
+#define OXI_MOVE_VECTOR __m128i
+#define OXI_MOVE_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define OXI_MOVE_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_##name
+#else
+#define OXI_MOVE_VECTOR uint8x16_t
+#define OXI_MOVE_LOAD(p) vld1q_u8((const uint8_t *)(p))
+#define OXI_MOVE_STORE(at, v) vst1q_u8((uint8_t *)(at), v)
+#define OXI_MOVE_BACK_8(a) (a)
+#define OXI_MOVE_BACK_16(a) vreinterpretq_u8_u16(a)
+#define OXI_MOVE_BACK_32(a) vreinterpretq_u8_u32(a)
+#define OXI_MOVE_BACK_64(a) vreinterpretq_u8_u64(a)
+#define OXI_MOVE_AS_8(a) (a)
+#define OXI_MOVE_AS_16(a) vreinterpretq_u16_u8(a)
+#define OXI_MOVE_AS_32(a) vreinterpretq_u32_u8(a)
+#define OXI_MOVE_AS_64(a) vreinterpretq_u64_u8(a)
+#define OXI_MOVE_LOW(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip1q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_HIGH(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip2q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_BELOW(name) oxi_##name
+#endif
+
+/* ---- rows into columns --------------------------------------------------------------------------------- */
+
+#define OXI_EACH_2(X) X(0) X(1)
+#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
+#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
+#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+/* Step by step: places computed before a loop would fill all registers. */
+#define OXI_LOAD_ROW(i) a[i] = OXI_MOVE_LOAD(p), p += from_step;
+#define OXI_STORE_A(i) OXI_MOVE_STORE(q, a[i]), q += to_step;
+#define OXI_STORE_B(i) OXI_MOVE_STORE(q, b[i]), q += to_step;
+#define OXI_ZIP(y, x, bits, half, i)                        \
+    y[2 * (i)] = OXI_MOVE_LOW(bits, x[i], x[(i) + (half)]); \
+    y[2 * (i) + 1] = OXI_MOVE_HIGH(bits, x[i], x[(i) + (half)]);
+#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
+#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
+#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
+#define OXI_BLOCK_8 OXI_EACH_2(OXI_LOAD_ROW) OXI_ZIP(b, a, 64, 1, 0) OXI_EACH_2(OXI_STORE_B)
+#define OXI_BLOCK_4 \
+    OXI_EACH_4(OXI_LOAD_ROW) OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
+#define OXI_BLOCK_2                                                                                          \
+    OXI_EACH_8(OXI_LOAD_ROW)                                                                                 \
+    OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
+#define OXI_BLOCK_1          \
+    OXI_EACH_16(OXI_LOAD_ROW) \
+    OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
+
+/* The last blocks of an edge lie over the ones before where there is no room for whole ones. */
+#define OXI_DEFINE_TRANSPOSE(width)                                                                          \
+    OXI_KERNEL void OXI_ISA(transpose_##width)(int64_t rows, int64_t columns, const char *from,              \
+                                               int64_t from_step, char *to, int64_t to_step) {               \
+        enum { SIDE = 16 / width, ROWS = SIDE * OXI_MOVE_LANES };                                            \
+        if (rows < ROWS || columns < SIDE) {                                                                 \
+            OXI_MOVE_BELOW(transpose_##width)(rows, columns, from, from_step, to, to_step);                  \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
+            int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
+            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
+                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
+                const char *p = from + row * from_step + column * width;                                     \
+                char *q = to + column * to_step + row * width;                                               \
+                OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
+                OXI_BLOCK_##width                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+OXI_DEFINE_TRANSPOSE(1)
+OXI_DEFINE_TRANSPOSE(2)
+OXI_DEFINE_TRANSPOSE(4)
+OXI_DEFINE_TRANSPOSE(8)
+
+/* ---- runs with gaps ------------------------------------------------------------------------------------ */
+
+#if defined(OXI_X86)
+/* even: every second element of two vectors; back: a vector from its end to its beginning. */
+#if VF == 8
+#define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
+#define OXI_EVEN_1(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
+                                     _mm256_and_si256(b, _mm256_set1_epi16(255))))
+#define OXI_EVEN_2(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(a, 16), 16),      \
+                                    _mm256_srai_epi32(_mm256_slli_epi32(b, 16), 16)))
+#define OXI_EVEN_4(a, b)                                                                                    \
+    OXI_IN_ORDER(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#define OXI_EVEN_8(a, b) OXI_IN_ORDER(_mm256_unpacklo_epi64(a, b))
+#define OXI_SWAP_HALVES(v) _mm256_permute4x64_epi64(v, 0x4e)
+#define OXI_BACK_1(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, \
+                                                                                      0x08090a0b0c0d0e0f))))
+#define OXI_BACK_2(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0100030205040706, \
+                                                                                      0x09080b0a0d0c0f0e))))
+#define OXI_BACK_4(v) OXI_SWAP_HALVES(_mm256_shuffle_epi32(v, 0x1b))
+#define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
+#else
+#define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_EVEN_1(a, b) \
+    _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
+#define OXI_EVEN_2(a, b)                                              \
+    _mm_packs_epi32(_mm_srai_epi32(_mm_slli_epi32(a, 16), 16),        \
+                    _mm_srai_epi32(_mm_slli_epi32(b, 16), 16))
+#define OXI_EVEN_4(a, b) \
+    _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b), 0x88))
+#define OXI_EVEN_8(a, b) _mm_unpacklo_epi64(a, b)
+#define OXI_BACK_1(v) \
+    OXI_BACK_2(_mm_or_si128(_mm_slli_epi16(v, 8), _mm_srli_epi16(v, 8)))
+#define OXI_BACK_2(v) \
+    _mm_shuffle_epi32(_mm_shufflehi_epi16(_mm_shufflelo_epi16(v, 0x1b), 0x1b), 0x4e)
+#define OXI_BACK_4(v) _mm_shuffle_epi32(v, 0x1b)
+#define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
+#endif
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_DEFINE_GATHER(width)                                                                             \
+    OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
+        enum { SIDE = 4 * VF / width };                                                                      \
+        if (step == 2 * width) {                                                                             \
+            for (; n > SIDE; n -= SIDE, from += 8 * VF, to += 4 * VF) {                                      \
+                OXI_MOVE_VECTOR low = OXI_MOVE_VECTOR_AT(from), high = OXI_MOVE_VECTOR_AT(from + 4 * VF);    \
+                OXI_MOVE_STORE(to, OXI_EVEN_##width(low, high));                                             \
+            }                                                                                                \
+        } else if (step == -width) {                                                                         \
+            for (; n >= SIDE; n -= SIDE, from -= 4 * VF, to += 4 * VF) {                                     \
+                OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
+                OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
+            }                                                                                                \
+        }                                                                                                    \
+        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+    }
+OXI_DEFINE_GATHER(1)
+OXI_DEFINE_GATHER(2)
+OXI_DEFINE_GATHER(4)
+OXI_DEFINE_GATHER(8)
+#endif
+
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+#define OXI_ENTER(width) k->transpose[oxi_width_index(width)] = OXI_ISA(transpose_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#if defined(OXI_X86)
+#define OXI_ENTER(width) k->gather[oxi_width_index(width)] = OXI_ISA(gather_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#endif
+}
+
+#undef OXI_MOVE_LANES
+#undef OXI_MOVE_VECTOR
+#undef OXI_MOVE_LOAD
+#undef OXI_MOVE_HALF
+#undef OXI_MOVE_STORE
+#undef OXI_MOVE_LOW
+#undef OXI_MOVE_HIGH
+#undef OXI_MOVE_BELOW
+#undef OXI_MOVE_VECTOR_AT
+#undef OXI_IN_ORDER
+#undef OXI_SWAP_HALVES
+#undef OXI_EVEN_1
+#undef OXI_EVEN_2
+#undef OXI_EVEN_4
+#undef OXI_EVEN_8
+#undef OXI_BACK_1
+#undef OXI_BACK_2
+#undef OXI_BACK_4
+#undef OXI_BACK_8
+#undef OXI_EACH_2
+#undef OXI_EACH_4
+#undef OXI_EACH_8
+#undef OXI_EACH_16
+#undef OXI_LOAD_ROW
+#undef OXI_STORE_A
+#undef OXI_STORE_B
+#undef OXI_ZIP
+#undef OXI_ZIP_2
+#undef OXI_ZIP_4
+#undef OXI_ZIP_8
+#undef OXI_BLOCK_1
+#undef OXI_BLOCK_2
+#undef OXI_BLOCK_4
+#undef OXI_BLOCK_8
+#undef OXI_DEFINE_TRANSPOSE
+#undef OXI_DEFINE_GATHER
+
+#else
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+    (void)k;
+}
+#endif
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
@@ -13890,14 +14345,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -13908,7 +14378,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -14808,12 +15283,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -14830,13 +15330,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -14863,7 +15363,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -14928,6 +15430,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
     OXI_ISA(fill_map)(k);
     OXI_ISA(fill_convert)(k);
+    OXI_ISA(fill_move)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
@@ -17309,6 +17812,221 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/move.inc */
+/* Rows that become columns, and runs backwards or with every second element left out, by the width of an
+ * element. A block is 16 bytes of as many rows as 16 bytes have elements, a block for each 16 bytes of a
+ * vector: rows i and i + n/2 interleaved, log2(n) times, are n rows of n elements turned. What is smaller
+ * than a block goes the way of the tier below. Stamped by cpu/tiers.c where instructions are new. */
+
+#if VF == 4 || (VF == 8 && OXI_ISA(FMA))
+
+#define OXI_MOVE_LANES (VF / 4)
+#if VF == 8
+#define OXI_MOVE_VECTOR __m256i
+#define OXI_MOVE_LOAD(p)                                               \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(OXI_MOVE_HALF(p)), \
+                            OXI_MOVE_HALF((p) + SIDE * from_step), 1)
+#define OXI_MOVE_HALF(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_STORE(at, v) _mm256_storeu_si256((__m256i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm256_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_sse2_##name
+#elif defined(OXI_X86)
+#define OXI_MOVE_VECTOR __m128i
+#define OXI_MOVE_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define OXI_MOVE_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_##name
+#else
+#define OXI_MOVE_VECTOR uint8x16_t
+#define OXI_MOVE_LOAD(p) vld1q_u8((const uint8_t *)(p))
+#define OXI_MOVE_STORE(at, v) vst1q_u8((uint8_t *)(at), v)
+#define OXI_MOVE_BACK_8(a) (a)
+#define OXI_MOVE_BACK_16(a) vreinterpretq_u8_u16(a)
+#define OXI_MOVE_BACK_32(a) vreinterpretq_u8_u32(a)
+#define OXI_MOVE_BACK_64(a) vreinterpretq_u8_u64(a)
+#define OXI_MOVE_AS_8(a) (a)
+#define OXI_MOVE_AS_16(a) vreinterpretq_u16_u8(a)
+#define OXI_MOVE_AS_32(a) vreinterpretq_u32_u8(a)
+#define OXI_MOVE_AS_64(a) vreinterpretq_u64_u8(a)
+#define OXI_MOVE_LOW(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip1q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_HIGH(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip2q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_BELOW(name) oxi_##name
+#endif
+
+/* ---- rows into columns --------------------------------------------------------------------------------- */
+
+#define OXI_EACH_2(X) X(0) X(1)
+#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
+#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
+#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+/* Step by step: places computed before a loop would fill all registers. */
+#define OXI_LOAD_ROW(i) a[i] = OXI_MOVE_LOAD(p), p += from_step;
+#define OXI_STORE_A(i) OXI_MOVE_STORE(q, a[i]), q += to_step;
+#define OXI_STORE_B(i) OXI_MOVE_STORE(q, b[i]), q += to_step;
+#define OXI_ZIP(y, x, bits, half, i)                        \
+    y[2 * (i)] = OXI_MOVE_LOW(bits, x[i], x[(i) + (half)]); \
+    y[2 * (i) + 1] = OXI_MOVE_HIGH(bits, x[i], x[(i) + (half)]);
+#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
+#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
+#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
+#define OXI_BLOCK_8 OXI_EACH_2(OXI_LOAD_ROW) OXI_ZIP(b, a, 64, 1, 0) OXI_EACH_2(OXI_STORE_B)
+#define OXI_BLOCK_4 \
+    OXI_EACH_4(OXI_LOAD_ROW) OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
+#define OXI_BLOCK_2                                                                                          \
+    OXI_EACH_8(OXI_LOAD_ROW)                                                                                 \
+    OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
+#define OXI_BLOCK_1          \
+    OXI_EACH_16(OXI_LOAD_ROW) \
+    OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
+
+/* The last blocks of an edge lie over the ones before where there is no room for whole ones. */
+#define OXI_DEFINE_TRANSPOSE(width)                                                                          \
+    OXI_KERNEL void OXI_ISA(transpose_##width)(int64_t rows, int64_t columns, const char *from,              \
+                                               int64_t from_step, char *to, int64_t to_step) {               \
+        enum { SIDE = 16 / width, ROWS = SIDE * OXI_MOVE_LANES };                                            \
+        if (rows < ROWS || columns < SIDE) {                                                                 \
+            OXI_MOVE_BELOW(transpose_##width)(rows, columns, from, from_step, to, to_step);                  \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
+            int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
+            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
+                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
+                const char *p = from + row * from_step + column * width;                                     \
+                char *q = to + column * to_step + row * width;                                               \
+                OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
+                OXI_BLOCK_##width                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+OXI_DEFINE_TRANSPOSE(1)
+OXI_DEFINE_TRANSPOSE(2)
+OXI_DEFINE_TRANSPOSE(4)
+OXI_DEFINE_TRANSPOSE(8)
+
+/* ---- runs with gaps ------------------------------------------------------------------------------------ */
+
+#if defined(OXI_X86)
+/* even: every second element of two vectors; back: a vector from its end to its beginning. */
+#if VF == 8
+#define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
+#define OXI_EVEN_1(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
+                                     _mm256_and_si256(b, _mm256_set1_epi16(255))))
+#define OXI_EVEN_2(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(a, 16), 16),      \
+                                    _mm256_srai_epi32(_mm256_slli_epi32(b, 16), 16)))
+#define OXI_EVEN_4(a, b)                                                                                    \
+    OXI_IN_ORDER(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#define OXI_EVEN_8(a, b) OXI_IN_ORDER(_mm256_unpacklo_epi64(a, b))
+#define OXI_SWAP_HALVES(v) _mm256_permute4x64_epi64(v, 0x4e)
+#define OXI_BACK_1(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, \
+                                                                                      0x08090a0b0c0d0e0f))))
+#define OXI_BACK_2(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0100030205040706, \
+                                                                                      0x09080b0a0d0c0f0e))))
+#define OXI_BACK_4(v) OXI_SWAP_HALVES(_mm256_shuffle_epi32(v, 0x1b))
+#define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
+#else
+#define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_EVEN_1(a, b) \
+    _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
+#define OXI_EVEN_2(a, b)                                              \
+    _mm_packs_epi32(_mm_srai_epi32(_mm_slli_epi32(a, 16), 16),        \
+                    _mm_srai_epi32(_mm_slli_epi32(b, 16), 16))
+#define OXI_EVEN_4(a, b) \
+    _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b), 0x88))
+#define OXI_EVEN_8(a, b) _mm_unpacklo_epi64(a, b)
+#define OXI_BACK_1(v) \
+    OXI_BACK_2(_mm_or_si128(_mm_slli_epi16(v, 8), _mm_srli_epi16(v, 8)))
+#define OXI_BACK_2(v) \
+    _mm_shuffle_epi32(_mm_shufflehi_epi16(_mm_shufflelo_epi16(v, 0x1b), 0x1b), 0x4e)
+#define OXI_BACK_4(v) _mm_shuffle_epi32(v, 0x1b)
+#define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
+#endif
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_DEFINE_GATHER(width)                                                                             \
+    OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
+        enum { SIDE = 4 * VF / width };                                                                      \
+        if (step == 2 * width) {                                                                             \
+            for (; n > SIDE; n -= SIDE, from += 8 * VF, to += 4 * VF) {                                      \
+                OXI_MOVE_VECTOR low = OXI_MOVE_VECTOR_AT(from), high = OXI_MOVE_VECTOR_AT(from + 4 * VF);    \
+                OXI_MOVE_STORE(to, OXI_EVEN_##width(low, high));                                             \
+            }                                                                                                \
+        } else if (step == -width) {                                                                         \
+            for (; n >= SIDE; n -= SIDE, from -= 4 * VF, to += 4 * VF) {                                     \
+                OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
+                OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
+            }                                                                                                \
+        }                                                                                                    \
+        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+    }
+OXI_DEFINE_GATHER(1)
+OXI_DEFINE_GATHER(2)
+OXI_DEFINE_GATHER(4)
+OXI_DEFINE_GATHER(8)
+#endif
+
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+#define OXI_ENTER(width) k->transpose[oxi_width_index(width)] = OXI_ISA(transpose_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#if defined(OXI_X86)
+#define OXI_ENTER(width) k->gather[oxi_width_index(width)] = OXI_ISA(gather_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#endif
+}
+
+#undef OXI_MOVE_LANES
+#undef OXI_MOVE_VECTOR
+#undef OXI_MOVE_LOAD
+#undef OXI_MOVE_HALF
+#undef OXI_MOVE_STORE
+#undef OXI_MOVE_LOW
+#undef OXI_MOVE_HIGH
+#undef OXI_MOVE_BELOW
+#undef OXI_MOVE_VECTOR_AT
+#undef OXI_IN_ORDER
+#undef OXI_SWAP_HALVES
+#undef OXI_EVEN_1
+#undef OXI_EVEN_2
+#undef OXI_EVEN_4
+#undef OXI_EVEN_8
+#undef OXI_BACK_1
+#undef OXI_BACK_2
+#undef OXI_BACK_4
+#undef OXI_BACK_8
+#undef OXI_EACH_2
+#undef OXI_EACH_4
+#undef OXI_EACH_8
+#undef OXI_EACH_16
+#undef OXI_LOAD_ROW
+#undef OXI_STORE_A
+#undef OXI_STORE_B
+#undef OXI_ZIP
+#undef OXI_ZIP_2
+#undef OXI_ZIP_4
+#undef OXI_ZIP_8
+#undef OXI_BLOCK_1
+#undef OXI_BLOCK_2
+#undef OXI_BLOCK_4
+#undef OXI_BLOCK_8
+#undef OXI_DEFINE_TRANSPOSE
+#undef OXI_DEFINE_GATHER
+
+#else
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+    (void)k;
+}
+#endif
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
@@ -18443,14 +19161,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -18461,7 +19194,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -19361,12 +20099,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -19383,13 +20146,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -19416,7 +20179,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -19481,6 +20246,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
     OXI_ISA(fill_map)(k);
     OXI_ISA(fill_convert)(k);
+    OXI_ISA(fill_move)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
@@ -21880,6 +22646,221 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/move.inc */
+/* Rows that become columns, and runs backwards or with every second element left out, by the width of an
+ * element. A block is 16 bytes of as many rows as 16 bytes have elements, a block for each 16 bytes of a
+ * vector: rows i and i + n/2 interleaved, log2(n) times, are n rows of n elements turned. What is smaller
+ * than a block goes the way of the tier below. Stamped by cpu/tiers.c where instructions are new. */
+
+#if VF == 4 || (VF == 8 && OXI_ISA(FMA))
+
+#define OXI_MOVE_LANES (VF / 4)
+#if VF == 8
+#define OXI_MOVE_VECTOR __m256i
+#define OXI_MOVE_LOAD(p)                                               \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(OXI_MOVE_HALF(p)), \
+                            OXI_MOVE_HALF((p) + SIDE * from_step), 1)
+#define OXI_MOVE_HALF(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_STORE(at, v) _mm256_storeu_si256((__m256i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm256_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_sse2_##name
+#elif defined(OXI_X86)
+#define OXI_MOVE_VECTOR __m128i
+#define OXI_MOVE_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define OXI_MOVE_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_##name
+#else
+#define OXI_MOVE_VECTOR uint8x16_t
+#define OXI_MOVE_LOAD(p) vld1q_u8((const uint8_t *)(p))
+#define OXI_MOVE_STORE(at, v) vst1q_u8((uint8_t *)(at), v)
+#define OXI_MOVE_BACK_8(a) (a)
+#define OXI_MOVE_BACK_16(a) vreinterpretq_u8_u16(a)
+#define OXI_MOVE_BACK_32(a) vreinterpretq_u8_u32(a)
+#define OXI_MOVE_BACK_64(a) vreinterpretq_u8_u64(a)
+#define OXI_MOVE_AS_8(a) (a)
+#define OXI_MOVE_AS_16(a) vreinterpretq_u16_u8(a)
+#define OXI_MOVE_AS_32(a) vreinterpretq_u32_u8(a)
+#define OXI_MOVE_AS_64(a) vreinterpretq_u64_u8(a)
+#define OXI_MOVE_LOW(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip1q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_HIGH(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip2q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_BELOW(name) oxi_##name
+#endif
+
+/* ---- rows into columns --------------------------------------------------------------------------------- */
+
+#define OXI_EACH_2(X) X(0) X(1)
+#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
+#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
+#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+/* Step by step: places computed before a loop would fill all registers. */
+#define OXI_LOAD_ROW(i) a[i] = OXI_MOVE_LOAD(p), p += from_step;
+#define OXI_STORE_A(i) OXI_MOVE_STORE(q, a[i]), q += to_step;
+#define OXI_STORE_B(i) OXI_MOVE_STORE(q, b[i]), q += to_step;
+#define OXI_ZIP(y, x, bits, half, i)                        \
+    y[2 * (i)] = OXI_MOVE_LOW(bits, x[i], x[(i) + (half)]); \
+    y[2 * (i) + 1] = OXI_MOVE_HIGH(bits, x[i], x[(i) + (half)]);
+#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
+#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
+#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
+#define OXI_BLOCK_8 OXI_EACH_2(OXI_LOAD_ROW) OXI_ZIP(b, a, 64, 1, 0) OXI_EACH_2(OXI_STORE_B)
+#define OXI_BLOCK_4 \
+    OXI_EACH_4(OXI_LOAD_ROW) OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
+#define OXI_BLOCK_2                                                                                          \
+    OXI_EACH_8(OXI_LOAD_ROW)                                                                                 \
+    OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
+#define OXI_BLOCK_1          \
+    OXI_EACH_16(OXI_LOAD_ROW) \
+    OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
+
+/* The last blocks of an edge lie over the ones before where there is no room for whole ones. */
+#define OXI_DEFINE_TRANSPOSE(width)                                                                          \
+    OXI_KERNEL void OXI_ISA(transpose_##width)(int64_t rows, int64_t columns, const char *from,              \
+                                               int64_t from_step, char *to, int64_t to_step) {               \
+        enum { SIDE = 16 / width, ROWS = SIDE * OXI_MOVE_LANES };                                            \
+        if (rows < ROWS || columns < SIDE) {                                                                 \
+            OXI_MOVE_BELOW(transpose_##width)(rows, columns, from, from_step, to, to_step);                  \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
+            int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
+            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
+                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
+                const char *p = from + row * from_step + column * width;                                     \
+                char *q = to + column * to_step + row * width;                                               \
+                OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
+                OXI_BLOCK_##width                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+OXI_DEFINE_TRANSPOSE(1)
+OXI_DEFINE_TRANSPOSE(2)
+OXI_DEFINE_TRANSPOSE(4)
+OXI_DEFINE_TRANSPOSE(8)
+
+/* ---- runs with gaps ------------------------------------------------------------------------------------ */
+
+#if defined(OXI_X86)
+/* even: every second element of two vectors; back: a vector from its end to its beginning. */
+#if VF == 8
+#define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
+#define OXI_EVEN_1(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
+                                     _mm256_and_si256(b, _mm256_set1_epi16(255))))
+#define OXI_EVEN_2(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(a, 16), 16),      \
+                                    _mm256_srai_epi32(_mm256_slli_epi32(b, 16), 16)))
+#define OXI_EVEN_4(a, b)                                                                                    \
+    OXI_IN_ORDER(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#define OXI_EVEN_8(a, b) OXI_IN_ORDER(_mm256_unpacklo_epi64(a, b))
+#define OXI_SWAP_HALVES(v) _mm256_permute4x64_epi64(v, 0x4e)
+#define OXI_BACK_1(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, \
+                                                                                      0x08090a0b0c0d0e0f))))
+#define OXI_BACK_2(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0100030205040706, \
+                                                                                      0x09080b0a0d0c0f0e))))
+#define OXI_BACK_4(v) OXI_SWAP_HALVES(_mm256_shuffle_epi32(v, 0x1b))
+#define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
+#else
+#define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_EVEN_1(a, b) \
+    _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
+#define OXI_EVEN_2(a, b)                                              \
+    _mm_packs_epi32(_mm_srai_epi32(_mm_slli_epi32(a, 16), 16),        \
+                    _mm_srai_epi32(_mm_slli_epi32(b, 16), 16))
+#define OXI_EVEN_4(a, b) \
+    _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b), 0x88))
+#define OXI_EVEN_8(a, b) _mm_unpacklo_epi64(a, b)
+#define OXI_BACK_1(v) \
+    OXI_BACK_2(_mm_or_si128(_mm_slli_epi16(v, 8), _mm_srli_epi16(v, 8)))
+#define OXI_BACK_2(v) \
+    _mm_shuffle_epi32(_mm_shufflehi_epi16(_mm_shufflelo_epi16(v, 0x1b), 0x1b), 0x4e)
+#define OXI_BACK_4(v) _mm_shuffle_epi32(v, 0x1b)
+#define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
+#endif
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_DEFINE_GATHER(width)                                                                             \
+    OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
+        enum { SIDE = 4 * VF / width };                                                                      \
+        if (step == 2 * width) {                                                                             \
+            for (; n > SIDE; n -= SIDE, from += 8 * VF, to += 4 * VF) {                                      \
+                OXI_MOVE_VECTOR low = OXI_MOVE_VECTOR_AT(from), high = OXI_MOVE_VECTOR_AT(from + 4 * VF);    \
+                OXI_MOVE_STORE(to, OXI_EVEN_##width(low, high));                                             \
+            }                                                                                                \
+        } else if (step == -width) {                                                                         \
+            for (; n >= SIDE; n -= SIDE, from -= 4 * VF, to += 4 * VF) {                                     \
+                OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
+                OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
+            }                                                                                                \
+        }                                                                                                    \
+        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+    }
+OXI_DEFINE_GATHER(1)
+OXI_DEFINE_GATHER(2)
+OXI_DEFINE_GATHER(4)
+OXI_DEFINE_GATHER(8)
+#endif
+
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+#define OXI_ENTER(width) k->transpose[oxi_width_index(width)] = OXI_ISA(transpose_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#if defined(OXI_X86)
+#define OXI_ENTER(width) k->gather[oxi_width_index(width)] = OXI_ISA(gather_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#endif
+}
+
+#undef OXI_MOVE_LANES
+#undef OXI_MOVE_VECTOR
+#undef OXI_MOVE_LOAD
+#undef OXI_MOVE_HALF
+#undef OXI_MOVE_STORE
+#undef OXI_MOVE_LOW
+#undef OXI_MOVE_HIGH
+#undef OXI_MOVE_BELOW
+#undef OXI_MOVE_VECTOR_AT
+#undef OXI_IN_ORDER
+#undef OXI_SWAP_HALVES
+#undef OXI_EVEN_1
+#undef OXI_EVEN_2
+#undef OXI_EVEN_4
+#undef OXI_EVEN_8
+#undef OXI_BACK_1
+#undef OXI_BACK_2
+#undef OXI_BACK_4
+#undef OXI_BACK_8
+#undef OXI_EACH_2
+#undef OXI_EACH_4
+#undef OXI_EACH_8
+#undef OXI_EACH_16
+#undef OXI_LOAD_ROW
+#undef OXI_STORE_A
+#undef OXI_STORE_B
+#undef OXI_ZIP
+#undef OXI_ZIP_2
+#undef OXI_ZIP_4
+#undef OXI_ZIP_8
+#undef OXI_BLOCK_1
+#undef OXI_BLOCK_2
+#undef OXI_BLOCK_4
+#undef OXI_BLOCK_8
+#undef OXI_DEFINE_TRANSPOSE
+#undef OXI_DEFINE_GATHER
+
+#else
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+    (void)k;
+}
+#endif
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
@@ -23014,14 +23995,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -23032,7 +24028,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -23932,12 +24933,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -23954,13 +24980,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -23987,7 +25013,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -24052,6 +25080,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
     OXI_ISA(fill_map)(k);
     OXI_ISA(fill_convert)(k);
+    OXI_ISA(fill_move)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
@@ -26373,6 +27402,221 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/move.inc */
+/* Rows that become columns, and runs backwards or with every second element left out, by the width of an
+ * element. A block is 16 bytes of as many rows as 16 bytes have elements, a block for each 16 bytes of a
+ * vector: rows i and i + n/2 interleaved, log2(n) times, are n rows of n elements turned. What is smaller
+ * than a block goes the way of the tier below. Stamped by cpu/tiers.c where instructions are new. */
+
+#if VF == 4 || (VF == 8 && OXI_ISA(FMA))
+
+#define OXI_MOVE_LANES (VF / 4)
+#if VF == 8
+#define OXI_MOVE_VECTOR __m256i
+#define OXI_MOVE_LOAD(p)                                               \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(OXI_MOVE_HALF(p)), \
+                            OXI_MOVE_HALF((p) + SIDE * from_step), 1)
+#define OXI_MOVE_HALF(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_STORE(at, v) _mm256_storeu_si256((__m256i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm256_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_sse2_##name
+#elif defined(OXI_X86)
+#define OXI_MOVE_VECTOR __m128i
+#define OXI_MOVE_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define OXI_MOVE_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_##name
+#else
+#define OXI_MOVE_VECTOR uint8x16_t
+#define OXI_MOVE_LOAD(p) vld1q_u8((const uint8_t *)(p))
+#define OXI_MOVE_STORE(at, v) vst1q_u8((uint8_t *)(at), v)
+#define OXI_MOVE_BACK_8(a) (a)
+#define OXI_MOVE_BACK_16(a) vreinterpretq_u8_u16(a)
+#define OXI_MOVE_BACK_32(a) vreinterpretq_u8_u32(a)
+#define OXI_MOVE_BACK_64(a) vreinterpretq_u8_u64(a)
+#define OXI_MOVE_AS_8(a) (a)
+#define OXI_MOVE_AS_16(a) vreinterpretq_u16_u8(a)
+#define OXI_MOVE_AS_32(a) vreinterpretq_u32_u8(a)
+#define OXI_MOVE_AS_64(a) vreinterpretq_u64_u8(a)
+#define OXI_MOVE_LOW(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip1q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_HIGH(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip2q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_BELOW(name) oxi_##name
+#endif
+
+/* ---- rows into columns --------------------------------------------------------------------------------- */
+
+#define OXI_EACH_2(X) X(0) X(1)
+#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
+#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
+#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+/* Step by step: places computed before a loop would fill all registers. */
+#define OXI_LOAD_ROW(i) a[i] = OXI_MOVE_LOAD(p), p += from_step;
+#define OXI_STORE_A(i) OXI_MOVE_STORE(q, a[i]), q += to_step;
+#define OXI_STORE_B(i) OXI_MOVE_STORE(q, b[i]), q += to_step;
+#define OXI_ZIP(y, x, bits, half, i)                        \
+    y[2 * (i)] = OXI_MOVE_LOW(bits, x[i], x[(i) + (half)]); \
+    y[2 * (i) + 1] = OXI_MOVE_HIGH(bits, x[i], x[(i) + (half)]);
+#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
+#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
+#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
+#define OXI_BLOCK_8 OXI_EACH_2(OXI_LOAD_ROW) OXI_ZIP(b, a, 64, 1, 0) OXI_EACH_2(OXI_STORE_B)
+#define OXI_BLOCK_4 \
+    OXI_EACH_4(OXI_LOAD_ROW) OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
+#define OXI_BLOCK_2                                                                                          \
+    OXI_EACH_8(OXI_LOAD_ROW)                                                                                 \
+    OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
+#define OXI_BLOCK_1          \
+    OXI_EACH_16(OXI_LOAD_ROW) \
+    OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
+
+/* The last blocks of an edge lie over the ones before where there is no room for whole ones. */
+#define OXI_DEFINE_TRANSPOSE(width)                                                                          \
+    OXI_KERNEL void OXI_ISA(transpose_##width)(int64_t rows, int64_t columns, const char *from,              \
+                                               int64_t from_step, char *to, int64_t to_step) {               \
+        enum { SIDE = 16 / width, ROWS = SIDE * OXI_MOVE_LANES };                                            \
+        if (rows < ROWS || columns < SIDE) {                                                                 \
+            OXI_MOVE_BELOW(transpose_##width)(rows, columns, from, from_step, to, to_step);                  \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
+            int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
+            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
+                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
+                const char *p = from + row * from_step + column * width;                                     \
+                char *q = to + column * to_step + row * width;                                               \
+                OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
+                OXI_BLOCK_##width                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+OXI_DEFINE_TRANSPOSE(1)
+OXI_DEFINE_TRANSPOSE(2)
+OXI_DEFINE_TRANSPOSE(4)
+OXI_DEFINE_TRANSPOSE(8)
+
+/* ---- runs with gaps ------------------------------------------------------------------------------------ */
+
+#if defined(OXI_X86)
+/* even: every second element of two vectors; back: a vector from its end to its beginning. */
+#if VF == 8
+#define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
+#define OXI_EVEN_1(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
+                                     _mm256_and_si256(b, _mm256_set1_epi16(255))))
+#define OXI_EVEN_2(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(a, 16), 16),      \
+                                    _mm256_srai_epi32(_mm256_slli_epi32(b, 16), 16)))
+#define OXI_EVEN_4(a, b)                                                                                    \
+    OXI_IN_ORDER(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#define OXI_EVEN_8(a, b) OXI_IN_ORDER(_mm256_unpacklo_epi64(a, b))
+#define OXI_SWAP_HALVES(v) _mm256_permute4x64_epi64(v, 0x4e)
+#define OXI_BACK_1(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, \
+                                                                                      0x08090a0b0c0d0e0f))))
+#define OXI_BACK_2(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0100030205040706, \
+                                                                                      0x09080b0a0d0c0f0e))))
+#define OXI_BACK_4(v) OXI_SWAP_HALVES(_mm256_shuffle_epi32(v, 0x1b))
+#define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
+#else
+#define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_EVEN_1(a, b) \
+    _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
+#define OXI_EVEN_2(a, b)                                              \
+    _mm_packs_epi32(_mm_srai_epi32(_mm_slli_epi32(a, 16), 16),        \
+                    _mm_srai_epi32(_mm_slli_epi32(b, 16), 16))
+#define OXI_EVEN_4(a, b) \
+    _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b), 0x88))
+#define OXI_EVEN_8(a, b) _mm_unpacklo_epi64(a, b)
+#define OXI_BACK_1(v) \
+    OXI_BACK_2(_mm_or_si128(_mm_slli_epi16(v, 8), _mm_srli_epi16(v, 8)))
+#define OXI_BACK_2(v) \
+    _mm_shuffle_epi32(_mm_shufflehi_epi16(_mm_shufflelo_epi16(v, 0x1b), 0x1b), 0x4e)
+#define OXI_BACK_4(v) _mm_shuffle_epi32(v, 0x1b)
+#define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
+#endif
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_DEFINE_GATHER(width)                                                                             \
+    OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
+        enum { SIDE = 4 * VF / width };                                                                      \
+        if (step == 2 * width) {                                                                             \
+            for (; n > SIDE; n -= SIDE, from += 8 * VF, to += 4 * VF) {                                      \
+                OXI_MOVE_VECTOR low = OXI_MOVE_VECTOR_AT(from), high = OXI_MOVE_VECTOR_AT(from + 4 * VF);    \
+                OXI_MOVE_STORE(to, OXI_EVEN_##width(low, high));                                             \
+            }                                                                                                \
+        } else if (step == -width) {                                                                         \
+            for (; n >= SIDE; n -= SIDE, from -= 4 * VF, to += 4 * VF) {                                     \
+                OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
+                OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
+            }                                                                                                \
+        }                                                                                                    \
+        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+    }
+OXI_DEFINE_GATHER(1)
+OXI_DEFINE_GATHER(2)
+OXI_DEFINE_GATHER(4)
+OXI_DEFINE_GATHER(8)
+#endif
+
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+#define OXI_ENTER(width) k->transpose[oxi_width_index(width)] = OXI_ISA(transpose_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#if defined(OXI_X86)
+#define OXI_ENTER(width) k->gather[oxi_width_index(width)] = OXI_ISA(gather_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#endif
+}
+
+#undef OXI_MOVE_LANES
+#undef OXI_MOVE_VECTOR
+#undef OXI_MOVE_LOAD
+#undef OXI_MOVE_HALF
+#undef OXI_MOVE_STORE
+#undef OXI_MOVE_LOW
+#undef OXI_MOVE_HIGH
+#undef OXI_MOVE_BELOW
+#undef OXI_MOVE_VECTOR_AT
+#undef OXI_IN_ORDER
+#undef OXI_SWAP_HALVES
+#undef OXI_EVEN_1
+#undef OXI_EVEN_2
+#undef OXI_EVEN_4
+#undef OXI_EVEN_8
+#undef OXI_BACK_1
+#undef OXI_BACK_2
+#undef OXI_BACK_4
+#undef OXI_BACK_8
+#undef OXI_EACH_2
+#undef OXI_EACH_4
+#undef OXI_EACH_8
+#undef OXI_EACH_16
+#undef OXI_LOAD_ROW
+#undef OXI_STORE_A
+#undef OXI_STORE_B
+#undef OXI_ZIP
+#undef OXI_ZIP_2
+#undef OXI_ZIP_4
+#undef OXI_ZIP_8
+#undef OXI_BLOCK_1
+#undef OXI_BLOCK_2
+#undef OXI_BLOCK_4
+#undef OXI_BLOCK_8
+#undef OXI_DEFINE_TRANSPOSE
+#undef OXI_DEFINE_GATHER
+
+#else
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+    (void)k;
+}
+#endif
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
@@ -27507,14 +28751,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -27525,7 +28784,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -28425,12 +29689,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -28447,13 +29736,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -28480,7 +29769,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -28545,6 +29836,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
     OXI_ISA(fill_map)(k);
     OXI_ISA(fill_convert)(k);
+    OXI_ISA(fill_move)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
@@ -30858,6 +32150,221 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/move.inc */
+/* Rows that become columns, and runs backwards or with every second element left out, by the width of an
+ * element. A block is 16 bytes of as many rows as 16 bytes have elements, a block for each 16 bytes of a
+ * vector: rows i and i + n/2 interleaved, log2(n) times, are n rows of n elements turned. What is smaller
+ * than a block goes the way of the tier below. Stamped by cpu/tiers.c where instructions are new. */
+
+#if VF == 4 || (VF == 8 && OXI_ISA(FMA))
+
+#define OXI_MOVE_LANES (VF / 4)
+#if VF == 8
+#define OXI_MOVE_VECTOR __m256i
+#define OXI_MOVE_LOAD(p)                                               \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(OXI_MOVE_HALF(p)), \
+                            OXI_MOVE_HALF((p) + SIDE * from_step), 1)
+#define OXI_MOVE_HALF(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_STORE(at, v) _mm256_storeu_si256((__m256i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm256_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_sse2_##name
+#elif defined(OXI_X86)
+#define OXI_MOVE_VECTOR __m128i
+#define OXI_MOVE_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define OXI_MOVE_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_##name
+#else
+#define OXI_MOVE_VECTOR uint8x16_t
+#define OXI_MOVE_LOAD(p) vld1q_u8((const uint8_t *)(p))
+#define OXI_MOVE_STORE(at, v) vst1q_u8((uint8_t *)(at), v)
+#define OXI_MOVE_BACK_8(a) (a)
+#define OXI_MOVE_BACK_16(a) vreinterpretq_u8_u16(a)
+#define OXI_MOVE_BACK_32(a) vreinterpretq_u8_u32(a)
+#define OXI_MOVE_BACK_64(a) vreinterpretq_u8_u64(a)
+#define OXI_MOVE_AS_8(a) (a)
+#define OXI_MOVE_AS_16(a) vreinterpretq_u16_u8(a)
+#define OXI_MOVE_AS_32(a) vreinterpretq_u32_u8(a)
+#define OXI_MOVE_AS_64(a) vreinterpretq_u64_u8(a)
+#define OXI_MOVE_LOW(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip1q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_HIGH(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip2q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_BELOW(name) oxi_##name
+#endif
+
+/* ---- rows into columns --------------------------------------------------------------------------------- */
+
+#define OXI_EACH_2(X) X(0) X(1)
+#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
+#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
+#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+/* Step by step: places computed before a loop would fill all registers. */
+#define OXI_LOAD_ROW(i) a[i] = OXI_MOVE_LOAD(p), p += from_step;
+#define OXI_STORE_A(i) OXI_MOVE_STORE(q, a[i]), q += to_step;
+#define OXI_STORE_B(i) OXI_MOVE_STORE(q, b[i]), q += to_step;
+#define OXI_ZIP(y, x, bits, half, i)                        \
+    y[2 * (i)] = OXI_MOVE_LOW(bits, x[i], x[(i) + (half)]); \
+    y[2 * (i) + 1] = OXI_MOVE_HIGH(bits, x[i], x[(i) + (half)]);
+#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
+#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
+#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
+#define OXI_BLOCK_8 OXI_EACH_2(OXI_LOAD_ROW) OXI_ZIP(b, a, 64, 1, 0) OXI_EACH_2(OXI_STORE_B)
+#define OXI_BLOCK_4 \
+    OXI_EACH_4(OXI_LOAD_ROW) OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
+#define OXI_BLOCK_2                                                                                          \
+    OXI_EACH_8(OXI_LOAD_ROW)                                                                                 \
+    OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
+#define OXI_BLOCK_1          \
+    OXI_EACH_16(OXI_LOAD_ROW) \
+    OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
+
+/* The last blocks of an edge lie over the ones before where there is no room for whole ones. */
+#define OXI_DEFINE_TRANSPOSE(width)                                                                          \
+    OXI_KERNEL void OXI_ISA(transpose_##width)(int64_t rows, int64_t columns, const char *from,              \
+                                               int64_t from_step, char *to, int64_t to_step) {               \
+        enum { SIDE = 16 / width, ROWS = SIDE * OXI_MOVE_LANES };                                            \
+        if (rows < ROWS || columns < SIDE) {                                                                 \
+            OXI_MOVE_BELOW(transpose_##width)(rows, columns, from, from_step, to, to_step);                  \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
+            int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
+            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
+                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
+                const char *p = from + row * from_step + column * width;                                     \
+                char *q = to + column * to_step + row * width;                                               \
+                OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
+                OXI_BLOCK_##width                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+OXI_DEFINE_TRANSPOSE(1)
+OXI_DEFINE_TRANSPOSE(2)
+OXI_DEFINE_TRANSPOSE(4)
+OXI_DEFINE_TRANSPOSE(8)
+
+/* ---- runs with gaps ------------------------------------------------------------------------------------ */
+
+#if defined(OXI_X86)
+/* even: every second element of two vectors; back: a vector from its end to its beginning. */
+#if VF == 8
+#define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
+#define OXI_EVEN_1(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
+                                     _mm256_and_si256(b, _mm256_set1_epi16(255))))
+#define OXI_EVEN_2(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(a, 16), 16),      \
+                                    _mm256_srai_epi32(_mm256_slli_epi32(b, 16), 16)))
+#define OXI_EVEN_4(a, b)                                                                                    \
+    OXI_IN_ORDER(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#define OXI_EVEN_8(a, b) OXI_IN_ORDER(_mm256_unpacklo_epi64(a, b))
+#define OXI_SWAP_HALVES(v) _mm256_permute4x64_epi64(v, 0x4e)
+#define OXI_BACK_1(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, \
+                                                                                      0x08090a0b0c0d0e0f))))
+#define OXI_BACK_2(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0100030205040706, \
+                                                                                      0x09080b0a0d0c0f0e))))
+#define OXI_BACK_4(v) OXI_SWAP_HALVES(_mm256_shuffle_epi32(v, 0x1b))
+#define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
+#else
+#define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_EVEN_1(a, b) \
+    _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
+#define OXI_EVEN_2(a, b)                                              \
+    _mm_packs_epi32(_mm_srai_epi32(_mm_slli_epi32(a, 16), 16),        \
+                    _mm_srai_epi32(_mm_slli_epi32(b, 16), 16))
+#define OXI_EVEN_4(a, b) \
+    _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b), 0x88))
+#define OXI_EVEN_8(a, b) _mm_unpacklo_epi64(a, b)
+#define OXI_BACK_1(v) \
+    OXI_BACK_2(_mm_or_si128(_mm_slli_epi16(v, 8), _mm_srli_epi16(v, 8)))
+#define OXI_BACK_2(v) \
+    _mm_shuffle_epi32(_mm_shufflehi_epi16(_mm_shufflelo_epi16(v, 0x1b), 0x1b), 0x4e)
+#define OXI_BACK_4(v) _mm_shuffle_epi32(v, 0x1b)
+#define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
+#endif
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_DEFINE_GATHER(width)                                                                             \
+    OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
+        enum { SIDE = 4 * VF / width };                                                                      \
+        if (step == 2 * width) {                                                                             \
+            for (; n > SIDE; n -= SIDE, from += 8 * VF, to += 4 * VF) {                                      \
+                OXI_MOVE_VECTOR low = OXI_MOVE_VECTOR_AT(from), high = OXI_MOVE_VECTOR_AT(from + 4 * VF);    \
+                OXI_MOVE_STORE(to, OXI_EVEN_##width(low, high));                                             \
+            }                                                                                                \
+        } else if (step == -width) {                                                                         \
+            for (; n >= SIDE; n -= SIDE, from -= 4 * VF, to += 4 * VF) {                                     \
+                OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
+                OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
+            }                                                                                                \
+        }                                                                                                    \
+        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+    }
+OXI_DEFINE_GATHER(1)
+OXI_DEFINE_GATHER(2)
+OXI_DEFINE_GATHER(4)
+OXI_DEFINE_GATHER(8)
+#endif
+
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+#define OXI_ENTER(width) k->transpose[oxi_width_index(width)] = OXI_ISA(transpose_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#if defined(OXI_X86)
+#define OXI_ENTER(width) k->gather[oxi_width_index(width)] = OXI_ISA(gather_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#endif
+}
+
+#undef OXI_MOVE_LANES
+#undef OXI_MOVE_VECTOR
+#undef OXI_MOVE_LOAD
+#undef OXI_MOVE_HALF
+#undef OXI_MOVE_STORE
+#undef OXI_MOVE_LOW
+#undef OXI_MOVE_HIGH
+#undef OXI_MOVE_BELOW
+#undef OXI_MOVE_VECTOR_AT
+#undef OXI_IN_ORDER
+#undef OXI_SWAP_HALVES
+#undef OXI_EVEN_1
+#undef OXI_EVEN_2
+#undef OXI_EVEN_4
+#undef OXI_EVEN_8
+#undef OXI_BACK_1
+#undef OXI_BACK_2
+#undef OXI_BACK_4
+#undef OXI_BACK_8
+#undef OXI_EACH_2
+#undef OXI_EACH_4
+#undef OXI_EACH_8
+#undef OXI_EACH_16
+#undef OXI_LOAD_ROW
+#undef OXI_STORE_A
+#undef OXI_STORE_B
+#undef OXI_ZIP
+#undef OXI_ZIP_2
+#undef OXI_ZIP_4
+#undef OXI_ZIP_8
+#undef OXI_BLOCK_1
+#undef OXI_BLOCK_2
+#undef OXI_BLOCK_4
+#undef OXI_BLOCK_8
+#undef OXI_DEFINE_TRANSPOSE
+#undef OXI_DEFINE_GATHER
+
+#else
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+    (void)k;
+}
+#endif
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
@@ -31992,14 +33499,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -32010,7 +33532,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -32910,12 +34437,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -32932,13 +34484,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -32965,7 +34517,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -33030,6 +34584,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
     OXI_ISA(fill_map)(k);
     OXI_ISA(fill_convert)(k);
+    OXI_ISA(fill_move)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
@@ -35338,6 +36893,221 @@ static void OXI_ISA(fill_attention)(oxi_kernels *k) {
 }
 OXI_LIGHT_END
 OXI_STRAIGHT_BEGIN
+/* >>cpu/kernels/move.inc */
+/* Rows that become columns, and runs backwards or with every second element left out, by the width of an
+ * element. A block is 16 bytes of as many rows as 16 bytes have elements, a block for each 16 bytes of a
+ * vector: rows i and i + n/2 interleaved, log2(n) times, are n rows of n elements turned. What is smaller
+ * than a block goes the way of the tier below. Stamped by cpu/tiers.c where instructions are new. */
+
+#if VF == 4 || (VF == 8 && OXI_ISA(FMA))
+
+#define OXI_MOVE_LANES (VF / 4)
+#if VF == 8
+#define OXI_MOVE_VECTOR __m256i
+#define OXI_MOVE_LOAD(p)                                               \
+    _mm256_inserti128_si256(_mm256_castsi128_si256(OXI_MOVE_HALF(p)), \
+                            OXI_MOVE_HALF((p) + SIDE * from_step), 1)
+#define OXI_MOVE_HALF(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_MOVE_STORE(at, v) _mm256_storeu_si256((__m256i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm256_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm256_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_sse2_##name
+#elif defined(OXI_X86)
+#define OXI_MOVE_VECTOR __m128i
+#define OXI_MOVE_LOAD(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
+#define OXI_MOVE_STORE(at, v) _mm_storeu_si128((__m128i *)(void *)(at), v)
+#define OXI_MOVE_LOW(bits, a, b) _mm_unpacklo_epi##bits(a, b)
+#define OXI_MOVE_HIGH(bits, a, b) _mm_unpackhi_epi##bits(a, b)
+#define OXI_MOVE_BELOW(name) oxi_##name
+#else
+#define OXI_MOVE_VECTOR uint8x16_t
+#define OXI_MOVE_LOAD(p) vld1q_u8((const uint8_t *)(p))
+#define OXI_MOVE_STORE(at, v) vst1q_u8((uint8_t *)(at), v)
+#define OXI_MOVE_BACK_8(a) (a)
+#define OXI_MOVE_BACK_16(a) vreinterpretq_u8_u16(a)
+#define OXI_MOVE_BACK_32(a) vreinterpretq_u8_u32(a)
+#define OXI_MOVE_BACK_64(a) vreinterpretq_u8_u64(a)
+#define OXI_MOVE_AS_8(a) (a)
+#define OXI_MOVE_AS_16(a) vreinterpretq_u16_u8(a)
+#define OXI_MOVE_AS_32(a) vreinterpretq_u32_u8(a)
+#define OXI_MOVE_AS_64(a) vreinterpretq_u64_u8(a)
+#define OXI_MOVE_LOW(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip1q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_HIGH(bits, a, b) \
+    OXI_MOVE_BACK_##bits(vzip2q_u##bits(OXI_MOVE_AS_##bits(a), OXI_MOVE_AS_##bits(b)))
+#define OXI_MOVE_BELOW(name) oxi_##name
+#endif
+
+/* ---- rows into columns --------------------------------------------------------------------------------- */
+
+#define OXI_EACH_2(X) X(0) X(1)
+#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
+#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
+#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+/* Step by step: places computed before a loop would fill all registers. */
+#define OXI_LOAD_ROW(i) a[i] = OXI_MOVE_LOAD(p), p += from_step;
+#define OXI_STORE_A(i) OXI_MOVE_STORE(q, a[i]), q += to_step;
+#define OXI_STORE_B(i) OXI_MOVE_STORE(q, b[i]), q += to_step;
+#define OXI_ZIP(y, x, bits, half, i)                        \
+    y[2 * (i)] = OXI_MOVE_LOW(bits, x[i], x[(i) + (half)]); \
+    y[2 * (i) + 1] = OXI_MOVE_HIGH(bits, x[i], x[(i) + (half)]);
+#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
+#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
+#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
+#define OXI_BLOCK_8 OXI_EACH_2(OXI_LOAD_ROW) OXI_ZIP(b, a, 64, 1, 0) OXI_EACH_2(OXI_STORE_B)
+#define OXI_BLOCK_4 \
+    OXI_EACH_4(OXI_LOAD_ROW) OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
+#define OXI_BLOCK_2                                                                                          \
+    OXI_EACH_8(OXI_LOAD_ROW)                                                                                 \
+    OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
+#define OXI_BLOCK_1          \
+    OXI_EACH_16(OXI_LOAD_ROW) \
+    OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
+
+/* The last blocks of an edge lie over the ones before where there is no room for whole ones. */
+#define OXI_DEFINE_TRANSPOSE(width)                                                                          \
+    OXI_KERNEL void OXI_ISA(transpose_##width)(int64_t rows, int64_t columns, const char *from,              \
+                                               int64_t from_step, char *to, int64_t to_step) {               \
+        enum { SIDE = 16 / width, ROWS = SIDE * OXI_MOVE_LANES };                                            \
+        if (rows < ROWS || columns < SIDE) {                                                                 \
+            OXI_MOVE_BELOW(transpose_##width)(rows, columns, from, from_step, to, to_step);                  \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t c = 0; c < columns; c += SIDE) {                                                        \
+            int64_t column = c + SIDE < columns ? c : columns - SIDE;                                        \
+            for (int64_t r = 0; r < rows; r += ROWS) {                                                       \
+                int64_t row = r + ROWS < rows ? r : rows - ROWS;                                             \
+                const char *p = from + row * from_step + column * width;                                     \
+                char *q = to + column * to_step + row * width;                                               \
+                OXI_MOVE_VECTOR a[SIDE], b[SIDE];                                                            \
+                OXI_BLOCK_##width                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+OXI_DEFINE_TRANSPOSE(1)
+OXI_DEFINE_TRANSPOSE(2)
+OXI_DEFINE_TRANSPOSE(4)
+OXI_DEFINE_TRANSPOSE(8)
+
+/* ---- runs with gaps ------------------------------------------------------------------------------------ */
+
+#if defined(OXI_X86)
+/* even: every second element of two vectors; back: a vector from its end to its beginning. */
+#if VF == 8
+#define OXI_MOVE_VECTOR_AT(at) _mm256_loadu_si256((const __m256i *)(const void *)(at))
+#define OXI_IN_ORDER(v) _mm256_permute4x64_epi64(v, 0xd8)
+#define OXI_EVEN_1(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packus_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)),         \
+                                     _mm256_and_si256(b, _mm256_set1_epi16(255))))
+#define OXI_EVEN_2(a, b)                                                                  \
+    OXI_IN_ORDER(_mm256_packs_epi32(_mm256_srai_epi32(_mm256_slli_epi32(a, 16), 16),      \
+                                    _mm256_srai_epi32(_mm256_slli_epi32(b, 16), 16)))
+#define OXI_EVEN_4(a, b)                                                                                    \
+    OXI_IN_ORDER(_mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88)))
+#define OXI_EVEN_8(a, b) OXI_IN_ORDER(_mm256_unpacklo_epi64(a, b))
+#define OXI_SWAP_HALVES(v) _mm256_permute4x64_epi64(v, 0x4e)
+#define OXI_BACK_1(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0001020304050607, \
+                                                                                      0x08090a0b0c0d0e0f))))
+#define OXI_BACK_2(v)                                                                                      \
+    OXI_SWAP_HALVES(_mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_set_epi64x(0x0100030205040706, \
+                                                                                      0x09080b0a0d0c0f0e))))
+#define OXI_BACK_4(v) OXI_SWAP_HALVES(_mm256_shuffle_epi32(v, 0x1b))
+#define OXI_BACK_8(v) _mm256_permute4x64_epi64(v, 0x1b)
+#else
+#define OXI_MOVE_VECTOR_AT(at) _mm_loadu_si128((const __m128i *)(const void *)(at))
+#define OXI_EVEN_1(a, b) \
+    _mm_packus_epi16(_mm_and_si128(a, _mm_set1_epi16(255)), _mm_and_si128(b, _mm_set1_epi16(255)))
+#define OXI_EVEN_2(a, b)                                              \
+    _mm_packs_epi32(_mm_srai_epi32(_mm_slli_epi32(a, 16), 16),        \
+                    _mm_srai_epi32(_mm_slli_epi32(b, 16), 16))
+#define OXI_EVEN_4(a, b) \
+    _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b), 0x88))
+#define OXI_EVEN_8(a, b) _mm_unpacklo_epi64(a, b)
+#define OXI_BACK_1(v) \
+    OXI_BACK_2(_mm_or_si128(_mm_slli_epi16(v, 8), _mm_srli_epi16(v, 8)))
+#define OXI_BACK_2(v) \
+    _mm_shuffle_epi32(_mm_shufflehi_epi16(_mm_shufflelo_epi16(v, 0x1b), 0x1b), 0x4e)
+#define OXI_BACK_4(v) _mm_shuffle_epi32(v, 0x1b)
+#define OXI_BACK_8(v) _mm_shuffle_epi32(v, 0x4e)
+#endif
+
+/* Every second: reads one element behind the last that it takes, which one more shows to be there. */
+#define OXI_DEFINE_GATHER(width)                                                                             \
+    OXI_KERNEL void OXI_ISA(gather_##width)(int64_t n, const char *from, int64_t step, char *to) {           \
+        enum { SIDE = 4 * VF / width };                                                                      \
+        if (step == 2 * width) {                                                                             \
+            for (; n > SIDE; n -= SIDE, from += 8 * VF, to += 4 * VF) {                                      \
+                OXI_MOVE_VECTOR low = OXI_MOVE_VECTOR_AT(from), high = OXI_MOVE_VECTOR_AT(from + 4 * VF);    \
+                OXI_MOVE_STORE(to, OXI_EVEN_##width(low, high));                                             \
+            }                                                                                                \
+        } else if (step == -width) {                                                                         \
+            for (; n >= SIDE; n -= SIDE, from -= 4 * VF, to += 4 * VF) {                                     \
+                OXI_MOVE_VECTOR v = OXI_MOVE_VECTOR_AT(from + width - 4 * VF);                               \
+                OXI_MOVE_STORE(to, OXI_BACK_##width(v));                                                     \
+            }                                                                                                \
+        }                                                                                                    \
+        OXI_MOVE_BELOW(gather_##width)(n, from, step, to);                                                   \
+    }
+OXI_DEFINE_GATHER(1)
+OXI_DEFINE_GATHER(2)
+OXI_DEFINE_GATHER(4)
+OXI_DEFINE_GATHER(8)
+#endif
+
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+#define OXI_ENTER(width) k->transpose[oxi_width_index(width)] = OXI_ISA(transpose_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#if defined(OXI_X86)
+#define OXI_ENTER(width) k->gather[oxi_width_index(width)] = OXI_ISA(gather_##width);
+    OXI_ENTER(1) OXI_ENTER(2) OXI_ENTER(4) OXI_ENTER(8)
+#undef OXI_ENTER
+#endif
+}
+
+#undef OXI_MOVE_LANES
+#undef OXI_MOVE_VECTOR
+#undef OXI_MOVE_LOAD
+#undef OXI_MOVE_HALF
+#undef OXI_MOVE_STORE
+#undef OXI_MOVE_LOW
+#undef OXI_MOVE_HIGH
+#undef OXI_MOVE_BELOW
+#undef OXI_MOVE_VECTOR_AT
+#undef OXI_IN_ORDER
+#undef OXI_SWAP_HALVES
+#undef OXI_EVEN_1
+#undef OXI_EVEN_2
+#undef OXI_EVEN_4
+#undef OXI_EVEN_8
+#undef OXI_BACK_1
+#undef OXI_BACK_2
+#undef OXI_BACK_4
+#undef OXI_BACK_8
+#undef OXI_EACH_2
+#undef OXI_EACH_4
+#undef OXI_EACH_8
+#undef OXI_EACH_16
+#undef OXI_LOAD_ROW
+#undef OXI_STORE_A
+#undef OXI_STORE_B
+#undef OXI_ZIP
+#undef OXI_ZIP_2
+#undef OXI_ZIP_4
+#undef OXI_ZIP_8
+#undef OXI_BLOCK_1
+#undef OXI_BLOCK_2
+#undef OXI_BLOCK_4
+#undef OXI_BLOCK_8
+#undef OXI_DEFINE_TRANSPOSE
+#undef OXI_DEFINE_GATHER
+
+#else
+static void OXI_ISA(fill_move)(oxi_kernels *k) {
+    (void)k;
+}
+#endif
 /* >>cpu/kernels/rows.inc */
 /* Whole contiguous rows of f32: extremes, sums, the exponentials of a softmax, affine maps.
  * Several accumulators hide the latency of an addition; sums go from f32 lanes to f64 every few hundred
@@ -36472,14 +38242,29 @@ OXI_INLINE void OXI_ISA(unpack_tq2_0)(const uint8_t *p, oxi_codes c) {
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 64), 0);
 }
-/* Five ternary digits a byte, as a fraction of 256: times 3^k, the high byte of three times that is
- * digit k. */
+/* Five ternary digits a byte, as a fraction of 256: the high byte of three times that is the first digit, the
+ * low one what is left. 3 x / 256 by halves: with x = 4 g + 2 m + l it is (3 g + m + m l) / 64. */
+OXI_INLINE vb OXI_ISA(first_digits)(vb x) {
+    vb half = vb_and(vb_right(x, 1), vb_set1(127)), fourth = vb_and(vb_right(x, 2), vb_set1(63));
+    vb both = vb_and(vb_and(x, half), vb_set1(1));
+    vb sum = vb_sub(half, vb_sub(vb_sub(vb_set1(0), fourth), both));
+    return vb_sub(vb_and(vb_right(sum, 6), vb_set1(3)), vb_set1(1));
+}
+OXI_INLINE vb OXI_ISA(other_digits)(vb x) {
+    return vb_sub(x, vb_sub(vb_set1(0), vb_and(vb_left(x, 1), vb_set1(254))));
+}
 OXI_INLINE void OXI_ISA(unpack_tq1_0)(const uint8_t *p, oxi_codes c) {
-    static const uint8_t power[5] = {1, 3, 9, 27, 81};
-    for (int i = 0; i < 256; i++) {
-        int byte = i < 160 ? p[i % 32] : i < 240 ? p[32 + (i - 160) % 16] : p[48 + (i - 240) % 4];
-        int digit = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-        c.code[i] = (int8_t)(((uint8_t)(byte * power[digit]) * 3 >> 8) - 1);
+    uint8_t last[32] = {0}; /* 16 bytes of five digits and four of four */
+    int8_t code[32];
+    memcpy(last, p + 32, 20);
+    vb first = vb_load(p), second = vb_load(last);
+    for (int i = 0; i < 5; i++) {
+        vb_store(c.code + 32 * i, OXI_ISA(first_digits)(first));
+        vb_store(code, OXI_ISA(first_digits)(second));
+        memcpy(c.code + 160 + 16 * i, code, 16);
+        if (i < 4) memcpy(c.code + 240 + 4 * i, code + 16, 4);
+        first = OXI_ISA(other_digits)(first);
+        second = OXI_ISA(other_digits)(second);
     }
     OXI_ISA(set_scale)(c, 0, 16, OXI_ISA(half)(p + 52), 0);
 }
@@ -36490,7 +38275,12 @@ OXI_INLINE void OXI_ISA(unpack_q1_0)(const uint8_t *p, oxi_codes c) {
     OXI_ISA(set_scale)(c, 0, 8, OXI_ISA(half)(p), 0);
 }
 OXI_INLINE void OXI_ISA(unpack_q2_0)(const uint8_t *p, oxi_codes c) {
-    for (int i = 0; i < 64; i++) c.code[i] = (int8_t)((p[2 + i / 4] >> i % 4 * 2 & 3) - 1);
+    for (int i = 0; i < 64; i += 8) { /* four neighbours of two bits each lie in a byte */
+        uint64_t pairs = p[2 + i / 4] | (uint64_t)p[3 + i / 4] << 32;
+        pairs |= pairs << 6 | pairs << 12 | pairs << 18;
+        oxi_store_eight(c.code + i, pairs & UINT64_C(0x0303030303030303));
+    }
+    for (int i = 0; i < 64; i += 32) vb_store(c.code + i, vb_sub(vb_load(c.code + i), vb_set1(1)));
     OXI_ISA(set_scale)(c, 0, 4, OXI_ISA(half)(p), 0);
 }
 
@@ -37390,12 +39180,37 @@ OXI_KERNEL void OXI_ISA(codes_shift)(int64_t n, int offset, int8_t *code) {
         OXI_ISA(vb_store)(code + i, OXI_ISA(vb_sub)(OXI_ISA(vb_load)(code + i), all));
 }
 
+#if defined(OXI_X86)
+/* Symmetric, OXI_WIDE_MOST for the largest of 256. Infinities and NaN make the step NaN. */
+OXI_KERNEL void OXI_ISA(quantize_wide)(int64_t n, const float *x, int16_t *code, float *step) {
+    for (int64_t at = 0; at < n; at += 256) {
+        int64_t end = n - at < 256 ? n : at + 256;
+        vf most = vf_zero(), wrong = vf_zero();
+        for (int64_t i = at; i < end; i += VF) {
+            vf a = vf_load(x + i);
+            most = vf_max(vf_abs(a), most);
+            wrong = vf_fma(a, vf_zero(), wrong);
+        }
+        float largest = vf_hmax(most);
+        bool usual = largest > 1e-34f && largest < INFINITY; /* the inverse is finite */
+        vf inverse = vf_set1(usual ? OXI_WIDE_MOST / largest : 0.0f);
+        *step++ = (usual ? largest / OXI_WIDE_MOST : 0.0f) + vf_hsum(wrong);
+        for (int64_t i = at; i < end; i += VF)
+            vi_store_16(code + i, vf_to_vi(vf_mul(vf_load(x + i), inverse)));
+    }
+}
+#endif
+
 #if defined(OXI_X86) && VF == 4 /* what is above has nothing better */
+OXI_INLINE __m128i OXI_ISA(two_of)(vf a) {
+    __m128i lanes = vf_to_vi(a);
+    return _mm_or_si128(_mm_slli_epi32(lanes, 16), _mm_and_si128(lanes, _mm_set1_epi32(0xffff)));
+}
 /* Codes in the upper bits of a lane, as many as there is room for, times a fraction, less the least number,
  * all with three more bits than are kept. */
 OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t *out) {
     enum { groups = 16, whole = 16380 }; /* 2047 1/2 with three bits more */
-    int16_t factor[groups], least[groups];
+    int32_t factor[groups], least[groups]; /* two int16 each */
     vf most = vf_set1(0x1p-120f), wrong = vf_zero();
     float range = (float)(1 << bits);
     for (int i = 0; i < groups; i += VF) { /* times 2^-8, so that no scale times its codes is infinite */
@@ -37412,13 +39227,13 @@ OXI_KERNEL float OXI_ISA(codes_widen)(int64_t n, oxi_codes c, int bits, int16_t 
     vf unit = vf_set1(0x1p-8f * whole / largest);
     for (int i = 0; i < groups; i += VF) {
         vf scale = vf_mul(vf_mul(vf_load(c.scale + i), unit), vf_set1(2 * range));
-        vi_store_16(factor + i, vf_to_vi(scale));
-        vi_store_16(least + i, vf_to_vi(vf_mul(vf_load(c.least + i), unit)));
+        vi_store(factor + i, OXI_ISA(two_of)(scale));
+        vi_store(least + i, OXI_ISA(two_of)(vf_sub(vf_mul(vf_load(c.least + i), unit), vf_set1(4))));
     }
     __m128i zero = _mm_setzero_si128(), up = _mm_cvtsi32_si128(7 - bits);
     for (int64_t i = 0; i < n; i += 16) {
         __m128i code = _mm_loadu_si128((const __m128i *)(const void *)(c.code + i));
-        __m128i times = _mm_set1_epi16(factor[i / 16]), less = _mm_set1_epi16((short)(least[i / 16] - 4));
+        __m128i times = _mm_set1_epi32(factor[i / 16]), less = _mm_set1_epi32(least[i / 16]);
         __m128i low = _mm_sll_epi16(_mm_unpacklo_epi8(zero, code), up);
         __m128i high = _mm_sll_epi16(_mm_unpackhi_epi8(zero, code), up);
         low = _mm_srai_epi16(_mm_sub_epi16(_mm_mulhi_epi16(low, times), less), 3);
@@ -37445,7 +39260,9 @@ static OXI_UNUSED void OXI_ISA(fill_codes)(oxi_kernels *k) {
 #if VF == 4
     k->codes_widen = OXI_ISA(codes_widen);
 #endif
+    k->quantize_wide = OXI_ISA(quantize_wide);
     kernel.bytes = 1;
+    kernel.pairs = VF > 4 ? 2 : 3;
     kernel.wants_ratios = true;
     kernel.run = OXI_ISA(codes_bytes);
     if (VF > 4 || (features & OXI_CPU_SSSE3)) k->codes_16 = kernel;
@@ -37510,6 +39327,7 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
     k->vector_bytes = VF * 4;
     OXI_ISA(fill_map)(k);
     OXI_ISA(fill_convert)(k);
+    OXI_ISA(fill_move)(k);
     OXI_ISA(fill_rows)(k);
     OXI_ISA(fill_gemm)(k);
     OXI_ISA(fill_blocks)(k);
@@ -37815,6 +39633,7 @@ static const oxi_kernels *oxi_cpu_kernels(void) {
             first = true;
             oxi_fill_scalar_map(&table);
             oxi_fill_convert(&table);
+            oxi_fill_move(&table);
             oxi_fill_iq(&table);
             oxi_fill_quantize(&table);
             for (int i = 0; i <= best; i++) {
@@ -37838,7 +39657,8 @@ OXI_STRAIGHT_BEGIN
 /* >>cpu/walk.c */
 /* Walking strided operands: up to four over one shape, in runs as few and as long as their strides allow.
  * Dims of size 1 go, neighbours that lie end to end are merged; the last dim left is handed out in pieces
- * (pointers, strides, length) that a kernel takes whole. Used by every executor of cpu/. */
+ * (pointers, strides, length) that a kernel takes whole. An operand whose rows are the others' columns is
+ * turned, tile by tile in L1, and handed out from there. Used by every executor of cpu/. */
 
 #define OXI_WALK_MAX 4
 
@@ -37852,13 +39672,23 @@ typedef struct oxi_walk {
     char *base[OXI_WALK_MAX];                  /* address of position 0 */
     int64_t numel;                             /* positions, 0 when a dim is 0 */
     int64_t length;                            /* of the last dim: the longest run */
-    int64_t step[OXI_WALK_MAX];                /* strides of the last dim, elements */
+    int64_t step[OXI_WALK_MAX];                /* strides of the last dim, elements; of turned operands 1 */
+    unsigned turned;                           /* bit k: pieces of operand k come from a tile */
+    int across;                                /* the dim along which the turned operands' memory runs */
+    bool moves;                                /* of two operands, what walks does no more than copy 1 to 0 */
+    bool lines; /* pieces end where cache lines of operand 0 do, if it is turned */
 } oxi_walk;
 
 /* IN_ORDER: position i is element i of the row-major shape. MEMORY_ORDER: dims are sorted and turned round so
  * that memory is walked forwards, the first operand's before the others'. ANY_ORDER: the same, but a long dim
- * is taken as the run where the innermost is tiny. */
-typedef enum oxi_walk_order { OXI_WALK_IN_ORDER, OXI_WALK_MEMORY_ORDER, OXI_WALK_ANY_ORDER } oxi_walk_order;
+ * is taken as the run where the innermost is tiny. TILED: the same, and what is better turned is turned; for
+ * oxi_walk_all, whose pieces then do not know their position. */
+typedef enum oxi_walk_order {
+    OXI_WALK_IN_ORDER,
+    OXI_WALK_MEMORY_ORDER,
+    OXI_WALK_ANY_ORDER,
+    OXI_WALK_TILED
+} oxi_walk_order;
 
 /* A place on a walk:  for (oxi_walk_seek(&w, &c, first, count, most); c.n; oxi_walk_next(&w, &c))  handles
  * c.n elements of one run, operand k at c.p[k] with stride w.step[k]; c.n is at most `most`. */
@@ -37875,6 +39705,14 @@ typedef void (*oxi_walk_piece)(void *arg, const oxi_walk *w, const oxi_cursor *c
 
 static OXI_UNUSED int64_t oxi_min_i64(int64_t a, int64_t b) {
     return a < b ? a : b;
+}
+
+/* How many units hold x, and their sum. */
+static OXI_UNUSED int64_t oxi_parts(int64_t x, int64_t unit) {
+    return (x + unit - 1) / unit;
+}
+static OXI_UNUSED int64_t oxi_round_up(int64_t x, int64_t unit) {
+    return oxi_parts(x, unit) * unit;
 }
 
 /* For kernels whose op has no attributes; never written (C++ wants no constants without values). */
@@ -38011,6 +39849,26 @@ static void oxi_walk_lengthen(oxi_walk *w) {
     for (int d = longest; d < w->ndim - 1; d++) oxi_walk_swap_dims(w, d, d + 1);
 }
 
+/* Whether operand k runs along dim d, with gaps along the last; both are long enough for vectors. */
+static bool oxi_walk_runs_along(const oxi_walk *w, int k, int d) {
+    int last = w->ndim - 1;
+    int64_t vector = 16 / w->bytes[k];
+    return llabs(w->stride[k][d]) == 1 && llabs(w->stride[k][last]) > 1 && w->shape[d] >= vector &&
+           w->shape[last] >= vector;
+}
+
+/* Finds the operands to turn, all of them along one dim; false if there are none. */
+static bool oxi_walk_find_turned(oxi_walk *w) {
+    w->turned = 0;
+    for (int d = w->ndim - 2; d >= 0 && !w->turned; d--)
+        for (int k = 1; k < w->operands; k++)
+            if (oxi_walk_runs_along(w, k, d)) {
+                w->turned |= 1u << k;
+                w->across = d;
+            }
+    return w->turned != 0;
+}
+
 static OXI_UNUSED void oxi_walk_ready(oxi_walk *w, oxi_walk_order order) {
     w->numel = 1;
     for (int d = 0; d < w->ndim; d++) w->numel *= w->shape[d];
@@ -38021,7 +39879,8 @@ static OXI_UNUSED void oxi_walk_ready(oxi_walk *w, oxi_walk_order order) {
             oxi_walk_sort(w);
         }
         oxi_walk_merge(w);
-        if (order == OXI_WALK_ANY_ORDER) oxi_walk_lengthen(w);
+        bool turns = order == OXI_WALK_TILED && oxi_walk_find_turned(w);
+        if (order >= OXI_WALK_ANY_ORDER && !turns) oxi_walk_lengthen(w);
     }
     if (w->numel == 0 || w->ndim == 0) {
         w->ndim = 1;
@@ -38029,7 +39888,7 @@ static OXI_UNUSED void oxi_walk_ready(oxi_walk *w, oxi_walk_order order) {
         for (int k = 0; k < w->operands; k++) w->stride[k][0] = 1;
     }
     w->length = w->shape[w->ndim - 1];
-    for (int k = 0; k < w->operands; k++) w->step[k] = w->stride[k][w->ndim - 1];
+    for (int k = 0; k < w->operands; k++) w->step[k] = w->turned >> k & 1 ? 1 : w->stride[k][w->ndim - 1];
 }
 
 /* Whether one run with step 1 covers the whole operand. */
@@ -38101,8 +39960,249 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
     return w->numel / grain + (w->numel % grain != 0);
 }
 
+/* ---- turning ------------------------------------------------------------------------------------------- */
+
+/* A tile: `rows` positions along the walk's last dim, `columns` along the dim `across`, in which the turned
+ * operands lie side by side. Strips of tiles, next to each other across, are what tasks are made of. What is
+ * small is turned in L1, on the stack. Of what is large, tiles as long as a second cache holds: memory is
+ * read and written the faster, the longer the runs are. */
+enum {
+    OXI_TILE_BYTES = 32 << 10,      /* of all turned operands, on the stack */
+    OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
+    OXI_TILE_RUN = 2048,            /* bytes of a column of a tile, of the widest operand */
+    OXI_TILE_NEAR = 1 << 20,        /* bytes of all operands: from here on they are asked for early, */
+    OXI_TILE_FAR = 1 << 22,         /* and from here on a walk is large */
+    OXI_TILE_STRIP = 32,            /* rows that are turned at once, half as many are fetched ahead */
+    OXI_TILE_AHEAD = 3,             /* columns that the other operands are fetched ahead */
+    OXI_LINE = 64                   /* bytes of a cache line */
+};
+
+typedef struct oxi_tiling {
+    const oxi_walk *w;
+    oxi_walk_piece piece;
+    void *arg;
+    int64_t rows, columns, most;
+    int64_t width;                                      /* columns of a strip */
+    int64_t strips_along, strips_across, strips, group; /* group: strips of a task */
+    int64_t pitch[OXI_WALK_MAX];                        /* bytes from column to column of a tile */
+    bool fetches,
+        fetches_lines; /* what is read is asked for before it is used; what is written right away too */
+    char *scratch;     /* tiles of each lane, or NULL: on the stack */
+} oxi_tiling;
+
+/* Elements from p to the next line of operand 0. */
+static int64_t oxi_to_line(const oxi_walk *w, const char *p) {
+    return (int64_t)((0 - (uintptr_t)p) % OXI_LINE) / w->bytes[0];
+}
+
+/* Bytes of all operands. */
+static int64_t oxi_walk_bytes(const oxi_walk *w) {
+    int64_t all = 0;
+    for (int k = 0; k < w->operands; k++) all += w->bytes[k] * w->numel;
+    return all;
+}
+
+/* Whether tiles are turned right into operand 0. */
+static bool oxi_tiles_are_moved(const oxi_walk *w) {
+    return w->moves && !w->lines;
+}
+
+/* Sets the distances of columns in tiles of so many rows and `ahead` more; returns their sum. */
+static int64_t oxi_tiling_pitch(oxi_tiling *t, int64_t ahead) {
+    const oxi_walk *w = t->w;
+    int64_t sum = 0;
+    for (int k = 0; k < w->operands; k++) {
+        t->pitch[k] = t->rows * w->bytes[k];
+        if (t->rows < w->length) t->pitch[k] = oxi_round_up(t->pitch[k] + ahead * w->bytes[k], OXI_LINE);
+        if (w->turned >> k & 1) sum += t->pitch[k];
+    }
+    return sum;
+}
+
+/* Tiles of `bytes` for all turned operands. */
+static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, int64_t most, int64_t bytes) {
+    int64_t widest = w->bytes[0], narrowest = 16, all = oxi_walk_bytes(w);
+    int64_t across = w->shape[w->across], ahead = w->lines ? OXI_LINE / w->bytes[0] - 1 : 0;
+    bool large = bytes > OXI_TILE_BYTES;
+    for (int k = 0; k < w->operands; k++) {
+        if (!(w->turned >> k & 1)) continue;
+        if (w->bytes[k] > widest) widest = w->bytes[k];
+        narrowest = oxi_min_i64(narrowest, w->bytes[k]);
+    }
+    t->w = w;
+    t->most = most;
+    t->fetches = all > (oxi_tiles_are_moved(w) ? OXI_TILE_NEAR / 16 : OXI_TILE_NEAR);
+    t->fetches_lines = all > OXI_TILE_FAR;
+    t->rows = OXI_TILE_RUN / widest / (oxi_tiles_are_moved(w) ? 2 : 1);
+    t->rows = oxi_min_i64(t->rows, oxi_min_i64(most - ahead, w->length));
+    t->columns = oxi_min_i64((large ? 4 : oxi_tiles_are_moved(w) ? 2 : 1) * OXI_LINE / narrowest, across);
+    while (oxi_tiling_pitch(t, ahead) > bytes / oxi_min_i64(t->columns, 16) && t->rows > 128) t->rows /= 2;
+    int64_t fit = bytes / oxi_tiling_pitch(t, ahead);
+    if (t->columns > fit) t->columns = fit >= 16 ? fit / 16 * 16 : fit;
+    t->width = oxi_min_i64(oxi_round_up(grain / t->rows + 1, t->columns), across);
+    t->strips_along = oxi_parts(w->length, t->rows);
+    t->strips_across = oxi_parts(across, t->width);
+    t->strips = w->numel / w->length / across * t->strips_along * t->strips_across;
+    t->group = grain / (t->rows * t->width);
+    if (t->group < 1) t->group = 1;
+}
+
+/* Turns operand k; from: its first element in a tile of so many rows and columns, to: where columns go,
+ * `pitch` bytes apart, side by side in a tile or in operand 0. What runs backwards is read from its other
+ * end. */
+static void oxi_tile_turn(const oxi_tiling *t, int k, int64_t rows, int64_t columns, const char *from,
+                          char *to, int64_t pitch, bool in_tile) {
+    const oxi_walk *w = t->w;
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t bytes = w->bytes[k], along = w->stride[k][w->ndim - 1] * bytes,
+            step = w->stride[k][w->across] * bytes;
+    int64_t strip = oxi_min_i64(OXI_TILE_STRIP * (bytes == 1 ? 2 : 1), rows), ahead = OXI_TILE_STRIP / 2;
+    const char *next = from + columns * step; /* of the next tile */
+    if (step < 0) {
+        from += (columns - 1) * step;
+        next += (columns - 1) * step;
+        to += (columns - 1) * pitch;
+        pitch = -pitch;
+    }
+    for (int64_t r = 0; r < rows; r += strip) {
+        int64_t count = oxi_min_i64(rows - r, strip);
+        for (int64_t i = r + ahead; t->fetches && i < r + count + ahead; i++) {
+            const char *soon = i < rows ? from + i * along : next + (i - rows) * along;
+            for (int64_t at = 0; at < columns * bytes; at += OXI_LINE) OXI_PREFETCH_READ(soon + at);
+        }
+        for (int64_t c = 0; t->fetches_lines && !in_tile && c < columns; c++)
+            for (int64_t at = 0; at < count * bytes; at += OXI_LINE)
+                OXI_PREFETCH_WRITE(to + c * pitch + r * bytes + at);
+        kernels->transpose[oxi_width_index(bytes)](count, columns, from + r * along, along, to + r * bytes,
+                                                   pitch);
+    }
+}
+
+/* Fetches the run at column c of the operands that lie there as they are. */
+static void oxi_tile_fetch(const oxi_tiling *t, char *const *base, int64_t c, int64_t rows) {
+    const oxi_walk *w = t->w;
+    for (int k = 0; k < w->operands; k++) {
+        if ((w->turned >> k & 1) || (k == 0 && w->lines)) continue;
+        const char *p = base[k] + c * w->stride[k][w->across] * w->bytes[k];
+        int64_t bytes = rows * llabs(w->step[k]) * w->bytes[k];
+        for (int64_t at = 0; at < bytes; at += OXI_LINE) {
+            if (k == 0)
+                OXI_PREFETCH_WRITE(p + at);
+            else
+                OXI_PREFETCH_READ(p + at);
+        }
+    }
+}
+
+/* Hands out the columns of a tile, end to end where all operands lie so. from: the operands' elements at its
+ * corner, step: bytes from column to column, `first` along the last dim. */
+static void oxi_tile_pieces(const oxi_tiling *t, char *const *from, const int64_t *step, int64_t first,
+                            int64_t rows, int64_t columns, int lane) {
+    const oxi_walk *w = t->w;
+    int64_t along[OXI_WALK_MAX], left = w->length - first - rows;
+    bool joined = !w->lines;
+    oxi_cursor cursor;
+    memset(&cursor, 0, sizeof cursor);
+    for (int k = 0; k < w->operands; k++) {
+        along[k] = w->step[k] * w->bytes[k];
+        joined = joined && step[k] == rows * along[k];
+    }
+    for (int64_t at = 0; joined && at < rows * columns; at += cursor.n) {
+        cursor.n = oxi_min_i64(rows * columns - at, t->most);
+        for (int k = 0; k < w->operands; k++) cursor.p[k] = from[k] + at * along[k];
+        t->piece(t->arg, w, &cursor, lane);
+    }
+    for (int64_t c = 0; !joined && c < columns; c++) {
+        char *out = from[0] + c * step[0];
+        int64_t begin = 0, end = rows;
+        if (t->fetches && c + OXI_TILE_AHEAD < columns) oxi_tile_fetch(t, from, c + OXI_TILE_AHEAD, rows);
+        if (w->lines && first > 0) begin = oxi_to_line(w, out);
+        if (w->lines) end += oxi_min_i64(oxi_to_line(w, out + rows * along[0]), left);
+        cursor.n = end - begin;
+        for (int k = 0; k < w->operands; k++) cursor.p[k] = from[k] + c * step[k] + begin * along[k];
+        if (cursor.n > 0) t->piece(t->arg, w, &cursor, lane);
+    }
+}
+
+/* A tile: base and `first` as above, in operands as they lie. */
+static void oxi_tile(const oxi_tiling *t, char *const *base, int64_t first, int64_t rows, int64_t columns,
+                     char *tile, int lane) {
+    const oxi_walk *w = t->w;
+    char *from[OXI_WALK_MAX];
+    int64_t step[OXI_WALK_MAX], ahead = 0;
+    if (w->lines) ahead = oxi_min_i64(w->length - first - rows, OXI_LINE / w->bytes[0] - 1);
+    for (int64_t c = 0; t->fetches && c < oxi_min_i64(OXI_TILE_AHEAD, columns); c++)
+        oxi_tile_fetch(t, base, c, rows);
+    for (int k = 0; k < w->operands; k++) {
+        from[k] = base[k];
+        step[k] = w->stride[k][w->across] * w->bytes[k];
+        if (!(w->turned >> k & 1)) continue;
+        oxi_tile_turn(t, k, rows + ahead, columns, base[k], tile, t->pitch[k], true);
+        from[k] = tile;
+        step[k] = t->pitch[k];
+        tile += t->columns * t->pitch[k];
+    }
+    oxi_tile_pieces(t, from, step, first, rows, columns, lane);
+}
+
+/* One strip of tiles. */
+static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int lane) {
+    const oxi_walk *w = t->w;
+    int last = w->ndim - 1;
+    int64_t at[OX_MAX_DIMS];
+    at[w->across] = index % t->strips_across * t->width;
+    index /= t->strips_across;
+    at[last] = index % t->strips_along * t->rows;
+    index /= t->strips_along;
+    for (int d = last - 1; d >= 0; d--) {
+        if (d == w->across) continue;
+        at[d] = index % w->shape[d];
+        index /= w->shape[d];
+    }
+    char *base[OXI_WALK_MAX];
+    for (int k = 0; k < w->operands; k++) {
+        base[k] = w->base[k];
+        for (int d = 0; d <= last; d++) base[k] += at[d] * w->stride[k][d] * w->bytes[k];
+    }
+    int64_t rows = oxi_min_i64(w->length - at[last], t->rows);
+    int64_t width = oxi_min_i64(w->shape[w->across] - at[w->across], t->width);
+    for (int64_t c = 0; c < width; c += t->columns) {
+        int64_t columns = oxi_min_i64(width - c, t->columns);
+        if (oxi_tiles_are_moved(w))
+            oxi_tile_turn(t, 1, rows, columns, base[1], base[0], w->stride[0][w->across] * w->bytes[0],
+                          false);
+        else
+            oxi_tile(t, base, at[last], rows, columns, tile, lane);
+        for (int k = 0; k < w->operands; k++) base[k] += t->columns * w->stride[k][w->across] * w->bytes[k];
+    }
+}
+
+static void oxi_tile_task(void *arg, int64_t index, int lane) {
+    const oxi_tiling *t = (const oxi_tiling *)arg;
+    int64_t end = oxi_min_i64((index + 1) * t->group, t->strips);
+    uint64_t stack[OXI_TILE_BYTES / 8];
+    char *tile = t->scratch ? t->scratch + lane * OXI_TILE_FAR_BYTES : (char *)stack;
+    for (int64_t i = index * t->group; i < end; i++) oxi_tile_strip(t, i, tile, lane);
+}
+
+static void oxi_walk_turned(const oxi_walk *w, int64_t grain, int64_t most, oxi_walk_piece piece, void *arg) {
+    bool large = oxi_walk_bytes(w) > OXI_TILE_FAR && !oxi_tiles_are_moved(w);
+    size_t scratch_bytes = large ? (size_t)oxi_lanes(INT32_MAX) * OXI_TILE_FAR_BYTES : 0;
+    oxi_tiling tiling;
+    tiling.scratch = large ? (char *)oxi_try_alloc(scratch_bytes) : NULL;
+    tiling.piece = piece;
+    tiling.arg = arg;
+    oxi_tiling_begin(&tiling, w, grain, most, tiling.scratch ? OXI_TILE_FAR_BYTES : OXI_TILE_BYTES);
+    oxi_parallel_for(oxi_parts(tiling.strips, tiling.group), oxi_tile_task, &tiling);
+    oxi_free(tiling.scratch, scratch_bytes);
+}
+
 static OXI_UNUSED void oxi_walk_all(const oxi_walk *w, int64_t grain, int64_t most, oxi_walk_piece piece,
                                     void *arg) {
+    if (w->turned) {
+        oxi_walk_turned(w, grain, most, piece, arg);
+        return;
+    }
     oxi_walk_work work;
     work.w = w;
     work.grain = grain;
@@ -38114,9 +40214,8 @@ static OXI_UNUSED void oxi_walk_all(const oxi_walk *w, int64_t grain, int64_t mo
 OXI_STRAIGHT_END
 /* >>cpu/copy.c */
 /* Copies between any strides and dtypes, and the moving of ranges that other executors need.
- * Runs that lie end to end are memcpy; a copy that turns rows into columns goes through tiles that stay in
- * L1, so each cache line is read and written once; other dtypes go through a lane. Called by the CPU
- * device for COPY. */
+ * Runs that lie end to end are memcpy, rows that become columns are turned by the walk; other dtypes go
+ * through a lane. Called by the CPU device for COPY. */
 
 enum {
     OXI_COPY_PIECE = 512,    /* elements of a lane buffer on the stack */
@@ -38125,37 +40224,25 @@ enum {
 
 /* ---- runs of plain elements ---------------------------------------------------------------------------- */
 
-/* Four at a time: a loop of one is as fast only where it happens to lie well in memory. */
-#define OXI_STRIDED_RUN(type) { \
-        int64_t left = n; \
-        for (; left >= 4; left -= 4, from += 4 * from_step, to += 4 * to_step) { \
-            type four[4]; \
-            memcpy(four, from, sizeof *four); \
-            memcpy(four + 1, from + from_step, sizeof *four); \
-            memcpy(four + 2, from + 2 * from_step, sizeof *four); \
-            memcpy(four + 3, from + 3 * from_step, sizeof *four); \
-            memcpy(to, four, sizeof *four); \
-            memcpy(to + to_step, four + 1, sizeof *four); \
-            memcpy(to + 2 * to_step, four + 2, sizeof *four); \
-            memcpy(to + 3 * to_step, four + 3, sizeof *four); \
-        } \
-        for (; left > 0; left--, from += from_step, to += to_step) memcpy(to, from, sizeof(type)); \
-    }
-
-/* n elements of `bytes` (1, 2, 4 or 8) bytes each; steps in bytes. */
+/* n elements of 1, 2, 4, 8 or 16 bytes; steps in bytes. */
 static void oxi_copy_run(int64_t n, int64_t bytes, const char *from, int64_t from_step, char *to,
                          int64_t to_step) {
-    if (from_step == bytes && to_step == bytes) {
+    if (to_step != bytes)
+        oxi_move_run(n, bytes, from, from_step, to, to_step);
+    else if (from_step == bytes)
         memcpy(to, from, (size_t)(n * bytes));
-    } else if (bytes == 4) {
-        OXI_STRIDED_RUN(uint32_t)
-    } else if (bytes == 2) {
-        OXI_STRIDED_RUN(uint16_t)
-    } else if (bytes == 1) {
-        OXI_STRIDED_RUN(uint8_t)
-    } else {
-        OXI_STRIDED_RUN(uint64_t)
-    }
+    else
+        oxi_cpu_kernels()->gather[oxi_width_index(bytes)](n, from, from_step, to);
+}
+
+/* Elements at any step (in elements) where kernels want them: as they are if they lie side by side or are one
+ * number, else gathered in `room`. */
+static OXI_UNUSED const void *oxi_side_by_side(int64_t n, int64_t bytes, const void *from, int64_t *step,
+                                               void *room) {
+    if (*step == 0 || *step == 1) return from;
+    oxi_copy_run(n, bytes, (const char *)from, *step * bytes, (char *)room, bytes);
+    *step = 1;
+    return room;
 }
 
 /* n times the element at `element`; step in bytes. */
@@ -38236,6 +40323,7 @@ typedef struct oxi_conversion {
     oxi_load_kernel load;   /* NULL: the source has the lane's format */
     oxi_store_kernel store; /* NULL: the destination has it */
     int64_t from_bytes, to_bytes;
+    void (*stream)(size_t bytes, const void *from, void *to); /* NULL: results go through the caches */
 } oxi_conversion;
 
 static oxi_lane oxi_conversion_lane(ox_dtype from, ox_dtype to) {
@@ -38259,257 +40347,92 @@ static ox_status oxi_conversion_begin(oxi_conversion *conversion, ox_dtype from,
     conversion->store = to == oxi_lane_dtype(lane) ? NULL : store;
     conversion->from_bytes = oxi_dtype_bytes(from);
     conversion->to_bytes = oxi_dtype_bytes(to);
+    conversion->stream = NULL;
     return OX_OK;
 }
 
 /* At most OXI_COPY_PIECE elements; steps in elements. */
 static void oxi_convert_run(const oxi_conversion *how, int64_t n, const char *from, int64_t from_step,
                             char *to, int64_t to_step) {
-    double buffer[OXI_COPY_PIECE];
-    if (!how->load && from_step == 1) {
-        how->store(n, from, to, to_step);
+    double gathered[OXI_COPY_PIECE], lanes[OXI_COPY_PIECE], encoded[OXI_COPY_PIECE];
+    if (from_step == 1 && to_step == 1 && !how->stream && !(how->load && how->store)) {
+        if (how->load) how->load(n, from, 1, to);
+        if (how->store) how->store(n, from, to, 1);
         return;
     }
-    if (!how->store && to_step == 1) {
-        how->load(n, from, from_step, to);
-        return;
+    const void *numbers = oxi_side_by_side(n, how->from_bytes, from, &from_step, gathered);
+    char *out = how->stream && to_step == 1 ? (char *)encoded : to;
+    if (how->load) {
+        void *loaded = how->store || to_step != 1 ? (void *)lanes : (void *)out;
+        how->load(n, numbers, from_step, loaded);
+        numbers = loaded;
+    } else if (from_step == 0) {
+        oxi_copy_run(n, how->from_bytes, from, 0, (char *)lanes, how->from_bytes);
+        numbers = lanes;
     }
-    if (how->load)
-        how->load(n, from, from_step, buffer);
-    else
-        oxi_copy_run(n, how->from_bytes, from, from_step * how->from_bytes, (char *)buffer, how->from_bytes);
     if (how->store)
-        how->store(n, buffer, to, to_step);
-    else
-        oxi_copy_run(n, how->to_bytes, (const char *)buffer, how->to_bytes, to, to_step * how->to_bytes);
-}
-
-/* ---- rows into columns: tiles -------------------------------------------------------------------------- */
-
-/* Tiles over the walk's last dim (the destination's rows) and the dim `across` (the source's): `columns`
- * elements of the source make a cache line, `rows` elements of the destination four. Tasks are blocks of
- * OXI_TILE_BLOCK x OXI_TILE_BLOCK elements, so that pages are used more than once. */
-enum { OXI_TILE_BLOCK = 256, OXI_TILE_LINE = 64, OXI_TILE_NEAR = 1 << 18 };
-
-typedef struct oxi_tiling {
-    const oxi_walk *w;
-    const oxi_conversion *how; /* NULL = the same dtype */
-    int across;
-    int64_t rows, columns;
-    int64_t blocks_across, blocks_along, blocks;
-    bool far; /* more than OXI_TILE_NEAR bytes: worth prefetching */
-} oxi_tiling;
-
-#define OXI_TRANSPOSE(type)                                                         \
-    for (int64_t r = 0; r < rows; r++) {                                            \
-        for (int64_t c = r < whole_rows ? whole_columns : 0; c < columns; c++)      \
-            memcpy(to + c * to_step + r * (int64_t)sizeof(type),                    \
-                   from + r * from_step + c * (int64_t)sizeof(type), sizeof(type)); \
-    }
-
-/* Rows i and i + n/2 interleaved, log2(n) times: n rows of n elements turned. */
-#if defined(OXI_BUILD_SSE2) && defined(__SSE2__)
-#define OXI_TRANSPOSE_VECTORS 1
-typedef __m128i oxi_tile_vector;
-#define oxi_tile_load(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
-#define oxi_tile_store(p, v) _mm_storeu_si128((__m128i *)(void *)(p), v)
-#define oxi_tile_low(bits, a, b) _mm_unpacklo_epi##bits(a, b)
-#define oxi_tile_high(bits, a, b) _mm_unpackhi_epi##bits(a, b)
-#elif defined(OXI_BUILD_NEON) && defined(__aarch64__)
-#define OXI_TRANSPOSE_VECTORS 1
-typedef uint8x16_t oxi_tile_vector;
-#define oxi_tile_load(p) vld1q_u8((const uint8_t *)(p))
-#define oxi_tile_store(p, v) vst1q_u8((uint8_t *)(p), v)
-#define oxi_tile_back8(a) (a)
-#define oxi_tile_back16(a) vreinterpretq_u8_u16(a)
-#define oxi_tile_back32(a) vreinterpretq_u8_u32(a)
-#define oxi_tile_back64(a) vreinterpretq_u8_u64(a)
-#define oxi_tile_as8(a) (a)
-#define oxi_tile_as16(a) vreinterpretq_u16_u8(a)
-#define oxi_tile_as32(a) vreinterpretq_u32_u8(a)
-#define oxi_tile_as64(a) vreinterpretq_u64_u8(a)
-#define oxi_tile_low(bits, a, b) \
-    oxi_tile_back##bits(vzip1q_u##bits(oxi_tile_as##bits(a), oxi_tile_as##bits(b)))
-#define oxi_tile_high(bits, a, b) \
-    oxi_tile_back##bits(vzip2q_u##bits(oxi_tile_as##bits(a), oxi_tile_as##bits(b)))
-#endif
-
-#ifdef OXI_TRANSPOSE_VECTORS
-#define OXI_EACH_2(X) X(0) X(1)
-#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
-#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
-#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-#define OXI_LOAD_ROW(i) a[i] = oxi_tile_load(from + (i)*from_step);
-#define OXI_STORE_A(i) oxi_tile_store(to + (i)*to_step, a[i]);
-#define OXI_STORE_B(i) oxi_tile_store(to + (i)*to_step, b[i]);
-#define OXI_ZIP(y, x, bits, half, i)                        \
-    y[2 * (i)] = oxi_tile_low(bits, x[i], x[(i) + (half)]); \
-    y[2 * (i) + 1] = oxi_tile_high(bits, x[i], x[(i) + (half)]);
-#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
-#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
-#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
-
-/* 16 bytes square. */
-static void oxi_transpose_square(int64_t bytes, const char *from, int64_t from_step, char *to,
-                                 int64_t to_step) {
-    oxi_tile_vector a[16], b[16];
-    if (bytes == 4) {
-        OXI_EACH_4(OXI_LOAD_ROW)
-        OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
-    } else if (bytes == 2) {
-        OXI_EACH_8(OXI_LOAD_ROW)
-        OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
-    } else if (bytes == 1) {
-        OXI_EACH_16(OXI_LOAD_ROW)
-        OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
-    } else {
-        OXI_EACH_2(OXI_LOAD_ROW)
-        OXI_ZIP(b, a, 64, 1, 0)
-        OXI_EACH_2(OXI_STORE_B)
-    }
-}
-#endif
-
-/* to[c][r] = from[r][c], steps in bytes. */
-static void oxi_transpose(int64_t bytes, int64_t rows, int64_t columns, const char *from, int64_t from_step,
-                          char *to, int64_t to_step) {
-    int64_t whole_rows = 0, whole_columns = 0;
-#ifdef OXI_TRANSPOSE_VECTORS
-    if (oxi_cpu_kernels()->vector_bytes >= 16) {
-        int64_t side = 16 / bytes;
-        whole_rows = rows / side * side;
-        whole_columns = columns / side * side;
-        for (int64_t r = 0; r < whole_rows; r += side)
-            for (int64_t c = 0; c < whole_columns; c += side)
-                oxi_transpose_square(bytes, from + r * from_step + c * bytes, from_step,
-                                     to + c * to_step + r * bytes, to_step);
-    }
-#endif
-    if (bytes == 4) {
-        OXI_TRANSPOSE(uint32_t)
-    } else if (bytes == 2) {
-        OXI_TRANSPOSE(uint16_t)
-    } else if (bytes == 1) {
-        OXI_TRANSPOSE(uint8_t)
-    } else {
-        OXI_TRANSPOSE(uint64_t)
-    }
-}
-
-/* One tile: read line by line into a buffer, turned, then written row by row. next: where the tile after
- * it begins. */
-static void oxi_tile(const oxi_tiling *tiling, const char *from, char *to, int64_t rows, int64_t columns,
-                     const char *next) {
-    const oxi_walk *w = tiling->w;
-    int64_t bytes = w->bytes[1], from_step = w->step[1] * bytes;
-    int64_t to_step = w->stride[0][tiling->across] * w->bytes[0], buffer_step = tiling->rows * bytes;
-    uint64_t buffer[OXI_TILE_LINE * OXI_TILE_BLOCK / 8];
-    for (int64_t r = 0; tiling->far && next && r < rows; r++) OXI_PREFETCH_READ(next + r * from_step);
-    for (int64_t c = 0; tiling->far && c < columns; c++)
-        for (int64_t at = 0; at < rows * w->bytes[0]; at += OXI_TILE_LINE)
-            OXI_PREFETCH_WRITE(to + c * to_step + at);
-    oxi_transpose(bytes, rows, columns, from, from_step, (char *)buffer, buffer_step);
-    for (int64_t c = 0; c < columns; c++) {
-        const char *line = (const char *)buffer + c * buffer_step;
-        if (tiling->how)
-            oxi_convert_run(tiling->how, rows, line, 1, to + c * to_step, 1);
-        else
-            memcpy(to + c * to_step, line, (size_t)(rows * bytes));
-    }
-}
-
-/* Task: a block of tiles. */
-static void oxi_tile_block(void *arg, int64_t index, int lane) {
-    (void)lane;
-    const oxi_tiling *tiling = (const oxi_tiling *)arg;
-    const oxi_walk *w = tiling->w;
-    int last = w->ndim - 1, across = tiling->across;
-    int64_t along_at = index % tiling->blocks_along * OXI_TILE_BLOCK;
-    index /= tiling->blocks_along;
-    int64_t across_at = index % tiling->blocks_across * OXI_TILE_BLOCK;
-    index /= tiling->blocks_across;
-    char *base[2];
-    int64_t along_step[2], across_step[2];
-    for (int k = 0; k < 2; k++) {
-        along_step[k] = w->stride[k][last] * w->bytes[k];
-        across_step[k] = w->stride[k][across] * w->bytes[k];
-        base[k] = w->base[k] + along_at * along_step[k] + across_at * across_step[k];
-    }
-    for (int d = last - 1; d >= 0; d--) {
-        if (d == across) continue;
-        for (int k = 0; k < 2; k++) base[k] += index % w->shape[d] * w->stride[k][d] * w->bytes[k];
-        index /= w->shape[d];
-    }
-    int64_t height = oxi_min_i64(w->length - along_at, OXI_TILE_BLOCK);
-    int64_t width = oxi_min_i64(w->shape[across] - across_at, OXI_TILE_BLOCK);
-    for (int64_t r = 0; r < height; r += tiling->rows)
-        for (int64_t c = 0; c < width; c += tiling->columns) {
-            int64_t rows = oxi_min_i64(height - r, tiling->rows);
-            int64_t columns = oxi_min_i64(width - c, tiling->columns);
-            const char *from = base[1] + r * along_step[1] + c * across_step[1];
-            oxi_tile(tiling, from, base[0] + r * along_step[0] + c * across_step[0], rows, columns,
-                     c + columns < width ? from + columns * across_step[1] : NULL);
-        }
-}
-
-/* Whether the destination's rows are the source's columns; if so, the dim of the source's rows is made to
- * run forwards. */
-static bool oxi_tiling_begin(oxi_tiling *tiling, oxi_walk *w, const oxi_conversion *how) {
-    int last = w->ndim - 1, across = 0;
-    if (w->numel == 0 || w->step[0] != 1 || llabs(w->step[1]) * w->bytes[1] < 64 || w->length < 8)
-        return false;
-    while (across < last && llabs(w->stride[1][across]) != 1) across++;
-    if (across == last || w->shape[across] < 8) return false;
-    if (w->stride[1][across] < 0) {
-        for (int k = 0; k < 2; k++) {
-            w->base[k] += (w->shape[across] - 1) * w->stride[k][across] * w->bytes[k];
-            w->stride[k][across] = -w->stride[k][across];
-        }
-    }
-    tiling->w = w;
-    tiling->how = how;
-    tiling->across = across;
-    tiling->far = w->numel * (w->bytes[0] + w->bytes[1]) > OXI_TILE_NEAR;
-    tiling->rows = OXI_TILE_BLOCK / w->bytes[1];
-    tiling->columns = OXI_TILE_LINE / w->bytes[1];
-    tiling->blocks_across = (w->shape[across] + OXI_TILE_BLOCK - 1) / OXI_TILE_BLOCK;
-    tiling->blocks_along = (w->length + OXI_TILE_BLOCK - 1) / OXI_TILE_BLOCK;
-    tiling->blocks = w->numel / w->length / w->shape[across] * tiling->blocks_across * tiling->blocks_along;
-    return true;
+        how->store(n, numbers, out, to_step);
+    else if (numbers != out)
+        oxi_copy_run(n, how->to_bytes, (const char *)numbers, how->to_bytes, out, to_step * how->to_bytes);
+    if (out != to) how->stream((size_t)(n * how->to_bytes), out, to);
 }
 
 /* ---- plain dtypes -------------------------------------------------------------------------------------- */
 
-static void oxi_copy_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+static void oxi_convert_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     (void)lane;
-    const oxi_conversion *how = (const oxi_conversion *)arg;
-    if (how)
-        oxi_convert_run(how, c->n, c->p[1], w->step[1], c->p[0], w->step[0]);
-    else if (w->step[1] == 0)
+    oxi_convert_run((const oxi_conversion *)arg, c->n, c->p[1], w->step[1], c->p[0], w->step[0]);
+}
+
+static void oxi_copy_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    (void)arg;
+    (void)lane;
+    if (w->step[1] == 0)
         oxi_splat_run(c->n, w->bytes[0], c->p[1], c->p[0], w->step[0] * w->bytes[0]);
+    else if (w->lines)
+        oxi_cpu_kernels()->stream((size_t)(c->n * w->bytes[0]), c->p[1], c->p[0]);
     else
         oxi_copy_run(c->n, w->bytes[0], c->p[1], w->step[1] * w->bytes[1], c->p[0], w->step[0] * w->bytes[0]);
 }
 
-static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
-    oxi_conversion conversion, *how = NULL;
-    if (from->dtype != to->dtype) {
-        ox_status status = oxi_conversion_begin(&conversion, from->dtype, to->dtype);
-        if (status != OX_OK) return status;
-        how = &conversion;
+/* Runs of 2 to 16 bytes that lie side by side in both operands count as one element. */
+static void oxi_widen_elements(oxi_walk *w) {
+    int last = w->ndim - 1;
+    int64_t n = w->length, bytes = n * w->bytes[0];
+    bool whole = w->step[0] == 1 && w->step[1] == 1 && n > 1 && bytes <= 16 && !(bytes & (bytes - 1));
+    for (int d = 0; d < last; d++) whole = whole && w->stride[0][d] % n == 0 && w->stride[1][d] % n == 0;
+    if (!whole) return;
+    w->shape[last] = 1;
+    for (int k = 0; k < 2; k++) {
+        w->bytes[k] = bytes;
+        for (int d = 0; d < last; d++) w->stride[k][d] /= n;
     }
+}
+
+static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
+    oxi_conversion how;
+    bool converts = from->dtype != to->dtype;
+    ox_status status = converts ? oxi_conversion_begin(&how, from->dtype, to->dtype) : OX_OK;
+    if (status != OX_OK) return status;
     oxi_walk w;
-    oxi_tiling tiling;
     oxi_walk_begin(&w, to->ndim, to->shape);
     oxi_walk_add(&w, to);
     oxi_walk_add(&w, from);
-    if (!how && w.base[0] == w.base[1] && !memcmp(w.stride[0], w.stride[1], sizeof w.stride[0]))
+    if (!converts && w.base[0] == w.base[1] && !memcmp(w.stride[0], w.stride[1], sizeof w.stride[0]))
         return OX_OK; /* itself */
-    oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
-    if (oxi_tiling_begin(&tiling, &w, how))
-        oxi_parallel_for(tiling.blocks, oxi_tile_block, &tiling);
+    if (!converts) {
+        oxi_walk_ready(&w, OXI_WALK_MEMORY_ORDER);
+        oxi_widen_elements(&w);
+    }
+    oxi_walk_ready(&w, OXI_WALK_TILED);
+    bool streams = oxi_streams(to) && w.step[0] == 1;
+    w.lines = streams && w.turned;
+    w.moves = !converts && w.step[0] == 1;
+    if (streams && converts) how.stream = oxi_cpu_kernels()->stream;
+    if (converts)
+        oxi_walk_all(&w, OXI_COPY_GRAIN, OXI_COPY_PIECE, oxi_convert_piece, &how);
     else
-        oxi_walk_all(&w, OXI_COPY_GRAIN, how ? OXI_COPY_PIECE : OXI_COPY_GRAIN, oxi_copy_piece, how);
+        oxi_walk_all(&w, OXI_COPY_GRAIN, OXI_COPY_GRAIN, oxi_copy_piece, NULL);
     return OX_OK;
 }
 
@@ -42822,31 +44745,33 @@ typedef struct oxi_map_work {
     const oxi_attrs *attr;
     oxi_map_kernel kernel;
     int in_count;
-    oxi_load_kernel load[3]; /* NULL: use the operand where it lies */
+    oxi_load_kernel load[3]; /* NULL: the operand's elements are the lane's */
     const void
         *constant[3]; /* a tile full of the operand, if it is one number: loaded once, not once a piece */
-    oxi_store_kernel store; /* NULL: the kernel writes the result itself */
+    oxi_store_kernel store;                                   /* NULL: the kernel writes the result itself */
     void (*stream)(size_t bytes, const void *from, void *to); /* takes the place of `store` if not NULL */
-    oxi_load_kernel widen;  /* bool results for a non-bool tensor: bool -> lane before the store */
+    oxi_load_kernel widen; /* bool results for a non-bool tensor: bool -> lane before the store */
 } oxi_map_work;
-
-/* Bytes of a bool mask at any stride, side by side. */
-static void oxi_load_mask(int64_t n, const void *source, int64_t stride, void *lane) {
-    const uint8_t *from = (const uint8_t *)source;
-    uint8_t *to = (uint8_t *)lane;
-    for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
-}
 
 static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     const oxi_map_work *work = (const oxi_map_work *)arg;
     double tiles[4][OXI_MAP_TILE]; /* three operands and the result; double: the strictest alignment */
+    double gathered[OXI_MAP_TILE];
     uint8_t truth[2 * OXI_MAP_TILE];
     const void *in[3];
     (void)lane;
     for (int k = 0; k < work->in_count; k++) {
+        int64_t step = w->step[k + 1], bytes = w->bytes[k + 1];
         in[k] = work->constant[k] ? work->constant[k] : c->p[k + 1];
-        if (!work->load[k] || work->constant[k]) continue;
-        work->load[k](c->n, in[k], w->step[k + 1], tiles[k]);
+        if ((!work->load[k] && step == 1) || work->constant[k]) continue;
+        if (work->load[k]) {
+            in[k] = oxi_side_by_side(c->n, bytes, in[k], &step, gathered);
+            work->load[k](c->n, in[k], step, tiles[k]);
+        } else if (step == 0) {
+            oxi_splat_run(c->n, bytes, c->p[k + 1], (char *)tiles[k], bytes);
+        } else {
+            oxi_copy_run(c->n, bytes, c->p[k + 1], step * bytes, (char *)tiles[k], bytes);
+        }
         in[k] = tiles[k];
     }
     if (work->stream) {
@@ -42882,10 +44807,9 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_
     int64_t tile = oxi_map_tile(lane);
     bool tiled = false;
     for (int i = 0; i < call->in_count; i++) {
-        bool mask = i < first,
-             lies = w->step[i + 1] == 1 && (mask || call->in[i]->dtype == oxi_lane_dtype(lane));
-        work->load[i] = lies ? NULL : mask ? oxi_load_mask : k->load[call->in[i]->dtype][lane];
-        tiled = tiled || !lies;
+        bool same = i < first || call->in[i]->dtype == oxi_lane_dtype(lane);
+        work->load[i] = same ? NULL : k->load[call->in[i]->dtype][lane];
+        tiled = tiled || !same || w->step[i + 1] != 1;
     }
     oxi_lane result = call->op == OXI_OP_abs && lane == OXI_LANE_C64 ? OXI_LANE_F32 : lane;
     bool writes = w->step[0] == 1 && (truth ? out->dtype == OX_BOOL : out->dtype == oxi_lane_dtype(result));
@@ -42893,11 +44817,12 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_
     work->store = NULL;
     /* Long computations hide what plain stores cost, and would stand still while a tile is streamed. */
     bool light = oxi_op_row_of(call->op)->flops <= 4;
-    work->stream = light && writes && !truth && oxi_streams(out) ? k->stream : NULL;
+    work->stream = light && writes && oxi_streams(out) ? k->stream : NULL;
     if (!writes) {
         if (truth) result = oxi_lane_of(out->dtype);
         work->widen = truth ? k->load[OX_BOOL][result] : NULL;
         work->store = k->store[out->dtype][result];
+        tile = oxi_min_i64(tile, oxi_map_tile(result)); /* truth is widened to lanes of its own */
         tiled = true;
     }
     return tiled || work->stream ? tile : 1 << 14;
@@ -42932,16 +44857,22 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     oxi_walk_begin(&w, out->ndim, out->shape);
     oxi_walk_add(&w, out);
     for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
-    oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
+    oxi_walk_ready(&w, OXI_WALK_TILED);
     int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
+    w.lines = work.stream && w.turned;
     if (oxi_map_any_number(call)) most = oxi_min_i64(most, oxi_map_tile(lane));
     int first = row->flags & OXI_FLAG_COND ? 1 : 0;
     double constants[3][OXI_MAP_TILE];
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         bool narrows = t->dtype != compute && !oxi_is_float(compute) && compute != OX_C64 && i >= first;
-        if (ox_numel(t) != 1 || (!work.load[i] && !narrows)) continue;
-        (work.load[i] ? work.load[i] : k->load[t->dtype][lane])(most, oxi_ptr(t), 0, constants[i]);
+        bool lies = !work.load[i] && w.step[i + 1] == 1;
+        if (ox_numel(t) != 1 || (lies && !narrows)) continue;
+        if (work.load[i] || narrows)
+            k->load[t->dtype][lane](most, oxi_ptr(t), 0, constants[i]);
+        else
+            oxi_splat_run(most, w.bytes[i + 1], (const char *)oxi_ptr(t), (char *)constants[i],
+                          w.bytes[i + 1]);
         if (narrows) { /* a wider 0-dim integer counts as a number of the computing dtype, as in torch */
             uint64_t one;
             k->store[compute][lane](1, constants[i], &one, 1);
@@ -44044,11 +45975,6 @@ enum {
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
 };
 
-static int64_t oxi_round_up(int64_t x, int64_t unit) {
-    return (x + unit - 1) / unit * unit;
-}
-
-static int64_t oxi_parts(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
 
 static size_t oxi_align_up(size_t bytes) { return (bytes + OXI_ALIGN - 1) / OXI_ALIGN * OXI_ALIGN; }
 
@@ -44678,11 +46604,6 @@ static bool oxi_gemm_is_small(const oxi_gemm *g) {
     return (double)g->m * (double)g->n * (double)g->k < OXI_GEMM_ALONE;
 }
 
-/* Parts have the bits of the whole: what decides about these goes by its size. */
-static bool oxi_gemm_is_small_as_whole(const oxi_gemm *g) {
-    return g->work > 0 ? g->work < OXI_GEMM_ALONE : oxi_gemm_is_small(g);
-}
-
 static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels, oxi_gemm_type *type) {
     if (g->a_dtype == OX_I8 && g->b_dtype == OX_I8) {
         bool quads = kernels->i8_quads.kernel.run != NULL;
@@ -44712,8 +46633,7 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->kernel = &kernels->bf16_pairs.kernel;
         type->groups = &kernels->bf16_pairs;
     } else {
-        type->pieces = g->a_dtype == OX_F16 && g->b_dtype == OX_F16 && kernels->f16_pieces.kernel.run &&
-                       !oxi_gemm_is_small_as_whole(g);
+        type->pieces = g->way == OXI_WAY_PIECES;
         type->lane = OXI_LANE_F32;
         type->dtype = type->pieces ? OX_DTYPE_NONE : OX_F32;
         type->sums = OX_F32;
@@ -44878,7 +46798,7 @@ typedef struct oxi_thin {
     ox_dtype dtype;
     int64_t line_stride, k_stride;
     int64_t lines, count, k; /* of wide; of thin; of both */
-    bool lines_are_columns;
+    bool lines_are_columns, across;
     const float *thin; /* [count][k] */
     int64_t task_lines;
     char *scratch; /* of each lane: sums [count][task_lines], stage [task_lines] */
@@ -44914,7 +46834,7 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
     int64_t lines = t->lines - first < t->task_lines ? t->lines - first : t->task_lines;
     float *sums = (float *)(void *)(t->scratch + (size_t)lane * t->lane_bytes),
           *stage = sums + t->count * t->task_lines;
-    if (t->k_stride != 1)
+    if (t->across)
         oxi_thin_across(t, first, lines, sums, stage);
     else
         for (int64_t i = 0; i < lines; i++) {
@@ -44932,13 +46852,6 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* Whether a thin product has a kernel: f32, f16 or bf16 lines that are contiguous in one direction. */
-static bool oxi_thin_takes(ox_dtype wide, int64_t line_stride, int64_t k_stride, ox_dtype thin,
-                           int64_t count) {
-    bool narrow = wide == OX_F32 || wide == OX_F16 || wide == OX_BF16;
-    bool f32 = thin != OX_F64 && oxi_is_float(thin);
-    return narrow && f32 && count <= OXI_THIN_LINES && (line_stride == 1 || k_stride == 1);
-}
 
 /* Rows of weights of one task: OXI_THIN_BYTES of them, but eight tasks a thread, so that none waits long
  * for another. */
@@ -44952,12 +46865,14 @@ static int64_t oxi_rows_of_task(int64_t rows, int64_t row_bytes) {
 static int64_t oxi_thin_task_lines(const oxi_thin *t) {
     int64_t line_bytes = t->k * ox_dtype_of(t->dtype)->block_bytes,
             lines = oxi_rows_of_task(t->lines, line_bytes);
-    return t->k_stride == 1 || lines > 512 ? oxi_least(lines, 4096) : oxi_least(t->lines, 512);
+    return !t->across || lines > 512 ? oxi_least(lines, 4096) : oxi_least(t->lines, 512);
 }
 
-static ox_status oxi_gemm_thin(const oxi_gemm *g, bool thin_is_a) {
+static ox_status oxi_gemm_thin(const oxi_gemm *g) {
+    bool thin_is_a = g->way == OXI_WAY_THIN_A || g->way == OXI_WAY_THIN_A_ACROSS;
     oxi_thin t;
     memset(&t, 0, sizeof t);
+    t.across = g->way == OXI_WAY_THIN_A_ACROSS || g->way == OXI_WAY_THIN_B_ACROSS;
     t.g = g;
     t.kernels = oxi_cpu_kernels();
     t.lines_are_columns = thin_is_a;
@@ -44992,22 +46907,41 @@ static ox_status oxi_gemm_thin(const oxi_gemm *g, bool thin_is_a) {
     return OX_OK;
 }
 
+/* ---- which way ---------------------------------------------------------------------------------------- */
+
+enum { OXI_BLOCK_ROWS = 8 }; /* most rows of activations that multiply blocks as they lie */
+
+/* Thin products have a kernel for lines of f32, f16 or bf16 that are contiguous in one direction. */
+static bool oxi_thin_takes(ox_dtype wide, int64_t line_stride, int64_t k_stride, ox_dtype thin,
+                           int64_t count) {
+    bool narrow = wide == OX_F32 || wide == OX_F16 || wide == OX_BF16;
+    bool f32 = thin != OX_F64 && oxi_is_float(thin);
+    return narrow && f32 && count <= OXI_THIN_LINES && (line_stride == 1 || k_stride == 1);
+}
+
+/* By dtypes, sizes and strides alone: operands may lie anywhere. */
+static oxi_gemm_way oxi_gemm_judge(const oxi_gemm *g) {
+    bool blocks = oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype);
+    int64_t rows = oxi_is_block(g->a_dtype) ? g->n : g->m; /* that meet the blocks */
+    if (blocks) return rows <= OXI_BLOCK_ROWS ? OXI_WAY_FEW_ROWS : OXI_WAY_PANELS;
+    if (g->m <= g->n && oxi_thin_takes(g->b_dtype, g->b_col, g->b_row, g->a_dtype, g->m))
+        return g->b_row == 1 ? OXI_WAY_THIN_A : OXI_WAY_THIN_A_ACROSS;
+    if (g->n < g->m && oxi_thin_takes(g->a_dtype, g->a_row, g->a_col, g->b_dtype, g->n))
+        return g->a_col == 1 ? OXI_WAY_THIN_B : OXI_WAY_THIN_B_ACROSS;
+    bool pieces = g->a_dtype == OX_F16 && g->b_dtype == OX_F16 && oxi_cpu_kernels()->f16_pieces.kernel.run;
+    return pieces && !oxi_gemm_is_small(g) ? OXI_WAY_PIECES : OXI_WAY_PANELS;
+}
+
 static ox_status oxi_gemm_run(const oxi_gemm *g) {
     if (g->m == 0 || g->n == 0) return OX_OK;
     if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) return oxi_block_product(g);
-    if (g->m <= g->n && oxi_thin_takes(g->b_dtype, g->b_col, g->b_row, g->a_dtype, g->m))
-        return oxi_gemm_thin(g, true);
-    if (g->n < g->m && oxi_thin_takes(g->a_dtype, g->a_row, g->a_col, g->b_dtype, g->n))
-        return oxi_gemm_thin(g, false);
-    return oxi_gemm_packed(g);
+    return g->way >= OXI_WAY_THIN_A ? oxi_gemm_thin(g) : oxi_gemm_packed(g);
 }
 /* >>cpu/blocks.c */
 /* Products with weights of block types, and their expansion.
  * Activations are quantised to int8. Few rows of them are multiplied by the blocks as they lie, which
  * reads each weight once; many go through panels of codes (cpu/codes.c). ox_set_exact(true), and the c
  * tier with many rows, expand the weights instead. oxi_gemm_run and the index family call this. */
-
-enum { OXI_BLOCK_ROWS = 8 }; /* most rows of activations that multiply blocks directly */
 
 static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status); /* codes.c */
 
@@ -45113,18 +47047,26 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* A row of numbers, quantised. Terms of a sum could pass f32's range where the sum does not: rows of numbers
- * that large are taken times 2^-64. Returns what products of the row are to be multiplied by. stage: k
- * floats, may be x itself. */
+/* Terms of a sum could pass f32's range where the sum does not: rows with steps that large are taken times
+ * 2^-64, and their products times OXI_ROW_LIFT. */
+#define OXI_ROW_LIFT 0x1p64f
+static bool oxi_is_large_step(float step) { return step > 0x1p52f; }
+static void oxi_lower_row(int64_t k, const float *x, float *out) {
+    for (int64_t i = 0; i < k; i++) out[i] = x[i] * (1 / OXI_ROW_LIFT);
+}
+
+/* A row of numbers, quantised. Returns what products of the row are to be multiplied by. stage: k floats,
+ * may be x itself. */
 static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float *x, float *stage,
                               oxi_q8 *out) {
     bool large = false;
     kernels->quantize_activation(k, x, out);
-    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || out[i].step > 0x1p52f;
+    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++)
+        large = large || oxi_is_large_step(out[i].step);
     if (!large) return 1;
-    for (int64_t i = 0; i < k; i++) stage[i] = x[i] * 0x1p-64f;
+    oxi_lower_row(k, x, stage);
     kernels->quantize_activation(k, stage, out);
-    return 0x1p64f;
+    return OXI_ROW_LIFT;
 }
 
 static void oxi_block_rows_prepare(oxi_block_rows *r) {
@@ -45203,7 +47145,7 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
     ox_status status = oxi_check_expandable(t.b_dtype);
     if (status != OX_OK) return status;
     bool exact = oxi_atomic_load(&oxi_exact) != 0 || t.a_dtype == OX_F64;
-    if (t.m <= OXI_BLOCK_ROWS && t.k > 0) return oxi_block_rows_run(&t, exact);
+    if (t.way == OXI_WAY_FEW_ROWS && t.k > 0) return oxi_block_rows_run(&t, exact);
     t.rough = !exact && oxi_cpu_kernels()->bf16_pairs.kernel.run != NULL;
     if (!exact && !t.rough && t.k > 0 && oxi_code_product_run(&t, &status)) return status;
     return oxi_gemm_packed(&t);
@@ -45213,8 +47155,8 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
  * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time,
  * into a panel that stays in the first cache, and takes it against all activations. Nothing of the weights
  * is kept, so memory holds the file alone. Where a tier multiplies 16 bits by 16, both sides have one scale
- * for 256 numbers, of which weights keep 12 bits and activations all that they have. Called by cpu/blocks.c;
- * the panels and their kernels are those of kernels/codes.inc. */
+ * for 256 numbers, of which weights keep 12 bits and activations 13. Called by cpu/blocks.c; the panels and
+ * their kernels are those of kernels/codes.inc. */
 
 enum {
     OXI_CODE_ROWS_MOST = 512,     /* rows of activations of one round */
@@ -45306,16 +47248,17 @@ static void oxi_code_line(const oxi_code_product *p, const oxi_q8 *from, int8_t 
     }
 }
 
-/* The same in 16 bits: codes times their ratios, at most 127 * 32, and steps. */
-static void oxi_code_wide_line(const oxi_code_product *p, const oxi_q8 *from, int16_t *code, float *step) {
-    for (int64_t left = p->g->k / 32; left > 0; left -= 8, from++) {
-        *step++ = from->step;
-        for (int i = 0; i < 8 && i < left; i++, code += 32) {
-            int16_t wide[32], ratio = from->ratio[i];
-            for (int j = 0; j < 32; j++) wide[j] = (int16_t)(from->q[32 * i + j] * ratio);
-            memcpy(code, wide, sizeof wide);
-        }
-    }
+/* A row in 16 bits, and its steps. Returns what oxi_quantize_row does. */
+static float oxi_code_wide_row(const oxi_code_product *p, const float *x, float *stage, int16_t *code,
+                               float *step) {
+    int64_t k = p->g->k;
+    bool large = false;
+    p->kernels->quantize_wide(k, x, code, step);
+    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || oxi_is_large_step(step[i]);
+    if (!large) return 1;
+    oxi_lower_row(k, x, stage);
+    p->kernels->quantize_wide(k, stage, code, step);
+    return OXI_ROW_LIFT;
 }
 
 /* Task: a panel of activations. */
@@ -45336,11 +47279,14 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
             p->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, stage);
             x = stage;
         }
-        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, stage, row);
         float *steps = step + i * oxi_parts(g->k, OXI_CODES_PIECE);
         char *code = lane + p->codes_at + i * g->k * p->kernel->bytes;
-        if (p->wide) oxi_code_wide_line(p, row, (int16_t *)(void *)code, steps);
-        else oxi_code_line(p, row, (int8_t *)code, scale + i * (g->k / 32), sum + i * (g->k / group), steps);
+        if (p->wide) {
+            p->lift[first + i] = oxi_code_wide_row(p, x, stage, (int16_t *)(void *)code, steps);
+            continue;
+        }
+        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, stage, row);
+        oxi_code_line(p, row, (int8_t *)code, scale + i * (g->k / 32), sum + i * (g->k / group), steps);
     }
     oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group,
                   oxi_code_rows_at(p, index, 0));
@@ -45426,6 +47372,24 @@ static void oxi_code_finish(const oxi_code_product *p, int64_t index, int64_t n,
     }
 }
 
+/* Asks for the blocks of some lines that the task unpacks next, or the one after it, when the panel from line
+ * n on, k codes from k0 on, is done. */
+static void oxi_code_foresee(const oxi_code_product *p, int64_t n, int64_t k0, int64_t k, int64_t first,
+                             int64_t lines) {
+    const oxi_gemm *g = p->g;
+    k0 += k;
+    if (k0 >= g->k) {
+        n += p->kernel->nr;
+        k0 = 0;
+    }
+    int64_t bytes = oxi_signed_bytes(g->b_dtype, oxi_least(p->piece, g->k - k0));
+    int64_t end = oxi_least(n + first + lines, g->n);
+    for (int64_t line = n + first; line < end; line++) {
+        const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, line * g->b_col + k0);
+        for (int64_t at = 0; at < bytes; at += 64) OXI_PREFETCH_FAR(row + at);
+    }
+}
+
 /* Task: a panel of weights against all rows. */
 static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     const oxi_code_product *p = (const oxi_code_product *)arg;
@@ -45434,13 +47398,16 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     float *sums = (float *)(void *)(lane + p->sums_at), *stage = (float *)(void *)(lane + p->panel_scale_at);
     int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_least(nr, g->n - n);
     int64_t panels = oxi_parts(p->rows, mr), direct = 0; /* so many panels the kernel writes to C itself */
+    int64_t ahead = oxi_parts(nr, panels); /* lines that are asked for while a panel is multiplied */
     if (oxi_gemm_is_plain(g) && g->c_dtype == OX_F32 && g->c_col == 1 && columns == nr) direct = p->rows / mr;
+    float *c = direct > 0 ? (float *)(void *)oxi_gemm_c(g, p->m0, n) : NULL;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
         int64_t k = oxi_least(p->piece, g->k - k0);
         oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
         for (int64_t i = 0; i < panels; i++) {
-            float *to = i < direct ? (float *)(void *)oxi_gemm_c(g, p->m0 + i * mr, n) : sums + i * mr * nr;
+            float *to = i < direct ? c + i * mr * g->c_row : sums + i * mr * nr;
             oxi_code_panel rows = oxi_code_rows_at(p, i, k0);
+            if (i * ahead < nr) oxi_code_foresee(p, n, k0, k, i * ahead, ahead);
             p->kernel->run(k, &weights, &rows, p->steps, p->shift, to, i < direct ? g->c_row : nr, k0 > 0);
         }
     }
@@ -45451,7 +47418,8 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
 /* The kernel for the type, and how many lanes it may add up. */
 static bool oxi_code_choose(oxi_code_product *p) {
     int pairs = INT16_MAX / (2 * 127 * p->type->most); /* a lane of 16 bits takes two products a step */
-    p->kernel = p->kernels->codes_16.run && pairs >= 2 ? &p->kernels->codes_16 : &p->kernels->codes_32;
+    const oxi_codes_kernel *small = &p->kernels->codes_16;
+    p->kernel = small->run && pairs >= small->pairs ? small : &p->kernels->codes_32;
     if (!p->kernel->run) return false;
     p->wide = p->kernel->bytes == 2;
     p->shift = p->wide ? 8 : p->type->group == 16 ? 4 : 5;
@@ -45656,16 +47624,16 @@ static void oxi_product_join(oxi_product *p) {
             g->c_row = p->c_stride[d];
             even = true;
         }
-        if (p->shape[d] != 1 && (p->b_stride[d] != 0 || !even || (g->addend && g->addend_row != 0))) return;
+        if (p->shape[d] != 1 && (p->b_stride[d] != 0 || !even)) return;
         if (p->shape[d] != 1) g->m *= p->shape[d];
         p->ndim--;
     }
 }
 
 static ox_status oxi_product_run(oxi_product *p) {
-    oxi_product_join(p);
     int64_t count = 1;
     for (int d = 0; d < p->ndim; d++) count *= p->shape[d];
+    if (count == 0) return OX_OK;
     if (count == 1) return oxi_product_one(&p->g);
     p->g.shared = NULL; /* each has an a of its own */
     double flops = 2.0 * (double)p->g.m * (double)p->g.n * (double)p->g.k;
@@ -45681,21 +47649,7 @@ static ox_status oxi_product_run(oxi_product *p) {
     return OX_OK;
 }
 
-/* ---- the calls ----------------------------------------------------------------------------------------- */
-
-static void oxi_product_start(oxi_product *p, const oxi_call *call, const ox_tensor *a, const ox_tensor *b) {
-    const ox_tensor *c = call->out[0];
-    memset(p, 0, sizeof *p);
-    p->g.shared = call->shared;
-    p->g.work = call->work;
-    p->g.a = oxi_ptr(a);
-    p->g.b = oxi_ptr(b);
-    p->g.c = oxi_ptr(c);
-    p->g.a_dtype = a->dtype;
-    p->g.b_dtype = b->dtype;
-    p->g.c_dtype = c->dtype;
-    p->g.alpha = 1;
-}
+/* ---- the calls: sizes and strides, of operands that may lie anywhere ----------------------------------- */
 
 /* The stride of leading dim d of `ndim`, counted from the last one, of an operand with `own` leading dims; 0
  * if broadcast. */
@@ -45704,36 +47658,96 @@ static int64_t oxi_leading_stride(const ox_tensor *t, int own, int ndim, int d) 
     return at < 0 || t->shape[at] == 1 ? 0 : t->stride[at];
 }
 
-static ox_status oxi_cpu_matmul(const oxi_call *call) {
+static void oxi_matmul_plan(oxi_product *p, const oxi_call *call) {
     const ox_tensor *a = call->in[0], *b = call->in[1], *c = call->out[0];
-    oxi_product p;
-    oxi_product_start(&p, call, a, b);
     int a_leading = a->ndim > 2 ? a->ndim - 2 : 0, b_leading = b->ndim > 2 ? b->ndim - 2 : 0;
-    p.ndim = a_leading > b_leading ? a_leading : b_leading;
-    p.g.k = a->shape[a->ndim - 1];
-    p.g.a_col = a->stride[a->ndim - 1];
-    p.g.m = p.g.n = 1;
-    int c_dim = p.ndim; /* of c: the rows, if a has some, then the columns, if b has */
+    p->ndim = a_leading > b_leading ? a_leading : b_leading;
+    p->g.k = a->shape[a->ndim - 1];
+    p->g.a_col = a->stride[a->ndim - 1];
+    p->g.m = p->g.n = 1;
+    int c_dim = p->ndim; /* of c: the rows, if a has some, then the columns, if b has */
     if (a->ndim > 1) {
-        p.g.m = a->shape[a->ndim - 2];
-        p.g.a_row = a->stride[a->ndim - 2];
-        p.g.c_row = c->stride[c_dim++];
+        p->g.m = a->shape[a->ndim - 2];
+        p->g.a_row = a->stride[a->ndim - 2];
+        p->g.c_row = c->stride[c_dim++];
     }
-    p.g.b_row = b->stride[b->ndim > 1 ? b->ndim - 2 : 0];
-    p.g.c_col = 1;
+    p->g.b_row = b->stride[b->ndim > 1 ? b->ndim - 2 : 0];
+    p->g.c_col = 1;
     if (b->ndim > 1) {
-        p.g.n = b->shape[b->ndim - 1];
-        p.g.b_col = b->stride[b->ndim - 1];
-        p.g.c_col = c->stride[c_dim];
+        p->g.n = b->shape[b->ndim - 1];
+        p->g.b_col = b->stride[b->ndim - 1];
+        p->g.c_col = c->stride[c_dim];
     }
-    for (int d = 0; d < p.ndim; d++) {
-        p.shape[d] = c->shape[d];
-        p.a_stride[d] = oxi_leading_stride(a, a_leading, p.ndim, d);
-        p.b_stride[d] = oxi_leading_stride(b, b_leading, p.ndim, d);
-        p.c_stride[d] = c->stride[d];
-        if (p.shape[d] == 0) return OX_OK;
+    for (int d = 0; d < p->ndim; d++) {
+        p->shape[d] = c->shape[d];
+        p->a_stride[d] = oxi_leading_stride(a, a_leading, p->ndim, d);
+        p->b_stride[d] = oxi_leading_stride(b, b_leading, p->ndim, d);
+        p->c_stride[d] = c->stride[d];
     }
-    return oxi_product_run(&p);
+}
+
+static void oxi_linear_plan(oxi_product *p, const oxi_call *call) {
+    const ox_tensor *x = call->in[0], *w = call->in[1], *out = call->out[0];
+    int last = x->ndim - 1;
+    p->ndim = last > 0 ? last - 1 : 0;
+    p->g.m = last > 0 ? x->shape[last - 1] : 1;
+    p->g.n = w->shape[0];
+    p->g.k = x->shape[last];
+    p->g.a_row = last > 0 ? x->stride[last - 1] : 0;
+    p->g.a_col = x->stride[last];
+    p->g.b_row = w->stride[1];
+    p->g.b_col = w->stride[0];
+    p->g.c_row = last > 0 ? out->stride[last - 1] : 0;
+    p->g.c_col = out->stride[last];
+    p->g.activation = (oxi_activation)call->attr.mode;
+    for (int d = 0; d < p->ndim; d++) {
+        p->shape[d] = x->shape[d];
+        p->a_stride[d] = x->stride[d];
+        p->c_stride[d] = out->stride[d];
+    }
+}
+
+static void oxi_addmm_plan(oxi_product *p, const oxi_call *call) {
+    const ox_tensor *a = call->in[1], *b = call->in[2], *out = call->out[0];
+    p->g.m = a->shape[0];
+    p->g.n = b->shape[1];
+    p->g.k = a->shape[1];
+    p->g.a_row = a->stride[0];
+    p->g.a_col = a->stride[1];
+    p->g.b_row = b->stride[0];
+    p->g.b_col = b->stride[1];
+    p->g.c_row = out->stride[0];
+    p->g.c_col = out->stride[1];
+    p->g.beta = call->attr.f[0];
+    p->g.alpha = call->attr.f[1];
+}
+
+static void oxi_product_plan(oxi_product *p, const oxi_call *call) {
+    int a = call->op == OXI_OP_addmm;
+    memset(p, 0, sizeof *p);
+    p->g.a_dtype = call->in[a]->dtype;
+    p->g.b_dtype = call->in[a + 1]->dtype;
+    p->g.c_dtype = call->out[0]->dtype;
+    p->g.alpha = 1;
+    if (call->op == OXI_OP_matmul)
+        oxi_matmul_plan(p, call);
+    else if (call->op == OXI_OP_linear)
+        oxi_linear_plan(p, call);
+    else
+        oxi_addmm_plan(p, call);
+    oxi_product_join(p);
+    p->g.way = oxi_gemm_judge(&p->g);
+}
+
+/* ---- running them -------------------------------------------------------------------------------------- */
+
+/* The addend of addmm. As in torch: with beta 0, NaN in c does not matter. */
+static void oxi_product_addend(oxi_gemm *g, const ox_tensor *c) {
+    if (g->beta == 0) return;
+    g->addend = oxi_ptr(c);
+    g->addend_dtype = c->dtype;
+    g->addend_row = oxi_leading_stride(c, c->ndim, 2, 0);
+    g->addend_col = oxi_leading_stride(c, c->ndim, 2, 1);
 }
 
 /* The bias as n floats in *floats (to be freed), as it lies, or as an addend where f32 is not enough. */
@@ -45758,62 +47772,25 @@ static ox_status oxi_product_bias(oxi_gemm *g, const ox_tensor *bias, float **fl
     return OX_OK;
 }
 
-static ox_status oxi_cpu_linear(const oxi_call *call) {
-    const ox_tensor *x = call->in[0], *w = call->in[1], *bias = call->in[2], *out = call->out[0];
-    int last = x->ndim - 1;
-    oxi_product p;
-    oxi_product_start(&p, call, x, w);
-    p.ndim = last > 0 ? last - 1 : 0;
-    p.g.m = last > 0 ? x->shape[last - 1] : 1;
-    p.g.n = w->shape[0];
-    p.g.k = x->shape[last];
-    p.g.a_row = last > 0 ? x->stride[last - 1] : 0;
-    p.g.a_col = x->stride[last];
-    p.g.b_row = w->stride[1];
-    p.g.b_col = w->stride[0];
-    p.g.c_row = last > 0 ? out->stride[last - 1] : 0;
-    p.g.c_col = out->stride[last];
-    p.g.activation = (oxi_activation)call->attr.mode;
-    for (int d = 0; d < p.ndim; d++) {
-        p.shape[d] = x->shape[d];
-        p.a_stride[d] = x->stride[d];
-        p.c_stride[d] = out->stride[d];
-        if (p.shape[d] == 0) return OX_OK;
+static ox_status oxi_cpu_product(const oxi_call *call) {
+    bool linear = call->op == OXI_OP_linear, addmm = call->op == OXI_OP_addmm;
+    oxi_product p, whole;
+    float *floats = NULL;
+    oxi_product_plan(&p, call);
+    if (ox_numel(call->out[0]) == 0) return OX_OK;
+    if (call->whole) {
+        oxi_product_plan(&whole, call->whole);
+        p.g.way = whole.g.way;
     }
-    float *floats;
-    ox_status status = oxi_product_bias(&p.g, bias, &floats);
+    p.g.shared = call->shared;
+    p.g.a = oxi_ptr(call->in[addmm]);
+    p.g.b = oxi_ptr(call->in[addmm + 1]);
+    p.g.c = oxi_ptr(call->out[0]);
+    if (addmm) oxi_product_addend(&p.g, call->in[0]);
+    ox_status status = linear ? oxi_product_bias(&p.g, call->in[2], &floats) : OX_OK;
     if (status == OX_OK) status = oxi_product_run(&p);
     oxi_free(floats, (size_t)p.g.n * sizeof(float));
     return status;
-}
-
-static ox_status oxi_cpu_addmm(const oxi_call *call) {
-    const ox_tensor *c = call->in[0], *a = call->in[1], *b = call->in[2], *out = call->out[0];
-    oxi_product p;
-    oxi_product_start(&p, call, a, b);
-    p.g.m = a->shape[0];
-    p.g.n = b->shape[1];
-    p.g.k = a->shape[1];
-    p.g.a_row = a->stride[0];
-    p.g.a_col = a->stride[1];
-    p.g.b_row = b->stride[0];
-    p.g.b_col = b->stride[1];
-    p.g.c_row = out->stride[0];
-    p.g.c_col = out->stride[1];
-    p.g.beta = call->attr.f[0];
-    p.g.alpha = call->attr.f[1];
-    if (p.g.beta != 0) { /* as torch: with beta 0, NaN in c does not matter */
-        p.g.addend = oxi_ptr(c);
-        p.g.addend_dtype = c->dtype;
-        p.g.addend_row = oxi_leading_stride(c, c->ndim, 2, 0);
-        p.g.addend_col = oxi_leading_stride(c, c->ndim, 2, 1);
-    }
-    return oxi_product_run(&p);
-}
-
-static ox_status oxi_cpu_product(const oxi_call *call) {
-    if (call->op == OXI_OP_matmul) return oxi_cpu_matmul(call);
-    return call->op == OXI_OP_linear ? oxi_cpu_linear(call) : oxi_cpu_addmm(call);
 }
 /* >>cpu/attention.c */
 /* Scaled dot product attention in tiles with an online softmax (Dao et al. 2022, "FlashAttention"): memory
@@ -46464,7 +48441,7 @@ static ox_device oxi_cpu_device = {
     "cpu",        true,          oxi_cpu_alloc, oxi_cpu_free,
     oxi_cpu_read, oxi_cpu_write, oxi_cpu_move,  oxi_cpu_supports,
     oxi_cpu_run,  oxi_cpu_sync,  oxi_cpu_expand, NULL,
-    NULL,         0,             false,
+    NULL,         0,             NULL,           false,
 };
 
 OX_API ox_device *ox_cpu(void) {
@@ -46555,9 +48532,10 @@ typedef struct oxi_format {
 static bool oxi_file_register(const oxi_format *format);
 
 /* A device that reads files itself makes *out, a storage over bytes [offset, offset + bytes) of the file at
- * `path`; it leaves *out NULL for devices that are not its own. Asked for devices other than the CPU. */
-typedef ox_status (*oxi_file_region_fn)(ox_device *device, const char *path, size_t offset, size_t bytes,
-                                        ox_storage **out);
+ * `path`, OX_ERR_IO if that is not the file `id` any more; it leaves *out NULL for devices that are not its
+ * own. Asked for devices other than the CPU. */
+typedef ox_status (*oxi_file_region_fn)(ox_device *device, const char *path, const oxi_file_id *id,
+                                        size_t offset, size_t bytes, ox_storage **out);
 static bool oxi_file_register_region(oxi_file_region_fn region);
 
 /* ox_open over memory that stays as it is until the file and its tensors are gone. `label` is the name in
@@ -50283,6 +52261,21 @@ static ox_file *oxi_file_new(ox_device *device) {
     return file;
 }
 
+/* Where tensors are read from the files themselves, what the mappings are for lies before the first of them:
+ * it stays when a file becomes shorter. */
+static ox_status oxi_file_keep_heads(const ox_file *file) {
+    ox_status status = OX_OK;
+    if (file->device == ox_cpu() || file->format->load) return OX_OK;
+    for (size_t i = 0; i < file->part_count && status == OX_OK; i++) {
+        const oxi_mapping *mapping = &file->parts[i].mapping;
+        size_t head = mapping->bytes;
+        for (size_t t = 0; t < file->item_count; t++)
+            if (file->items[t].part == i && file->items[t].offset < head) head = file->items[t].offset;
+        if (!file->parts[i].borrowed) status = oxi_mapping_keep(mapping, head);
+    }
+    return status;
+}
+
 /* Reads the directory of a file whose part 0 is there; gives NULL and frees the file when that fails. */
 static ox_file *oxi_file_read(ox_file *file) {
     const oxi_file_part *part = &file->parts[0];
@@ -50304,6 +52297,7 @@ static ox_file *oxi_file_read(ox_file *file) {
                                    "nothing in it can be loaded: array %s: %s",
                                    OXI_QUOTE(file->items[0].name), file->items[0].unsupported);
     }
+    if (status == OX_OK) status = oxi_file_keep_heads(file);
     if (status == OX_OK) return file;
     oxi_file_free(file);
     return NULL;
@@ -50440,7 +52434,7 @@ static ox_status oxi_load_region(ox_file *file, const oxi_file_item *item, ox_st
     oxi_lock_give(&oxi_format_lock);
     *out = NULL;
     for (int64_t i = 0; i < count && status == OX_OK && !*out; i++)
-        status = regions[i](file->device, part->path, item->offset, item->bytes, out);
+        status = regions[i](file->device, part->path, &part->mapping.id, item->offset, item->bytes, out);
     return status;
 }
 

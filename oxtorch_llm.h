@@ -207,7 +207,8 @@ OX_API ox_status ox_llm_decode(ox_llm_context *context, const int32_t *tokens, i
 /* The same with what comes after each of them: logits [count, vocabulary]. */
 OX_API ox_status ox_llm_decode_all(ox_llm_context *context, const int32_t *tokens, int64_t count,
                                    float *logits);
-/* The same for one token. */
+/* The same for one token. On a GPU the step after it is recorded while this one runs, and goes in one
+ * submission when its token comes, unless the device was used for something else in between. */
 OX_API ox_status ox_llm_step(ox_llm_context *context, int32_t token, float *logits);
 
 /* ---- generation ---------------------------------------------------------------------------------------- */
@@ -418,12 +419,17 @@ struct ox_llm {
     oxi_llm_layer *layers;                         /* [config.layers] */
 };
 
+enum { OXI_LLM_TRIES = 8 };
+
 struct ox_llm_context {
     ox_llm *model;
     int64_t capacity, length, batch;
     int32_t pending; /* generated, but not run yet: goes first in the next ox_llm_generate; -1 = none */
     ox_dtype dtype;  /* of keys and values */
     ox_tensor **keys, **values; /* a layer's: [kv_heads, room, key_size], [.., value_size]; NULL = room 0 */
+    ox_tensor *next;            /* i32 [2]: token and position of a step that is recorded ahead; NULL at first */
+    int64_t ahead, ahead_at;    /* the step that is recorded, by the device's number, or 0; its position */
+    int not_ahead;              /* steps that could not be recorded; after OXI_LLM_TRIES it is not tried again */
 };
 
 #endif
@@ -1703,6 +1709,8 @@ OX_API ox_llm_context *ox_llm_context_open(ox_llm *model, const ox_llm_context_d
     context->batch = desc->batch ? desc->batch : 512;
     context->pending = -1;
     context->dtype = cache;
+    /* weights that stream are computed with tile by tile, as they come */
+    if (ox_device_of(model->weight[OXI_LLM_EMBEDDING]) != model->device) context->not_ahead = OXI_LLM_TRIES;
     (void)oxi_atomic_add(&model->references, 1);
     context->keys = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->keys);
     context->values = (ox_tensor **)oxi_calloc((size_t)model->config.layers, sizeof *context->values);
@@ -1720,6 +1728,7 @@ OX_API void ox_llm_context_close(ox_llm_context *context) {
         if (context->keys) ox_release(context->keys[i]);
         if (context->values) ox_release(context->values[i]);
     }
+    ox_release(context->next);
     oxi_free(context->keys, layers * sizeof *context->keys);
     oxi_free(context->values, layers * sizeof *context->values);
     ox_llm_close(context->model);
@@ -1858,18 +1867,17 @@ static bool oxi_llm_run_layer(const oxi_llm_batch *batch, int64_t index, ox_tens
     return done;
 }
 
-/* x [S, width] -> logits of the last `rows` of it. */
-static ox_status oxi_llm_read_out(const ox_llm *model, ox_tensor *x, int64_t rows, float *logits) {
+/* ids i32 [S] -> logits [rows, vocabulary] of the last `rows` of them; with rows 0 the last layer's x. */
+static ox_tensor *oxi_llm_forward(const oxi_llm_batch *batch, ox_tensor *ids, int64_t rows) {
+    const ox_llm *model = batch->context->model;
+    /* f32 [S, width]: the layers add to it in place */
+    ox_tensor *x = ox_cast(ox_embedding(model->weight[OXI_LLM_EMBEDDING], ids), OX_F32);
+    for (int64_t i = 0; x && i < model->config.layers; i++)
+        if (!oxi_llm_run_layer(batch, i, x)) return NULL;
+    if (!x || rows == 0) return x;
     x = ox_narrow(x, 0, x->shape[0] - rows, rows);
     x = model->architecture->norm(x, 1, model->weight[OXI_LLM_OUTPUT_NORM], model->config.norm_epsilon);
-    x = ox_linear(x, model->weight[OXI_LLM_OUTPUT], NULL);
-    return x ? ox_to_floats(x, logits, rows * model->config.vocabulary) : oxi_llm_error();
-}
-
-/* The ids' embeddings, f32 [S, width]: the layers add to them in place. */
-static ox_tensor *oxi_llm_embed(const ox_llm *model, const int32_t *tokens, int64_t count) {
-    ox_tensor *ids = ox_to(ox_from_data(tokens, OX_SHAPE(count), OX_I32), model->device);
-    return ox_cast(ox_embedding(model->weight[OXI_LLM_EMBEDDING], ids), OX_F32);
+    return ox_linear(x, model->weight[OXI_LLM_OUTPUT], NULL);
 }
 
 static ox_status oxi_llm_run_batch(oxi_llm_batch *batch, const int32_t *tokens, int64_t rows, float *logits) {
@@ -1877,13 +1885,11 @@ static ox_status oxi_llm_run_batch(oxi_llm_batch *batch, const int32_t *tokens, 
     ox_status status = OX_OK;
     ox_scope scope = ox_scope_begin();
     ox_tensor *positions = ox_arange((double)batch->start, (double)(batch->start + batch->count), 1, OX_I32);
+    ox_tensor *ids = ox_to(ox_from_data(tokens, OX_SHAPE(batch->count), OX_I32), model->device);
     batch->positions = ox_to(positions, model->device);
-    ox_tensor *x = oxi_llm_embed(model, tokens, batch->count);
-    if (!batch->positions || !x) status = oxi_llm_error();
-    for (int64_t i = 0; !status && i < model->config.layers; i++) {
-        if (!oxi_llm_run_layer(batch, i, x)) status = oxi_llm_error();
-    }
-    if (!status && rows > 0) status = oxi_llm_read_out(model, x, rows, logits);
+    ox_tensor *x = batch->positions && ids ? oxi_llm_forward(batch, ids, rows) : NULL;
+    if (!x) status = oxi_llm_error();
+    if (!status && rows > 0) status = ox_to_floats(x, logits, rows * model->config.vocabulary);
     ox_scope_end(&scope);
     return status;
 }
@@ -1938,8 +1944,74 @@ OX_API ox_status ox_llm_decode_all(ox_llm_context *context, const int32_t *token
     return oxi_llm_run(context, tokens, count, true, logits);
 }
 
+/* ---- steps recorded ahead ------------------------------------------------------------------------------ */
+
+/* Records the step at position `start` for a token that is told later; its number, 0: that cannot be. */
+static int64_t oxi_llm_record_step(ox_llm_context *context, int64_t start) {
+    const ox_llm *model = context->model;
+    ox_device *device = model->device;
+    const int64_t two = 2;
+    const size_t bytes = (size_t)model->config.vocabulary * sizeof(float);
+    const bool clear = ox_error() == OX_OK;
+    int64_t number = 0;
+    oxi_llm_batch batch;
+    memset(&batch, 0, sizeof batch);
+    batch.context = context;
+    batch.start = start;
+    batch.count = 1;
+    ox_scope scope = ox_scope_begin();
+    if (!context->next) context->next = ox_retain(oxi_tensor_new(device, OX_I32, 1, &two));
+    if (context->next &&
+        device->ahead->begin(device, context->next->storage->data, 2 * sizeof(int32_t), bytes)) {
+        batch.positions = ox_narrow(context->next, 0, 1, 1);
+        ox_tensor *x = oxi_llm_forward(&batch, ox_narrow(context->next, 0, 0, 1), 1);
+        const bool plain = x && x->dtype == OX_F32 && ox_is_contiguous(x) && ox_nbytes(x) == bytes;
+        number = device->ahead->end(device, plain ? x->storage->data : NULL,
+                                    plain ? oxi_byte_offset(OX_F32, x->offset) : 0);
+        if (number == 0) context->not_ahead++;
+    }
+    ox_scope_end(&scope);
+    if (number == 0 && clear) ox_error_clear(); /* the usual way tells of it, or comes through */
+    context->ahead_at = start;
+    return number;
+}
+
+/* Starts the recorded step with this token, or records it first; its number, 0: that cannot be. */
+static int64_t oxi_llm_start_step(ox_llm_context *context, int32_t token) {
+    ox_device *device = context->model->device;
+    const int32_t next[2] = {token, (int32_t)context->length};
+    int64_t number = context->ahead;
+    context->ahead = 0;
+    if (context->ahead_at == context->length && device->ahead->start(device, number, next)) return number;
+    number = oxi_llm_record_step(context, context->length);
+    return device->ahead->start(device, number, next) ? number : 0;
+}
+
+/* Records the step after this one, if its keys and values have room. */
+static void oxi_llm_look_ahead(ox_llm_context *context) {
+    const int64_t position = context->length + 1, layers = context->model->config.layers;
+    if (layers == 0 || context->keys[layers - 1]->shape[1] <= position ||
+        context->values[layers - 1]->shape[1] <= position)
+        return;
+    context->ahead = oxi_llm_record_step(context, position);
+}
+
 OX_API ox_status ox_llm_step(ox_llm_context *context, int32_t token, float *logits) {
-    return oxi_llm_run(context, &token, 1, false, logits);
+    ox_status status = oxi_llm_check_tokens(context, &token, 1);
+    if (status) return status;
+    ox_device *device = context->model->device;
+    if (!device->ahead || context->not_ahead >= OXI_LLM_TRIES)
+        return oxi_llm_run(context, &token, 1, false, logits);
+    status = oxi_llm_reserve(context, context->length + 1);
+    if (status) return status;
+    const int64_t number = oxi_llm_start_step(context, token);
+    if (!number) return oxi_llm_run(context, &token, 1, false, logits);
+    oxi_llm_look_ahead(context);
+    status = device->ahead->take(device, number, logits);
+    if (status) return status;
+    context->length++;
+    context->pending = -1;
+    return OX_OK;
 }
 /* >>llm/generate.c */
 /* Generation: a prompt is run at once, then token by token what the sampler picks.

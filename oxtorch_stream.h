@@ -27,16 +27,18 @@
  *     pass over layers that are alike, each is read ahead as the one before was used.
  *
  * MACROS
- *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it
+ *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it.
+ *                          liburing.h wants GNU C, as gcc and clang compile by themselves, not -std=c11
  *
  * LIMITS
  *     One operation at a time for each stream. Sorts and running sums along the only dim, attention over keys
  *     of one head beyond a tile, rows longer than a tile whose result lies in another order (softmax over the
  *     last dim of a transposed tensor), and other operations that cannot be cut load their operands as a
  *     whole, within the budget. Rows with gaps between their elements are read with the gaps.
- *     A file must not be written to while tensors lie in it; one that becomes shorter is an error, and other
- *     bytes are one if checksums are asked for. On a GPU the numbers are the GPU's; reductions, and rows that
- *     are longer than a tile, are the CPU's.
+ *     A file must not be written to while tensors lie in it; one that becomes shorter is an error, one that
+ *     was replaced or written to since ox_open cannot be loaded from, and other bytes are an error if
+ *     checksums are asked for. Members of .npz archives are moved to the spill folder as a whole. On a GPU
+ *     the numbers are the GPU's; reductions, and rows that are longer than a tile, are the CPU's.
  */
 #ifndef OX_TORCH_STREAM_H
 #define OX_TORCH_STREAM_H
@@ -186,7 +188,7 @@ typedef struct oxi_stream_file {
     struct oxi_stream_file *next;
     struct oxi_stream_region *regions; /* of a file that nobody writes to */
     int64_t references;
-    uint64_t id[4];                 /* device, inode, times of the last change: two files never meet */
+    oxi_file_id id;                 /* two files never meet */
     intptr_t plain, direct;         /* handles; direct is -1 where the file system refuses it */
     int slot[2];                    /* places of the two among io_uring's own files, or -1 */
     bool writable;
@@ -254,7 +256,8 @@ typedef struct oxi_stream_reader {
     bool uses_uring;
 #ifdef OX_USE_LIBURING
     struct io_uring uring;
-    int in_system;
+    oxi_stream_queue prepared;      /* that the system has not taken yet, in the order of its queue */
+    int in_system;                  /* these, and those that it has */
     const char *buffer;             /* memory that io_uring knows, buffer_bytes of it; NULL: none */
     size_t buffer_bytes;
     bool knows_files;               /* it keeps files of its own ... */
@@ -515,9 +518,25 @@ static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t by
     return 0;
 }
 
+#if defined(__linux__) && defined(__LP64__) && defined(SYS_sync_file_range) && defined(SYS_fadvise64)
+#define OXI_STREAM_CAN_SETTLE 1
+#endif
+
+/* What direct writes left in the page cache goes: where pages beside them were written through it meanwhile,
+ * the system may keep what they held before, and give that to later reads through the cache. */
+static void oxi_stream_handle_settle(intptr_t handle) {
+#ifdef OXI_STREAM_CAN_SETTLE
+    const long wait_write_wait = 7, not_needed = 4;
+    if (syscall(SYS_sync_file_range, (long)handle, 0L, 0L, wait_write_wait) != 0) return;
+    (void)syscall(SYS_fadvise64, (long)handle, 0L, 0L, not_needed);
+#else
+    (void)handle;
+#endif
+}
+
 /* Another handle of the same open file, which may have no name, for transfers past the page cache; -1. */
 static intptr_t oxi_stream_handle_direct(intptr_t handle) {
-#if defined(__linux__) && defined(OXI_STREAM_DIRECT)
+#if defined(OXI_STREAM_CAN_SETTLE) && defined(OXI_STREAM_DIRECT)
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", (int)handle);
     return open(path, O_RDWR | O_CLOEXEC | O_LARGEFILE | OXI_STREAM_DIRECT);
@@ -527,28 +546,13 @@ static intptr_t oxi_stream_handle_direct(intptr_t handle) {
 #endif
 }
 
-/* The fractions of a second in which a file was changed last. */
-static uint64_t oxi_stream_change_nanoseconds(const struct stat *info) {
-#if defined(__linux__) && defined(st_mtime)
-    return (uint64_t)info->st_mtim.tv_nsec << 32 | (uint64_t)info->st_ctim.tv_nsec;
-#elif defined(__GLIBC__)
-    return (uint64_t)info->st_mtimensec << 32 | (uint64_t)info->st_ctimensec;
-#else
-    (void)info;
-    return 0;
-#endif
-}
-
 /* What tells two files apart, and the size. */
-static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
+static ox_status oxi_stream_identify(intptr_t handle, const char *path, oxi_file_id *id, uint64_t *bytes) {
     struct stat info;
     if (fstat((int)handle, &info) != 0)
         return oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno));
     if (!S_ISREG(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is not a regular file", oxi_path_text(path));
-    id[0] = (uint64_t)info.st_dev;
-    id[1] = (uint64_t)info.st_ino;
-    id[2] = (uint64_t)info.st_mtime;
-    id[3] = oxi_stream_change_nanoseconds(&info);
+    *id = oxi_file_id_of(&info);
     *bytes = (uint64_t)info.st_size;
     return OX_OK;
 }
@@ -610,14 +614,11 @@ static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     if (SetFilePointerEx((HANDLE)handle, end, NULL, FILE_BEGIN)) (void)SetEndOfFile((HANDLE)handle);
 }
 
-static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
+static ox_status oxi_stream_identify(intptr_t handle, const char *path, oxi_file_id *id, uint64_t *bytes) {
     BY_HANDLE_FILE_INFORMATION info;
     if (!GetFileInformationByHandle((HANDLE)handle, &info))
         return oxi_fail(OX_ERR_IO, "%s: is not a regular file", oxi_path_text(path));
-    id[0] = info.dwVolumeSerialNumber;
-    id[1] = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
-    id[2] = (uint64_t)info.ftLastWriteTime.dwHighDateTime << 32 | info.ftLastWriteTime.dwLowDateTime;
-    id[3] = 0;
+    *id = oxi_file_id_of(&info);
     *bytes = (uint64_t)info.nFileSizeHigh << 32 | info.nFileSizeLow;
     return OX_OK;
 }
@@ -648,7 +649,7 @@ static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory,
 static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     (void)handle, (void)bytes;
 }
-static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
+static ox_status oxi_stream_identify(intptr_t handle, const char *path, oxi_file_id *id, uint64_t *bytes) {
     (void)handle, (void)id, (void)bytes;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s: this system has no reads at an offset", oxi_path_text(path));
 }
@@ -665,6 +666,10 @@ static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t by
 static intptr_t oxi_stream_handle_direct(intptr_t handle) {
     (void)handle;
     return -1;
+}
+
+static void oxi_stream_handle_settle(intptr_t handle) {
+    (void)handle;
 }
 
 #endif
@@ -720,8 +725,9 @@ static ox_status oxi_stream_file_open(ox_stream *stream, const char *path, oxi_s
     if (!file) return OX_ERR_NOMEM;
     file->plain = oxi_stream_handle_open(path, false);
     ox_status status = file->plain == -1 ? oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno))
-                                         : oxi_stream_identify(file->plain, path, file->id, bytes);
-    while (status == OX_OK && there && memcmp(there->id, file->id, sizeof file->id) != 0) there = there->next;
+                                         : oxi_stream_identify(file->plain, path, &file->id, bytes);
+    while (status == OX_OK && there && memcmp(&there->id, &file->id, sizeof file->id) != 0)
+        there = there->next;
     if (status != OX_OK || there) {
         oxi_stream_file_free(file);
         if (status == OX_OK) there->references++;
@@ -780,14 +786,19 @@ static void oxi_stream_region_delete(oxi_stream_region *region) {
     oxi_free(region, sizeof *region);
 }
 
-static ox_status oxi_stream_region_open(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,
-                                        oxi_stream_region **out) {
+/* id: NULL, or what the file was when its directory was read. */
+static ox_status oxi_stream_region_open(ox_stream *stream, const char *path, const oxi_file_id *id,
+                                        uint64_t offset, size_t bytes, oxi_stream_region **out) {
     oxi_stream_file *file = NULL;
     uint64_t size = 0;
     *out = NULL;
     ox_status status = oxi_stream_file_open(stream, path, &file, &size);
     if (status != OX_OK) return status;
-    if (offset > size || bytes > size - offset)
+    if (id && memcmp(id, &file->id, sizeof *id) != 0)
+        status =
+            oxi_fail(OX_ERR_IO, "%s: offset %llu: the file was replaced or written to since it was opened",
+                     oxi_path_text(path), (unsigned long long)offset);
+    else if (offset > size || bytes > size - offset)
         status = oxi_fail(OX_ERR_IO, "%s: offset %llu: %llu bytes are asked for, the file ends at %llu",
                           oxi_path_text(path), (unsigned long long)offset, (unsigned long long)bytes,
                           (unsigned long long)size);
@@ -992,7 +1003,7 @@ static void oxi_request_make_plain(oxi_stream_request *r) {
 
 typedef struct oxi_stream_transfer {
     intptr_t handle;
-    int slot;                       /* of the handle, or -1 */
+    int slot; /* of the handle, or -1 */
     uint64_t offset;
     size_t bytes;
     char *memory;
@@ -1085,98 +1096,6 @@ static oxi_stream_request *oxi_queue_take(oxi_stream_queue *queue) {
     return r;
 }
 
-/* ---- io_uring: the caller submits and waits itself --------------------------------------------------- */
-
-#ifdef OX_USE_LIBURING
-
-/* Memory that io_uring knows is not looked up and held anew for each transfer, nor are its own files. */
-static void oxi_uring_prepare(const oxi_stream_reader *reader, struct io_uring_sqe *entry, bool write,
-                              const oxi_stream_transfer *t) {
-    bool known = reader->buffer && t->memory >= reader->buffer &&
-                 t->memory + t->bytes <= reader->buffer + reader->buffer_bytes;
-    int handle = t->slot >= 0 ? t->slot : (int)t->handle;
-    unsigned bytes = (unsigned)t->bytes;
-    if (write && known)
-        io_uring_prep_write_fixed(entry, handle, t->memory, bytes, t->offset, 0);
-    else if (write)
-        io_uring_prep_write(entry, handle, t->memory, bytes, t->offset);
-    else if (known)
-        io_uring_prep_read_fixed(entry, handle, t->memory, bytes, t->offset, 0);
-    else
-        io_uring_prep_read(entry, handle, t->memory, bytes, t->offset);
-    if (t->slot >= 0) io_uring_sqe_set_flags(entry, IOSQE_FIXED_FILE);
-}
-
-static void oxi_uring_feed(oxi_stream_reader *reader) {
-    bool fed = false;
-    while (reader->waiting.first && reader->in_system < reader->most) {
-        oxi_stream_request *r = oxi_queue_take(&reader->waiting);
-        oxi_stream_transfer t;
-        int64_t result = 0;
-        if (!oxi_request_next(reader, r, &t, &result)) {
-            oxi_queue_put(oxi_request_advance(reader, r, result) ? &reader->finished : &reader->waiting, r);
-            continue;
-        }
-        struct io_uring_sqe *entry = io_uring_get_sqe(&reader->uring); /* there are as many as `most` */
-        oxi_uring_prepare(reader, entry, r->write, &t);
-        io_uring_sqe_set_data(entry, r);
-        reader->in_system++;
-        fed = true;
-    }
-    while (fed && io_uring_sq_ready(&reader->uring) > 0) {
-        int submitted = io_uring_submit(&reader->uring);
-        if (submitted < 0 && submitted != -EINTR) break; /* tried again at the next wait */
-    }
-}
-
-/* Takes completions; with `sleep`, at least one if any is to come. */
-static void oxi_uring_reap(oxi_stream_reader *reader, bool sleep) {
-    struct io_uring_cqe *completion = NULL;
-    oxi_uring_feed(reader);
-    while (reader->in_system > 0) {
-        bool wait = sleep && !reader->finished.first;
-        if (wait) (void)io_uring_submit_and_wait(&reader->uring, 1); /* interrupted: once more */
-        if (io_uring_peek_cqe(&reader->uring, &completion) != 0) {
-            if (!wait) return;
-            continue;
-        }
-        oxi_stream_request *r = (oxi_stream_request *)io_uring_cqe_get_data(completion);
-        int64_t result = completion->res;
-        io_uring_cqe_seen(&reader->uring, completion);
-        reader->in_system--;
-        oxi_queue_put(oxi_request_advance(reader, r, result) ? &reader->finished : &reader->waiting, r);
-        oxi_uring_feed(reader);
-    }
-}
-
-static void oxi_uring_know_handle(oxi_stream_reader *reader, intptr_t handle, int *slot) {
-    int at = 0, file = (int)handle;
-    *slot = -1;
-    while (at < OXI_STREAM_SLOTS && (reader->slots_taken >> at & 1)) at++;
-    if (handle < 0 || at == OXI_STREAM_SLOTS) return;
-    if (io_uring_register_files_update(&reader->uring, (unsigned)at, &file, 1) != 1) return;
-    reader->slots_taken |= (uint64_t)1 << at;
-    *slot = at;
-}
-
-static void oxi_uring_forget_handle(oxi_stream_reader *reader, int *slot) {
-    int none = -1;
-    if (*slot < 0) return;
-    (void)io_uring_register_files_update(&reader->uring, (unsigned)*slot, &none, 1);
-    reader->slots_taken &= ~((uint64_t)1 << *slot);
-    *slot = -1;
-}
-
-static void oxi_uring_open(oxi_stream_reader *reader) {
-    int none[OXI_STREAM_SLOTS];
-    reader->uses_uring = io_uring_queue_init((unsigned)reader->most, &reader->uring, 0) == 0;
-    for (int i = 0; i < OXI_STREAM_SLOTS; i++) none[i] = -1;
-    if (!reader->uses_uring) return;
-    reader->knows_files = io_uring_register_files(&reader->uring, none, OXI_STREAM_SLOTS) == 0;
-}
-
-#endif
-
 /* ---- threads ----------------------------------------------------------------------------------------- */
 
 #ifndef OX_NO_THREADS
@@ -1238,6 +1157,138 @@ static void oxi_stream_stop_threads(oxi_stream_reader *reader) {
     oxi_mutex_give(&reader->mutex);
     for (int i = 0; i < reader->thread_count; i++) oxi_thread_join(reader->threads[i]);
     reader->thread_count = 0;
+}
+
+#endif
+
+/* Requests that wait are carried out by threads from here on, or at once. */
+OXI_UNUSED static void oxi_reader_go_on(oxi_stream_reader *reader) {
+    oxi_stream_request *r;
+#ifndef OX_NO_THREADS
+    oxi_stream_start_threads(reader);
+    if (reader->thread_count > 0) return;
+#endif
+    while ((r = oxi_queue_take(&reader->waiting))) {
+        oxi_request_carry_out(reader, r);
+        oxi_queue_put(&reader->finished, r);
+    }
+}
+
+/* ---- io_uring: the caller submits and waits itself --------------------------------------------------- */
+
+#ifdef OX_USE_LIBURING
+
+/* Memory that io_uring knows is not looked up and held anew for each transfer, nor are its own files. */
+static void oxi_uring_prepare(const oxi_stream_reader *reader, struct io_uring_sqe *entry, bool write,
+                              const oxi_stream_transfer *t) {
+    bool known = reader->buffer && t->memory >= reader->buffer &&
+                 t->memory + t->bytes <= reader->buffer + reader->buffer_bytes;
+    int handle = t->slot >= 0 ? t->slot : (int)t->handle;
+    unsigned bytes = (unsigned)t->bytes;
+    if (write && known)
+        io_uring_prep_write_fixed(entry, handle, t->memory, bytes, t->offset, 0);
+    else if (write)
+        io_uring_prep_write(entry, handle, t->memory, bytes, t->offset);
+    else if (known)
+        io_uring_prep_read_fixed(entry, handle, t->memory, bytes, t->offset, 0);
+    else
+        io_uring_prep_read(entry, handle, t->memory, bytes, t->offset);
+    if (t->slot >= 0) io_uring_sqe_set_flags(entry, IOSQE_FIXED_FILE);
+}
+
+/* Hands over what is prepared; false when io_uring has been forbidden since it was opened. */
+static bool oxi_uring_hand_over(oxi_stream_reader *reader, unsigned wait) {
+    int result = io_uring_submit_and_wait(&reader->uring, wait);
+    unsigned left = io_uring_sq_ready(&reader->uring), count = 0;
+    for (oxi_stream_request *r = reader->prepared.first; r; r = r->next) count++;
+    for (; count > left; count--) (void)oxi_queue_take(&reader->prepared);
+    return result >= 0 || result == -EINTR || result == -EAGAIN || result == -EBUSY || result == -ENOMEM;
+}
+
+static void oxi_uring_take_back(oxi_stream_reader *reader, struct io_uring_cqe *completion) {
+    oxi_stream_request *r = (oxi_stream_request *)io_uring_cqe_get_data(completion);
+    int64_t result = completion->res;
+    io_uring_cqe_seen(&reader->uring, completion);
+    reader->in_system--;
+    oxi_queue_put(oxi_request_advance(reader, r, result) ? &reader->finished : &reader->waiting, r);
+}
+
+/* From now on without io_uring. What the system has taken still comes back by itself. */
+static void oxi_uring_leave(oxi_stream_reader *reader) {
+    struct io_uring_cqe *completion = NULL;
+    oxi_stream_request *r;
+    for (; (r = oxi_queue_take(&reader->prepared)); reader->in_system--) oxi_queue_put(&reader->waiting, r);
+    while (reader->in_system > 0)
+        if (io_uring_peek_cqe(&reader->uring, &completion) == 0)
+            oxi_uring_take_back(reader, completion);
+        else
+            oxi_yield();
+    io_uring_queue_exit(&reader->uring);
+    reader->uses_uring = false;
+    oxi_reader_go_on(reader);
+}
+
+static void oxi_uring_feed(oxi_stream_reader *reader) {
+    bool fed = false;
+    while (reader->waiting.first && reader->in_system < reader->most) {
+        oxi_stream_request *r = oxi_queue_take(&reader->waiting);
+        oxi_stream_transfer t;
+        int64_t result = 0;
+        if (!oxi_request_next(reader, r, &t, &result)) {
+            oxi_queue_put(oxi_request_advance(reader, r, result) ? &reader->finished : &reader->waiting, r);
+            continue;
+        }
+        struct io_uring_sqe *entry = io_uring_get_sqe(&reader->uring); /* there are as many as `most` */
+        oxi_uring_prepare(reader, entry, r->write, &t);
+        io_uring_sqe_set_data(entry, r);
+        oxi_queue_put(&reader->prepared, r);
+        reader->in_system++;
+        fed = true;
+    }
+    if (fed && !oxi_uring_hand_over(reader, 0)) oxi_uring_leave(reader); /* the rest goes at the next wait */
+}
+
+/* Takes completions; with `sleep`, at least one if any is to come. */
+static void oxi_uring_reap(oxi_stream_reader *reader, bool sleep) {
+    struct io_uring_cqe *completion = NULL;
+    oxi_uring_feed(reader);
+    while (reader->uses_uring && reader->in_system > 0) {
+        bool wait = sleep && !reader->finished.first;
+        if (wait && !oxi_uring_hand_over(reader, 1)) { /* interrupted: once more */
+            oxi_uring_leave(reader);
+        } else if (io_uring_peek_cqe(&reader->uring, &completion) == 0) {
+            oxi_uring_take_back(reader, completion);
+            oxi_uring_feed(reader);
+        } else if (!wait) {
+            return;
+        }
+    }
+}
+
+static void oxi_uring_know_handle(oxi_stream_reader *reader, intptr_t handle, int *slot) {
+    int at = 0, file = (int)handle;
+    *slot = -1;
+    while (at < OXI_STREAM_SLOTS && (reader->slots_taken >> at & 1)) at++;
+    if (handle < 0 || at == OXI_STREAM_SLOTS) return;
+    if (io_uring_register_files_update(&reader->uring, (unsigned)at, &file, 1) != 1) return;
+    reader->slots_taken |= (uint64_t)1 << at;
+    *slot = at;
+}
+
+static void oxi_uring_forget_handle(oxi_stream_reader *reader, int *slot) {
+    int none = -1;
+    if (*slot < 0 || !reader->uses_uring) return;
+    (void)io_uring_register_files_update(&reader->uring, (unsigned)*slot, &none, 1);
+    reader->slots_taken &= ~((uint64_t)1 << *slot);
+    *slot = -1;
+}
+
+static void oxi_uring_open(oxi_stream_reader *reader) {
+    int none[OXI_STREAM_SLOTS];
+    reader->uses_uring = io_uring_queue_init((unsigned)reader->most, &reader->uring, 0) == 0;
+    for (int i = 0; i < OXI_STREAM_SLOTS; i++) none[i] = -1;
+    if (!reader->uses_uring) return;
+    reader->knows_files = io_uring_register_files(&reader->uring, none, OXI_STREAM_SLOTS) == 0;
 }
 
 #endif
@@ -1646,9 +1697,9 @@ static ox_status oxi_range_check(ox_stream *stream, const oxi_stream_source *sou
     return OX_OK;
 }
 /* >>stream/foresee.c */
-/* What will be read next where no pass has told it yet. Models are made of layers that are alike: what was read
- * last is looked for among the ranges read before, and what followed there follows here, as far on in the file
- * as the layers are apart. Called by the ring, which reads it ahead of the operations. */
+/* What will be read next where no pass has told it yet. Models are made of layers that are alike: what was
+ * read last is looked for among the ranges read before, and what followed there follows here, as far on in
+ * the file as the layers are apart. Called by the ring, which reads it ahead of the operations. */
 
 enum { OXI_CONTEXT_LEAST = 2, OXI_CONTEXT_MOST = 32 }; /* ranges that must agree, and that are compared */
 
@@ -1656,8 +1707,8 @@ static oxi_stream_range *oxi_past_at(const ox_stream *stream, int64_t index) {
     return stream->past[index % OXI_STREAM_PAST];
 }
 
-/* Of the ranges up to number `a` and up to number `b` so many agree: files, sizes, and how far on each is from
- * the one before. first: the oldest that is remembered. */
+/* Of the ranges up to number `a` and up to number `b` so many agree: files, sizes, and how far on each is
+ * from the one before. first: the oldest that is remembered. */
 static int oxi_past_context(const ox_stream *stream, int64_t a, int64_t b, int64_t first) {
     int count = 0;
     for (; count < OXI_CONTEXT_MOST && a >= first; count++, a--, b--) {
@@ -1689,8 +1740,8 @@ static bool oxi_region_holds(const oxi_stream_region *region, uint64_t offset, s
            bytes <= region->bytes - (size_t)(offset - region->offset);
 }
 
-/* A range like `known`, `shift` bytes further on, is part of a tensor: of the same, or of one that is as large,
- * at the same place. */
+/* A range like `known`, `shift` bytes further on, is part of a tensor: of the same, or of one that is as
+ * large, at the same place. */
 static bool oxi_range_may_follow(const oxi_stream_range *known, uint64_t shift) {
     uint64_t offset = known->offset + shift;
     for (const oxi_stream_region *from = known->file->regions; from; from = from->next) {
@@ -1910,8 +1961,8 @@ static ox_status oxi_ring_fit(ox_stream *stream, const oxi_stream_flow *flow) {
     return oxi_ring_make_cells(stream, count, room - 2 * OXI_STREAM_PAGE);
 }
 
-/* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, for threads
- * wait for each other at its end, and twice what the disk delivers within its latency is on its way. What was
+/* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, for
+ * threads wait for each other at its end, and twice what the disk delivers within its latency is on its way. What was
  * kept in other tiles goes. */
 static ox_status oxi_ring_settle(ox_stream *stream) {
     enum { TILES = 2 };
@@ -2357,6 +2408,7 @@ static ox_status oxi_flow_run_all(ox_stream *stream, oxi_stream_flow *flow) {
     if (run.stores) {
         ox_status stored = oxi_ring_finish_stores(stream, run.stores);
         if (status == OX_OK) status = stored;
+        if (run.stores->direct >= 0) oxi_stream_handle_settle(run.stores->plain);
     }
     stream->busy_seconds += oxi_now() - start;
     return status;
@@ -2478,7 +2530,6 @@ static bool oxi_layout_packs(const ox_tensor *t, size_t room) {
 typedef struct oxi_stream_space {
     int ndim;
     int64_t size[OX_MAX_DIMS];
-    int64_t least[OX_MAX_DIMS];                /* smallest part that computes as the whole does; 0 = 1 */
     int64_t unit[OX_MAX_DIMS];                 /* parts are multiples; 0 = 1 */
     int dim[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* of each operand; -1 = the whole operand is in each part */
     int64_t times[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* elements of that dim for one of the space */
@@ -2498,7 +2549,6 @@ typedef struct oxi_stream_plan {
     int64_t parts[OX_MAX_DIMS];
     oxi_shared shared;   /* of all parts */
     bool shares;
-    double work;         /* multiplications of a product, of one matrix of a batch; else 0 */
     const int64_t *rows; /* NULL, or which row of operand 0 is at each place along dim 0 */
 } oxi_stream_plan;
 
@@ -2506,7 +2556,7 @@ typedef struct oxi_stream_plan {
 static int oxi_space_add(oxi_stream_space *space, int64_t size) {
     int d = space->ndim++;
     space->size[d] = size;
-    space->least[d] = space->unit[d] = 1;
+    space->unit[d] = 1;
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
         space->dim[i][d] = -1;
         space->times[i][d] = 1;
@@ -2563,38 +2613,21 @@ static int64_t oxi_divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
 
-/* The sizes that parts of at most `most` along dim d really have: as even as units allow. */
-static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t most, int64_t *largest,
-                               int64_t *smallest) {
+/* How many parts of at most `most` along dim d there are, and what the largest of them is: they are as even
+ * as units allow. */
+static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t most, int64_t *largest) {
     int64_t unit = space->unit[d], units = oxi_divide_up(space->size[d], unit), per = most / unit;
     int64_t parts = oxi_divide_up(units, per > 0 ? per : 1);
     *largest = oxi_divide_up(units, parts) * unit;
-    *smallest = units / parts * unit;
     if (*largest > space->size[d]) *largest = space->size[d];
     return parts;
 }
 
-static bool oxi_space_allows(const oxi_stream_space *space, const int64_t *part) {
-    int64_t largest, smallest;
-    for (int d = 0; d < space->ndim; d++) {
-        int64_t parts = oxi_space_parts(space, d, part[d], &largest, &smallest);
-        if (parts > 1 && smallest < space->least[d]) return false;
-    }
-    return true;
-}
-
-/* Halves dim d, or makes it as small as the space allows. */
+/* Halves dim d, up to a whole unit; false if it is one. */
 static bool oxi_space_halve(const oxi_stream_space *space, int d, int64_t *part) {
-    enum { TRIES = 64 };
-    int64_t unit = space->unit[d], old = part[d], half = oxi_divide_up(old, 2 * unit) * unit;
-    int64_t least = oxi_divide_up(space->least[d], unit) * unit;
-    if (half < least) half = least;
-    for (int i = 0; i < TRIES && half < old; i++, half += unit) {
-        part[d] = half;
-        if (oxi_space_allows(space, part)) return true;
-    }
-    part[d] = old;
-    return false;
+    int64_t old = part[d], half = oxi_divide_up(old, 2 * space->unit[d]) * space->unit[d];
+    if (half < old) part[d] = half;
+    return half < old;
 }
 
 /* The dim to halve next: of those that bring the parts closer to the room, the one that costs least traffic,
@@ -2617,28 +2650,25 @@ static int oxi_plan_choose_dim(const oxi_stream_plan *plan, int64_t *part, size_
 
 /* Dim d was halved last: as large as the room allows. */
 static void oxi_plan_grow(const oxi_stream_plan *plan, int d, int64_t *part, size_t room) {
-    int64_t unit = plan->space.unit[d], low = part[d] / unit, high = 2 * low, fits = part[d];
+    int64_t unit = plan->space.unit[d], size = plan->space.size[d], low = part[d] / unit, high = 2 * low;
     while (low < high) {
         int64_t middle = low + (high - low + 1) / 2;
-        part[d] = middle * unit < plan->space.size[d] ? middle * unit : plan->space.size[d];
-        if (oxi_plan_measure(plan, part, room).most <= room) {
+        part[d] = oxi_min_i64(middle * unit, size);
+        if (oxi_plan_measure(plan, part, room).most <= room)
             low = middle;
-            if (oxi_space_allows(&plan->space, part)) fits = part[d];
-        } else {
+        else
             high = middle - 1;
-        }
     }
-    part[d] = fits;
+    part[d] = oxi_min_i64(low * unit, size);
 }
 
 /* Counts the parts, evens them out, and fixes how each operand is put into its cells: as its largest part is.
  * Results with gaps are read, changed and written one after the other, for their gaps hold each other. */
 static void oxi_plan_settle(oxi_stream_plan *plan, size_t room) {
     static const int64_t origin[OX_MAX_DIMS] = {0};
-    int64_t smallest;
     plan->flow.count = 1;
     for (int d = 0; d < plan->space.ndim; d++) {
-        plan->parts[d] = oxi_space_parts(&plan->space, d, plan->part[d], &plan->part[d], &smallest);
+        plan->parts[d] = oxi_space_parts(&plan->space, d, plan->part[d], &plan->part[d]);
         plan->flow.count *= plan->parts[d];
     }
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
@@ -2772,7 +2802,7 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     call.in = in;
     call.attr = plan->attr;
     call.shared = plan->shares ? &plan->shared : NULL;
-    call.work = plan->work;
+    call.whole = plan->call;
     if (call.op == OXI_OP_fill)
         call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
     return plan->compute->host ? oxi_run(plan->compute, &call) : oxi_plan_run_there(plan, step, part, &call);
@@ -2781,10 +2811,6 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
 /* Which dims of each family of operations may be cut, so that every part has the bits of the whole. A row of
  * the table is a function that describes the space; a family without one is loaded as a whole.
  * Called by the device. */
-
-static int64_t oxi_least_i64(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 enum { OXI_PLAN_OUT = OXI_MAX_IN };
 
@@ -2866,16 +2892,7 @@ static void oxi_space_rope(oxi_stream_plan *plan) {
     if (plan->there[1]) plan->space.dim[1][plan->space.ndim - 1] = 0;
 }
 
-/* ---- products ---------------------------------------------------------------------------------------- */
-
-/* From so many rows or columns on the product of a part goes the way of the whole (cpu/gemm.c, blocks.c):
- * thin products have at most OXI_THIN_LINES of one, products with few rows by blocks OXI_BLOCK_ROWS. */
-static int oxi_space_add_lines(oxi_stream_plan *plan, int64_t size) {
-    const int thin = OXI_THIN_LINES, blocks = OXI_BLOCK_ROWS;
-    int d = oxi_space_add(&plan->space, size);
-    plan->space.least[d] = oxi_least_i64(size, (thin > blocks ? thin : blocks) + 1);
-    return d;
-}
+/* ---- products: parts go the way of the whole, which they are told ------------------------------------- */
 
 /* Joins all dims but the last `keep` of an operand, which must lie end to end. */
 static bool oxi_plan_join(ox_tensor *t, int keep) {
@@ -2898,7 +2915,7 @@ static bool oxi_space_rows_of_product(oxi_stream_plan *plan) {
     if (x.ndim < 2 || !oxi_plan_join(&x, 1) || !oxi_plan_join(&out, 1)) return false;
     plan->operand[0] = x;
     plan->operand[OXI_PLAN_OUT] = out;
-    int d = oxi_space_add_lines(plan, x.shape[0]);
+    int d = oxi_space_add(&plan->space, x.shape[0]);
     plan->space.dim[0][d] = plan->space.dim[OXI_PLAN_OUT][d] = 0;
     return true;
 }
@@ -2906,44 +2923,40 @@ static bool oxi_space_rows_of_product(oxi_stream_plan *plan) {
 /* x [..,K], weight [N,K], bias [N] -> [..,N] */
 static void oxi_space_linear(oxi_stream_plan *plan) {
     bool rows = plan->streamed[0] || plan->streamed[OXI_PLAN_OUT];
-    if (rows) (void)oxi_space_rows_of_product(plan);
-    int d = oxi_space_add_lines(plan, plan->operand[1].shape[0]);
+    if (rows && !oxi_space_rows_of_product(plan))
+        oxi_space_other_dims(plan, 1u << (plan->operand[0].ndim - 1));
+    int d = oxi_space_add(&plan->space, plan->operand[1].shape[0]);
     plan->space.dim[1][d] = 0;
     if (plan->there[2]) plan->space.dim[2][d] = 0;
     plan->space.dim[OXI_PLAN_OUT][d] = plan->operand[OXI_PLAN_OUT].ndim - 1;
 }
 
-/* Leading dims that a and b both have, of the same sizes: products of their own. */
-static bool oxi_space_batches(oxi_stream_plan *plan) {
-    const ox_tensor *a = &plan->operand[0], *b = &plan->operand[1];
-    if (a->ndim != b->ndim || a->ndim < 3) return false;
-    for (int d = 0; d < a->ndim - 2; d++)
-        if (a->shape[d] != b->shape[d] || a->shape[d] == 1) return false;
-    for (int d = 0; d < a->ndim - 2; d++) {
-        int at = oxi_space_add(&plan->space, a->shape[d]);
-        plan->space.dim[0][at] = plan->space.dim[1][at] = plan->space.dim[OXI_PLAN_OUT][at] = d;
+/* Leading dims of a product, each of a or b or of both: products of their own. */
+static void oxi_space_batches(oxi_stream_plan *plan, int leading) {
+    const ox_tensor *out = &plan->operand[OXI_PLAN_OUT];
+    for (int d = 0; d < leading; d++) {
+        int at = oxi_space_add(&plan->space, out->shape[d]);
+        plan->space.dim[OXI_PLAN_OUT][at] = d;
+        for (int i = 0; i < 2; i++) {
+            int own = plan->operand[i].ndim - 2, dim = d - (leading - own);
+            if (own > 0) oxi_space_map(plan, i, at, dim);
+        }
     }
-    return true;
 }
 
 /* a [..,M,K], b [..,K,N] -> [..,M,N], or vectors in place of either */
 static void oxi_space_matmul(oxi_stream_plan *plan) {
-    const ox_tensor *a = &plan->operand[0], *b = &plan->operand[1], *out = &plan->operand[OXI_PLAN_OUT];
-    int a_dims = a->ndim, b_dims = b->ndim, out_dims = out->ndim;
-    bool batches = oxi_space_batches(plan);
-    bool rows = plan->streamed[0] || plan->streamed[OXI_PLAN_OUT];
-    if (a_dims > 1 && b_dims == 2 && rows) {
-        (void)oxi_space_rows_of_product(plan);
-    } else if (a_dims == 2 && b_dims == 1 && rows) {
-        int d = oxi_space_add_lines(plan, a->shape[0]);
-        plan->space.dim[0][d] = plan->space.dim[OXI_PLAN_OUT][d] = 0;
-    } else if (batches && rows) {
-        int d = oxi_space_add_lines(plan, a->shape[a_dims - 2]);
-        plan->space.dim[0][d] = a_dims - 2;
-        plan->space.dim[OXI_PLAN_OUT][d] = out_dims - 2;
+    int a_dims = plan->operand[0].ndim, b_dims = plan->operand[1].ndim;
+    int columns = b_dims > 1, leading = plan->operand[OXI_PLAN_OUT].ndim - (a_dims > 1) - columns;
+    bool rows = a_dims > 1 && (plan->streamed[0] || plan->streamed[OXI_PLAN_OUT]);
+    if (!(rows && columns && b_dims == 2 && oxi_space_rows_of_product(plan))) {
+        oxi_space_batches(plan, leading);
+        int d = rows ? oxi_space_add(&plan->space, plan->operand[0].shape[a_dims - 2]) : -1;
+        if (rows) plan->space.dim[0][d] = a_dims - 2;
+        if (rows) plan->space.dim[OXI_PLAN_OUT][d] = leading;
     }
-    if (b_dims == 1 || !(b_dims == 2 || batches)) return;
-    int d = oxi_space_add_lines(plan, b->shape[b_dims - 1]);
+    if (!columns) return;
+    int d = oxi_space_add(&plan->space, plan->operand[1].shape[b_dims - 1]);
     plan->space.dim[1][d] = b_dims - 1;
     plan->space.dim[OXI_PLAN_OUT][d] = plan->operand[OXI_PLAN_OUT].ndim - 1;
 }
@@ -2951,24 +2964,13 @@ static void oxi_space_matmul(oxi_stream_plan *plan) {
 /* c (broadcast), a [M,K], b [K,N] -> [M,N] */
 static void oxi_space_addmm(oxi_stream_plan *plan) {
     for (int side = 0; side < 2; side++) {
-        int d = oxi_space_add_lines(plan, plan->operand[1 + side].shape[side]);
+        int d = oxi_space_add(&plan->space, plan->operand[1 + side].shape[side]);
         plan->space.dim[1 + side][d] = plan->space.dim[OXI_PLAN_OUT][d] = side;
         oxi_space_map(plan, 0, d, side - (2 - plan->operand[0].ndim));
     }
 }
 
-/* What the CPU chooses by the size of a product holds for parts that are told it. */
-static double oxi_plan_work(const oxi_stream_plan *plan) {
-    bool addmm = plan->call->op == OXI_OP_addmm, matmul = plan->call->op == OXI_OP_matmul;
-    const ox_tensor *a = &plan->operand[addmm], *b = &plan->operand[1 + addmm];
-    double work = (double)ox_numel(&plan->operand[OXI_PLAN_OUT]) * (double)a->shape[a->ndim - 1];
-    for (int d = 0; matmul && d < b->ndim - 2; d++)
-        if (b->stride[d] != 0) work /= (double)b->shape[d];
-    return work;
-}
-
 static void oxi_space_product(oxi_stream_plan *plan) {
-    plan->work = oxi_plan_work(plan);
     if (plan->call->op == OXI_OP_linear)
         oxi_space_linear(plan);
     else if (plan->call->op == OXI_OP_matmul)
@@ -3333,10 +3335,20 @@ static void oxi_lines_widen(const oxi_stream_lines *job, oxi_lines_part *part, i
     *side = oxi_min_i64(low * unit, most);
 }
 
+/* Fewer lines in a group where tiles are small: the bits do not hang on how many a task takes. */
+static void oxi_lines_shrink_groups(oxi_stream_lines *job, size_t room) {
+    oxi_reduce *r = job->r;
+    int64_t unit = r->by_columns ? r->width : 1, chunk = oxi_min_i64(r->chunk, r->line.numel);
+    oxi_lines_part part = {0, 1, 0, chunk};
+    while (r->group > unit && !oxi_lines_fit(job, &part, room))
+        r->group = oxi_divide_up(r->group, 2 * unit) * unit;
+}
+
 /* Whole lines of some groups where one fits; else some chunks of all groups; else, by columns, some rows of a
  * chunk of all groups, which are taken as many at a time as in RAM; else some chunks of one group. */
 static void oxi_lines_cut(oxi_stream_lines *job, size_t room) {
     oxi_reduce *r = job->r;
+    oxi_lines_shrink_groups(job, room);
     int64_t groups = oxi_reduce_groups(r), numel = r->line.numel, chunk = oxi_min_i64(r->chunk, numel);
     oxi_lines_part part = {0, 1, 0, numel};
     if (oxi_lines_fit(job, &part, room)) {
@@ -3933,11 +3945,11 @@ static ox_storage *oxi_stream_storage_of(oxi_stream_region *region) {
     return storage;
 }
 
-static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,
-                                           ox_storage **out) {
+static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, const oxi_file_id *id,
+                                           uint64_t offset, size_t bytes, ox_storage **out) {
     oxi_stream_region *region = NULL;
     oxi_stream_lock(stream);
-    ox_status status = oxi_stream_region_open(stream, path, offset, bytes, &region);
+    ox_status status = oxi_stream_region_open(stream, path, id, offset, bytes, &region);
     oxi_stream_unlock(stream);
     if (status != OX_OK) return status;
     *out = oxi_stream_storage_of(region);
@@ -3945,10 +3957,10 @@ static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, 
 }
 
 /* What ox_open asks every device room: a region of one of its files. */
-static ox_status oxi_stream_open_region(ox_device *device, const char *path, size_t offset, size_t bytes,
-                                        ox_storage **out) {
+static ox_status oxi_stream_open_region(ox_device *device, const char *path, const oxi_file_id *id,
+                                        size_t offset, size_t bytes, ox_storage **out) {
     if (device->run != oxi_stream_run) return OX_OK;
-    return oxi_stream_region_storage(oxi_stream_of(device), path, (uint64_t)offset, bytes, out);
+    return oxi_stream_region_storage(oxi_stream_of(device), path, id, (uint64_t)offset, bytes, out);
 }
 
 OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t offset, ox_dtype dtype,
@@ -3960,7 +3972,8 @@ OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t off
         return OXI_FAIL_NULL(OX_ERR_ARG, "stream_raw: no stream, no path, or an offset of %lld",
                              (long long)offset);
     if (oxi_check_shape("stream_raw", dtype, shape.ndim, shape.dim, &bytes) != OX_OK) return NULL;
-    if (oxi_stream_region_storage(stream, path, (uint64_t)offset, bytes, &storage) != OX_OK) return NULL;
+    if (oxi_stream_region_storage(stream, path, NULL, (uint64_t)offset, bytes, &storage) != OX_OK)
+        return NULL;
     oxi_meta(&meta, dtype, shape.ndim, shape.dim);
     ox_tensor *t = oxi_tensor_over(storage, &meta);
     oxi_storage_release(storage);
@@ -4047,10 +4060,11 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
     if (desc->tile_bytes > SIZE_MAX / 64) return oxi_fail(OX_ERR_ARG, "stream_open: tiles too large");
     desc->tile_bytes = (desc->tile_bytes + page - 1) / page * page;
     if (desc->tile_bytes > most)
-        return oxi_fail(
-            OX_ERR_ARG,
-            "stream_open: a ring of %d tiles of %llu bytes is more than half of the budget of %llu",
-            2 * desc->depth, (unsigned long long)desc->tile_bytes, (unsigned long long)desc->ram_bytes);
+        return oxi_fail(OX_ERR_ARG,
+                        "stream_open: a ring of %d tiles of %llu bytes needs a budget of %llu bytes, not %llu",
+                        2 * desc->depth, (unsigned long long)desc->tile_bytes,
+                        4 * (unsigned long long)desc->depth * desc->tile_bytes,
+                        (unsigned long long)desc->ram_bytes);
     if (desc->result_bytes == 0) desc->result_bytes = desc->ram_bytes / 8;
     if (!desc->spill || !*desc->spill) desc->spill = oxi_stream_temporary();
     return OX_OK;

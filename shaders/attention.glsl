@@ -33,12 +33,12 @@ float scale() {
 uvec4 head_places(const uint head, uint rest, out uint mask_at) {
     uvec4 at = param[2] + head * uvec4(param[5].xy, 0, 0) + head / param[7].x * uvec4(0, 0, param[5].zw);
     mask_at = param[3].x + head * param[3].z;
-    for (int d = int(param[7].y) - 1; d >= 0; d--) {
-        uint size = d < 4 ? param[16][d] : param[17][d - 4], index = rest % size;
-        at += index * param[8 + d];
-        mask_at += index * (d < 4 ? param[14][d] : param[15][d - 4]);
-        rest /= size;
-    }
+    at = places_of(at, rest, param[7].y, 8, 16);
+    if (MASK != 0)
+        for (uint d = param[7].y; d-- > 0;) {
+            mask_at += rest % size_at(16, d) * size_at(14, d);
+            rest /= size_at(16, d);
+        }
     return at;
 }
 // Keys that queries first .. last may see: from x on, up to y.

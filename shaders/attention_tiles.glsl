@@ -84,8 +84,9 @@ void main() {
     [[unroll]] for (uint i = 0; i < DEPTH_V / SIDE; i++) sum[i] = SUMS(0.0);
 
     uvec2 range = keys_of(first, min(first + QUERIES, length) - 1);
-    uint sure =
-        CAUSAL == 1 ? min(range.y, param[1].z + first + row0 + 1) : range.y; /* all rows see keys before it */
+    /* keys before it are seen by all of the workgroup's queries: its subgroups go the same way, since a
+     * driver (lavapipe) may let the whole workgroup wait at a subgroup's barrier */
+    uint sure = CAUSAL == 1 ? min(range.y, param[1].z + first + 1) : range.y;
     uint key0 = range.x / KEYS * KEYS;
     fetch_keys(at.z, key0, range.y);
     for (; key0 < range.y; key0 += KEYS) {

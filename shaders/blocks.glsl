@@ -1,8 +1,8 @@
 // blocks.glsl - block types: four neighbours of a row as floats. Layouts are ggml's; roundings are in its
-// order. A shader defines WEIGHTS, the words that hold the blocks, and WIDE_WEIGHTS, the same in sixteens of
-// bytes, before the include; where it takes iq1, iq2 and iq3, BOOKS and BOOKS_AT, the words of their books
-// (oxi_groups of cpu/blocks_iq.c: groups of eight or four numbers, each a byte) and the first of them. Places
-// are bytes.
+// order. A shader defines WEIGHTS, the words that hold the blocks, and WIDE_WEIGHTS, the same in sixteens
+// of bytes, before the include; where it takes iq1, iq2 and iq3, BOOKS and BOOKS_AT, the words of their
+// books (oxi_groups of cpu/blocks_iq.c: groups of eight or four numbers, each a byte) and the first of
+// them; IN_EIGHTS where only block_eight is used. Places are bytes.
 
 const uint Q4_0 = 17, Q4_1 = 18, Q5_0 = 19, Q5_1 = 20, Q8_0 = 21, Q8_1 = 22, Q2_K = 23, Q3_K = 24, Q4_K = 25,
            Q5_K = 26, Q6_K = 27, Q8_K = 28, IQ2_XXS = 29, IQ2_XS = 30, IQ3_XXS = 31, IQ1_S = 32, IQ4_NL = 33,
@@ -183,11 +183,8 @@ vec4 block_numbers(const uint dtype, const uint row, const uint k) {
     uint size = block_elements(dtype), b = row + k / size * block_bytes(dtype), i = k % size;
     precise vec4 r = vec4(0);
     switch (dtype) {
-    case Q4_0: r = half_at(b) * (vec4(nibbles(b + 2, i)) - 8); break;
-    case Q4_1: r = half_at(b) * vec4(nibbles(b + 4, i)); r = r + half_at(b + 2); break;
     case Q5_0: r = half_at(b) * (vec4(nibbles(b + 6, i) | fifth_bits(b + 2, i)) - 16); break;
     case Q5_1: r = half_at(b) * vec4(nibbles(b + 8, i) | fifth_bits(b + 4, i)); r = r + half_at(b + 2); break;
-    case Q8_0: r = half_at(b) * signed_bytes(word_at(b + 2 + i)); break;
     case Q8_1: r = half_at(b) * signed_bytes(word_at(b + 4 + i)); break;
     case Q8_K: r = uintBitsToFloat(word_at(b)) * signed_bytes(word_at(b + 4 + i)); break;
     case TQ1_0: r = half_at(b + 52) * ternary_digits(b, i); break;
@@ -236,6 +233,10 @@ vec4 block_numbers(const uint dtype, const uint row, const uint k) {
         r = scale * (vec4(q) - 4 + 4 * vec4(h));
         break;
     }
+#ifndef IN_EIGHTS /* block_eight has them */
+    case Q4_0: r = half_at(b) * (vec4(nibbles(b + 2, i)) - 8); break;
+    case Q4_1: r = half_at(b) * vec4(nibbles(b + 4, i)); r = r + half_at(b + 2); break;
+    case Q8_0: r = half_at(b) * signed_bytes(word_at(b + 2 + i)); break;
     case Q4_K: case Q5_K: {
         uint part = i / 64, upper = i % 64 / 32, l = i % 32, quants = b + (dtype == Q4_K ? 16 : 48);
         vec2 s = six_bits(b + 4, 2 * part + upper);
@@ -255,6 +256,7 @@ vec4 block_numbers(const uint dtype, const uint row, const uint k) {
         r = scale * (vec4(low | high << 4) - 32);
         break;
     }
+#endif
     case IQ4_XS: {
         uint n = i / 32, l = i % 32;
         uint low = byte_at(b + 4 + n / 2) >> (4 * (n & 1)) & 15,

@@ -1,7 +1,7 @@
 #!/bin/sh
 # build.sh - compiles shaders/*.comp to SPIR-V for Vulkan 1.1 and embeds it as words in
-# src/vulkan/spirv/*.inc. Called by `make shaders`; needs glslangValidator and spirv-val, spirv-opt where they
-# are ($GLSLANG, $SPIRV_VAL, $SPIRV_OPT name others). With names as arguments only those shaders.
+# src/vulkan/spirv/*.inc. Called by `make shaders`; needs glslangValidator, spirv-val and
+# spirv-opt ($GLSLANG, $SPIRV_VAL, $SPIRV_OPT name others). With names as arguments only those shaders.
 # `build.sh --hash` prints the hash of the sources, which `make test` compares with spirv/sources.
 set -eu
 cd "$(dirname "$0")"
@@ -23,6 +23,46 @@ if [ "${1:-}" = --hash ]; then
     hash_sources
     exit 0
 fi
+# The optimiser hardly touches a module with an extension that it does not know, so it sees another name, of
+# as many words; `swap FROM TO` on standard input.
+unknown='SPV_KHR_bfloat16\x00' known='SPV_KHR_multiview'
+swap() {
+    LC_ALL=C sed "s/$1/$2/"
+}
+
+# optimise FROM TO. Without inlining, which would make many times as much of it; drivers do that once
+# constants are known.
+optimise() {
+    swap "$unknown" "$known" < "$1" > "$1.known"
+    "$opt" --target-env=vulkan1.1 --skip-validation --strip-debug --eliminate-dead-functions \
+        --convert-local-access-chains --eliminate-local-single-block --eliminate-local-single-store \
+        --ssa-rewrite --ccp --vector-dce --eliminate-dead-inserts --redundancy-elimination --merge-blocks \
+        --simplify-instructions --redundancy-elimination --eliminate-dead-code-aggressive \
+        --remove-duplicates --unify-const --eliminate-dead-const --compact-ids "$1.known" -o "$1.small"
+    swap "$known" "$unknown" < "$1.small" > "$2"
+}
+
+# The words of a module, as text. "Do not contract" is dropped where it says nothing, which is on integers.
+words() {
+    od -An -v -tu4 -w4 "$1" | awk '
+        { word[NR - 1] = $1 + 0 }
+        END {
+            for (code = 126; code <= 138; code += 2) whole[code] = 1 # OpSNegate, OpIAdd .. OpUDiv, OpSRem
+            whole[135] = whole[137] = whole[139] = 1 # OpSDiv, OpUMod, OpSMod
+            for (code = 194; code <= 200; code++) whole[code] = 1 # shifts, bits
+            for (i = 5; i < NR; i += int(word[i] / 65536)) integer[word[i + 2]] = word[i] % 65536 in whole
+            for (i = 0; i < NR; i += size) {
+                size = i == 0 ? 5 : int(word[i] / 65536)
+                if (word[i] == 3 * 65536 + 71 && word[i + 2] == 42 && integer[word[i + 1]]) continue
+                for (k = i; k < i + size; k++) {
+                    line = line word[k] ","
+                    if (length(line) > 90) { print line; line = "" }
+                }
+            }
+            if (line != "") print line
+        }'
+}
+
 codes > map_ops.glsl.new
 cmp -s map_ops.glsl.new map_ops.glsl && rm map_ops.glsl.new || mv map_ops.glsl.new map_ops.glsl
 mkdir -p "$out"
@@ -32,15 +72,10 @@ trap 'rm -rf "$temporary"' EXIT
 for name; do
     "$glslang" --quiet --target-env vulkan1.1 -I. -S comp "$name.comp" -o "$temporary/$name.spv"
     "$val" --target-env vulkan1.1 "$temporary/$name.spv"
-    # without inlining, which would make many times as much of it; drivers do that once constants are known
-    "$opt" --target-env=vulkan1.1 --strip-debug --eliminate-dead-functions --convert-local-access-chains \
-        --eliminate-local-single-block --eliminate-local-single-store --ssa-rewrite --ccp --vector-dce \
-        --eliminate-dead-inserts --redundancy-elimination --merge-blocks --simplify-instructions \
-        --redundancy-elimination --eliminate-dead-code-aggressive --unify-const --eliminate-dead-const \
-        "$temporary/$name.spv" -o "$temporary/$name.small.spv"
+    optimise "$temporary/$name.spv" "$temporary/$name.small.spv"
     "$val" --target-env vulkan1.1 "$temporary/$name.small.spv"
-    od -An -v -tx4 -w32 "$temporary/$name.small.spv" | sed 's/ \([0-9a-f]*\)/0x\1,/g' > "$out/$name.inc"
-    echo "$name: $(wc -c < "$temporary/$name.small.spv") bytes"
+    words "$temporary/$name.small.spv" > "$out/$name.inc"
+    echo "$name: $(($(tr -cd , < "$out/$name.inc" | wc -c) * 4)) bytes"
 done
 hash_sources > "$out/sources"
 "$glslang" --version | head -n 1 > "$out/compiler"

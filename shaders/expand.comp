@@ -11,6 +11,7 @@ layout(constant_id = 0) const uint FROM = 17;
 #include "wide.glsl"
 #define WEIGHTS b1
 #define WIDE_WEIGHTS w1
+#define IN_EIGHTS
 #include "blocks.glsl"
 #define ELEMENT_IS_BF16
 #include "element.glsl"

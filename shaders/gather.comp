@@ -21,15 +21,10 @@ DEFINE_LOAD(load_index, b1)
 DEFINE_LOAD(load_x, b2)
 DEFINE_STORE(store, b0)
 
-uvec4 places(uint i) {
-    uvec4 e = uvec4(param[1].xyz, 0);
-    if (is_block(DTYPE)) e.z = 0; /* a column */
-    for (int d = int(param[0].y) - 1; d > 0; d--) {
-        uint size = d < 4 ? param[11][d] : param[12][d - 4];
-        e += i % size * param[3 + d];
-        i /= size;
-    }
-    return e + i * param[3];
+uvec4 places(const uint i) {
+    uvec4 at = param[1];
+    if (is_block(DTYPE)) at.z = 0; /* a column */
+    return places_of(at, i, param[0].y, 3, 11);
 }
 
 uvec2 picked(const uint i, out uint to) {

@@ -18,16 +18,6 @@ uvec2 times(const uvec2 a, const uvec2 b) {
     umulExtended(a.x, b.x, high, low);
     return uvec2(low, high + a.x * b.y + a.y * b.x);
 }
-uvec2 shifted_left(const uvec2 a, const uint count) {
-    if (count == 0) return a;
-    return count < 32 ? uvec2(a.x << count, a.y << count | a.x >> (32 - count))
-                      : uvec2(0, a.x << (count - 32));
-}
-uvec2 shifted_right(const uvec2 a, const uint count) {
-    if (count == 0) return a;
-    return count < 32 ? uvec2(a.x >> count | a.y << (32 - count), a.y >> count)
-                      : uvec2(a.y >> (count - 32), 0);
-}
 
 // Quotient; the rest in `rest`. b is not 0.
 uvec2 divided(const uvec2 a, const uvec2 b, out uvec2 rest) {

@@ -3,21 +3,9 @@
 // [2] first elements of four operands; [3 + d] their strides along kept dim d; [11 + d] along line dim d;
 // [19], [20] kept shape; [21], [22] line shape.
 
-uvec4 kept_places(uint i) {
-    uvec4 e = param[2];
-    for (int d = int(param[0].z) - 1; d > 0; d--) {
-        uint size = d < 4 ? param[19][d] : param[20][d - 4];
-        e += i % size * param[3 + d];
-        i /= size;
-    }
-    return e + i * param[3];
+uvec4 kept_places(const uint i) {
+    return places_of(param[2], i, param[0].z, 3, 19);
 }
-uvec4 line_places(uint i) {
-    uvec4 e = uvec4(0);
-    for (int d = int(param[0].w) - 1; d > 0; d--) {
-        uint size = d < 4 ? param[21][d] : param[22][d - 4];
-        e += i % size * param[11 + d];
-        i /= size;
-    }
-    return e + i * param[11];
+uvec4 line_places(const uint i) {
+    return places_of(uvec4(0), i, param[0].w, 11, 21);
 }

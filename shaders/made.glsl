@@ -86,14 +86,8 @@ uvec2 high_product(const uvec2 a, const uvec2 b) {
     return plus(plus(z, uvec2(middle.y, 0)), uvec2(carry.y, 0));
 }
 
-uvec4 places(uint i) {
-    uvec4 e = uvec4(param[2].xy, 0, 0);
-    for (int d = int(param[0].y) - 1; d > 0; d--) {
-        uint size = d < 4 ? param[14][d] : param[15][d - 4];
-        e += i % size * param[6 + d];
-        i /= size;
-    }
-    return e + i * param[6];
+uvec4 places(const uint i) {
+    return places_of(param[2], i, param[0].y, 6, 14);
 }
 
 uvec2 drawn_by(const uint place, const uint j) {

@@ -2,9 +2,6 @@
 
 // An operand in the lane; an integer wider than the computing dtype counts as a number of that dtype.
 uvec2 taken(const uint dtype, const uvec2 raw) {
-#ifdef ONE_DTYPE
-    return raw;
-#endif
     uvec2 v = lane_of(dtype, raw, LANE);
     if (INTEGER && dtype != COMPUTE && COMPUTE != BOOL) v = lane_of(COMPUTE, raw_of(COMPUTE, v, LANE), LANE);
     return v;
@@ -12,9 +9,6 @@ uvec2 taken(const uint dtype, const uvec2 raw) {
 
 // The result's element from raw ones.
 uvec2 result_of(uvec2 a, const uvec2 b, const uvec2 c) {
-#ifdef ONE_DTYPE
-    return compute(a, b, c);
-#endif
 #ifdef MOVES
     if (OP == OP_copy) a = taken(FROM0, a);
 #else
@@ -24,17 +18,7 @@ uvec2 result_of(uvec2 a, const uvec2 b, const uvec2 c) {
 }
 
 uvec4 places(const uint i) {
-    uvec4 flat_places = param[3] + i;
-    if ((FLAT & 15) == 15) return flat_places;
-    uvec4 e = param[3];
-    uint rest = i;
-    for (int d = int(param[0].y) - 1; d > 0; d--) {
-        uint size = d < 4 ? param[12][d] : param[13][d - 4], at = rest % size;
-        rest /= size;
-        e += at * param[4 + d];
-    }
-    e += rest * param[4];
-    return e;
+    return (QUADS >> 16) != 0 ? param[3] + i : places_of(param[3], i, param[0].y, 4, 12);
 }
 
 #define LOAD_QUAD(bit, to, t, load_quad, load, dtype, e)                                                  \
@@ -68,7 +52,7 @@ void main() {
         for (uint j = 0; j < WIDE; j++) {
             if (i + j >= n) continue;
             uvec4 e = places(i + j);
-            to[t + j] = (FLAT & 1) != 0 ? param[3].x + i + j : e.x;
+            to[t + j] = e.x;
             if ((IMMEDIATE & 2) == 0) a[t + j] = load0(FROM0, e.y);
 #if OPERANDS > 1
             if (COUNT > 1 && (IMMEDIATE & 4) == 0) b[t + j] = load1(FROM1, e.z);
@@ -91,7 +75,7 @@ void main() {
             continue;
         }
         /* the words of these elements are ours alone */
-        bool whole = QUADS == 0 && width < 2 && (FLAT & 1) != 0 && i + WIDE <= n;
+        bool whole = QUADS == 0 && width < 2 && PACKED == 1 && i + WIDE <= n;
         for (uint j = 0; j < WIDE; j++) {
             if (i + j >= n) continue;
             if (whole) word |= (width == 0 ? a[t + j].x & 0xff : a[t + j].x & 0xffff) << (j * (8 << width));

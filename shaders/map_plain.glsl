@@ -1,6 +1,10 @@
 // map_plain.glsl - arithmetic on REAL, f32 or f64: what is an instruction or a few of them. The includer
 // brings the functions of numbers of that type.
 
+// -0 stays what it is, whatever a driver makes of comparisons.
+REAL positive_part(const REAL a) {
+    return is_negative(a) && is_something(a) && !is_nan(a) ? REAL(0) : a;
+}
 REAL mapped(const REAL a, const REAL b, const REAL c, const REAL f0, const REAL f1, const REAL f2) {
     const REAL nan = REAL(NOT_A_NUMBER), inf = REAL(INF), zero = REAL(0), one = REAL(1), six = REAL(6);
     precise REAL r = zero;
@@ -25,12 +29,12 @@ REAL mapped(const REAL a, const REAL b, const REAL c, const REAL f0, const REAL 
     case OP_isinf: r = is_inf(a) ? one : zero; break;
     case OP_isfinite: r = is_nan(a) || is_inf(a) ? zero : one; break;
     case OP_logical_not: r = is_something(a) ? zero : one; break;
-    case OP_relu: r = is_nan(a) ? a : greater_of(zero, a); break;
-    case OP_relu6: r = is_nan(a) ? a : lesser_of(six, greater_of(zero, a)); break;
+    case OP_relu: r = positive_part(a); break;
+    case OP_relu6: r = is_nan(a) ? a : lesser_of(six, positive_part(a)); break;
     case OP_leaky_relu: r = a > 0 ? a : a * f0; break;
     case OP_softsign: r = quotient(a, one + size_of(a)); break;
-    case OP_hardsigmoid: r = is_nan(a) ? a : lesser_of(six, greater_of(zero, a + 3)) / six; break;
-    case OP_hardswish: r = is_nan(a) ? a : a * (lesser_of(six, greater_of(zero, a + 3)) / six); break;
+    case OP_hardsigmoid: r = is_nan(a) ? a : quotient(lesser_of(six, greater_of(zero, a + 3)), six); break;
+    case OP_hardswish: r = is_nan(a) ? a : a * quotient(lesser_of(six, greater_of(zero, a + 3)), six); break;
     case OP_threshold: r = a <= f0 ? f1 : a; break;
     case OP_add: r = f0 == 1 ? a + b : a + f0 * b; break;
     case OP_sub: r = f0 == 1 ? a - b : a - f0 * b; break;

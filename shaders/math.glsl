@@ -79,16 +79,26 @@ vec2 div2(const vec2 a, const vec2 b) {
 float negative_of(const float x) {
     return uintBitsToFloat(floatBitsToUint(x) ^ 0x80000000u);
 }
-// Rounded once also where a driver's quotient is a unit off, for numbers whose products keep all their bits.
+// Rounded once also where a driver's quotient is a unit off or takes a large divisor's inverse for 0: of
+// numbers brought to the size of 1, the neighbour that leaves the least.
 float quotient(const float a, const float b) {
+    uint x_bits = floatBitsToUint(a), y_bits = floatBitsToUint(b);
+    int up = int(x_bits >> 23 & 255), down = int(y_bits >> 23 & 255), n = up - down;
+    if (up == 255 && down != 255 && !is_nan(a)) return with_sign(INF, uintBitsToFloat(x_bits ^ y_bits));
     precise float q = a / b;
-    float least = min(size_of(b), size_of(q)), most = max(size_of(b), size_of(q));
-    if (size_of(a) > 1e-20 && size_of(a) < 1e37 && least > 1e-25 && most < 1e25) {
-        vec2 p = two_product(q, b);
-        precise float left = (a - p.x) - p.y;
-        q = q + left / b;
-    }
-    return q;
+    if (min(up, down) == 0 || max(up, down) == 255 || n < -124 || n > 126) return q;
+    float x = uintBitsToFloat((x_bits & 0x807fffffu) | 0x3f800000u),
+          y = uintBitsToFloat((y_bits & 0x807fffffu) | 0x3f800000u);
+    q = x / y;
+    vec2 p = two_product(q, y);
+    precise float left = (x - p.x) - p.y;
+    q = q + left / y;
+    p = two_product(q, y);
+    left = (x - p.x) - p.y;
+    bool grows = is_negative(left) == is_negative(x);
+    float next = uintBitsToFloat(floatBitsToUint(q) + (grows ? 1 : -1));
+    precise float rest = left - (next - q) * y;
+    return scaled(size_of(rest) < size_of(left) ? next : q, n);
 }
 vec2 sqrt2(const vec2 a) {
     precise float s = sqrt(a.x);

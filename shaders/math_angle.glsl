@@ -1,7 +1,6 @@
-// math_angle.glsl - sines, tangents and their inverses.
+// math_angle.glsl - sines, tangents and their inverses; comes behind math.glsl.
 
 #include "integer.glsl"
-#include "math.glsl"
 
 // ---- angles: x = quarter pi/2 + r.x + r.y ----
 

@@ -80,7 +80,9 @@ float my_tanh(const float x) {
 float my_sigmoid(const float x) {
     if (is_nan(x)) return x;
     precise float z = my_exp(-size_of(x)), sum = 1 + z, lost = z - (sum - 1);
-    precise float quotient = (x < 0 ? z : 1.0) / sum, result = quotient - quotient * lost;
+    precise float n = x < 0 ? z : 1.0, q = n / sum;
+    vec2 p = two_product(q, sum);
+    precise float left = ((n - p.x) - p.y) - q * lost, result = q + left / sum;
     return result;
 }
 float my_erf(const float x) {

@@ -14,6 +14,25 @@ uvec2 negated(const uvec2 v) {
     return uvec2(low, ~v.y + (low == 0 ? 1 : 0));
 }
 
+uvec2 shifted_left(const uvec2 a, const uint count) {
+    if (count == 0) return a;
+    return count < 32 ? uvec2(a.x << count, a.y << count | a.x >> (32 - count))
+                      : uvec2(0, a.x << (count - 32));
+}
+uvec2 shifted_right(const uvec2 a, const uint count) {
+    if (count == 0) return a;
+    return count < 32 ? uvec2(a.x >> count | a.y << (32 - count), a.y >> count)
+                      : uvec2(a.y >> (count - 32), 0);
+}
+// Number of the first bit that is set, -1: none.
+int top_of(const uvec2 v) {
+    return v.y != 0 ? 32 + findMSB(v.y) : findMSB(v.x);
+}
+// What rounding to nearest even adds to what is kept; rest: what is cut off, its first bit on top.
+uint rounded_up(const uint kept, const uint rest) {
+    return rest > 0x80000000u || (rest == 0x80000000u && (kept & 1) != 0) ? 1 : 0;
+}
+
 // ---- narrow floats: `mantissa` stored bits, exponent bias ----
 
 uint widened(const uint bits, const uint mantissa, const uint bias) {
@@ -71,14 +90,8 @@ uvec2 i64_of_f32(const uint bits, const bool unsigned_too) {
     bool negative = bits >> 31 != 0;
     int most = unsigned_too && !negative ? 40 : 39;
     if (exponent <= -24) return uvec2(0);
-    if (exponent > most) {
-        bool least = negative && exponent == 40 && whole == 0x800000u; /* -2^63 fits */
-        return least ? LEAST_I64 : LEAST_I64;
-    }
-    uvec2 v;
-    if (exponent <= 0) v = uvec2(whole >> -exponent, 0);
-    else if (exponent < 32) v = uvec2(whole << exponent, whole >> (32 - exponent));
-    else v = uvec2(0, whole << (exponent - 32));
+    if (exponent > most) return LEAST_I64;
+    uvec2 v = exponent <= 0 ? uvec2(whole >> -exponent, 0) : shifted_left(uvec2(whole, 0), uint(exponent));
     return negative ? negated(v) : v;
 }
 uint i32_of_f32(const uint bits) {
@@ -89,21 +102,12 @@ uint i32_of_f32(const uint bits) {
 // An unsigned integer as f32 bits: to nearest even, or (odd) toward zero with a last bit that says "not
 // exact", which another rounding to a narrower format then sees.
 uint f32_of_u64(const uvec2 v, const bool odd) {
-    int top = v.y != 0 ? 32 + findMSB(v.y) : findMSB(v.x);
+    int top = top_of(v);
     if (top < 0) return 0;
-    if (top <= 23) return (uint(127 + top) << 23) + ((v.x << (23 - top)) & 0x7fffffu);
-    uint down = uint(top - 23), kept, rest; /* 1 .. 40; rest: what is cut off, its first bit on top */
-    if (down < 32) {
-        kept = v.x >> down | v.y << (32 - down);
-        rest = v.x << (32 - down);
-    } else {
-        kept = down == 32 ? v.y : v.y >> (down - 32);
-        rest = down == 32 ? v.x
-                          : (v.y << (64 - down)) | (v.x >> (down - 32)) | (v.x << (64 - down) != 0 ? 1 : 0);
-    }
+    uvec2 first = shifted_left(v, uint(63 - top));
+    uint kept = first.y >> 8, rest = first.y << 24 | (first.x != 0 ? 1 : 0);
     uint bits = (uint(126 + top) << 23) + kept;
-    if (odd) return bits | (rest != 0 ? 1 : 0);
-    return bits + (rest > 0x80000000u || (rest == 0x80000000u && (kept & 1) != 0) ? 1 : 0);
+    return odd ? bits | (rest != 0 ? 1 : 0) : bits + rounded_up(kept, rest);
 }
 uint f32_of_i64(const uvec2 v, const bool odd) {
     return int(v.y) < 0 ? f32_of_u64(negated(v), odd) | 0x80000000u : f32_of_u64(v, odd);
@@ -121,27 +125,16 @@ uvec2 f64_of_f32(const uint bits) {
     return uvec2(size << 29, sign | ((size >> 3) + (896u << 20)));
 }
 uvec2 f64_of_u64(const uvec2 v) {
-    int top = v.y != 0 ? 32 + findMSB(v.y) : findMSB(v.x);
+    int top = top_of(v);
     if (top < 0) return uvec2(0);
-    uvec2 m; /* 53 bits, the leading one at bit 52 */
-    if (top <= 52) {
-        uint up = uint(52 - top);
-        m = up == 0   ? v
-            : up < 32 ? uvec2(v.x << up, v.y << up | v.x >> (32 - up))
-                      : uvec2(0, v.x << (up - 32));
-        return uvec2(m.x, (m.y & 0xfffffu) | uint(1023 + top) << 20);
-    }
-    uint down = uint(top - 52), rest = v.x << (32 - down);
-    m = uvec2(v.x >> down | v.y << (32 - down), v.y >> down);
-    bool up = rest > 0x80000000u || (rest == 0x80000000u && (m.x & 1) != 0);
-    uvec2 bits = uvec2(m.x, (m.y & 0xfffffu) + (uint(1023 + top) << 20));
-    uint low = bits.x + (up ? 1 : 0);
-    return uvec2(low, bits.y + (up && low == 0 ? 1 : 0));
+    uvec2 first = shifted_left(v, uint(63 - top)), kept = shifted_right(first, 11);
+    uint low = kept.x + rounded_up(kept.x, first.x << 21);
+    return uvec2(low, kept.y + (uint(1022 + top) << 20) + (low < kept.x ? 1 : 0));
 }
 
 // ---- f64 and the others ----
 
-#ifdef WIDE_DTYPES
+#if defined(WIDE_DTYPES) || defined(ONLY_F64)
 bool is_nan64(const uvec2 v) {
     uint size = v.y & 0x7fffffffu;
     return size > 0x7ff00000u || (size == 0x7ff00000u && v.x != 0);
@@ -164,20 +157,19 @@ uint f32_of_f64(const uvec2 v, const bool odd) {
         kept |= uint(exponent) << 23;
     }
     if (odd) return sign | kept | (rest != 0 ? 1 : 0);
-    return sign | (kept + (rest > 0x80000000u || (rest == 0x80000000u && (kept & 1) != 0) ? 1 : 0));
+    return sign | (kept + rounded_up(kept, rest));
 }
+#endif
+#ifdef WIDE_DTYPES
 // Toward zero; what does not fit is the least integer.
 uvec2 i64_of_f64(const uvec2 v, const bool unsigned_too) {
     int exponent = int(v.y >> 20 & 2047) - 1023;
     bool negative = v.y >> 31 != 0;
     if (exponent < 0) return uvec2(0);
     if (exponent > (unsigned_too && !negative ? 63 : 62)) return LEAST_I64;
-    uvec2 m = uvec2(v.x, (v.y & 0xfffffu) | 0x100000u), r; /* 53 bits */
-    int up = exponent - 52;
-    if (up >= 0) r = up == 0 ? m : uvec2(m.x << up, m.y << up | m.x >> (32 - up));
-    else if (up > -32) r = uvec2(m.x >> -up | m.y << (32 + up), m.y >> -up);
-    else r = uvec2(m.y >> (-up - 32), 0);
-    return negative ? negated(r) : r;
+    uvec2 m = uvec2(v.x, (v.y & 0xfffffu) | 0x100000u); /* 53 bits */
+    m = exponent > 52 ? shifted_left(m, uint(exponent - 52)) : shifted_right(m, uint(52 - exponent));
+    return negative ? negated(m) : m;
 }
 uint i32_of_f64(const uvec2 v) {
     uvec2 i = i64_of_f64(v, false);
@@ -236,7 +228,8 @@ uvec2 raw_of_f64(const uint dtype, const uvec2 v) {
 }
 #endif
 // What a shader has no use for it need not bring: with ONLY_F32 defined all lanes are f32 and results are
-// floats or bool, with ONLY_INTEGERS operands and results are integers or bool.
+// floats or bool; with ONLY_INTEGERS operands and results are integers or bool; with ONLY_F64 they are
+// floats, computed with in f64; with ONE_DTYPE elements are numbers as they are.
 #if defined(ONLY_F32)
 uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
     if (is_float(dtype)) return uvec2(f32_of(dtype, raw.x), 0);
@@ -246,6 +239,20 @@ uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
 uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
     if (dtype == BOOL) return uvec2((v.x & 0x7fffffffu) != 0 ? 1 : 0, 0);
     return uvec2(narrow_of_f32(dtype, v.x), 0);
+}
+#elif defined(ONLY_F64)
+uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
+    return dtype == F64 ? raw : f64_of_f32(f32_of(dtype, raw.x));
+}
+uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
+    return dtype == F64 ? v : uvec2(narrow_of_f32(dtype, f32_of_f64(v, dtype != F32)), 0);
+}
+#elif defined(ONE_DTYPE)
+uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
+    return raw;
+}
+uvec2 raw_of(const uint dtype, const uvec2 v, const uint lane) {
+    return v;
 }
 #elif defined(ONLY_INTEGERS)
 uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
@@ -259,21 +266,24 @@ uvec2 lane_of(const uint dtype, const uvec2 raw, const uint lane) {
     if (lane == LANE_RAW) return raw;
 #ifdef WIDE_DTYPES
     if (dtype == C64 && lane == LANE_C64) return raw;
+    bool single = lane == LANE_F32 || lane == LANE_C64;
     if (dtype == F64) {
         if (lane == LANE_F64) return raw;
-        return lane == LANE_F32 ? uvec2(f32_of_f64(raw, false), 0) : i64_of_f64(raw, lane == LANE_U64);
+        return single ? uvec2(f32_of_f64(raw, false), 0) : i64_of_f64(raw, lane == LANE_U64);
     }
     if (lane == LANE_F64) {
         if (is_float(dtype)) return f64_of_f32(f32_of(dtype, raw.x));
         return dtype == U64 ? f64_of_u64(raw) : f64_of_i64(i64_of(dtype, raw));
     }
+#else
+    bool single = lane == LANE_F32;
 #endif
     if (is_float(dtype)) {
         uint bits = f32_of(dtype, raw.x);
-        return lane == LANE_F32 ? uvec2(bits, 0) : i64_of_f32(bits, lane == LANE_U64);
+        return single ? uvec2(bits, 0) : i64_of_f32(bits, lane == LANE_U64);
     }
     uvec2 v = i64_of(dtype, raw);
-    if (lane != LANE_F32) return v;
+    if (!single) return v;
     return uvec2(dtype == U64 ? f32_of_u64(v, false) : f32_of_i64(v, false), 0);
 }
 

@@ -17,16 +17,10 @@ DEFINE_LOAD(load, b1)
 DEFINE_STORE(store, b0)
 
 void main() {
-    uint i = group_index() * 256 + gl_LocalInvocationID.x, last = param[0].y - 1;
+    uint i = group_index() * 256 + gl_LocalInvocationID.x, dims = param[0].y, last = size_at(10, dims - 1);
     if (i >= param[0].x) return;
-    uvec2 e = param[1].xy, place = uvec2(0); /* column, row */
-    for (uint d = param[0].y; d-- > 0;) {
-        uint size = d < 4 ? param[10][d] : param[11][d - 4], at = d == 0 ? i : i % size;
-        i /= size;
-        e += at * param[2 + d].xy;
-        if (d == last) place.x = at;
-        if (d + 1 == last) place.y = at;
-    }
+    uvec4 e = places_of(param[1], i, dims, 2, 10);
+    uvec2 place = uvec2(i % last, dims > 1 ? i / last % size_at(10, dims - 2) : 0); /* column, row */
     if (KIND == ONE_HOT) {
         uvec2 id = load(DTYPE, e.y);
         if (DTYPE == I32) id.y = uint(int(id.x) >> 31);

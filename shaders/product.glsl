@@ -37,14 +37,8 @@ DEFINE_LOAD(load_addend, b3)
 DEFINE_LOAD(load_bias, b4)
 DEFINE_STORE(store_c, b0)
 
-uvec4 batch_places(uint i) {
-    uvec4 e = param[2];
-    for (int d = int(param[0].w) - 1; d > 0; d--) {
-        uint size = d < 4 ? param[14][d] : param[15][d - 4];
-        e += i % size * param[6 + d];
-        i /= size;
-    }
-    return e + i * param[6];
+uvec4 batch_places(const uint i) {
+    return places_of(param[2], i, param[0].w, 6, 14);
 }
 // The tile of c that a workgroup takes: neighbours share rows and columns, in strips of eight tiles down.
 uvec2 tile_of_group() {

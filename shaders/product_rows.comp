@@ -3,6 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
+#define IN_EIGHTS
 #include "product_few.glsl"
 
 shared vec4 normal[NORM == 0 ? 1 : ROWS * INNER / 4];

@@ -1,51 +1,20 @@
-// reduce.comp - reductions: LANES invocations share a line, partial states are merged through shared memory.
-// Float sums are kept in two floats; where they leave the range of f32 the line is taken again, scaled. Few
-// long lines are cut into SEGMENTS, whose results, parts, a second dispatch reduces: param[1].w is the length
-// then.
+// reduce.comp - reductions in f32 and integers. Float sums are kept in two floats; where they leave the range
+// of f32 the line is taken again, scaled. Results of segments are parts: f32 and an exponent.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#extension GL_EXT_control_flow_attributes : require
-layout(local_size_x = 256) in;
-layout(constant_id = 0) const uint KIND = 0;
-layout(constant_id = 1) const uint LANE = 0;
-layout(constant_id = 2) const uint TO = 12;         // C64: a part, f32 and an exponent of 2
-layout(constant_id = 3) const uint FROM = 12;       // C64: parts
-layout(constant_id = 4) const uint LANES = 256;     // invocations of a line, a power of two
-layout(constant_id = 5) const uint ACROSS = 0; // 1: neighbours among invocations are neighbours in kept order
-layout(constant_id = 6) const uint FINISH = 0;
-layout(constant_id = 7) const uint PLACES = 0;      // 1: also stores indices, as I64; 2: stores these alone
-layout(constant_id = 8) const uint SEGMENTS =
-    1; // parts of a line, each with a result of its own (LANES is 256)
-layout(constant_id = 9) const uint QUADS =
-    0; // > 0: lines lie element behind element, from a quad on; so many
-       // times four are loaded at once
-
-#include "common.glsl"
-#include "quads.glsl"
-#include "number.glsl"
-#include "integer.glsl"
+#include "reduce.glsl"
 #include "math_log.glsl"
 #include "sums.glsl"
-#include "lines.glsl"
 
-const uint SUM = 0, SQUARES = 1, ABSOLUTE = 2, PRODUCT = 3, MOST = 4, LEAST = 5, COUNT = 6, MOMENTS = 7,
-           LOGSUMEXP = 8, MOST_ABSOLUTE = 9, LEAST_ABSOLUTE = 10;
-const uint PLAIN = 0, MEAN = 1, VARIANCE = 2, DEVIATION = 3, ROOT = 4, ALL = 5, ANY = 6;
 const bool REAL = LANE == LANE_F32;
 const bool SQUARED = KIND == SQUARES || KIND == MOMENTS;
 const uint ATTEMPTS = LANE != LANE_F32 ? 1 : KIND <= ABSOLUTE ? 2 : KIND == MOMENTS ? 2 : 1;
-const uint EACH = QUADS == 0 ? 1 : QUADS;
-const uint PART = TO == C64 && KIND == SUM ? 2 : 1; // elements of a segment's result: of a sum what is lost too
-
-DEFINE_LOAD(load_x, b0)
-DEFINE_LOAD_QUAD(load_quad, b0, p0, q0)
-DEFINE_STORE(store, b1)
-DEFINE_STORE(store_place, b2)
+// Elements of a segment's result: of a sum what is lost too.
+const uint PART = TO == C64 && KIND == SUM ? 2 : 1;
 
 // State: floats and integers as bits. SUM, SQUARES, ABSOLUTE: two floats, or an integer; PRODUCT: two floats
 // and an exponent, or an integer; MOST, LEAST: value and place; COUNT: an integer; MOMENTS: the sum, then
 // that of squares about the mean; LOGSUMEXP: the largest, then the sum of e^(x - shift).
-shared uvec4 states[256];
 shared int retakes;
 
 vec2 pair_of(const uvec4 s) {
@@ -77,6 +46,10 @@ uvec4 factor_of(const float x, int exponent) {
                  uint(exponent - clamp(up, -126, 126)), 0);
 }
 
+uvec2 lane_at(const uint e) {
+    uvec2 raw = load_x(FROM, e);
+    return FROM == C64 ? raw : lane_of(FROM, raw, LANE);
+}
 // Whether candidate (value, place) takes the place of s: NaN wins, of equals the first.
 bool replaces(const uvec4 s, const uvec2 value, const uint place, const bool most) {
     if (s.w == 0) return true;
@@ -141,67 +114,6 @@ uvec4 merged(const uint what, const uvec4 s, const uvec4 t) {
     }
     if (t.w == 0) return s;
     return replaces(s, t.xy, t.z, what == MOST || what == MOST_ABSOLUTE) ? t : s;
-}
-
-const uint GROUP_LINES = 256 / LANES;
-uint line = ACROSS == 1 ? gl_LocalInvocationID.x % GROUP_LINES : gl_LocalInvocationID.x / LANES;
-uint lane = ACROSS == 1 ? gl_LocalInvocationID.x / GROUP_LINES : gl_LocalInvocationID.x % LANES;
-uint slot_of(const uint lane) {
-    return ACROSS == 1 ? lane * GROUP_LINES + line : line * LANES + lane;
-}
-// The line's state, in all of its lanes, from every lane's; all invocations come here.
-uvec4 joined(const uint what, uvec4 s) {
-    states[slot_of(lane)] = s;
-    barrier();
-    [[dont_unroll]] for (uint half_way = LANES / 2; half_way > 0; half_way /= 2) {
-        if (lane < half_way) {
-            s = merged(what, s, states[slot_of(lane + half_way)]);
-            states[slot_of(lane)] = s;
-        }
-        barrier();
-    }
-    s = states[slot_of(0)];
-    barrier();
-    return s;
-}
-
-uvec2 lane_at(const uint e) {
-    uvec2 raw = load_x(FROM, e);
-    return FROM == C64 ? raw : lane_of(FROM, raw, LANE);
-}
-void load_quads(const uint at, out uvec4 raw[EACH]) {
-    [[unroll]] for (uint q = 0; q < EACH; q++) raw[q] = load_quad(FROM, at + q * LANES * 4);
-}
-// Elements begin .. end - 1 of the line that starts at `at`; with QUADS begin is a multiple of 4.
-uvec4 walked(const uint what, const bool real_line, const uint at, const uint begin, uint end) {
-    uvec4 s = begun(what);
-    uint step = LANES * 4, i = begin + (QUADS > 0 ? lane * 4 : lane);
-    if (!real_line) end = 0;
-    if (QUADS > 0) { /* the next ones are on their way while these are added */
-        uvec4 raw[EACH];
-        bool more = i + (EACH - 1) * step + 4 <= end;
-        if (more) load_quads(at + i, raw);
-        [[dont_unroll]] while (more) {
-            uint next = i + SEGMENTS * EACH * step;
-            uvec4 fresh[EACH];
-            more = next + (EACH - 1) * step + 4 <= end;
-            if (more) load_quads(at + next, fresh);
-            [[unroll]] for (uint q = 0; q < EACH; q++)
-                [[unroll]] for (uint j = 0; j < 4; j++)
-                    s = added(what, s, lane_of(FROM, uvec2(raw[q][j], 0), LANE), i + q * step + j);
-            i = next;
-            [[unroll]] for (uint q = 0; q < EACH; q++) raw[q] = fresh[q];
-        }
-    }
-    if (QUADS > 1)
-        [[dont_unroll]] for (; i + 4 <= end; i += step) {
-            uvec4 raw = load_quad(FROM, at + i);
-            [[unroll]] for (uint j = 0; j < 4; j++) s = added(what, s, lane_of(FROM, uvec2(raw[j], 0), LANE), i + j);
-        }
-    uint rest = QUADS > 0 ? 1 : SEGMENTS * LANES;
-    [[dont_unroll]] for (; i < end; i += rest)
-        s = added(what, s, lane_at(at + (QUADS > 0 ? i : line_places(i).x)), i);
-    return joined(what, s);
 }
 
 // The exponent of a scale that would bring the result s into the range where sums are exact.

@@ -11,6 +11,7 @@ layout(constant_id = 4) const uint COPY = 0;        // dtype of a copy of the re
 
 #include "common.glsl"
 #include "number.glsl"
+#include "math.glsl"
 #include "math_angle.glsl"
 #include "lines.glsl"
 

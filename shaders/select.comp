@@ -23,16 +23,8 @@ const uint EACH = 16; // positions of an invocation, one behind the other
 
 shared uint sums[256];
 
-uint size_at(const uint d) {
-    return d < 4 ? param[11][d] : param[12][d - 4];
-}
-uvec2 places(uint i) {
-    uvec2 e = param[1].yz;
-    for (int d = int(param[0].y) - 1; d >= 0; d--) {
-        e += i % size_at(d) * param[3 + d].xy;
-        i /= size_at(d);
-    }
-    return e;
+uvec4 places(const uint i) {
+    return places_of(param[1].yzyz, i, param[0].y, 3, 11);
 }
 bool is_true(const uint dtype, const uvec2 raw) {
     uint sign = 0;
@@ -74,8 +66,8 @@ void write(const uint place, uint position, const uint x) {
     }
     uint row = param[1].x + place * param[2].x;
     for (int d = int(param[0].y) - 1; d >= 0; d--) {
-        store(I64, row + d * param[2].y, uvec2(position % size_at(d), 0));
-        position /= size_at(d);
+        store(I64, row + d * param[2].y, uvec2(position % size_at(11, d), 0));
+        position /= size_at(11, d);
     }
 }
 

@@ -16,12 +16,7 @@ void main() {
          y = gl_LocalInvocationID.x / 32;
     if (outer >= param[0].z) return;
     uint row = i % (across * down) / across * 32, column = i % across * 32;
-    uvec2 at = param[1].xy;
-    for (int d = int(param[0].w) - 1; d >= 0; d--) {
-        uint size = d < 4 ? param[10][d] : param[11][d - 4];
-        at += outer % size * param[2 + d].xy;
-        outer /= size;
-    }
+    uvec4 at = places_of(param[1], outer, param[0].w, 2, 10);
     for (uint j = y; j < 32; j += 8)
         if (row + x < rows && column + j < columns)
             tile[j][x] = b1.d[at.y + row + x + (column + j) * param[1].w];

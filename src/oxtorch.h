@@ -178,6 +178,7 @@ OXI_LIGHT_END
 #include "cpu/isa.c"
 OXI_STRAIGHT_BEGIN
 #include "cpu/convert.c"
+#include "cpu/move.c"
 #include "cpu/scalar_map.c"
 #include "cpu/quantize.c"
 OXI_STRAIGHT_END

@@ -26,16 +26,18 @@
  *     pass over layers that are alike, each is read ahead as the one before was used.
  *
  * MACROS
- *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it
+ *     OX_USE_LIBURING      read through io_uring; it is asked at run time whether the system allows it.
+ *                          liburing.h wants GNU C, as gcc and clang compile by themselves, not -std=c11
  *
  * LIMITS
  *     One operation at a time for each stream. Sorts and running sums along the only dim, attention over keys
  *     of one head beyond a tile, rows longer than a tile whose result lies in another order (softmax over the
  *     last dim of a transposed tensor), and other operations that cannot be cut load their operands as a
  *     whole, within the budget. Rows with gaps between their elements are read with the gaps.
- *     A file must not be written to while tensors lie in it; one that becomes shorter is an error, and other
- *     bytes are one if checksums are asked for. On a GPU the numbers are the GPU's; reductions, and rows that
- *     are longer than a tile, are the CPU's.
+ *     A file must not be written to while tensors lie in it; one that becomes shorter is an error, one that
+ *     was replaced or written to since ox_open cannot be loaded from, and other bytes are an error if
+ *     checksums are asked for. Members of .npz archives are moved to the spill folder as a whole. On a GPU
+ *     the numbers are the GPU's; reductions, and rows that are longer than a tile, are the CPU's.
  */
 #ifndef OX_TORCH_STREAM_H
 #define OX_TORCH_STREAM_H

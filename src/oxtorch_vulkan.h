@@ -26,6 +26,14 @@
  *     range, or a probability that is none, is told by the next read or ox_vulkan_sync; elements that such an
  *     index picks are 0, what it would move stays.
  *
+ * MEMORY
+ *     Tensors lie in blocks that are kept and used again; new ones are asked for while the driver's budget
+ *     has room. A tensor is no larger than what a shader can bind at once (maxStorageBufferRange: 128 MiB at
+ *     least, 4 GiB on most GPUs; largest_tensor_bytes of ox_vulkan_info): a larger one is refused,
+ *     OX_ERR_NOMEM with both numbers. Cut it along a dim, or leave it on a stream that computes here
+ *     (oxtorch_stream.h). Transfers of 32 MiB or more read and write the host's memory themselves where the
+ *     driver lets them (VK_EXT_external_memory_host), smaller ones go through a ring of mapped memory.
+ *
  * FINDING FAULTS
  *     VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation in the environment checks what is asked of the driver.
  *     OX_VULKAN_BLOCKS=apart gives each tensor a buffer of its own, so that layers see exactly what a
@@ -71,7 +79,9 @@ OXI_LIGHT_BEGIN
 #include "vulkan/batch.c"
 #include "vulkan/record.c"
 #include "vulkan/carry.c"
+#include "vulkan/import.c"
 #include "vulkan/transfer.c"
+#include "vulkan/ahead.c"
 #include "vulkan/loader.c"
 #include "vulkan/capabilities.c"
 #include "vulkan/start.c"
@@ -79,6 +89,8 @@ OXI_LIGHT_BEGIN
 #include "vulkan/operand.c"
 #include "vulkan/map.c"
 #include "vulkan/lines.c"
+#include "vulkan/rows_double.c"
+#include "vulkan/rows.c"
 #include "vulkan/sort.c"
 #include "vulkan/product.c"
 #include "vulkan/select.c"

@@ -76,4 +76,10 @@ static inline int check_done(const char *suite) {
     return check_total.failed ? 1 : 0;
 }
 
+/* The end of a suite that cannot run here. */
+static inline int check_skipped(const char *suite, const char *why) {
+    check_skip(suite, why);
+    return check_done(suite);
+}
+
 #endif

@@ -152,11 +152,25 @@ static ox_status mirror_run(ox_device *self, const oxi_call *call) {
 static void mirror_report(void) {
     fprintf(stderr, "mirror: %lld calls on %s\n", (long long)mirror_runs,
             mirror_streams ? "a stream" : "Vulkan");
+    if (!mirror_streams) {
+        ox_vulkan_counters counters = ox_vulkan_stats(mirror_device);
+        fprintf(stderr, "mirror: %lld pipelines, %lld submissions\n", (long long)counters.pipelines,
+                (long long)counters.submits);
+    }
     for (int op = 0; op < OXI_OP_COUNT; op++)
         for (int dtype = 0; dtype < OX_DTYPE_COUNT; dtype++)
             if (mirror_stays[op][dtype])
                 fprintf(stderr, "mirror: %s %s: %lld on the CPU\n", oxi_op_rows[op].name,
                         ox_dtype_name((ox_dtype)dtype), (long long)mirror_stays[op][dtype]);
+}
+
+/* Tells the tests (tests/operands.h) where a number that f32 holds as a subnormal one becomes 0. */
+static void mirror_try_subnormals(void) {
+    OX_SCOPE {
+        const float tiny = 1e-40f;
+        ox_tensor *x = ox_to(ox_from_data(&tiny, OX_SHAPE(1), OX_F32), mirror_device);
+        if (ox_item(ox_to(ox_mul_number(x, 1), ox_cpu())) == 0) (void)setenv("OX_FLUSHES_SUBNORMALS", "1", 1);
+    }
 }
 
 __attribute__((constructor)) static void mirror_begin(void) {
@@ -166,6 +180,7 @@ __attribute__((constructor)) static void mirror_begin(void) {
         printf("skip mirror: %s\nsuite mirror: 0 passed, 0 failed, 1 skipped\n", ox_error_text());
         exit(0);
     }
+    if (!mirror_streams) mirror_try_subnormals();
     mirror_close();
     ox_set_exact(!mirror_streams); /* what f32 operands are rounded to otherwise, test_vulkan.c checks */
     mirror_cpu_run = oxi_cpu_device.run;

@@ -126,6 +126,14 @@ if [ -z "$SAN" ]; then
     done
 fi
 
+# ---- what the Vulkan layer says of two short suites; `make vulkan-validate` has the long ones ----
+
+if [ -z "$SAN$DEBUG" ] && selected tests/test_vulkan_validation.c; then
+    limit=${VULKAN_TIMEOUT:-1800}
+    suite validation tests/validate.sh "$BUILD/tests/test_vulkan_share" "$BUILD/tests/test_vulkan_llm"
+    limit=${TEST_TIMEOUT:-300}
+fi
+
 # ---- fuzz targets, on their corpus ----
 
 for source in tests/fuzz_*.c; do

@@ -52,6 +52,14 @@ static stream_case case_at(int index) {
     return c;
 }
 
+/* The same with another budget and other tiles. */
+static inline stream_case case_sized(const stream_case *c, size_t ram_bytes, size_t tile_bytes) {
+    stream_case sized = *c;
+    sized.ram_bytes = ram_bytes;
+    sized.tile_bytes = tile_bytes;
+    return sized;
+}
+
 static ox_stream_desc case_desc(const stream_case *c) {
     ox_stream_desc desc;
     memset(&desc, 0, sizeof desc);

@@ -60,6 +60,82 @@ static void test_permutations(void) {
                 }
 }
 
+/* Rows that become columns, in sizes around the edges of tiles, forwards and backwards; out: a part of a
+ * wider tensor that begins anywhere. Every element is looked at, and what lies around the result. */
+static void check_turned(int64_t rows, int64_t columns, ox_dtype dtype, bool flip_rows, bool flip_columns,
+                         int64_t margin) {
+    OX_SCOPE {
+        size_t width = width_of(dtype);
+        ox_tensor *x = ox_empty(OX_SHAPE(columns, rows), dtype), *view = ox_t(x);
+        ox_tensor *base = ox_zeros(OX_SHAPE(rows, columns + 2 * margin), dtype);
+        unsigned char *bytes = (unsigned char *)ox_data(x), *result = (unsigned char *)ox_data(base);
+        for (size_t i = 0; i < ox_nbytes(x); i++) bytes[i] = (unsigned char)(1 + test_random() % 255);
+        if (flip_rows) view = ox_flip(view, OX_DIMS(0));
+        if (flip_columns) view = ox_flip(view, OX_DIMS(1));
+        ox_copy_(ox_narrow(base, 1, margin, columns), view);
+        bool same = true;
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = -margin; c < columns + margin; c++, result += width) {
+                int64_t row = flip_rows ? rows - 1 - r : r, column = flip_columns ? columns - 1 - c : c;
+                if (c >= 0 && c < columns)
+                    same = same && memcmp(result, bytes + (column * rows + row) * (int64_t)width, width) == 0;
+                else
+                    for (size_t i = 0; i < width; i++) same = same && result[i] == 0;
+            }
+        CHECK_MSG(same, "%s [%d,%d]%s%s, margin %d", ox_dtype_name(dtype), (int)rows, (int)columns,
+                  flip_rows ? ", rows backwards" : "", flip_columns ? ", columns backwards" : "",
+                  (int)margin);
+    }
+}
+
+static void test_tiles(void) {
+    static const int64_t sides[] = {2, 3, 7, 15, 16, 17, 31, 33, 64, 65, 127, 130, 257};
+    static const ox_dtype dtypes[] = {OX_U8, OX_BF16, OX_F32, OX_C64};
+    for (int i = 0; i < 13; i++)
+        for (int j = 0; j < 13; j++)
+            check_turned(sides[i], sides[j], dtypes[(i + j) % 4], i & 1, j & 1, (i * j) % 3);
+    for (int d = 0; d < 4; d++) { /* past the caches, with edges off the lines of memory */
+        int64_t n = d == 0 ? 2903 : d == 1 ? 2051 : d == 2 ? 1451 : 1027;
+        check_turned(n, n + 16, dtypes[d], d & 1, d & 2, 0);
+        check_turned(8, 1100003 >> d, dtypes[d], false, false, 1);
+        check_turned(1100003 >> d, 8, dtypes[d], false, true, 0);
+        check_turned(700, 900, dtypes[d], true, false, 0);
+    }
+}
+
+/* Short runs that stay together: as one element of 16 bytes, or none where strides are no multiples. */
+static void test_widened(void) {
+    static const ox_dtype dtypes[] = {OX_U8, OX_F16, OX_F32, OX_C64};
+    for (int d = 0; d < 4; d++)
+        for (int64_t n = 2; n <= 16; n *= 2)
+            for (int64_t extra = 0; extra <= n; extra += n / 2)
+                OX_SCOPE {
+                    const int64_t shape[3] = {19, 13, n + extra};
+                    ox_tensor *x = random_layout(LAYOUT_PLAIN, DOMAIN_ANY, 3, shape, dtypes[d]);
+                    ox_tensor *view = ox_transpose(ox_narrow(x, 2, extra / 2, n), 0, 1);
+                    CHECK(same_bits(ox_clone(view), view));
+                    ox_tensor *into = ox_zeros(OX_SHAPE(19, 13, n), dtypes[d]);
+                    ox_copy_(ox_transpose(into, 0, 1), view);
+                    CHECK(same_bits(ox_transpose(into, 0, 1), view));
+                }
+}
+
+/* Runs backwards and of every second element or so, of every length up to some vectors. */
+static void test_gaps(void) {
+    static const ox_dtype dtypes[] = {OX_I8, OX_BF16, OX_I32, OX_F64};
+    for (int d = 0; d < 4; d++)
+        for (int64_t n = 1; n < 140; n += n < 70 ? 1 : 9)
+            for (int64_t step = -3; step <= 3; step++)
+                OX_SCOPE {
+                    if (step == 0) continue;
+                    const int64_t shape[1] = {n * llabs(step)};
+                    ox_tensor *x = random_layout(LAYOUT_PLAIN, DOMAIN_ANY, 1, shape, dtypes[d]);
+                    ox_tensor *view =
+                        ox_slice(step < 0 ? ox_flip(x, OX_DIMS(0)) : x, 0, 0, n * llabs(step), llabs(step));
+                    CHECK(same_bits(ox_clone(view), view));
+                }
+}
+
 static void test_broadcast_and_overlap(void) {
     OX_SCOPE {
         ox_tensor *x = ox_arange(0, 12, 1, OX_I32), *y = ox_full(OX_SHAPE(3, 4), -1, OX_I32);
@@ -329,6 +405,9 @@ static void test_large(void) {
 int main(void) {
     test_layouts();
     test_permutations();
+    test_tiles();
+    test_widened();
+    test_gaps();
     test_broadcast_and_overlap();
     test_conversions();
     test_special_conversions();

@@ -441,13 +441,14 @@ static ox_status seven_open(ox_file *file) {
 }
 
 static const oxi_format format_seven = {"seven", ".seven", seven_probe, seven_open, NULL, NULL};
-static int regions_asked;
+static int regions_asked, regions_known;
 static size_t region_offset;
 
-static ox_status count_region(ox_device *device, const char *path, size_t offset, size_t bytes,
-                              ox_storage **out) {
+static ox_status count_region(ox_device *device, const char *path, const oxi_file_id *id, size_t offset,
+                              size_t bytes, ox_storage **out) {
     (void)path;
     regions_asked++;
+    regions_known += id != NULL;
     region_offset = offset;
     if (strcmp(device->name, "full") == 0) return oxi_fail(OX_ERR_DEVICE, "the device is full");
     if (strcmp(device->name, "files") != 0) return OX_OK;
@@ -478,8 +479,9 @@ static void test_registering(void) {
     device.name = "files";
     file = ox_open(path, &device);
     t = ox_load(file, "seven");
-    CHECK_MSG(t && regions_asked == 1 && region_offset == 5 && ((unsigned char *)ox_data(t))[2] == 9, "%s",
-              ox_error_text());
+    CHECK_MSG(t && regions_asked == 1 && regions_known == 1 && region_offset == 5 &&
+                  ((unsigned char *)ox_data(t))[2] == 9,
+              "%s", ox_error_text());
     ox_release(t);
     device.name = "full";
     CHECK(!ox_load(file, "seven") && ox_error() == OX_ERR_DEVICE);

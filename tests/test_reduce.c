@@ -550,6 +550,7 @@ static void test_numerics(void) {
         for (int i = 0; i < 7; i++) {
             ox_tensor *x = ox_full(OX_SHAPE(7, 40), scale[i], OX_F32);
             double value = load_real(OX_F32, ox_data(x));
+            if (flushed(value) != value) continue;
             for (int64_t k = 1; k < 280; k += 2) store_real(OX_F32, element(x, k), -value);
             for (unsigned mask = 1; mask < 4; mask++) {
                 if (i < 6) check_reduction(NORM_2, x, mask, false, 0, "extreme");

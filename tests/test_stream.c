@@ -1,72 +1,18 @@
 /* test_stream.c - operations on tensors that stay in files give the bits that they give in RAM: every family,
  * sizes around the tile and far beyond the budget, on a disk and in memory, through io_uring and threads,
  * with results in RAM and in the spill file. OX_TSAN */
-#include "stream_check.h"
+#include "stream_works.h"
 
-/* ---- elementwise -------------------------------------------------------------------------------------- */
+/* ---- every family, sizes around pages and tiles and far beyond the budget ------------------------------ */
 
-static ox_tensor *run_relu(ox_tensor *const *in) {
-    return ox_relu(in[0]);
-}
-static ox_tensor *run_exp(ox_tensor *const *in) {
-    return ox_exp(in[0]);
-}
-static ox_tensor *run_half(ox_tensor *const *in) {
-    return ox_cast(in[0], OX_F16);
-}
-static ox_tensor *run_wide(ox_tensor *const *in) {
-    return ox_cast(in[0], OX_F64);
-}
-static ox_tensor *run_clone(ox_tensor *const *in) {
-    return ox_clone(in[0]);
-}
-static ox_tensor *run_double(ox_tensor *const *in) {
-    return ox_mul_number(in[0], 2.5);
-}
-static ox_tensor *run_isnan(ox_tensor *const *in) {
-    return ox_isnan(in[0]);
-}
-static ox_tensor *run_add(ox_tensor *const *in) {
-    return ox_add(in[0], in[1]);
-}
-static ox_tensor *run_square(ox_tensor *const *in) {
-    return ox_mul(in[0], in[0]);
-}
-static ox_tensor *run_less(ox_tensor *const *in) {
-    return ox_lt(in[0], in[1]);
-}
-static ox_tensor *run_where(ox_tensor *const *in) {
-    return ox_where(ox_gt(in[0], in[1]), in[0], in[1]);
-}
-static ox_tensor *run_flip(ox_tensor *const *in) {
-    return ox_neg(ox_flip(in[0], OX_DIMS(0)));
-}
-static ox_tensor *run_even(ox_tensor *const *in) {
-    return ox_sqrt(ox_abs(ox_slice(in[0], 0, 0, INT64_MAX, 2)));
-}
-
-static void test_elementwise(const stream_case *c) {
-    const int64_t page = 4096, tile = TILE / 4,
-                  sizes[] = {1, 511, 512, page - 1, page, page + 1, tile - 1, tile, tile + 1, 5 * BUDGET / 4};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        ox_shape shape = OX_SHAPE(sizes[i]);
+static void test_sizes(const stream_case *small) {
+    const stream_case sized = case_sized(small, WORK_BUDGET, TILE), *c = &sized;
+    for (int i = 0; i < WORK_SIZES; i++)
         OX_SCOPE {
+            ox_shape shape = OX_SHAPE(work_sizes[i]);
             ox_tensor *two[2] = {numbers(shape, OX_F32, 1), numbers(shape, OX_F32, 2)};
-            compare(c, "relu", run_relu, two, 1);
-            compare(c, "exp", run_exp, two, 1);
-            compare(c, "cast to f16", run_half, two, 1);
-            compare(c, "cast to f64", run_wide, two, 1);
-            compare(c, "clone", run_clone, two, 1);
-            compare(c, "mul_number", run_double, two, 1);
-            compare(c, "isnan", run_isnan, two, 1);
-            compare(c, "add", run_add, two, 2);
-            compare(c, "square", run_square, two, 1);
-            compare(c, "lt", run_less, two, 2);
-            compare(c, "where", run_where, two, 2);
-            compare(c, "flip", run_flip, two, 1);
-            compare(c, "slice by 2", run_even, two, 1);
+            for (int w = 0; w < WORKS; w++) compare(c, works[w].name, works[w].run, two, works[w].operands);
         }
-    }
 }
 
 /* ---- strided and broadcast ---------------------------------------------------------------------------- */
@@ -176,9 +122,7 @@ static ox_tensor *run_linear_of_views(ox_tensor *const *in) {
 /* Parts of many columns: what the product makes of x is used by all of them, also where x is a view. */
 static void test_wide_parts(const stream_case *small) {
     static const ox_dtype weights[] = {OX_F32, OX_F16, OX_BF16, OX_Q4_0, OX_Q6_K, OX_F64};
-    stream_case c = *small;
-    c.tile_bytes = 256 << 10;
-    c.ram_bytes = 8 << 20;
+    const stream_case c = case_sized(small, 8 << 20, 256 << 10);
     for (size_t w = 0; w < sizeof weights / sizeof *weights; w++)
         for (int64_t m = 9; m < 400; m *= 6)
             OX_SCOPE {
@@ -238,9 +182,7 @@ static const struct {
 /* The CPU reduces in chunks of up to half a million elements: a tile holds at least one. */
 static void test_rows(const stream_case *small) {
     static const int64_t shapes[][2] = {{1, 1}, {3, 20000}, {3000, 300}, {20000, 5}, {30000, 33}, {7, 99999}};
-    stream_case large = *small, *c = &large;
-    large.tile_bytes = 64 << 10;
-    large.ram_bytes = 6 << 20;
+    const stream_case large = case_sized(small, 6 << 20, 64 << 10), *c = &large;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         OX_SCOPE {
             ox_tensor *x[2] = {numbers(OX_SHAPE(shapes[i][0], shapes[i][1]), OX_F32, 1),
@@ -292,9 +234,7 @@ static void test_long_rows(const stream_case *small, ox_dtype dtype) {
     static const stream_run across[] = {run_softmax_0, run_log_softmax_0, run_softmax_flipped, run_sum_0,
                                         run_var_0,     run_logsumexp_0,   run_prod_0,          run_argmax};
     static const int64_t shapes[][2] = {{5001, 70}, {1500, 301}, {130, 17000}, {2, 90001}, {40, 70000}};
-    stream_case large = *small, *c = &large;
-    large.tile_bytes = 64 << 10;
-    large.ram_bytes = 16 << 20;
+    const stream_case large = case_sized(small, 16 << 20, 64 << 10), *c = &large;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         OX_SCOPE {
             ox_tensor *x[1] = {numbers(OX_SHAPE(shapes[i][0], shapes[i][1]), dtype, i)};
@@ -338,9 +278,7 @@ static void test_gaps(const stream_case *c) {
 
 /* No operand of such calls is loaded as a whole where a tile has room for 16 rows, or a chunk of a line. */
 static void test_long_rows_in_tiles(const stream_case *small) {
-    stream_case c = *small;
-    c.ram_bytes = 16 << 20;
-    c.tile_bytes = 1 << 20;
+    const stream_case c = case_sized(small, 16 << 20, 1 << 20);
     OX_SCOPE {
         ox_stream *stream = case_open(&c);
         ox_tensor *wide = ox_to(numbers(OX_SHAPE(300, 17000), OX_F16, 1), ox_stream_device(stream)),
@@ -434,9 +372,7 @@ static void test_attention(const stream_case *c, int64_t batch, int64_t heads, i
 /* Keys beyond 4,096 are cut into chunks, whose number hangs on all heads of the call. No operand is loaded as
  * a whole: a tile has room for a head. */
 static void test_long_attention(const stream_case *small) {
-    stream_case c = *small;
-    c.ram_bytes = 16 << 20;
-    c.tile_bytes = 512 << 10;
+    const stream_case c = case_sized(small, 16 << 20, 512 << 10);
     OX_SCOPE {
         ox_shape keys = OX_SHAPE(3, 6000, 16);
         ox_tensor *near[3] = {numbers(OX_SHAPE(6, 70, 16), OX_F32, 1), numbers(keys, OX_F32, 2),
@@ -525,7 +461,7 @@ int main(void) {
     for (int i = 0; i < CASES; i++) {
         stream_case c = case_at(i);
         if (!c.folder) continue;
-        test_elementwise(&c);
+        test_sizes(&c);
         test_moves(&c);
         test_odd_ones(&c);
         if (i % 3 == 2) continue; /* the rest depends less on how bytes are read */

@@ -226,9 +226,7 @@ static void test_model(const stream_case *small, ox_dtype dtype) {
     static float expected[TEXT * WORDS], got[TEXT * WORDS];
     char path[320];
     size_t bytes = (TEXT - PROMPT + 1) * WORDS * sizeof(float);
-    stream_case c = *small;
-    c.ram_bytes = 2 << 20;
-    c.tile_bytes = 32 << 10;
+    stream_case c = case_sized(small, 2 << 20, 32 << 10);
     c.result_bytes = 1 << 20;
     snprintf(path, sizeof path, "%s/oxtorch-stream.gguf", c.folder);
     write_model(path, dtype);
@@ -247,15 +245,106 @@ static void test_model(const stream_case *small, ox_dtype dtype) {
     ox_error_clear();
 }
 
+/* ---- files that change while they are open ------------------------------------------------------------- */
+
+static void save_one(const char *path, ox_tensor *x) {
+    const char *name = "x";
+    CHECK(ox_save_safetensors(path, &name, &x, 1, NULL, 0, 0) == OX_OK);
+}
+
+/* The numbers of x in a file that was opened before it changed: x's, or an error. */
+static void check_later(ox_file *file, ox_tensor *x) {
+    ox_tensor *t = ox_load(file, "x");
+    CHECK_MSG(t ? same_bits(t, x) : ox_error() == OX_ERR_IO, "%s", t ? "other numbers" : ox_error_text());
+    CHECK(ox_file_count(file) == 1 && strcmp(ox_file_name(file, 0), "x") == 0);
+    ox_error_clear();
+}
+
+/* A file grows, is replaced by another of the same layout, becomes shorter, goes: what was open has its
+ * numbers or an error, what is opened afterwards has the new ones, and what is kept of the two never meets. */
+static void test_changed(const stream_case *small) {
+    char path[320], other[340];
+    const stream_case roomy = case_sized(small, 4 << 20, TILE), *c = &roomy;
+    snprintf(path, sizeof path, "%s/oxtorch-changed.safetensors", c->folder);
+    snprintf(other, sizeof other, "%s.new", path);
+    ox_stream *stream = case_open(c);
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(70, 300), OX_F32, 1), *y = numbers(OX_SHAPE(70, 300), OX_F32, 2);
+        save_one(path, x);
+        ox_file *file = ox_open(path, ox_stream_device(stream));
+        ox_tensor *far = ox_load(file, "x");
+        CHECK(same_bits(ox_neg(far), ox_neg(x)));
+        FILE *longer = fopen(path, "ab");
+        CHECK(longer && fwrite("more", 4, 1, longer) == 1 && fclose(longer) == 0);
+        CHECK(same_bits(ox_neg(far), ox_neg(x)));
+        check_later(file, x);
+        save_one(other, y);
+        CHECK(rename(other, path) == 0);
+        CHECK(!ox_load(file, "x") && ox_error() == OX_ERR_IO && strstr(ox_error_text(), "replaced"));
+        ox_error_clear();
+        ox_file *later = ox_open(path, ox_stream_device(stream));
+        ox_tensor *fresh = ox_load(later, "x");
+        for (int i = 0; i < 3; i++)
+            CHECK(same_bits(ox_neg(far), ox_neg(x)) && same_bits(ox_neg(fresh), ox_neg(y)) &&
+                  same_bits(ox_add(far, fresh), ox_add(x, y)));
+        CHECK(ox_stream_stats(stream).ram_bytes > 0);
+        CHECK(truncate(path, 0) == 0);
+        check_later(later, y);
+        for (int i = 0; i < 2; i++) {
+            ox_tensor *sum = ox_add(ox_exp(fresh), ox_exp(far)); /* of what was kept, if all of it was */
+            CHECK(sum ? same_bits(sum, ox_add(ox_exp(y), ox_exp(x))) : ox_error() == OX_ERR_IO);
+            ox_error_clear();
+        }
+        remove(path);
+        check_later(later, y);
+        check_later(file, x);
+        CHECK(same_bits(ox_neg(far), ox_neg(x)));
+        ox_close(file);
+        ox_close(later);
+    }
+    CHECK_MSG(ox_error() == OX_OK, "%s", ox_error_text());
+    ox_stream_close(stream);
+}
+
+/* The file of a model is cut to nothing: its words are still there, and a step is an error. */
+static void test_cut_model(const stream_case *small) {
+    static float logits[WORDS];
+    char path[320];
+    const stream_case c = case_sized(small, 2 << 20, 32 << 10);
+    snprintf(path, sizeof path, "%s/oxtorch-cut.gguf", c.folder);
+    write_model(path, OX_Q8_0);
+    ox_stream *stream = case_open(&c);
+    ox_file *file = ox_open(path, ox_stream_device(stream));
+    ox_llm *model = ox_llm_open(path, ox_stream_device(stream));
+    ox_llm_context *context = model ? ox_llm_context_open(model, NULL) : NULL;
+    CHECK_MSG(context && ox_llm_step(context, 5, logits) == OX_OK, "%s", ox_error_text());
+    CHECK(truncate(path, 0) == 0);
+    CHECK(ox_llm_rewind(context, 0) == OX_OK);
+    for (int i = 0; i < 3; i++) {
+        ox_status status = ox_llm_step(context, 5, logits); /* what was kept may be all of it */
+        CHECK_MSG(status == OX_OK || (status == OX_ERR_IO && strstr(ox_error_text(), "shorter")), "%s",
+                  ox_error_text());
+        ox_error_clear();
+    }
+    ox_meta meta = ox_meta_find(file, "general.architecture");
+    CHECK(meta.type == OX_META_STRING && meta.text.length == 5 && memcmp(meta.text.data, "llama", 5) == 0);
+    for (int64_t i = 0; i < ox_file_count(file); i++) CHECK(strlen(ox_file_name(file, i)) > 0);
+    CHECK(!ox_load_at(file, 0) && ox_error() == OX_ERR_IO);
+    ox_error_clear();
+    ox_llm_context_close(context);
+    ox_llm_close(model);
+    ox_close(file);
+    ox_stream_close(stream);
+    remove(path);
+}
+
 /* ---- what is kept ------------------------------------------------------------------------------------- */
 
 /* Passes over W bytes with R kept read at most W - R and two tiles; with room for all, nothing. */
 static void test_kept(const stream_case *small, size_t ram, int64_t layers) {
     enum { N = 256, K = 256 }; /* a layer of f32 is 256 KiB: four tiles */
     char path[320];
-    stream_case c = *small;
-    c.ram_bytes = ram;
-    c.tile_bytes = (64 << 10) + 8192;
+    const stream_case c = case_sized(small, ram, (64 << 10) + 8192);
     snprintf(path, sizeof path, "%s/oxtorch-kept.raw", c.folder);
     OX_SCOPE {
         ox_tensor *weights = numbers(OX_SHAPE(layers, N, K), OX_F32, 1),
@@ -295,15 +384,13 @@ static void test_kept(const stream_case *small, size_t ram, int64_t layers) {
 }
 
 /* The first pass over layers that are alike, four weights each, which lie in the file in another order than
- * they are used in: reads go ahead of the operations from the third layer on, and nothing is read twice. Where
- * each layer has an order of its own, little is read in vain. */
+ * they are used in: reads go ahead of the operations from the third layer on, and nothing is read twice.
+ * Where each layer has an order of its own, little is read in vain. */
 static void test_first_pass(const stream_case *small, bool alike) {
     enum { LAYERS = 16, K = 256, ROWS = 64 + 160 + 64 + 96 };
     static const int64_t rows[4] = {64, 160, 64, 96}, before[4] = {0, 64, 224, 288};
     char path[320];
-    stream_case c = *small;
-    c.ram_bytes = 2 << 20;
-    c.tile_bytes = (64 << 10) + 8192;
+    const stream_case c = case_sized(small, 2 << 20, (64 << 10) + 8192);
     snprintf(path, sizeof path, "%s/oxtorch-first.raw", c.folder);
     OX_SCOPE {
         ox_tensor *all = numbers(OX_SHAPE(LAYERS, ROWS, K), OX_F32, 1),
@@ -477,6 +564,8 @@ int main(void) {
         test_save(&c);
         test_named(&c);
         test_threads(&c);
+        test_changed(&c);
+        test_cut_model(&c);
         test_checksums(&c);
         if (access("/proc/self/fd", R_OK) == 0)
             test_spill_checksums(&c);

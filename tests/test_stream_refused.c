@@ -1,15 +1,21 @@
-/* test_stream_refused.c - what a system refuses: disks that are full, in earnest, folders and files that may not
- * be used, budgets that are no budgets. Errors in words, nothing left behind, and the stream works afterwards. */
+/* test_stream_refused.c - what a system refuses: disks that are full, in earnest, io_uring, folders and files
+ * that may not be used, budgets that are no budgets. Errors in words, nothing left behind, the stream works. */
 #if defined(__linux__)
 #define _GNU_SOURCE
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #endif
 #include "stream_check.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <stddef.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MIB = 1 << 20, ROOM = 2 * MIB };
@@ -121,6 +127,70 @@ static void test_full_disk(const stream_case *c) {
     remove(path);
 }
 
+/* ---- io_uring that is forbidden ------------------------------------------------------------------------ */
+
+enum { CANNOT_FORBID = 77 }; /* exit status of the process that tries */
+
+/* The calling thread may not use io_uring from here on. False: this system cannot forbid it. */
+static bool forbid_uring(void) {
+#if defined(__linux__) && defined(SYS_io_uring_setup) && defined(SYS_io_uring_enter)
+    const uint32_t refuse = SECCOMP_RET_ERRNO | EPERM;
+    struct sock_filter rows[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_enter, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, refuse),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof rows / sizeof *rows, rows};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+#else
+    return false;
+#endif
+}
+
+/* What test_forbidden runs in a process of its own: a stream that is open and has reads on their way when
+ * io_uring is forbidden, and one that is opened later, go on by threads. */
+static int run_forbidden(const char *file, const char *spill) {
+    stream_case c = case_at(0);
+    snprintf(path, sizeof path, "%s", file);
+    ox_stream *before = open_at(&c, spill);
+    bool uring = ox_stream_stats(before).uring, forbidden = false;
+    OX_SCOPE {
+        ox_tensor *x = numbers(OX_SHAPE(200000), OX_F32, 1), *right = ox_neg(x);
+        put_raw(path, x, 0);
+        ox_tensor *far = ox_stream_raw(before, path, 0, OX_F32, OX_SHAPE(200000));
+        ox_tensor *part = ox_narrow(far, 0, 0, 20000);
+        for (int i = 0; i < 2; i++) CHECK(same_bits(ox_neg(part), ox_neg(ox_narrow(x, 0, 0, 20000))));
+        forbidden = forbid_uring();
+        if (forbidden) {
+            ox_stream *after = open_at(&c, spill);
+            CHECK(!ox_stream_stats(after).uring && ox_stream_stats(before).uring == uring);
+            ox_tensor *other = ox_stream_raw(after, path, 0, OX_F32, OX_SHAPE(200000));
+            for (int i = 0; i < 2; i++) {
+                CHECK_MSG(same_bits(ox_neg(far), right), "%s", ox_error_text());
+                CHECK_MSG(same_bits(ox_neg(other), right), "%s", ox_error_text());
+            }
+            CHECK(!ox_stream_stats(before).uring);
+            ox_stream_close(after);
+        }
+        ox_stream_close(before);
+    }
+    remove(path);
+    return check_total.failed > 0 ? 1 : forbidden ? 0 : CANNOT_FORBID;
+}
+
+static void test_forbidden(const char *program) {
+    char command[1400];
+    snprintf(command, sizeof command, "timeout 60 '%s' --forbidden '%s' '%s'", program, path, folder);
+    int status = system(command);
+    if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == CANNOT_FORBID)
+        check_skip("io_uring that is forbidden", "this system cannot forbid it");
+    else
+        CHECK_MSG(status == 0, "%s", command);
+}
+
 /* ---- what may not be used ------------------------------------------------------------------------------ */
 
 /* As somebody without rights, if this is root, who may do everything. */
@@ -222,7 +292,8 @@ static void test_least_budgets(const stream_case *c) {
     remove(path);
 }
 
-int main(void) {
+int main(int count, char **words) {
+    if (count == 4 && strcmp(words[1], "--forbidden") == 0) return run_forbidden(words[2], words[3]);
     bool mounts = own_mounts();
     check_cases();
     if (!mounts) check_skip("a full disk", "this process may not mount file systems");
@@ -231,6 +302,7 @@ int main(void) {
         snprintf(folder, sizeof folder, "%s/oxtorch-refused-%p", c.folder, (void *)folder);
         snprintf(path, sizeof path, "%s.raw", folder);
         CHECK(mkdir(folder, 0700) == 0);
+        if (i == 0) test_forbidden(words[0]);
         if (mounts) test_full_disk(&c);
         test_rights(&c);
         test_names(&c);

@@ -78,12 +78,26 @@ static int oxi_lanes(int64_t count);
 
 static double oxi_now(void);                                  /* seconds, monotonic */
 #ifndef OX_NO_STDIO
-typedef struct oxi_mapping { const unsigned char *data; size_t bytes; void *handle; } oxi_mapping;
+/* What tells files apart, and a file from itself before it was written to; zeros where nothing does. */
+typedef struct oxi_file_id {
+    uint64_t device, number;
+    int64_t seconds, nanoseconds; /* of the last change of its bytes */
+} oxi_file_id;
+typedef struct oxi_mapping {
+    const unsigned char *data;
+    size_t bytes;
+    void *handle;
+    oxi_file_id id;
+} oxi_mapping;
 /* Maps a whole file for reading (copy-on-write pages: a write does not reach the file), or reads it into memory
  * (copies). An empty file maps to bytes 0. Errors OX_ERR_IO with path and cause; directories are refused. */
 static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out);
+/* The first `bytes` stay as they are, whatever becomes of the file. Nobody may use the mapping meanwhile. */
+static ox_status oxi_mapping_keep(const oxi_mapping *mapping, size_t bytes);
 static void oxi_unmap_file(oxi_mapping *mapping);
 #endif
+/* Whether this byte is a page of a mapped file, which the system may still have to read. */
+static bool oxi_is_file_page(const void *at);
 
 /* ---- random: Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") --------- */
 

@@ -33,6 +33,20 @@ static const char oxi_is_mapped = 'm', oxi_is_read = 'r';
 
 #if defined(OXI_POSIX)
 
+static oxi_file_id oxi_file_id_of(const struct stat *info) {
+    oxi_file_id id;
+    id.device = (uint64_t)info->st_dev;
+    id.number = (uint64_t)info->st_ino;
+    id.seconds = (int64_t)info->st_mtime;
+    id.nanoseconds = 0;
+#if defined(__linux__) && defined(st_mtime)
+    id.nanoseconds = (int64_t)info->st_mtim.tv_nsec;
+#elif defined(__GLIBC__)
+    id.nanoseconds = (int64_t)info->st_mtimensec;
+#endif
+    return id;
+}
+
 static ox_status oxi_read_whole(int file, const char *path, void *data, size_t bytes) {
     size_t done = 0;
     while (done < bytes) {
@@ -56,6 +70,7 @@ static ox_status oxi_map_open(int file, const char *path, bool copies, oxi_mappi
     if (!S_ISREG(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is not a regular file", path);
     if ((uint64_t)info.st_size > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: too large to map", path);
     size_t bytes = (size_t)info.st_size;
+    out->id = oxi_file_id_of(&info);
     if (bytes == 0) return OX_OK;
     /* Without a reservation: pages that are never written need no memory, whatever the size of the file. */
     void *data = copies ? MAP_FAILED
@@ -91,6 +106,24 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     return status;
 }
 
+/* Pages of memory in place of the file's. */
+static ox_status oxi_keep_pages(const void *data, size_t bytes) {
+#ifdef MAP_ANONYMOUS
+    char *copy = (char *)oxi_alloc(bytes);
+    if (!copy) return OX_ERR_NOMEM;
+    memcpy(copy, data, bytes);
+    void *at = mmap((void *)(intptr_t)data, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0);
+    if (at != MAP_FAILED) memcpy(at, copy, bytes);
+    oxi_free(copy, bytes);
+    if (at == MAP_FAILED)
+        return oxi_fail(OX_ERR_NOMEM, "no memory for %llu bytes", (unsigned long long)bytes);
+#else
+    (void)data, (void)bytes;
+#endif
+    return OX_OK;
+}
+
 static void oxi_unmap_pages(const void *data, size_t bytes) {
     OXI_UNPOISON((char *)(intptr_t)data + bytes, oxi_page_rest(bytes));
     munmap((void *)(intptr_t)data, bytes);
@@ -106,8 +139,19 @@ static ox_status oxi_windows_fail(const char *path) {
     return oxi_fail(OX_ERR_IO, "%s: %s (Windows error %lu)", path, why, code);
 }
 
+static oxi_file_id oxi_file_id_of(const BY_HANDLE_FILE_INFORMATION *info) {
+    oxi_file_id id;
+    id.device = info->dwVolumeSerialNumber;
+    id.number = (uint64_t)info->nFileIndexHigh << 32 | info->nFileIndexLow;
+    id.seconds = info->ftLastWriteTime.dwHighDateTime;
+    id.nanoseconds = info->ftLastWriteTime.dwLowDateTime;
+    return id;
+}
+
 static ox_status oxi_map_open(HANDLE file, const char *path, bool copies, oxi_mapping *out) {
     LARGE_INTEGER size;
+    BY_HANDLE_FILE_INFORMATION info;
+    if (GetFileInformationByHandle(file, &info)) out->id = oxi_file_id_of(&info);
     if (!GetFileSizeEx(file, &size)) return oxi_windows_fail(path);
     if ((uint64_t)size.QuadPart > SIZE_MAX / 4) return oxi_fail(OX_ERR_IO, "%s: too large to map", path);
     if (size.QuadPart == 0) return OX_OK;
@@ -152,6 +196,12 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     return status;
 }
 
+/* A file that is mapped cannot become shorter here. */
+static ox_status oxi_keep_pages(const void *data, size_t bytes) {
+    (void)data, (void)bytes;
+    return OX_OK;
+}
+
 static void oxi_unmap_pages(const void *data, size_t bytes) {
     (void)bytes;
     UnmapViewOfFile(data);
@@ -181,21 +231,77 @@ static ox_status oxi_map_path(const char *path, bool copies, oxi_mapping *out) {
     return OX_OK;
 }
 
+static ox_status oxi_keep_pages(const void *data, size_t bytes) {
+    (void)data, (void)bytes;
+    return OX_OK;
+}
+
 static void oxi_unmap_pages(const void *data, size_t bytes) { (void)data, (void)bytes; }
 
 #endif
 
+/* The ranges that are mapped, of all files. */
+typedef struct oxi_mapped_range {
+    const unsigned char *first;
+    size_t bytes;
+    struct oxi_mapped_range *next;
+} oxi_mapped_range;
+static oxi_mapped_range *oxi_mapped_ranges;
+static oxi_lock oxi_mapped_lock;
+
+static ox_status oxi_mapped_add(const oxi_mapping *mapping) {
+    oxi_mapped_range *range = (oxi_mapped_range *)oxi_alloc(sizeof *range);
+    if (!range) return OX_ERR_NOMEM;
+    range->first = mapping->data;
+    range->bytes = mapping->bytes;
+    oxi_lock_take(&oxi_mapped_lock);
+    range->next = oxi_mapped_ranges;
+    oxi_mapped_ranges = range;
+    oxi_lock_give(&oxi_mapped_lock);
+    return OX_OK;
+}
+
+static void oxi_mapped_remove(const oxi_mapping *mapping) {
+    oxi_lock_take(&oxi_mapped_lock);
+    oxi_mapped_range **at = &oxi_mapped_ranges, *gone;
+    while (*at && (*at)->first != mapping->data) at = &(*at)->next;
+    gone = *at;
+    if (gone) *at = gone->next;
+    oxi_lock_give(&oxi_mapped_lock);
+    oxi_free(gone, sizeof *gone);
+}
+
+OXI_UNUSED static bool oxi_is_file_page(const void *at) {
+    const unsigned char *byte = (const unsigned char *)at;
+    bool found = false;
+    oxi_lock_take(&oxi_mapped_lock);
+    for (const oxi_mapped_range *r = oxi_mapped_ranges; r && !found; r = r->next)
+        found = byte >= r->first && byte < r->first + r->bytes;
+    oxi_lock_give(&oxi_mapped_lock);
+    return found;
+}
+
 OXI_UNUSED static ox_status oxi_map_file(const char *path, bool copies, oxi_mapping *out) {
     static const unsigned char nothing = 0;
+    memset(out, 0, sizeof *out);
     out->data = &nothing;
-    out->bytes = 0;
-    out->handle = NULL;
     if (!path) return oxi_fail(OX_ERR_ARG, "path is NULL");
-    return oxi_map_path(path, copies, out);
+    ox_status status = oxi_map_path(path, copies, out);
+    if (status == OX_OK && out->handle == &oxi_is_mapped) status = oxi_mapped_add(out);
+    if (status != OX_OK) oxi_unmap_file(out);
+    return status;
+}
+
+OXI_UNUSED static ox_status oxi_mapping_keep(const oxi_mapping *mapping, size_t bytes) {
+    const size_t unit = (size_t)1 << 16; /* pages are no larger */
+    if (mapping->handle != &oxi_is_mapped || bytes == 0) return OX_OK;
+    bytes = mapping->bytes - bytes < unit ? mapping->bytes : (bytes + unit - 1) / unit * unit;
+    return oxi_keep_pages(mapping->data, bytes);
 }
 
 OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
     const void *handle = mapping->handle;
+    if (handle == &oxi_is_mapped) oxi_mapped_remove(mapping);
     if (handle == &oxi_is_mapped) oxi_unmap_pages(mapping->data, mapping->bytes);
     if (handle == &oxi_is_read) oxi_free((void *)(intptr_t)mapping->data, mapping->bytes);
     mapping->data = NULL;
@@ -203,4 +309,9 @@ OXI_UNUSED static void oxi_unmap_file(oxi_mapping *mapping) {
     mapping->handle = NULL;
 }
 
+#else
+OXI_UNUSED static bool oxi_is_file_page(const void *at) {
+    (void)at;
+    return false;
+}
 #endif

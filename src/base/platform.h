@@ -60,6 +60,9 @@ int clock_gettime(int clock, struct timespec *out);
 #if !defined(MAP_NORESERVE) && !defined(OXI_OTHER_MMAN)
 #define MAP_NORESERVE 0x4000
 #endif
+#if !defined(MAP_ANONYMOUS) && !defined(OXI_OTHER_MMAN)
+#define MAP_ANONYMOUS 0x20
+#endif
 #endif
 
 #ifdef OXI_POSIX

@@ -3,8 +3,6 @@
  * reads each weight once; many go through panels of codes (cpu/codes.c). ox_set_exact(true), and the c
  * tier with many rows, expand the weights instead. oxi_gemm_run and the index family call this. */
 
-enum { OXI_BLOCK_ROWS = 8 }; /* most rows of activations that multiply blocks directly */
-
 static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status); /* codes.c */
 
 static int64_t oxi_exact; /* atomic: ox_set_exact */
@@ -109,18 +107,26 @@ static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* A row of numbers, quantised. Terms of a sum could pass f32's range where the sum does not: rows of numbers
- * that large are taken times 2^-64. Returns what products of the row are to be multiplied by. stage: k
- * floats, may be x itself. */
+/* Terms of a sum could pass f32's range where the sum does not: rows with steps that large are taken times
+ * 2^-64, and their products times OXI_ROW_LIFT. */
+#define OXI_ROW_LIFT 0x1p64f
+static bool oxi_is_large_step(float step) { return step > 0x1p52f; }
+static void oxi_lower_row(int64_t k, const float *x, float *out) {
+    for (int64_t i = 0; i < k; i++) out[i] = x[i] * (1 / OXI_ROW_LIFT);
+}
+
+/* A row of numbers, quantised. Returns what products of the row are to be multiplied by. stage: k floats,
+ * may be x itself. */
 static float oxi_quantize_row(const oxi_kernels *kernels, int64_t k, const float *x, float *stage,
                               oxi_q8 *out) {
     bool large = false;
     kernels->quantize_activation(k, x, out);
-    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || out[i].step > 0x1p52f;
+    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++)
+        large = large || oxi_is_large_step(out[i].step);
     if (!large) return 1;
-    for (int64_t i = 0; i < k; i++) stage[i] = x[i] * 0x1p-64f;
+    oxi_lower_row(k, x, stage);
     kernels->quantize_activation(k, stage, out);
-    return 0x1p64f;
+    return OXI_ROW_LIFT;
 }
 
 static void oxi_block_rows_prepare(oxi_block_rows *r) {
@@ -199,7 +205,7 @@ static ox_status oxi_block_product(const oxi_gemm *g) {
     ox_status status = oxi_check_expandable(t.b_dtype);
     if (status != OX_OK) return status;
     bool exact = oxi_atomic_load(&oxi_exact) != 0 || t.a_dtype == OX_F64;
-    if (t.m <= OXI_BLOCK_ROWS && t.k > 0) return oxi_block_rows_run(&t, exact);
+    if (t.way == OXI_WAY_FEW_ROWS && t.k > 0) return oxi_block_rows_run(&t, exact);
     t.rough = !exact && oxi_cpu_kernels()->bf16_pairs.kernel.run != NULL;
     if (!exact && !t.rough && t.k > 0 && oxi_code_product_run(&t, &status)) return status;
     return oxi_gemm_packed(&t);

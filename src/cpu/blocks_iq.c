@@ -218,10 +218,6 @@ static const uint64_t *oxi_groups(void) {
 
 #define OXI_EIGHT_BYTES(byte) ((uint64_t)(byte) * UINT64_C(0x0101010101010101))
 
-static void oxi_store_eight(int8_t *code, uint64_t word) {
-    for (int i = 0; i < 8; i++) code[i] = (int8_t)(uint8_t)(word >> 8 * i);
-}
-
 /* Numbers of 1 to 127, negative where their bit of `signs` is set: no byte carries into the next. */
 static uint64_t oxi_with_signs(uint64_t word, unsigned signs) {
     uint64_t bits = OXI_EIGHT_BYTES(signs) & UINT64_C(0x8040201008040201), low = OXI_EIGHT_BYTES(0x7f);

@@ -2,8 +2,8 @@
  * Activations are quantised to int8 once; each task unpacks its rows of weights, a piece of k at a time,
  * into a panel that stays in the first cache, and takes it against all activations. Nothing of the weights
  * is kept, so memory holds the file alone. Where a tier multiplies 16 bits by 16, both sides have one scale
- * for 256 numbers, of which weights keep 12 bits and activations all that they have. Called by cpu/blocks.c;
- * the panels and their kernels are those of kernels/codes.inc. */
+ * for 256 numbers, of which weights keep 12 bits and activations 13. Called by cpu/blocks.c; the panels and
+ * their kernels are those of kernels/codes.inc. */
 
 enum {
     OXI_CODE_ROWS_MOST = 512,     /* rows of activations of one round */
@@ -95,16 +95,17 @@ static void oxi_code_line(const oxi_code_product *p, const oxi_q8 *from, int8_t 
     }
 }
 
-/* The same in 16 bits: codes times their ratios, at most 127 * 32, and steps. */
-static void oxi_code_wide_line(const oxi_code_product *p, const oxi_q8 *from, int16_t *code, float *step) {
-    for (int64_t left = p->g->k / 32; left > 0; left -= 8, from++) {
-        *step++ = from->step;
-        for (int i = 0; i < 8 && i < left; i++, code += 32) {
-            int16_t wide[32], ratio = from->ratio[i];
-            for (int j = 0; j < 32; j++) wide[j] = (int16_t)(from->q[32 * i + j] * ratio);
-            memcpy(code, wide, sizeof wide);
-        }
-    }
+/* A row in 16 bits, and its steps. Returns what oxi_quantize_row does. */
+static float oxi_code_wide_row(const oxi_code_product *p, const float *x, float *stage, int16_t *code,
+                               float *step) {
+    int64_t k = p->g->k;
+    bool large = false;
+    p->kernels->quantize_wide(k, x, code, step);
+    for (int64_t i = 0; i < oxi_parts(k, OXI_CODES_PIECE); i++) large = large || oxi_is_large_step(step[i]);
+    if (!large) return 1;
+    oxi_lower_row(k, x, stage);
+    p->kernels->quantize_wide(k, stage, code, step);
+    return OXI_ROW_LIFT;
 }
 
 /* Task: a panel of activations. */
@@ -125,11 +126,14 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
             p->kernels->load[g->a_dtype][OXI_LANE_F32](g->k, from, g->a_col, stage);
             x = stage;
         }
-        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, stage, row);
         float *steps = step + i * oxi_parts(g->k, OXI_CODES_PIECE);
         char *code = lane + p->codes_at + i * g->k * p->kernel->bytes;
-        if (p->wide) oxi_code_wide_line(p, row, (int16_t *)(void *)code, steps);
-        else oxi_code_line(p, row, (int8_t *)code, scale + i * (g->k / 32), sum + i * (g->k / group), steps);
+        if (p->wide) {
+            p->lift[first + i] = oxi_code_wide_row(p, x, stage, (int16_t *)(void *)code, steps);
+            continue;
+        }
+        p->lift[first + i] = oxi_quantize_row(p->kernels, g->k, x, stage, row);
+        oxi_code_line(p, row, (int8_t *)code, scale + i * (g->k / 32), sum + i * (g->k / group), steps);
     }
     oxi_code_pack(p, lane, lines, p->kernel->mr, g->k, g->k / 32, g->k / group,
                   oxi_code_rows_at(p, index, 0));
@@ -215,6 +219,24 @@ static void oxi_code_finish(const oxi_code_product *p, int64_t index, int64_t n,
     }
 }
 
+/* Asks for the blocks of some lines that the task unpacks next, or the one after it, when the panel from line
+ * n on, k codes from k0 on, is done. */
+static void oxi_code_foresee(const oxi_code_product *p, int64_t n, int64_t k0, int64_t k, int64_t first,
+                             int64_t lines) {
+    const oxi_gemm *g = p->g;
+    k0 += k;
+    if (k0 >= g->k) {
+        n += p->kernel->nr;
+        k0 = 0;
+    }
+    int64_t bytes = oxi_signed_bytes(g->b_dtype, oxi_least(p->piece, g->k - k0));
+    int64_t end = oxi_least(n + first + lines, g->n);
+    for (int64_t line = n + first; line < end; line++) {
+        const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, line * g->b_col + k0);
+        for (int64_t at = 0; at < bytes; at += 64) OXI_PREFETCH_FAR(row + at);
+    }
+}
+
 /* Task: a panel of weights against all rows. */
 static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     const oxi_code_product *p = (const oxi_code_product *)arg;
@@ -223,13 +245,16 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     float *sums = (float *)(void *)(lane + p->sums_at), *stage = (float *)(void *)(lane + p->panel_scale_at);
     int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_least(nr, g->n - n);
     int64_t panels = oxi_parts(p->rows, mr), direct = 0; /* so many panels the kernel writes to C itself */
+    int64_t ahead = oxi_parts(nr, panels); /* lines that are asked for while a panel is multiplied */
     if (oxi_gemm_is_plain(g) && g->c_dtype == OX_F32 && g->c_col == 1 && columns == nr) direct = p->rows / mr;
+    float *c = direct > 0 ? (float *)(void *)oxi_gemm_c(g, p->m0, n) : NULL;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
         int64_t k = oxi_least(p->piece, g->k - k0);
         oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
         for (int64_t i = 0; i < panels; i++) {
-            float *to = i < direct ? (float *)(void *)oxi_gemm_c(g, p->m0 + i * mr, n) : sums + i * mr * nr;
+            float *to = i < direct ? c + i * mr * g->c_row : sums + i * mr * nr;
             oxi_code_panel rows = oxi_code_rows_at(p, i, k0);
+            if (i * ahead < nr) oxi_code_foresee(p, n, k0, k, i * ahead, ahead);
             p->kernel->run(k, &weights, &rows, p->steps, p->shift, to, i < direct ? g->c_row : nr, k0 > 0);
         }
     }
@@ -240,7 +265,8 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
 /* The kernel for the type, and how many lanes it may add up. */
 static bool oxi_code_choose(oxi_code_product *p) {
     int pairs = INT16_MAX / (2 * 127 * p->type->most); /* a lane of 16 bits takes two products a step */
-    p->kernel = p->kernels->codes_16.run && pairs >= 2 ? &p->kernels->codes_16 : &p->kernels->codes_32;
+    const oxi_codes_kernel *small = &p->kernels->codes_16;
+    p->kernel = small->run && pairs >= small->pairs ? small : &p->kernels->codes_32;
     if (!p->kernel->run) return false;
     p->wide = p->kernel->bytes == 2;
     p->shift = p->wide ? 8 : p->type->group == 16 ? 4 : 5;

@@ -1,7 +1,6 @@
 /* Copies between any strides and dtypes, and the moving of ranges that other executors need.
- * Runs that lie end to end are memcpy; a copy that turns rows into columns goes through tiles that stay in
- * L1, so each cache line is read and written once; other dtypes go through a lane. Called by the CPU
- * device for COPY. */
+ * Runs that lie end to end are memcpy, rows that become columns are turned by the walk; other dtypes go
+ * through a lane. Called by the CPU device for COPY. */
 
 enum {
     OXI_COPY_PIECE = 512,    /* elements of a lane buffer on the stack */
@@ -10,37 +9,25 @@ enum {
 
 /* ---- runs of plain elements ---------------------------------------------------------------------------- */
 
-/* Four at a time: a loop of one is as fast only where it happens to lie well in memory. */
-#define OXI_STRIDED_RUN(type) { \
-        int64_t left = n; \
-        for (; left >= 4; left -= 4, from += 4 * from_step, to += 4 * to_step) { \
-            type four[4]; \
-            memcpy(four, from, sizeof *four); \
-            memcpy(four + 1, from + from_step, sizeof *four); \
-            memcpy(four + 2, from + 2 * from_step, sizeof *four); \
-            memcpy(four + 3, from + 3 * from_step, sizeof *four); \
-            memcpy(to, four, sizeof *four); \
-            memcpy(to + to_step, four + 1, sizeof *four); \
-            memcpy(to + 2 * to_step, four + 2, sizeof *four); \
-            memcpy(to + 3 * to_step, four + 3, sizeof *four); \
-        } \
-        for (; left > 0; left--, from += from_step, to += to_step) memcpy(to, from, sizeof(type)); \
-    }
-
-/* n elements of `bytes` (1, 2, 4 or 8) bytes each; steps in bytes. */
+/* n elements of 1, 2, 4, 8 or 16 bytes; steps in bytes. */
 static void oxi_copy_run(int64_t n, int64_t bytes, const char *from, int64_t from_step, char *to,
                          int64_t to_step) {
-    if (from_step == bytes && to_step == bytes) {
+    if (to_step != bytes)
+        oxi_move_run(n, bytes, from, from_step, to, to_step);
+    else if (from_step == bytes)
         memcpy(to, from, (size_t)(n * bytes));
-    } else if (bytes == 4) {
-        OXI_STRIDED_RUN(uint32_t)
-    } else if (bytes == 2) {
-        OXI_STRIDED_RUN(uint16_t)
-    } else if (bytes == 1) {
-        OXI_STRIDED_RUN(uint8_t)
-    } else {
-        OXI_STRIDED_RUN(uint64_t)
-    }
+    else
+        oxi_cpu_kernels()->gather[oxi_width_index(bytes)](n, from, from_step, to);
+}
+
+/* Elements at any step (in elements) where kernels want them: as they are if they lie side by side or are one
+ * number, else gathered in `room`. */
+static OXI_UNUSED const void *oxi_side_by_side(int64_t n, int64_t bytes, const void *from, int64_t *step,
+                                               void *room) {
+    if (*step == 0 || *step == 1) return from;
+    oxi_copy_run(n, bytes, (const char *)from, *step * bytes, (char *)room, bytes);
+    *step = 1;
+    return room;
 }
 
 /* n times the element at `element`; step in bytes. */
@@ -121,6 +108,7 @@ typedef struct oxi_conversion {
     oxi_load_kernel load;   /* NULL: the source has the lane's format */
     oxi_store_kernel store; /* NULL: the destination has it */
     int64_t from_bytes, to_bytes;
+    void (*stream)(size_t bytes, const void *from, void *to); /* NULL: results go through the caches */
 } oxi_conversion;
 
 static oxi_lane oxi_conversion_lane(ox_dtype from, ox_dtype to) {
@@ -144,257 +132,92 @@ static ox_status oxi_conversion_begin(oxi_conversion *conversion, ox_dtype from,
     conversion->store = to == oxi_lane_dtype(lane) ? NULL : store;
     conversion->from_bytes = oxi_dtype_bytes(from);
     conversion->to_bytes = oxi_dtype_bytes(to);
+    conversion->stream = NULL;
     return OX_OK;
 }
 
 /* At most OXI_COPY_PIECE elements; steps in elements. */
 static void oxi_convert_run(const oxi_conversion *how, int64_t n, const char *from, int64_t from_step,
                             char *to, int64_t to_step) {
-    double buffer[OXI_COPY_PIECE];
-    if (!how->load && from_step == 1) {
-        how->store(n, from, to, to_step);
+    double gathered[OXI_COPY_PIECE], lanes[OXI_COPY_PIECE], encoded[OXI_COPY_PIECE];
+    if (from_step == 1 && to_step == 1 && !how->stream && !(how->load && how->store)) {
+        if (how->load) how->load(n, from, 1, to);
+        if (how->store) how->store(n, from, to, 1);
         return;
     }
-    if (!how->store && to_step == 1) {
-        how->load(n, from, from_step, to);
-        return;
+    const void *numbers = oxi_side_by_side(n, how->from_bytes, from, &from_step, gathered);
+    char *out = how->stream && to_step == 1 ? (char *)encoded : to;
+    if (how->load) {
+        void *loaded = how->store || to_step != 1 ? (void *)lanes : (void *)out;
+        how->load(n, numbers, from_step, loaded);
+        numbers = loaded;
+    } else if (from_step == 0) {
+        oxi_copy_run(n, how->from_bytes, from, 0, (char *)lanes, how->from_bytes);
+        numbers = lanes;
     }
-    if (how->load)
-        how->load(n, from, from_step, buffer);
-    else
-        oxi_copy_run(n, how->from_bytes, from, from_step * how->from_bytes, (char *)buffer, how->from_bytes);
     if (how->store)
-        how->store(n, buffer, to, to_step);
-    else
-        oxi_copy_run(n, how->to_bytes, (const char *)buffer, how->to_bytes, to, to_step * how->to_bytes);
-}
-
-/* ---- rows into columns: tiles -------------------------------------------------------------------------- */
-
-/* Tiles over the walk's last dim (the destination's rows) and the dim `across` (the source's): `columns`
- * elements of the source make a cache line, `rows` elements of the destination four. Tasks are blocks of
- * OXI_TILE_BLOCK x OXI_TILE_BLOCK elements, so that pages are used more than once. */
-enum { OXI_TILE_BLOCK = 256, OXI_TILE_LINE = 64, OXI_TILE_NEAR = 1 << 18 };
-
-typedef struct oxi_tiling {
-    const oxi_walk *w;
-    const oxi_conversion *how; /* NULL = the same dtype */
-    int across;
-    int64_t rows, columns;
-    int64_t blocks_across, blocks_along, blocks;
-    bool far; /* more than OXI_TILE_NEAR bytes: worth prefetching */
-} oxi_tiling;
-
-#define OXI_TRANSPOSE(type)                                                         \
-    for (int64_t r = 0; r < rows; r++) {                                            \
-        for (int64_t c = r < whole_rows ? whole_columns : 0; c < columns; c++)      \
-            memcpy(to + c * to_step + r * (int64_t)sizeof(type),                    \
-                   from + r * from_step + c * (int64_t)sizeof(type), sizeof(type)); \
-    }
-
-/* Rows i and i + n/2 interleaved, log2(n) times: n rows of n elements turned. */
-#if defined(OXI_BUILD_SSE2) && defined(__SSE2__)
-#define OXI_TRANSPOSE_VECTORS 1
-typedef __m128i oxi_tile_vector;
-#define oxi_tile_load(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
-#define oxi_tile_store(p, v) _mm_storeu_si128((__m128i *)(void *)(p), v)
-#define oxi_tile_low(bits, a, b) _mm_unpacklo_epi##bits(a, b)
-#define oxi_tile_high(bits, a, b) _mm_unpackhi_epi##bits(a, b)
-#elif defined(OXI_BUILD_NEON) && defined(__aarch64__)
-#define OXI_TRANSPOSE_VECTORS 1
-typedef uint8x16_t oxi_tile_vector;
-#define oxi_tile_load(p) vld1q_u8((const uint8_t *)(p))
-#define oxi_tile_store(p, v) vst1q_u8((uint8_t *)(p), v)
-#define oxi_tile_back8(a) (a)
-#define oxi_tile_back16(a) vreinterpretq_u8_u16(a)
-#define oxi_tile_back32(a) vreinterpretq_u8_u32(a)
-#define oxi_tile_back64(a) vreinterpretq_u8_u64(a)
-#define oxi_tile_as8(a) (a)
-#define oxi_tile_as16(a) vreinterpretq_u16_u8(a)
-#define oxi_tile_as32(a) vreinterpretq_u32_u8(a)
-#define oxi_tile_as64(a) vreinterpretq_u64_u8(a)
-#define oxi_tile_low(bits, a, b) \
-    oxi_tile_back##bits(vzip1q_u##bits(oxi_tile_as##bits(a), oxi_tile_as##bits(b)))
-#define oxi_tile_high(bits, a, b) \
-    oxi_tile_back##bits(vzip2q_u##bits(oxi_tile_as##bits(a), oxi_tile_as##bits(b)))
-#endif
-
-#ifdef OXI_TRANSPOSE_VECTORS
-#define OXI_EACH_2(X) X(0) X(1)
-#define OXI_EACH_4(X) OXI_EACH_2(X) X(2) X(3)
-#define OXI_EACH_8(X) OXI_EACH_4(X) X(4) X(5) X(6) X(7)
-#define OXI_EACH_16(X) OXI_EACH_8(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
-#define OXI_LOAD_ROW(i) a[i] = oxi_tile_load(from + (i)*from_step);
-#define OXI_STORE_A(i) oxi_tile_store(to + (i)*to_step, a[i]);
-#define OXI_STORE_B(i) oxi_tile_store(to + (i)*to_step, b[i]);
-#define OXI_ZIP(y, x, bits, half, i)                        \
-    y[2 * (i)] = oxi_tile_low(bits, x[i], x[(i) + (half)]); \
-    y[2 * (i) + 1] = oxi_tile_high(bits, x[i], x[(i) + (half)]);
-#define OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, at) OXI_ZIP(y, x, bits, half, (at) + 1)
-#define OXI_ZIP_4(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, at) OXI_ZIP_2(y, x, bits, half, (at) + 2)
-#define OXI_ZIP_8(y, x, bits) OXI_ZIP_4(y, x, bits, 8, 0) OXI_ZIP_4(y, x, bits, 8, 4)
-
-/* 16 bytes square. */
-static void oxi_transpose_square(int64_t bytes, const char *from, int64_t from_step, char *to,
-                                 int64_t to_step) {
-    oxi_tile_vector a[16], b[16];
-    if (bytes == 4) {
-        OXI_EACH_4(OXI_LOAD_ROW)
-        OXI_ZIP_2(b, a, 32, 2, 0) OXI_ZIP_2(a, b, 32, 2, 0) OXI_EACH_4(OXI_STORE_A)
-    } else if (bytes == 2) {
-        OXI_EACH_8(OXI_LOAD_ROW)
-        OXI_ZIP_4(b, a, 16, 4, 0) OXI_ZIP_4(a, b, 16, 4, 0) OXI_ZIP_4(b, a, 16, 4, 0) OXI_EACH_8(OXI_STORE_B)
-    } else if (bytes == 1) {
-        OXI_EACH_16(OXI_LOAD_ROW)
-        OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_ZIP_8(b, a, 8) OXI_ZIP_8(a, b, 8) OXI_EACH_16(OXI_STORE_A)
-    } else {
-        OXI_EACH_2(OXI_LOAD_ROW)
-        OXI_ZIP(b, a, 64, 1, 0)
-        OXI_EACH_2(OXI_STORE_B)
-    }
-}
-#endif
-
-/* to[c][r] = from[r][c], steps in bytes. */
-static void oxi_transpose(int64_t bytes, int64_t rows, int64_t columns, const char *from, int64_t from_step,
-                          char *to, int64_t to_step) {
-    int64_t whole_rows = 0, whole_columns = 0;
-#ifdef OXI_TRANSPOSE_VECTORS
-    if (oxi_cpu_kernels()->vector_bytes >= 16) {
-        int64_t side = 16 / bytes;
-        whole_rows = rows / side * side;
-        whole_columns = columns / side * side;
-        for (int64_t r = 0; r < whole_rows; r += side)
-            for (int64_t c = 0; c < whole_columns; c += side)
-                oxi_transpose_square(bytes, from + r * from_step + c * bytes, from_step,
-                                     to + c * to_step + r * bytes, to_step);
-    }
-#endif
-    if (bytes == 4) {
-        OXI_TRANSPOSE(uint32_t)
-    } else if (bytes == 2) {
-        OXI_TRANSPOSE(uint16_t)
-    } else if (bytes == 1) {
-        OXI_TRANSPOSE(uint8_t)
-    } else {
-        OXI_TRANSPOSE(uint64_t)
-    }
-}
-
-/* One tile: read line by line into a buffer, turned, then written row by row. next: where the tile after
- * it begins. */
-static void oxi_tile(const oxi_tiling *tiling, const char *from, char *to, int64_t rows, int64_t columns,
-                     const char *next) {
-    const oxi_walk *w = tiling->w;
-    int64_t bytes = w->bytes[1], from_step = w->step[1] * bytes;
-    int64_t to_step = w->stride[0][tiling->across] * w->bytes[0], buffer_step = tiling->rows * bytes;
-    uint64_t buffer[OXI_TILE_LINE * OXI_TILE_BLOCK / 8];
-    for (int64_t r = 0; tiling->far && next && r < rows; r++) OXI_PREFETCH_READ(next + r * from_step);
-    for (int64_t c = 0; tiling->far && c < columns; c++)
-        for (int64_t at = 0; at < rows * w->bytes[0]; at += OXI_TILE_LINE)
-            OXI_PREFETCH_WRITE(to + c * to_step + at);
-    oxi_transpose(bytes, rows, columns, from, from_step, (char *)buffer, buffer_step);
-    for (int64_t c = 0; c < columns; c++) {
-        const char *line = (const char *)buffer + c * buffer_step;
-        if (tiling->how)
-            oxi_convert_run(tiling->how, rows, line, 1, to + c * to_step, 1);
-        else
-            memcpy(to + c * to_step, line, (size_t)(rows * bytes));
-    }
-}
-
-/* Task: a block of tiles. */
-static void oxi_tile_block(void *arg, int64_t index, int lane) {
-    (void)lane;
-    const oxi_tiling *tiling = (const oxi_tiling *)arg;
-    const oxi_walk *w = tiling->w;
-    int last = w->ndim - 1, across = tiling->across;
-    int64_t along_at = index % tiling->blocks_along * OXI_TILE_BLOCK;
-    index /= tiling->blocks_along;
-    int64_t across_at = index % tiling->blocks_across * OXI_TILE_BLOCK;
-    index /= tiling->blocks_across;
-    char *base[2];
-    int64_t along_step[2], across_step[2];
-    for (int k = 0; k < 2; k++) {
-        along_step[k] = w->stride[k][last] * w->bytes[k];
-        across_step[k] = w->stride[k][across] * w->bytes[k];
-        base[k] = w->base[k] + along_at * along_step[k] + across_at * across_step[k];
-    }
-    for (int d = last - 1; d >= 0; d--) {
-        if (d == across) continue;
-        for (int k = 0; k < 2; k++) base[k] += index % w->shape[d] * w->stride[k][d] * w->bytes[k];
-        index /= w->shape[d];
-    }
-    int64_t height = oxi_min_i64(w->length - along_at, OXI_TILE_BLOCK);
-    int64_t width = oxi_min_i64(w->shape[across] - across_at, OXI_TILE_BLOCK);
-    for (int64_t r = 0; r < height; r += tiling->rows)
-        for (int64_t c = 0; c < width; c += tiling->columns) {
-            int64_t rows = oxi_min_i64(height - r, tiling->rows);
-            int64_t columns = oxi_min_i64(width - c, tiling->columns);
-            const char *from = base[1] + r * along_step[1] + c * across_step[1];
-            oxi_tile(tiling, from, base[0] + r * along_step[0] + c * across_step[0], rows, columns,
-                     c + columns < width ? from + columns * across_step[1] : NULL);
-        }
-}
-
-/* Whether the destination's rows are the source's columns; if so, the dim of the source's rows is made to
- * run forwards. */
-static bool oxi_tiling_begin(oxi_tiling *tiling, oxi_walk *w, const oxi_conversion *how) {
-    int last = w->ndim - 1, across = 0;
-    if (w->numel == 0 || w->step[0] != 1 || llabs(w->step[1]) * w->bytes[1] < 64 || w->length < 8)
-        return false;
-    while (across < last && llabs(w->stride[1][across]) != 1) across++;
-    if (across == last || w->shape[across] < 8) return false;
-    if (w->stride[1][across] < 0) {
-        for (int k = 0; k < 2; k++) {
-            w->base[k] += (w->shape[across] - 1) * w->stride[k][across] * w->bytes[k];
-            w->stride[k][across] = -w->stride[k][across];
-        }
-    }
-    tiling->w = w;
-    tiling->how = how;
-    tiling->across = across;
-    tiling->far = w->numel * (w->bytes[0] + w->bytes[1]) > OXI_TILE_NEAR;
-    tiling->rows = OXI_TILE_BLOCK / w->bytes[1];
-    tiling->columns = OXI_TILE_LINE / w->bytes[1];
-    tiling->blocks_across = (w->shape[across] + OXI_TILE_BLOCK - 1) / OXI_TILE_BLOCK;
-    tiling->blocks_along = (w->length + OXI_TILE_BLOCK - 1) / OXI_TILE_BLOCK;
-    tiling->blocks = w->numel / w->length / w->shape[across] * tiling->blocks_across * tiling->blocks_along;
-    return true;
+        how->store(n, numbers, out, to_step);
+    else if (numbers != out)
+        oxi_copy_run(n, how->to_bytes, (const char *)numbers, how->to_bytes, out, to_step * how->to_bytes);
+    if (out != to) how->stream((size_t)(n * how->to_bytes), out, to);
 }
 
 /* ---- plain dtypes -------------------------------------------------------------------------------------- */
 
-static void oxi_copy_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+static void oxi_convert_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     (void)lane;
-    const oxi_conversion *how = (const oxi_conversion *)arg;
-    if (how)
-        oxi_convert_run(how, c->n, c->p[1], w->step[1], c->p[0], w->step[0]);
-    else if (w->step[1] == 0)
+    oxi_convert_run((const oxi_conversion *)arg, c->n, c->p[1], w->step[1], c->p[0], w->step[0]);
+}
+
+static void oxi_copy_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
+    (void)arg;
+    (void)lane;
+    if (w->step[1] == 0)
         oxi_splat_run(c->n, w->bytes[0], c->p[1], c->p[0], w->step[0] * w->bytes[0]);
+    else if (w->lines)
+        oxi_cpu_kernels()->stream((size_t)(c->n * w->bytes[0]), c->p[1], c->p[0]);
     else
         oxi_copy_run(c->n, w->bytes[0], c->p[1], w->step[1] * w->bytes[1], c->p[0], w->step[0] * w->bytes[0]);
 }
 
-static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
-    oxi_conversion conversion, *how = NULL;
-    if (from->dtype != to->dtype) {
-        ox_status status = oxi_conversion_begin(&conversion, from->dtype, to->dtype);
-        if (status != OX_OK) return status;
-        how = &conversion;
+/* Runs of 2 to 16 bytes that lie side by side in both operands count as one element. */
+static void oxi_widen_elements(oxi_walk *w) {
+    int last = w->ndim - 1;
+    int64_t n = w->length, bytes = n * w->bytes[0];
+    bool whole = w->step[0] == 1 && w->step[1] == 1 && n > 1 && bytes <= 16 && !(bytes & (bytes - 1));
+    for (int d = 0; d < last; d++) whole = whole && w->stride[0][d] % n == 0 && w->stride[1][d] % n == 0;
+    if (!whole) return;
+    w->shape[last] = 1;
+    for (int k = 0; k < 2; k++) {
+        w->bytes[k] = bytes;
+        for (int d = 0; d < last; d++) w->stride[k][d] /= n;
     }
+}
+
+static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
+    oxi_conversion how;
+    bool converts = from->dtype != to->dtype;
+    ox_status status = converts ? oxi_conversion_begin(&how, from->dtype, to->dtype) : OX_OK;
+    if (status != OX_OK) return status;
     oxi_walk w;
-    oxi_tiling tiling;
     oxi_walk_begin(&w, to->ndim, to->shape);
     oxi_walk_add(&w, to);
     oxi_walk_add(&w, from);
-    if (!how && w.base[0] == w.base[1] && !memcmp(w.stride[0], w.stride[1], sizeof w.stride[0]))
+    if (!converts && w.base[0] == w.base[1] && !memcmp(w.stride[0], w.stride[1], sizeof w.stride[0]))
         return OX_OK; /* itself */
-    oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
-    if (oxi_tiling_begin(&tiling, &w, how))
-        oxi_parallel_for(tiling.blocks, oxi_tile_block, &tiling);
+    if (!converts) {
+        oxi_walk_ready(&w, OXI_WALK_MEMORY_ORDER);
+        oxi_widen_elements(&w);
+    }
+    oxi_walk_ready(&w, OXI_WALK_TILED);
+    bool streams = oxi_streams(to) && w.step[0] == 1;
+    w.lines = streams && w.turned;
+    w.moves = !converts && w.step[0] == 1;
+    if (streams && converts) how.stream = oxi_cpu_kernels()->stream;
+    if (converts)
+        oxi_walk_all(&w, OXI_COPY_GRAIN, OXI_COPY_PIECE, oxi_convert_piece, &how);
     else
-        oxi_walk_all(&w, OXI_COPY_GRAIN, how ? OXI_COPY_PIECE : OXI_COPY_GRAIN, oxi_copy_piece, how);
+        oxi_walk_all(&w, OXI_COPY_GRAIN, OXI_COPY_GRAIN, oxi_copy_piece, NULL);
     return OX_OK;
 }
 

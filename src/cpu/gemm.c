@@ -19,11 +19,6 @@ enum {
     OXI_GEMM_PACKED = 32 << 20  /* bytes of packed panels of one block */
 };
 
-static int64_t oxi_round_up(int64_t x, int64_t unit) {
-    return (x + unit - 1) / unit * unit;
-}
-
-static int64_t oxi_parts(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
 
 static size_t oxi_align_up(size_t bytes) { return (bytes + OXI_ALIGN - 1) / OXI_ALIGN * OXI_ALIGN; }
 
@@ -653,11 +648,6 @@ static bool oxi_gemm_is_small(const oxi_gemm *g) {
     return (double)g->m * (double)g->n * (double)g->k < OXI_GEMM_ALONE;
 }
 
-/* Parts have the bits of the whole: what decides about these goes by its size. */
-static bool oxi_gemm_is_small_as_whole(const oxi_gemm *g) {
-    return g->work > 0 ? g->work < OXI_GEMM_ALONE : oxi_gemm_is_small(g);
-}
-
 static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels, oxi_gemm_type *type) {
     if (g->a_dtype == OX_I8 && g->b_dtype == OX_I8) {
         bool quads = kernels->i8_quads.kernel.run != NULL;
@@ -687,8 +677,7 @@ static ox_status oxi_gemm_type_of(const oxi_gemm *g, const oxi_kernels *kernels,
         type->kernel = &kernels->bf16_pairs.kernel;
         type->groups = &kernels->bf16_pairs;
     } else {
-        type->pieces = g->a_dtype == OX_F16 && g->b_dtype == OX_F16 && kernels->f16_pieces.kernel.run &&
-                       !oxi_gemm_is_small_as_whole(g);
+        type->pieces = g->way == OXI_WAY_PIECES;
         type->lane = OXI_LANE_F32;
         type->dtype = type->pieces ? OX_DTYPE_NONE : OX_F32;
         type->sums = OX_F32;
@@ -853,7 +842,7 @@ typedef struct oxi_thin {
     ox_dtype dtype;
     int64_t line_stride, k_stride;
     int64_t lines, count, k; /* of wide; of thin; of both */
-    bool lines_are_columns;
+    bool lines_are_columns, across;
     const float *thin; /* [count][k] */
     int64_t task_lines;
     char *scratch; /* of each lane: sums [count][task_lines], stage [task_lines] */
@@ -889,7 +878,7 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
     int64_t lines = t->lines - first < t->task_lines ? t->lines - first : t->task_lines;
     float *sums = (float *)(void *)(t->scratch + (size_t)lane * t->lane_bytes),
           *stage = sums + t->count * t->task_lines;
-    if (t->k_stride != 1)
+    if (t->across)
         oxi_thin_across(t, first, lines, sums, stage);
     else
         for (int64_t i = 0; i < lines; i++) {
@@ -907,13 +896,6 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
     }
 }
 
-/* Whether a thin product has a kernel: f32, f16 or bf16 lines that are contiguous in one direction. */
-static bool oxi_thin_takes(ox_dtype wide, int64_t line_stride, int64_t k_stride, ox_dtype thin,
-                           int64_t count) {
-    bool narrow = wide == OX_F32 || wide == OX_F16 || wide == OX_BF16;
-    bool f32 = thin != OX_F64 && oxi_is_float(thin);
-    return narrow && f32 && count <= OXI_THIN_LINES && (line_stride == 1 || k_stride == 1);
-}
 
 /* Rows of weights of one task: OXI_THIN_BYTES of them, but eight tasks a thread, so that none waits long
  * for another. */
@@ -927,12 +909,14 @@ static int64_t oxi_rows_of_task(int64_t rows, int64_t row_bytes) {
 static int64_t oxi_thin_task_lines(const oxi_thin *t) {
     int64_t line_bytes = t->k * ox_dtype_of(t->dtype)->block_bytes,
             lines = oxi_rows_of_task(t->lines, line_bytes);
-    return t->k_stride == 1 || lines > 512 ? oxi_least(lines, 4096) : oxi_least(t->lines, 512);
+    return !t->across || lines > 512 ? oxi_least(lines, 4096) : oxi_least(t->lines, 512);
 }
 
-static ox_status oxi_gemm_thin(const oxi_gemm *g, bool thin_is_a) {
+static ox_status oxi_gemm_thin(const oxi_gemm *g) {
+    bool thin_is_a = g->way == OXI_WAY_THIN_A || g->way == OXI_WAY_THIN_A_ACROSS;
     oxi_thin t;
     memset(&t, 0, sizeof t);
+    t.across = g->way == OXI_WAY_THIN_A_ACROSS || g->way == OXI_WAY_THIN_B_ACROSS;
     t.g = g;
     t.kernels = oxi_cpu_kernels();
     t.lines_are_columns = thin_is_a;
@@ -967,12 +951,33 @@ static ox_status oxi_gemm_thin(const oxi_gemm *g, bool thin_is_a) {
     return OX_OK;
 }
 
+/* ---- which way ---------------------------------------------------------------------------------------- */
+
+enum { OXI_BLOCK_ROWS = 8 }; /* most rows of activations that multiply blocks as they lie */
+
+/* Thin products have a kernel for lines of f32, f16 or bf16 that are contiguous in one direction. */
+static bool oxi_thin_takes(ox_dtype wide, int64_t line_stride, int64_t k_stride, ox_dtype thin,
+                           int64_t count) {
+    bool narrow = wide == OX_F32 || wide == OX_F16 || wide == OX_BF16;
+    bool f32 = thin != OX_F64 && oxi_is_float(thin);
+    return narrow && f32 && count <= OXI_THIN_LINES && (line_stride == 1 || k_stride == 1);
+}
+
+/* By dtypes, sizes and strides alone: operands may lie anywhere. */
+static oxi_gemm_way oxi_gemm_judge(const oxi_gemm *g) {
+    bool blocks = oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype);
+    int64_t rows = oxi_is_block(g->a_dtype) ? g->n : g->m; /* that meet the blocks */
+    if (blocks) return rows <= OXI_BLOCK_ROWS ? OXI_WAY_FEW_ROWS : OXI_WAY_PANELS;
+    if (g->m <= g->n && oxi_thin_takes(g->b_dtype, g->b_col, g->b_row, g->a_dtype, g->m))
+        return g->b_row == 1 ? OXI_WAY_THIN_A : OXI_WAY_THIN_A_ACROSS;
+    if (g->n < g->m && oxi_thin_takes(g->a_dtype, g->a_row, g->a_col, g->b_dtype, g->n))
+        return g->a_col == 1 ? OXI_WAY_THIN_B : OXI_WAY_THIN_B_ACROSS;
+    bool pieces = g->a_dtype == OX_F16 && g->b_dtype == OX_F16 && oxi_cpu_kernels()->f16_pieces.kernel.run;
+    return pieces && !oxi_gemm_is_small(g) ? OXI_WAY_PIECES : OXI_WAY_PANELS;
+}
+
 static ox_status oxi_gemm_run(const oxi_gemm *g) {
     if (g->m == 0 || g->n == 0) return OX_OK;
     if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) return oxi_block_product(g);
-    if (g->m <= g->n && oxi_thin_takes(g->b_dtype, g->b_col, g->b_row, g->a_dtype, g->m))
-        return oxi_gemm_thin(g, true);
-    if (g->n < g->m && oxi_thin_takes(g->a_dtype, g->a_row, g->a_col, g->b_dtype, g->n))
-        return oxi_gemm_thin(g, false);
-    return oxi_gemm_packed(g);
+    return g->way >= OXI_WAY_THIN_A ? oxi_gemm_thin(g) : oxi_gemm_packed(g);
 }

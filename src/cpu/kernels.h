@@ -19,6 +19,18 @@
  * stops at the end of each page and starts anew. A page ahead or more would send it there too early. */
 enum { OXI_PREFETCH_AHEAD = 2560 };
 
+/* The bytes of a word, the lowest first on any machine; not as a loop, which gcc leaves one. */
+static inline void oxi_store_eight(int8_t *p, uint64_t word) {
+    p[0] = (int8_t)(word & 255);
+    p[1] = (int8_t)(word >> 8 & 255);
+    p[2] = (int8_t)(word >> 16 & 255);
+    p[3] = (int8_t)(word >> 24 & 255);
+    p[4] = (int8_t)(word >> 32 & 255);
+    p[5] = (int8_t)(word >> 40 & 255);
+    p[6] = (int8_t)(word >> 48 & 255);
+    p[7] = (int8_t)(word >> 56);
+}
+
 /* What a map computes in: every dtype loads into one of these. */
 typedef enum oxi_lane {
     OXI_LANE_F32,
@@ -104,6 +116,9 @@ typedef struct oxi_q8 {
     float step, unused[3];
 } oxi_q8;
 
+/* The largest activation in 16 bits: the sum of 256 products with weights of 2048 fits 32 bits. */
+enum { OXI_WIDE_MOST = 4095 };
+
 /* Lines of codes packed side by side, `width` of them, for products of many rows: four codes of a line
  * (two of 16 bits) lie in a lane of 32 bits, codes [k / 4][width]. Weights: scale and extra, what is taken
  * from each code times the scale, [k / group][width]. Activations: scale [k / 32][width], extra [k /
@@ -122,6 +137,7 @@ typedef struct oxi_code_panel {
 typedef struct oxi_codes_kernel {
     int mr, nr;
     int bytes;         /* of a code */
+    int pairs;         /* of products that a lane of 16 bits must hold for it to be faster than others */
     bool is_signed;    /* codes of weights */
     bool wants_ratios; /* of activations */
     void (*run)(int64_t k, const oxi_code_panel *w, const oxi_code_panel *x, int steps, int shift, float *c,
@@ -142,6 +158,11 @@ typedef struct oxi_kernels {
     oxi_map_kernel map[OXI_OP_COUNT][OXI_LANE_COUNT];   /* NULL where the op does not take that lane */
     oxi_load_kernel load[OX_DTYPE_COUNT][OXI_LANE_COUNT];    /* plain dtypes only */
     oxi_store_kernel store[OX_DTYPE_COUNT][OXI_LANE_COUNT];
+    /* elements of 1, 2, 4, 8 or 16 bytes (oxi_width_index) moved as they are, steps in bytes: to[i] =
+     * from[i * step], and to[c][r] = from[r][c], neighbours along c side by side, as those along r in to */
+    void (*gather[5])(int64_t n, const char *from, int64_t step, char *to);
+    void (*transpose[5])(int64_t rows, int64_t columns, const char *from, int64_t from_step, char *to,
+                         int64_t to_step);
     oxi_gemm_kernel gemm_f32, gemm_f64;
     /* the same for a whose elements are there once for each lane; copies makes such a panel of k steps.
      * NULL: as above */
@@ -200,10 +221,12 @@ typedef struct oxi_kernels {
     /* many rows at once: integer sums in 16 bits, for small codes, and in 32, for all */
     oxi_codes_kernel codes_16, codes_32;
     void (*codes_shift)(int64_t n, int offset, int8_t *code); /* code += offset, n a multiple of 32 */
-    /* numbers as out[i] times what is returned, NaN if a scale is not finite: |out| <= 2048, so that the sum
-     * of 256 products with 127 * OXI_Q8_RATIOS fits 32 bits. n: as for codes_shift, at most 256, scales
-     * behind them 0; all codes are below 1 << bits and not below its negative, bits at most 7 */
+    /* numbers as out[i] times what is returned, NaN if a scale is not finite: |out| <= 2048. n: as for
+     * codes_shift, at most 256, scales behind them 0; all codes are below 1 << bits and not below its
+     * negative, bits at most 7 */
     float (*codes_widen)(int64_t n, oxi_codes codes, int bits, int16_t *out);
+    /* n floats, a multiple of 32, as codes of 16 bits up to OXI_WIDE_MOST, with a step for each 256 */
+    void (*quantize_wide)(int64_t n, const float *x, int16_t *code, float *step);
 } oxi_kernels;
 
 /* The tier in use: the best this processor has, or the one OX_ISA names if it has that. */
@@ -234,6 +257,18 @@ static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, flo
 enum { OXI_STREAM_BYTES = 8 << 20 };
 OXI_UNUSED static bool oxi_streams(const ox_tensor *out) { return ox_nbytes(out) >= OXI_STREAM_BYTES; }
 
+/* How a product is computed. It hangs on sizes and strides, and the bits hang on it, so parts of a product go
+ * the way of the whole. */
+typedef enum oxi_gemm_way {
+    OXI_WAY_PANELS = 1,    /* packed */
+    OXI_WAY_PIECES,        /* the same, numbers of f16 as sums of two bf16 */
+    OXI_WAY_FEW_ROWS,      /* blocks are multiplied as they lie */
+    OXI_WAY_THIN_A,        /* A has few lines: dots with the columns of B */
+    OXI_WAY_THIN_A_ACROSS, /* the same, with all columns at once */
+    OXI_WAY_THIN_B,        /* B has few lines */
+    OXI_WAY_THIN_B_ACROSS
+} oxi_gemm_way;
+
 /* C = A B (or beta-accumulated) over raw strided memory: the core below matmul, linear, addmm and
  * attention's callers. a[m,k] at a + (m*a_row + k*a_col) elements, likewise b[k,n], c[m,n]. dtypes of a and
  * b: F32 F16 BF16 (compute f32), F64 (f64), c any plain float; I8 x I8 with c I32. Epilogue: c = act(alpha
@@ -255,7 +290,7 @@ typedef struct oxi_gemm {
     oxi_activation activation;
     bool rough; /* operands may be rounded to bf16, as int8 is too */
     oxi_shared *shared; /* NULL, or keeps a, packed or quantised, for further products with it */
-    double work;        /* multiplications of the product that this is a part of, if it is one; else 0 */
+    oxi_gemm_way way;
 } oxi_gemm;
 static ox_status oxi_gemm_run(const oxi_gemm *g);
 

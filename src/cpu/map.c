@@ -9,31 +9,33 @@ typedef struct oxi_map_work {
     const oxi_attrs *attr;
     oxi_map_kernel kernel;
     int in_count;
-    oxi_load_kernel load[3]; /* NULL: use the operand where it lies */
+    oxi_load_kernel load[3]; /* NULL: the operand's elements are the lane's */
     const void
         *constant[3]; /* a tile full of the operand, if it is one number: loaded once, not once a piece */
-    oxi_store_kernel store; /* NULL: the kernel writes the result itself */
+    oxi_store_kernel store;                                   /* NULL: the kernel writes the result itself */
     void (*stream)(size_t bytes, const void *from, void *to); /* takes the place of `store` if not NULL */
-    oxi_load_kernel widen;  /* bool results for a non-bool tensor: bool -> lane before the store */
+    oxi_load_kernel widen; /* bool results for a non-bool tensor: bool -> lane before the store */
 } oxi_map_work;
-
-/* Bytes of a bool mask at any stride, side by side. */
-static void oxi_load_mask(int64_t n, const void *source, int64_t stride, void *lane) {
-    const uint8_t *from = (const uint8_t *)source;
-    uint8_t *to = (uint8_t *)lane;
-    for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
-}
 
 static void oxi_map_piece(void *arg, const oxi_walk *w, const oxi_cursor *c, int lane) {
     const oxi_map_work *work = (const oxi_map_work *)arg;
     double tiles[4][OXI_MAP_TILE]; /* three operands and the result; double: the strictest alignment */
+    double gathered[OXI_MAP_TILE];
     uint8_t truth[2 * OXI_MAP_TILE];
     const void *in[3];
     (void)lane;
     for (int k = 0; k < work->in_count; k++) {
+        int64_t step = w->step[k + 1], bytes = w->bytes[k + 1];
         in[k] = work->constant[k] ? work->constant[k] : c->p[k + 1];
-        if (!work->load[k] || work->constant[k]) continue;
-        work->load[k](c->n, in[k], w->step[k + 1], tiles[k]);
+        if ((!work->load[k] && step == 1) || work->constant[k]) continue;
+        if (work->load[k]) {
+            in[k] = oxi_side_by_side(c->n, bytes, in[k], &step, gathered);
+            work->load[k](c->n, in[k], step, tiles[k]);
+        } else if (step == 0) {
+            oxi_splat_run(c->n, bytes, c->p[k + 1], (char *)tiles[k], bytes);
+        } else {
+            oxi_copy_run(c->n, bytes, c->p[k + 1], step * bytes, (char *)tiles[k], bytes);
+        }
         in[k] = tiles[k];
     }
     if (work->stream) {
@@ -69,10 +71,9 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_
     int64_t tile = oxi_map_tile(lane);
     bool tiled = false;
     for (int i = 0; i < call->in_count; i++) {
-        bool mask = i < first,
-             lies = w->step[i + 1] == 1 && (mask || call->in[i]->dtype == oxi_lane_dtype(lane));
-        work->load[i] = lies ? NULL : mask ? oxi_load_mask : k->load[call->in[i]->dtype][lane];
-        tiled = tiled || !lies;
+        bool same = i < first || call->in[i]->dtype == oxi_lane_dtype(lane);
+        work->load[i] = same ? NULL : k->load[call->in[i]->dtype][lane];
+        tiled = tiled || !same || w->step[i + 1] != 1;
     }
     oxi_lane result = call->op == OXI_OP_abs && lane == OXI_LANE_C64 ? OXI_LANE_F32 : lane;
     bool writes = w->step[0] == 1 && (truth ? out->dtype == OX_BOOL : out->dtype == oxi_lane_dtype(result));
@@ -80,11 +81,12 @@ static int64_t oxi_map_plan(oxi_map_work *work, const oxi_kernels *k, const oxi_
     work->store = NULL;
     /* Long computations hide what plain stores cost, and would stand still while a tile is streamed. */
     bool light = oxi_op_row_of(call->op)->flops <= 4;
-    work->stream = light && writes && !truth && oxi_streams(out) ? k->stream : NULL;
+    work->stream = light && writes && oxi_streams(out) ? k->stream : NULL;
     if (!writes) {
         if (truth) result = oxi_lane_of(out->dtype);
         work->widen = truth ? k->load[OX_BOOL][result] : NULL;
         work->store = k->store[out->dtype][result];
+        tile = oxi_min_i64(tile, oxi_map_tile(result)); /* truth is widened to lanes of its own */
         tiled = true;
     }
     return tiled || work->stream ? tile : 1 << 14;
@@ -119,16 +121,22 @@ static ox_status oxi_cpu_map(const oxi_call *call) {
     oxi_walk_begin(&w, out->ndim, out->shape);
     oxi_walk_add(&w, out);
     for (int i = 0; i < call->in_count; i++) oxi_walk_add(&w, call->in[i]);
-    oxi_walk_ready(&w, OXI_WALK_ANY_ORDER);
+    oxi_walk_ready(&w, OXI_WALK_TILED);
     int64_t most = oxi_map_plan(&work, k, &w, call, lane, truth);
+    w.lines = work.stream && w.turned;
     if (oxi_map_any_number(call)) most = oxi_min_i64(most, oxi_map_tile(lane));
     int first = row->flags & OXI_FLAG_COND ? 1 : 0;
     double constants[3][OXI_MAP_TILE];
     for (int i = 0; i < call->in_count; i++) {
         const ox_tensor *t = call->in[i];
         bool narrows = t->dtype != compute && !oxi_is_float(compute) && compute != OX_C64 && i >= first;
-        if (ox_numel(t) != 1 || (!work.load[i] && !narrows)) continue;
-        (work.load[i] ? work.load[i] : k->load[t->dtype][lane])(most, oxi_ptr(t), 0, constants[i]);
+        bool lies = !work.load[i] && w.step[i + 1] == 1;
+        if (ox_numel(t) != 1 || (lies && !narrows)) continue;
+        if (work.load[i] || narrows)
+            k->load[t->dtype][lane](most, oxi_ptr(t), 0, constants[i]);
+        else
+            oxi_splat_run(most, w.bytes[i + 1], (const char *)oxi_ptr(t), (char *)constants[i],
+                          w.bytes[i + 1]);
         if (narrows) { /* a wider 0-dim integer counts as a number of the computing dtype, as in torch */
             uint64_t one;
             k->store[compute][lane](1, constants[i], &one, 1);

@@ -130,16 +130,16 @@ static void oxi_product_join(oxi_product *p) {
             g->c_row = p->c_stride[d];
             even = true;
         }
-        if (p->shape[d] != 1 && (p->b_stride[d] != 0 || !even || (g->addend && g->addend_row != 0))) return;
+        if (p->shape[d] != 1 && (p->b_stride[d] != 0 || !even)) return;
         if (p->shape[d] != 1) g->m *= p->shape[d];
         p->ndim--;
     }
 }
 
 static ox_status oxi_product_run(oxi_product *p) {
-    oxi_product_join(p);
     int64_t count = 1;
     for (int d = 0; d < p->ndim; d++) count *= p->shape[d];
+    if (count == 0) return OX_OK;
     if (count == 1) return oxi_product_one(&p->g);
     p->g.shared = NULL; /* each has an a of its own */
     double flops = 2.0 * (double)p->g.m * (double)p->g.n * (double)p->g.k;
@@ -155,21 +155,7 @@ static ox_status oxi_product_run(oxi_product *p) {
     return OX_OK;
 }
 
-/* ---- the calls ----------------------------------------------------------------------------------------- */
-
-static void oxi_product_start(oxi_product *p, const oxi_call *call, const ox_tensor *a, const ox_tensor *b) {
-    const ox_tensor *c = call->out[0];
-    memset(p, 0, sizeof *p);
-    p->g.shared = call->shared;
-    p->g.work = call->work;
-    p->g.a = oxi_ptr(a);
-    p->g.b = oxi_ptr(b);
-    p->g.c = oxi_ptr(c);
-    p->g.a_dtype = a->dtype;
-    p->g.b_dtype = b->dtype;
-    p->g.c_dtype = c->dtype;
-    p->g.alpha = 1;
-}
+/* ---- the calls: sizes and strides, of operands that may lie anywhere ----------------------------------- */
 
 /* The stride of leading dim d of `ndim`, counted from the last one, of an operand with `own` leading dims; 0
  * if broadcast. */
@@ -178,36 +164,96 @@ static int64_t oxi_leading_stride(const ox_tensor *t, int own, int ndim, int d) 
     return at < 0 || t->shape[at] == 1 ? 0 : t->stride[at];
 }
 
-static ox_status oxi_cpu_matmul(const oxi_call *call) {
+static void oxi_matmul_plan(oxi_product *p, const oxi_call *call) {
     const ox_tensor *a = call->in[0], *b = call->in[1], *c = call->out[0];
-    oxi_product p;
-    oxi_product_start(&p, call, a, b);
     int a_leading = a->ndim > 2 ? a->ndim - 2 : 0, b_leading = b->ndim > 2 ? b->ndim - 2 : 0;
-    p.ndim = a_leading > b_leading ? a_leading : b_leading;
-    p.g.k = a->shape[a->ndim - 1];
-    p.g.a_col = a->stride[a->ndim - 1];
-    p.g.m = p.g.n = 1;
-    int c_dim = p.ndim; /* of c: the rows, if a has some, then the columns, if b has */
+    p->ndim = a_leading > b_leading ? a_leading : b_leading;
+    p->g.k = a->shape[a->ndim - 1];
+    p->g.a_col = a->stride[a->ndim - 1];
+    p->g.m = p->g.n = 1;
+    int c_dim = p->ndim; /* of c: the rows, if a has some, then the columns, if b has */
     if (a->ndim > 1) {
-        p.g.m = a->shape[a->ndim - 2];
-        p.g.a_row = a->stride[a->ndim - 2];
-        p.g.c_row = c->stride[c_dim++];
+        p->g.m = a->shape[a->ndim - 2];
+        p->g.a_row = a->stride[a->ndim - 2];
+        p->g.c_row = c->stride[c_dim++];
     }
-    p.g.b_row = b->stride[b->ndim > 1 ? b->ndim - 2 : 0];
-    p.g.c_col = 1;
+    p->g.b_row = b->stride[b->ndim > 1 ? b->ndim - 2 : 0];
+    p->g.c_col = 1;
     if (b->ndim > 1) {
-        p.g.n = b->shape[b->ndim - 1];
-        p.g.b_col = b->stride[b->ndim - 1];
-        p.g.c_col = c->stride[c_dim];
+        p->g.n = b->shape[b->ndim - 1];
+        p->g.b_col = b->stride[b->ndim - 1];
+        p->g.c_col = c->stride[c_dim];
     }
-    for (int d = 0; d < p.ndim; d++) {
-        p.shape[d] = c->shape[d];
-        p.a_stride[d] = oxi_leading_stride(a, a_leading, p.ndim, d);
-        p.b_stride[d] = oxi_leading_stride(b, b_leading, p.ndim, d);
-        p.c_stride[d] = c->stride[d];
-        if (p.shape[d] == 0) return OX_OK;
+    for (int d = 0; d < p->ndim; d++) {
+        p->shape[d] = c->shape[d];
+        p->a_stride[d] = oxi_leading_stride(a, a_leading, p->ndim, d);
+        p->b_stride[d] = oxi_leading_stride(b, b_leading, p->ndim, d);
+        p->c_stride[d] = c->stride[d];
     }
-    return oxi_product_run(&p);
+}
+
+static void oxi_linear_plan(oxi_product *p, const oxi_call *call) {
+    const ox_tensor *x = call->in[0], *w = call->in[1], *out = call->out[0];
+    int last = x->ndim - 1;
+    p->ndim = last > 0 ? last - 1 : 0;
+    p->g.m = last > 0 ? x->shape[last - 1] : 1;
+    p->g.n = w->shape[0];
+    p->g.k = x->shape[last];
+    p->g.a_row = last > 0 ? x->stride[last - 1] : 0;
+    p->g.a_col = x->stride[last];
+    p->g.b_row = w->stride[1];
+    p->g.b_col = w->stride[0];
+    p->g.c_row = last > 0 ? out->stride[last - 1] : 0;
+    p->g.c_col = out->stride[last];
+    p->g.activation = (oxi_activation)call->attr.mode;
+    for (int d = 0; d < p->ndim; d++) {
+        p->shape[d] = x->shape[d];
+        p->a_stride[d] = x->stride[d];
+        p->c_stride[d] = out->stride[d];
+    }
+}
+
+static void oxi_addmm_plan(oxi_product *p, const oxi_call *call) {
+    const ox_tensor *a = call->in[1], *b = call->in[2], *out = call->out[0];
+    p->g.m = a->shape[0];
+    p->g.n = b->shape[1];
+    p->g.k = a->shape[1];
+    p->g.a_row = a->stride[0];
+    p->g.a_col = a->stride[1];
+    p->g.b_row = b->stride[0];
+    p->g.b_col = b->stride[1];
+    p->g.c_row = out->stride[0];
+    p->g.c_col = out->stride[1];
+    p->g.beta = call->attr.f[0];
+    p->g.alpha = call->attr.f[1];
+}
+
+static void oxi_product_plan(oxi_product *p, const oxi_call *call) {
+    int a = call->op == OXI_OP_addmm;
+    memset(p, 0, sizeof *p);
+    p->g.a_dtype = call->in[a]->dtype;
+    p->g.b_dtype = call->in[a + 1]->dtype;
+    p->g.c_dtype = call->out[0]->dtype;
+    p->g.alpha = 1;
+    if (call->op == OXI_OP_matmul)
+        oxi_matmul_plan(p, call);
+    else if (call->op == OXI_OP_linear)
+        oxi_linear_plan(p, call);
+    else
+        oxi_addmm_plan(p, call);
+    oxi_product_join(p);
+    p->g.way = oxi_gemm_judge(&p->g);
+}
+
+/* ---- running them -------------------------------------------------------------------------------------- */
+
+/* The addend of addmm. As in torch: with beta 0, NaN in c does not matter. */
+static void oxi_product_addend(oxi_gemm *g, const ox_tensor *c) {
+    if (g->beta == 0) return;
+    g->addend = oxi_ptr(c);
+    g->addend_dtype = c->dtype;
+    g->addend_row = oxi_leading_stride(c, c->ndim, 2, 0);
+    g->addend_col = oxi_leading_stride(c, c->ndim, 2, 1);
 }
 
 /* The bias as n floats in *floats (to be freed), as it lies, or as an addend where f32 is not enough. */
@@ -232,60 +278,23 @@ static ox_status oxi_product_bias(oxi_gemm *g, const ox_tensor *bias, float **fl
     return OX_OK;
 }
 
-static ox_status oxi_cpu_linear(const oxi_call *call) {
-    const ox_tensor *x = call->in[0], *w = call->in[1], *bias = call->in[2], *out = call->out[0];
-    int last = x->ndim - 1;
-    oxi_product p;
-    oxi_product_start(&p, call, x, w);
-    p.ndim = last > 0 ? last - 1 : 0;
-    p.g.m = last > 0 ? x->shape[last - 1] : 1;
-    p.g.n = w->shape[0];
-    p.g.k = x->shape[last];
-    p.g.a_row = last > 0 ? x->stride[last - 1] : 0;
-    p.g.a_col = x->stride[last];
-    p.g.b_row = w->stride[1];
-    p.g.b_col = w->stride[0];
-    p.g.c_row = last > 0 ? out->stride[last - 1] : 0;
-    p.g.c_col = out->stride[last];
-    p.g.activation = (oxi_activation)call->attr.mode;
-    for (int d = 0; d < p.ndim; d++) {
-        p.shape[d] = x->shape[d];
-        p.a_stride[d] = x->stride[d];
-        p.c_stride[d] = out->stride[d];
-        if (p.shape[d] == 0) return OX_OK;
+static ox_status oxi_cpu_product(const oxi_call *call) {
+    bool linear = call->op == OXI_OP_linear, addmm = call->op == OXI_OP_addmm;
+    oxi_product p, whole;
+    float *floats = NULL;
+    oxi_product_plan(&p, call);
+    if (ox_numel(call->out[0]) == 0) return OX_OK;
+    if (call->whole) {
+        oxi_product_plan(&whole, call->whole);
+        p.g.way = whole.g.way;
     }
-    float *floats;
-    ox_status status = oxi_product_bias(&p.g, bias, &floats);
+    p.g.shared = call->shared;
+    p.g.a = oxi_ptr(call->in[addmm]);
+    p.g.b = oxi_ptr(call->in[addmm + 1]);
+    p.g.c = oxi_ptr(call->out[0]);
+    if (addmm) oxi_product_addend(&p.g, call->in[0]);
+    ox_status status = linear ? oxi_product_bias(&p.g, call->in[2], &floats) : OX_OK;
     if (status == OX_OK) status = oxi_product_run(&p);
     oxi_free(floats, (size_t)p.g.n * sizeof(float));
     return status;
-}
-
-static ox_status oxi_cpu_addmm(const oxi_call *call) {
-    const ox_tensor *c = call->in[0], *a = call->in[1], *b = call->in[2], *out = call->out[0];
-    oxi_product p;
-    oxi_product_start(&p, call, a, b);
-    p.g.m = a->shape[0];
-    p.g.n = b->shape[1];
-    p.g.k = a->shape[1];
-    p.g.a_row = a->stride[0];
-    p.g.a_col = a->stride[1];
-    p.g.b_row = b->stride[0];
-    p.g.b_col = b->stride[1];
-    p.g.c_row = out->stride[0];
-    p.g.c_col = out->stride[1];
-    p.g.beta = call->attr.f[0];
-    p.g.alpha = call->attr.f[1];
-    if (p.g.beta != 0) { /* as torch: with beta 0, NaN in c does not matter */
-        p.g.addend = oxi_ptr(c);
-        p.g.addend_dtype = c->dtype;
-        p.g.addend_row = oxi_leading_stride(c, c->ndim, 2, 0);
-        p.g.addend_col = oxi_leading_stride(c, c->ndim, 2, 1);
-    }
-    return oxi_product_run(&p);
-}
-
-static ox_status oxi_cpu_product(const oxi_call *call) {
-    if (call->op == OXI_OP_matmul) return oxi_cpu_matmul(call);
-    return call->op == OXI_OP_linear ? oxi_cpu_linear(call) : oxi_cpu_addmm(call);
 }

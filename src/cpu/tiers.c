@@ -160,6 +160,7 @@ static const oxi_kernels *oxi_cpu_kernels(void) {
             first = true;
             oxi_fill_scalar_map(&table);
             oxi_fill_convert(&table);
+            oxi_fill_move(&table);
             oxi_fill_iq(&table);
             oxi_fill_quantize(&table);
             for (int i = 0; i <= best; i++) {

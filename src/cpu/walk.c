@@ -1,6 +1,7 @@
 /* Walking strided operands: up to four over one shape, in runs as few and as long as their strides allow.
  * Dims of size 1 go, neighbours that lie end to end are merged; the last dim left is handed out in pieces
- * (pointers, strides, length) that a kernel takes whole. Used by every executor of cpu/. */
+ * (pointers, strides, length) that a kernel takes whole. An operand whose rows are the others' columns is
+ * turned, tile by tile in L1, and handed out from there. Used by every executor of cpu/. */
 
 #define OXI_WALK_MAX 4
 
@@ -14,13 +15,23 @@ typedef struct oxi_walk {
     char *base[OXI_WALK_MAX];                  /* address of position 0 */
     int64_t numel;                             /* positions, 0 when a dim is 0 */
     int64_t length;                            /* of the last dim: the longest run */
-    int64_t step[OXI_WALK_MAX];                /* strides of the last dim, elements */
+    int64_t step[OXI_WALK_MAX];                /* strides of the last dim, elements; of turned operands 1 */
+    unsigned turned;                           /* bit k: pieces of operand k come from a tile */
+    int across;                                /* the dim along which the turned operands' memory runs */
+    bool moves;                                /* of two operands, what walks does no more than copy 1 to 0 */
+    bool lines; /* pieces end where cache lines of operand 0 do, if it is turned */
 } oxi_walk;
 
 /* IN_ORDER: position i is element i of the row-major shape. MEMORY_ORDER: dims are sorted and turned round so
  * that memory is walked forwards, the first operand's before the others'. ANY_ORDER: the same, but a long dim
- * is taken as the run where the innermost is tiny. */
-typedef enum oxi_walk_order { OXI_WALK_IN_ORDER, OXI_WALK_MEMORY_ORDER, OXI_WALK_ANY_ORDER } oxi_walk_order;
+ * is taken as the run where the innermost is tiny. TILED: the same, and what is better turned is turned; for
+ * oxi_walk_all, whose pieces then do not know their position. */
+typedef enum oxi_walk_order {
+    OXI_WALK_IN_ORDER,
+    OXI_WALK_MEMORY_ORDER,
+    OXI_WALK_ANY_ORDER,
+    OXI_WALK_TILED
+} oxi_walk_order;
 
 /* A place on a walk:  for (oxi_walk_seek(&w, &c, first, count, most); c.n; oxi_walk_next(&w, &c))  handles
  * c.n elements of one run, operand k at c.p[k] with stride w.step[k]; c.n is at most `most`. */
@@ -37,6 +48,14 @@ typedef void (*oxi_walk_piece)(void *arg, const oxi_walk *w, const oxi_cursor *c
 
 static OXI_UNUSED int64_t oxi_min_i64(int64_t a, int64_t b) {
     return a < b ? a : b;
+}
+
+/* How many units hold x, and their sum. */
+static OXI_UNUSED int64_t oxi_parts(int64_t x, int64_t unit) {
+    return (x + unit - 1) / unit;
+}
+static OXI_UNUSED int64_t oxi_round_up(int64_t x, int64_t unit) {
+    return oxi_parts(x, unit) * unit;
 }
 
 /* For kernels whose op has no attributes; never written (C++ wants no constants without values). */
@@ -173,6 +192,26 @@ static void oxi_walk_lengthen(oxi_walk *w) {
     for (int d = longest; d < w->ndim - 1; d++) oxi_walk_swap_dims(w, d, d + 1);
 }
 
+/* Whether operand k runs along dim d, with gaps along the last; both are long enough for vectors. */
+static bool oxi_walk_runs_along(const oxi_walk *w, int k, int d) {
+    int last = w->ndim - 1;
+    int64_t vector = 16 / w->bytes[k];
+    return llabs(w->stride[k][d]) == 1 && llabs(w->stride[k][last]) > 1 && w->shape[d] >= vector &&
+           w->shape[last] >= vector;
+}
+
+/* Finds the operands to turn, all of them along one dim; false if there are none. */
+static bool oxi_walk_find_turned(oxi_walk *w) {
+    w->turned = 0;
+    for (int d = w->ndim - 2; d >= 0 && !w->turned; d--)
+        for (int k = 1; k < w->operands; k++)
+            if (oxi_walk_runs_along(w, k, d)) {
+                w->turned |= 1u << k;
+                w->across = d;
+            }
+    return w->turned != 0;
+}
+
 static OXI_UNUSED void oxi_walk_ready(oxi_walk *w, oxi_walk_order order) {
     w->numel = 1;
     for (int d = 0; d < w->ndim; d++) w->numel *= w->shape[d];
@@ -183,7 +222,8 @@ static OXI_UNUSED void oxi_walk_ready(oxi_walk *w, oxi_walk_order order) {
             oxi_walk_sort(w);
         }
         oxi_walk_merge(w);
-        if (order == OXI_WALK_ANY_ORDER) oxi_walk_lengthen(w);
+        bool turns = order == OXI_WALK_TILED && oxi_walk_find_turned(w);
+        if (order >= OXI_WALK_ANY_ORDER && !turns) oxi_walk_lengthen(w);
     }
     if (w->numel == 0 || w->ndim == 0) {
         w->ndim = 1;
@@ -191,7 +231,7 @@ static OXI_UNUSED void oxi_walk_ready(oxi_walk *w, oxi_walk_order order) {
         for (int k = 0; k < w->operands; k++) w->stride[k][0] = 1;
     }
     w->length = w->shape[w->ndim - 1];
-    for (int k = 0; k < w->operands; k++) w->step[k] = w->stride[k][w->ndim - 1];
+    for (int k = 0; k < w->operands; k++) w->step[k] = w->turned >> k & 1 ? 1 : w->stride[k][w->ndim - 1];
 }
 
 /* Whether one run with step 1 covers the whole operand. */
@@ -263,8 +303,249 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
     return w->numel / grain + (w->numel % grain != 0);
 }
 
+/* ---- turning ------------------------------------------------------------------------------------------- */
+
+/* A tile: `rows` positions along the walk's last dim, `columns` along the dim `across`, in which the turned
+ * operands lie side by side. Strips of tiles, next to each other across, are what tasks are made of. What is
+ * small is turned in L1, on the stack. Of what is large, tiles as long as a second cache holds: memory is
+ * read and written the faster, the longer the runs are. */
+enum {
+    OXI_TILE_BYTES = 32 << 10,      /* of all turned operands, on the stack */
+    OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
+    OXI_TILE_RUN = 2048,            /* bytes of a column of a tile, of the widest operand */
+    OXI_TILE_NEAR = 1 << 20,        /* bytes of all operands: from here on they are asked for early, */
+    OXI_TILE_FAR = 1 << 22,         /* and from here on a walk is large */
+    OXI_TILE_STRIP = 32,            /* rows that are turned at once, half as many are fetched ahead */
+    OXI_TILE_AHEAD = 3,             /* columns that the other operands are fetched ahead */
+    OXI_LINE = 64                   /* bytes of a cache line */
+};
+
+typedef struct oxi_tiling {
+    const oxi_walk *w;
+    oxi_walk_piece piece;
+    void *arg;
+    int64_t rows, columns, most;
+    int64_t width;                                      /* columns of a strip */
+    int64_t strips_along, strips_across, strips, group; /* group: strips of a task */
+    int64_t pitch[OXI_WALK_MAX];                        /* bytes from column to column of a tile */
+    bool fetches,
+        fetches_lines; /* what is read is asked for before it is used; what is written right away too */
+    char *scratch;     /* tiles of each lane, or NULL: on the stack */
+} oxi_tiling;
+
+/* Elements from p to the next line of operand 0. */
+static int64_t oxi_to_line(const oxi_walk *w, const char *p) {
+    return (int64_t)((0 - (uintptr_t)p) % OXI_LINE) / w->bytes[0];
+}
+
+/* Bytes of all operands. */
+static int64_t oxi_walk_bytes(const oxi_walk *w) {
+    int64_t all = 0;
+    for (int k = 0; k < w->operands; k++) all += w->bytes[k] * w->numel;
+    return all;
+}
+
+/* Whether tiles are turned right into operand 0. */
+static bool oxi_tiles_are_moved(const oxi_walk *w) {
+    return w->moves && !w->lines;
+}
+
+/* Sets the distances of columns in tiles of so many rows and `ahead` more; returns their sum. */
+static int64_t oxi_tiling_pitch(oxi_tiling *t, int64_t ahead) {
+    const oxi_walk *w = t->w;
+    int64_t sum = 0;
+    for (int k = 0; k < w->operands; k++) {
+        t->pitch[k] = t->rows * w->bytes[k];
+        if (t->rows < w->length) t->pitch[k] = oxi_round_up(t->pitch[k] + ahead * w->bytes[k], OXI_LINE);
+        if (w->turned >> k & 1) sum += t->pitch[k];
+    }
+    return sum;
+}
+
+/* Tiles of `bytes` for all turned operands. */
+static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, int64_t most, int64_t bytes) {
+    int64_t widest = w->bytes[0], narrowest = 16, all = oxi_walk_bytes(w);
+    int64_t across = w->shape[w->across], ahead = w->lines ? OXI_LINE / w->bytes[0] - 1 : 0;
+    bool large = bytes > OXI_TILE_BYTES;
+    for (int k = 0; k < w->operands; k++) {
+        if (!(w->turned >> k & 1)) continue;
+        if (w->bytes[k] > widest) widest = w->bytes[k];
+        narrowest = oxi_min_i64(narrowest, w->bytes[k]);
+    }
+    t->w = w;
+    t->most = most;
+    t->fetches = all > (oxi_tiles_are_moved(w) ? OXI_TILE_NEAR / 16 : OXI_TILE_NEAR);
+    t->fetches_lines = all > OXI_TILE_FAR;
+    t->rows = OXI_TILE_RUN / widest / (oxi_tiles_are_moved(w) ? 2 : 1);
+    t->rows = oxi_min_i64(t->rows, oxi_min_i64(most - ahead, w->length));
+    t->columns = oxi_min_i64((large ? 4 : oxi_tiles_are_moved(w) ? 2 : 1) * OXI_LINE / narrowest, across);
+    while (oxi_tiling_pitch(t, ahead) > bytes / oxi_min_i64(t->columns, 16) && t->rows > 128) t->rows /= 2;
+    int64_t fit = bytes / oxi_tiling_pitch(t, ahead);
+    if (t->columns > fit) t->columns = fit >= 16 ? fit / 16 * 16 : fit;
+    t->width = oxi_min_i64(oxi_round_up(grain / t->rows + 1, t->columns), across);
+    t->strips_along = oxi_parts(w->length, t->rows);
+    t->strips_across = oxi_parts(across, t->width);
+    t->strips = w->numel / w->length / across * t->strips_along * t->strips_across;
+    t->group = grain / (t->rows * t->width);
+    if (t->group < 1) t->group = 1;
+}
+
+/* Turns operand k; from: its first element in a tile of so many rows and columns, to: where columns go,
+ * `pitch` bytes apart, side by side in a tile or in operand 0. What runs backwards is read from its other
+ * end. */
+static void oxi_tile_turn(const oxi_tiling *t, int k, int64_t rows, int64_t columns, const char *from,
+                          char *to, int64_t pitch, bool in_tile) {
+    const oxi_walk *w = t->w;
+    const oxi_kernels *kernels = oxi_cpu_kernels();
+    int64_t bytes = w->bytes[k], along = w->stride[k][w->ndim - 1] * bytes,
+            step = w->stride[k][w->across] * bytes;
+    int64_t strip = oxi_min_i64(OXI_TILE_STRIP * (bytes == 1 ? 2 : 1), rows), ahead = OXI_TILE_STRIP / 2;
+    const char *next = from + columns * step; /* of the next tile */
+    if (step < 0) {
+        from += (columns - 1) * step;
+        next += (columns - 1) * step;
+        to += (columns - 1) * pitch;
+        pitch = -pitch;
+    }
+    for (int64_t r = 0; r < rows; r += strip) {
+        int64_t count = oxi_min_i64(rows - r, strip);
+        for (int64_t i = r + ahead; t->fetches && i < r + count + ahead; i++) {
+            const char *soon = i < rows ? from + i * along : next + (i - rows) * along;
+            for (int64_t at = 0; at < columns * bytes; at += OXI_LINE) OXI_PREFETCH_READ(soon + at);
+        }
+        for (int64_t c = 0; t->fetches_lines && !in_tile && c < columns; c++)
+            for (int64_t at = 0; at < count * bytes; at += OXI_LINE)
+                OXI_PREFETCH_WRITE(to + c * pitch + r * bytes + at);
+        kernels->transpose[oxi_width_index(bytes)](count, columns, from + r * along, along, to + r * bytes,
+                                                   pitch);
+    }
+}
+
+/* Fetches the run at column c of the operands that lie there as they are. */
+static void oxi_tile_fetch(const oxi_tiling *t, char *const *base, int64_t c, int64_t rows) {
+    const oxi_walk *w = t->w;
+    for (int k = 0; k < w->operands; k++) {
+        if ((w->turned >> k & 1) || (k == 0 && w->lines)) continue;
+        const char *p = base[k] + c * w->stride[k][w->across] * w->bytes[k];
+        int64_t bytes = rows * llabs(w->step[k]) * w->bytes[k];
+        for (int64_t at = 0; at < bytes; at += OXI_LINE) {
+            if (k == 0)
+                OXI_PREFETCH_WRITE(p + at);
+            else
+                OXI_PREFETCH_READ(p + at);
+        }
+    }
+}
+
+/* Hands out the columns of a tile, end to end where all operands lie so. from: the operands' elements at its
+ * corner, step: bytes from column to column, `first` along the last dim. */
+static void oxi_tile_pieces(const oxi_tiling *t, char *const *from, const int64_t *step, int64_t first,
+                            int64_t rows, int64_t columns, int lane) {
+    const oxi_walk *w = t->w;
+    int64_t along[OXI_WALK_MAX], left = w->length - first - rows;
+    bool joined = !w->lines;
+    oxi_cursor cursor;
+    memset(&cursor, 0, sizeof cursor);
+    for (int k = 0; k < w->operands; k++) {
+        along[k] = w->step[k] * w->bytes[k];
+        joined = joined && step[k] == rows * along[k];
+    }
+    for (int64_t at = 0; joined && at < rows * columns; at += cursor.n) {
+        cursor.n = oxi_min_i64(rows * columns - at, t->most);
+        for (int k = 0; k < w->operands; k++) cursor.p[k] = from[k] + at * along[k];
+        t->piece(t->arg, w, &cursor, lane);
+    }
+    for (int64_t c = 0; !joined && c < columns; c++) {
+        char *out = from[0] + c * step[0];
+        int64_t begin = 0, end = rows;
+        if (t->fetches && c + OXI_TILE_AHEAD < columns) oxi_tile_fetch(t, from, c + OXI_TILE_AHEAD, rows);
+        if (w->lines && first > 0) begin = oxi_to_line(w, out);
+        if (w->lines) end += oxi_min_i64(oxi_to_line(w, out + rows * along[0]), left);
+        cursor.n = end - begin;
+        for (int k = 0; k < w->operands; k++) cursor.p[k] = from[k] + c * step[k] + begin * along[k];
+        if (cursor.n > 0) t->piece(t->arg, w, &cursor, lane);
+    }
+}
+
+/* A tile: base and `first` as above, in operands as they lie. */
+static void oxi_tile(const oxi_tiling *t, char *const *base, int64_t first, int64_t rows, int64_t columns,
+                     char *tile, int lane) {
+    const oxi_walk *w = t->w;
+    char *from[OXI_WALK_MAX];
+    int64_t step[OXI_WALK_MAX], ahead = 0;
+    if (w->lines) ahead = oxi_min_i64(w->length - first - rows, OXI_LINE / w->bytes[0] - 1);
+    for (int64_t c = 0; t->fetches && c < oxi_min_i64(OXI_TILE_AHEAD, columns); c++)
+        oxi_tile_fetch(t, base, c, rows);
+    for (int k = 0; k < w->operands; k++) {
+        from[k] = base[k];
+        step[k] = w->stride[k][w->across] * w->bytes[k];
+        if (!(w->turned >> k & 1)) continue;
+        oxi_tile_turn(t, k, rows + ahead, columns, base[k], tile, t->pitch[k], true);
+        from[k] = tile;
+        step[k] = t->pitch[k];
+        tile += t->columns * t->pitch[k];
+    }
+    oxi_tile_pieces(t, from, step, first, rows, columns, lane);
+}
+
+/* One strip of tiles. */
+static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int lane) {
+    const oxi_walk *w = t->w;
+    int last = w->ndim - 1;
+    int64_t at[OX_MAX_DIMS];
+    at[w->across] = index % t->strips_across * t->width;
+    index /= t->strips_across;
+    at[last] = index % t->strips_along * t->rows;
+    index /= t->strips_along;
+    for (int d = last - 1; d >= 0; d--) {
+        if (d == w->across) continue;
+        at[d] = index % w->shape[d];
+        index /= w->shape[d];
+    }
+    char *base[OXI_WALK_MAX];
+    for (int k = 0; k < w->operands; k++) {
+        base[k] = w->base[k];
+        for (int d = 0; d <= last; d++) base[k] += at[d] * w->stride[k][d] * w->bytes[k];
+    }
+    int64_t rows = oxi_min_i64(w->length - at[last], t->rows);
+    int64_t width = oxi_min_i64(w->shape[w->across] - at[w->across], t->width);
+    for (int64_t c = 0; c < width; c += t->columns) {
+        int64_t columns = oxi_min_i64(width - c, t->columns);
+        if (oxi_tiles_are_moved(w))
+            oxi_tile_turn(t, 1, rows, columns, base[1], base[0], w->stride[0][w->across] * w->bytes[0],
+                          false);
+        else
+            oxi_tile(t, base, at[last], rows, columns, tile, lane);
+        for (int k = 0; k < w->operands; k++) base[k] += t->columns * w->stride[k][w->across] * w->bytes[k];
+    }
+}
+
+static void oxi_tile_task(void *arg, int64_t index, int lane) {
+    const oxi_tiling *t = (const oxi_tiling *)arg;
+    int64_t end = oxi_min_i64((index + 1) * t->group, t->strips);
+    uint64_t stack[OXI_TILE_BYTES / 8];
+    char *tile = t->scratch ? t->scratch + lane * OXI_TILE_FAR_BYTES : (char *)stack;
+    for (int64_t i = index * t->group; i < end; i++) oxi_tile_strip(t, i, tile, lane);
+}
+
+static void oxi_walk_turned(const oxi_walk *w, int64_t grain, int64_t most, oxi_walk_piece piece, void *arg) {
+    bool large = oxi_walk_bytes(w) > OXI_TILE_FAR && !oxi_tiles_are_moved(w);
+    size_t scratch_bytes = large ? (size_t)oxi_lanes(INT32_MAX) * OXI_TILE_FAR_BYTES : 0;
+    oxi_tiling tiling;
+    tiling.scratch = large ? (char *)oxi_try_alloc(scratch_bytes) : NULL;
+    tiling.piece = piece;
+    tiling.arg = arg;
+    oxi_tiling_begin(&tiling, w, grain, most, tiling.scratch ? OXI_TILE_FAR_BYTES : OXI_TILE_BYTES);
+    oxi_parallel_for(oxi_parts(tiling.strips, tiling.group), oxi_tile_task, &tiling);
+    oxi_free(tiling.scratch, scratch_bytes);
+}
+
 static OXI_UNUSED void oxi_walk_all(const oxi_walk *w, int64_t grain, int64_t most, oxi_walk_piece piece,
                                     void *arg) {
+    if (w->turned) {
+        oxi_walk_turned(w, grain, most, piece, arg);
+        return;
+    }
     oxi_walk_work work;
     work.w = w;
     work.grain = grain;

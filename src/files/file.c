@@ -52,6 +52,21 @@ static ox_file *oxi_file_new(ox_device *device) {
     return file;
 }
 
+/* Where tensors are read from the files themselves, what the mappings are for lies before the first of them:
+ * it stays when a file becomes shorter. */
+static ox_status oxi_file_keep_heads(const ox_file *file) {
+    ox_status status = OX_OK;
+    if (file->device == ox_cpu() || file->format->load) return OX_OK;
+    for (size_t i = 0; i < file->part_count && status == OX_OK; i++) {
+        const oxi_mapping *mapping = &file->parts[i].mapping;
+        size_t head = mapping->bytes;
+        for (size_t t = 0; t < file->item_count; t++)
+            if (file->items[t].part == i && file->items[t].offset < head) head = file->items[t].offset;
+        if (!file->parts[i].borrowed) status = oxi_mapping_keep(mapping, head);
+    }
+    return status;
+}
+
 /* Reads the directory of a file whose part 0 is there; gives NULL and frees the file when that fails. */
 static ox_file *oxi_file_read(ox_file *file) {
     const oxi_file_part *part = &file->parts[0];
@@ -73,6 +88,7 @@ static ox_file *oxi_file_read(ox_file *file) {
                                    "nothing in it can be loaded: array %s: %s",
                                    OXI_QUOTE(file->items[0].name), file->items[0].unsupported);
     }
+    if (status == OX_OK) status = oxi_file_keep_heads(file);
     if (status == OX_OK) return file;
     oxi_file_free(file);
     return NULL;
@@ -209,7 +225,7 @@ static ox_status oxi_load_region(ox_file *file, const oxi_file_item *item, ox_st
     oxi_lock_give(&oxi_format_lock);
     *out = NULL;
     for (int64_t i = 0; i < count && status == OX_OK && !*out; i++)
-        status = regions[i](file->device, part->path, item->offset, item->bytes, out);
+        status = regions[i](file->device, part->path, &part->mapping.id, item->offset, item->bytes, out);
     return status;
 }
 

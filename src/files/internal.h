@@ -79,9 +79,10 @@ typedef struct oxi_format {
 static bool oxi_file_register(const oxi_format *format);
 
 /* A device that reads files itself makes *out, a storage over bytes [offset, offset + bytes) of the file at
- * `path`; it leaves *out NULL for devices that are not its own. Asked for devices other than the CPU. */
-typedef ox_status (*oxi_file_region_fn)(ox_device *device, const char *path, size_t offset, size_t bytes,
-                                        ox_storage **out);
+ * `path`, OX_ERR_IO if that is not the file `id` any more; it leaves *out NULL for devices that are not its
+ * own. Asked for devices other than the CPU. */
+typedef ox_status (*oxi_file_region_fn)(ox_device *device, const char *path, const oxi_file_id *id,
+                                        size_t offset, size_t bytes, ox_storage **out);
 static bool oxi_file_register_region(oxi_file_region_fn region);
 
 /* ox_open over memory that stays as it is until the file and its tensors are gone. `label` is the name in

@@ -167,7 +167,8 @@ OX_API ox_status ox_llm_decode(ox_llm_context *context, const int32_t *tokens, i
 /* The same with what comes after each of them: logits [count, vocabulary]. */
 OX_API ox_status ox_llm_decode_all(ox_llm_context *context, const int32_t *tokens, int64_t count,
                                    float *logits);
-/* The same for one token. */
+/* The same for one token. On a GPU the step after it is recorded while this one runs, and goes in one
+ * submission when its token comes, unless the device was used for something else in between. */
 OX_API ox_status ox_llm_step(ox_llm_context *context, int32_t token, float *logits);
 
 /* ---- generation ---------------------------------------------------------------------------------------- */

@@ -63,7 +63,7 @@ typedef struct oxi_call {
     ox_tensor *out[OXI_MAX_OUT];     /* NULL: oxi_apply makes it; given: the result is written there */
     oxi_attrs attr;
     oxi_shared *shared;              /* NULL, or for a product's first operand as it is multiplied */
-    double work;                     /* of a part of a product: multiplications of the whole; else 0 */
+    const struct oxi_call *whole;    /* of a part: the call that it is a part of; else NULL */
 } oxi_call;
 
 typedef struct oxi_op_row {

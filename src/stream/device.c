@@ -191,11 +191,11 @@ static ox_storage *oxi_stream_storage_of(oxi_stream_region *region) {
     return storage;
 }
 
-static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,
-                                           ox_storage **out) {
+static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, const oxi_file_id *id,
+                                           uint64_t offset, size_t bytes, ox_storage **out) {
     oxi_stream_region *region = NULL;
     oxi_stream_lock(stream);
-    ox_status status = oxi_stream_region_open(stream, path, offset, bytes, &region);
+    ox_status status = oxi_stream_region_open(stream, path, id, offset, bytes, &region);
     oxi_stream_unlock(stream);
     if (status != OX_OK) return status;
     *out = oxi_stream_storage_of(region);
@@ -203,10 +203,10 @@ static ox_status oxi_stream_region_storage(ox_stream *stream, const char *path, 
 }
 
 /* What ox_open asks every device room: a region of one of its files. */
-static ox_status oxi_stream_open_region(ox_device *device, const char *path, size_t offset, size_t bytes,
-                                        ox_storage **out) {
+static ox_status oxi_stream_open_region(ox_device *device, const char *path, const oxi_file_id *id,
+                                        size_t offset, size_t bytes, ox_storage **out) {
     if (device->run != oxi_stream_run) return OX_OK;
-    return oxi_stream_region_storage(oxi_stream_of(device), path, (uint64_t)offset, bytes, out);
+    return oxi_stream_region_storage(oxi_stream_of(device), path, id, (uint64_t)offset, bytes, out);
 }
 
 OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t offset, ox_dtype dtype,
@@ -218,7 +218,8 @@ OX_API ox_tensor *ox_stream_raw(ox_stream *stream, const char *path, int64_t off
         return OXI_FAIL_NULL(OX_ERR_ARG, "stream_raw: no stream, no path, or an offset of %lld",
                              (long long)offset);
     if (oxi_check_shape("stream_raw", dtype, shape.ndim, shape.dim, &bytes) != OX_OK) return NULL;
-    if (oxi_stream_region_storage(stream, path, (uint64_t)offset, bytes, &storage) != OX_OK) return NULL;
+    if (oxi_stream_region_storage(stream, path, NULL, (uint64_t)offset, bytes, &storage) != OX_OK)
+        return NULL;
     oxi_meta(&meta, dtype, shape.ndim, shape.dim);
     ox_tensor *t = oxi_tensor_over(storage, &meta);
     oxi_storage_release(storage);
@@ -305,10 +306,11 @@ static ox_status oxi_stream_describe(ox_stream_desc *desc) {
     if (desc->tile_bytes > SIZE_MAX / 64) return oxi_fail(OX_ERR_ARG, "stream_open: tiles too large");
     desc->tile_bytes = (desc->tile_bytes + page - 1) / page * page;
     if (desc->tile_bytes > most)
-        return oxi_fail(
-            OX_ERR_ARG,
-            "stream_open: a ring of %d tiles of %llu bytes is more than half of the budget of %llu",
-            2 * desc->depth, (unsigned long long)desc->tile_bytes, (unsigned long long)desc->ram_bytes);
+        return oxi_fail(OX_ERR_ARG,
+                        "stream_open: a ring of %d tiles of %llu bytes needs a budget of %llu bytes, not %llu",
+                        2 * desc->depth, (unsigned long long)desc->tile_bytes,
+                        4 * (unsigned long long)desc->depth * desc->tile_bytes,
+                        (unsigned long long)desc->ram_bytes);
     if (desc->result_bytes == 0) desc->result_bytes = desc->ram_bytes / 8;
     if (!desc->spill || !*desc->spill) desc->spill = oxi_stream_temporary();
     return OX_OK;

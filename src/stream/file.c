@@ -101,9 +101,25 @@ static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t by
     return 0;
 }
 
+#if defined(__linux__) && defined(__LP64__) && defined(SYS_sync_file_range) && defined(SYS_fadvise64)
+#define OXI_STREAM_CAN_SETTLE 1
+#endif
+
+/* What direct writes left in the page cache goes: where pages beside them were written through it meanwhile,
+ * the system may keep what they held before, and give that to later reads through the cache. */
+static void oxi_stream_handle_settle(intptr_t handle) {
+#ifdef OXI_STREAM_CAN_SETTLE
+    const long wait_write_wait = 7, not_needed = 4;
+    if (syscall(SYS_sync_file_range, (long)handle, 0L, 0L, wait_write_wait) != 0) return;
+    (void)syscall(SYS_fadvise64, (long)handle, 0L, 0L, not_needed);
+#else
+    (void)handle;
+#endif
+}
+
 /* Another handle of the same open file, which may have no name, for transfers past the page cache; -1. */
 static intptr_t oxi_stream_handle_direct(intptr_t handle) {
-#if defined(__linux__) && defined(OXI_STREAM_DIRECT)
+#if defined(OXI_STREAM_CAN_SETTLE) && defined(OXI_STREAM_DIRECT)
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", (int)handle);
     return open(path, O_RDWR | O_CLOEXEC | O_LARGEFILE | OXI_STREAM_DIRECT);
@@ -113,28 +129,13 @@ static intptr_t oxi_stream_handle_direct(intptr_t handle) {
 #endif
 }
 
-/* The fractions of a second in which a file was changed last. */
-static uint64_t oxi_stream_change_nanoseconds(const struct stat *info) {
-#if defined(__linux__) && defined(st_mtime)
-    return (uint64_t)info->st_mtim.tv_nsec << 32 | (uint64_t)info->st_ctim.tv_nsec;
-#elif defined(__GLIBC__)
-    return (uint64_t)info->st_mtimensec << 32 | (uint64_t)info->st_ctimensec;
-#else
-    (void)info;
-    return 0;
-#endif
-}
-
 /* What tells two files apart, and the size. */
-static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
+static ox_status oxi_stream_identify(intptr_t handle, const char *path, oxi_file_id *id, uint64_t *bytes) {
     struct stat info;
     if (fstat((int)handle, &info) != 0)
         return oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno));
     if (!S_ISREG(info.st_mode)) return oxi_fail(OX_ERR_IO, "%s: is not a regular file", oxi_path_text(path));
-    id[0] = (uint64_t)info.st_dev;
-    id[1] = (uint64_t)info.st_ino;
-    id[2] = (uint64_t)info.st_mtime;
-    id[3] = oxi_stream_change_nanoseconds(&info);
+    *id = oxi_file_id_of(&info);
     *bytes = (uint64_t)info.st_size;
     return OX_OK;
 }
@@ -196,14 +197,11 @@ static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     if (SetFilePointerEx((HANDLE)handle, end, NULL, FILE_BEGIN)) (void)SetEndOfFile((HANDLE)handle);
 }
 
-static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
+static ox_status oxi_stream_identify(intptr_t handle, const char *path, oxi_file_id *id, uint64_t *bytes) {
     BY_HANDLE_FILE_INFORMATION info;
     if (!GetFileInformationByHandle((HANDLE)handle, &info))
         return oxi_fail(OX_ERR_IO, "%s: is not a regular file", oxi_path_text(path));
-    id[0] = info.dwVolumeSerialNumber;
-    id[1] = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
-    id[2] = (uint64_t)info.ftLastWriteTime.dwHighDateTime << 32 | info.ftLastWriteTime.dwLowDateTime;
-    id[3] = 0;
+    *id = oxi_file_id_of(&info);
     *bytes = (uint64_t)info.nFileSizeHigh << 32 | info.nFileSizeLow;
     return OX_OK;
 }
@@ -234,7 +232,7 @@ static int64_t oxi_stream_handle_move(intptr_t handle, bool write, void *memory,
 static void oxi_stream_handle_resize(intptr_t handle, uint64_t bytes) {
     (void)handle, (void)bytes;
 }
-static ox_status oxi_stream_identify(intptr_t handle, const char *path, uint64_t id[4], uint64_t *bytes) {
+static ox_status oxi_stream_identify(intptr_t handle, const char *path, oxi_file_id *id, uint64_t *bytes) {
     (void)handle, (void)id, (void)bytes;
     return oxi_fail(OX_ERR_UNSUPPORTED, "%s: this system has no reads at an offset", oxi_path_text(path));
 }
@@ -251,6 +249,10 @@ static int oxi_stream_handle_reserve(intptr_t handle, uint64_t from, uint64_t by
 static intptr_t oxi_stream_handle_direct(intptr_t handle) {
     (void)handle;
     return -1;
+}
+
+static void oxi_stream_handle_settle(intptr_t handle) {
+    (void)handle;
 }
 
 #endif
@@ -306,8 +308,9 @@ static ox_status oxi_stream_file_open(ox_stream *stream, const char *path, oxi_s
     if (!file) return OX_ERR_NOMEM;
     file->plain = oxi_stream_handle_open(path, false);
     ox_status status = file->plain == -1 ? oxi_fail(OX_ERR_IO, "%s: %s", oxi_path_text(path), strerror(errno))
-                                         : oxi_stream_identify(file->plain, path, file->id, bytes);
-    while (status == OX_OK && there && memcmp(there->id, file->id, sizeof file->id) != 0) there = there->next;
+                                         : oxi_stream_identify(file->plain, path, &file->id, bytes);
+    while (status == OX_OK && there && memcmp(&there->id, &file->id, sizeof file->id) != 0)
+        there = there->next;
     if (status != OX_OK || there) {
         oxi_stream_file_free(file);
         if (status == OX_OK) there->references++;
@@ -366,14 +369,19 @@ static void oxi_stream_region_delete(oxi_stream_region *region) {
     oxi_free(region, sizeof *region);
 }
 
-static ox_status oxi_stream_region_open(ox_stream *stream, const char *path, uint64_t offset, size_t bytes,
-                                        oxi_stream_region **out) {
+/* id: NULL, or what the file was when its directory was read. */
+static ox_status oxi_stream_region_open(ox_stream *stream, const char *path, const oxi_file_id *id,
+                                        uint64_t offset, size_t bytes, oxi_stream_region **out) {
     oxi_stream_file *file = NULL;
     uint64_t size = 0;
     *out = NULL;
     ox_status status = oxi_stream_file_open(stream, path, &file, &size);
     if (status != OX_OK) return status;
-    if (offset > size || bytes > size - offset)
+    if (id && memcmp(id, &file->id, sizeof *id) != 0)
+        status =
+            oxi_fail(OX_ERR_IO, "%s: offset %llu: the file was replaced or written to since it was opened",
+                     oxi_path_text(path), (unsigned long long)offset);
+    else if (offset > size || bytes > size - offset)
         status = oxi_fail(OX_ERR_IO, "%s: offset %llu: %llu bytes are asked for, the file ends at %llu",
                           oxi_path_text(path), (unsigned long long)offset, (unsigned long long)bytes,
                           (unsigned long long)size);

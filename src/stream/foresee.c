@@ -1,6 +1,6 @@
-/* What will be read next where no pass has told it yet. Models are made of layers that are alike: what was read
- * last is looked for among the ranges read before, and what followed there follows here, as far on in the file
- * as the layers are apart. Called by the ring, which reads it ahead of the operations. */
+/* What will be read next where no pass has told it yet. Models are made of layers that are alike: what was
+ * read last is looked for among the ranges read before, and what followed there follows here, as far on in
+ * the file as the layers are apart. Called by the ring, which reads it ahead of the operations. */
 
 enum { OXI_CONTEXT_LEAST = 2, OXI_CONTEXT_MOST = 32 }; /* ranges that must agree, and that are compared */
 
@@ -8,8 +8,8 @@ static oxi_stream_range *oxi_past_at(const ox_stream *stream, int64_t index) {
     return stream->past[index % OXI_STREAM_PAST];
 }
 
-/* Of the ranges up to number `a` and up to number `b` so many agree: files, sizes, and how far on each is from
- * the one before. first: the oldest that is remembered. */
+/* Of the ranges up to number `a` and up to number `b` so many agree: files, sizes, and how far on each is
+ * from the one before. first: the oldest that is remembered. */
 static int oxi_past_context(const ox_stream *stream, int64_t a, int64_t b, int64_t first) {
     int count = 0;
     for (; count < OXI_CONTEXT_MOST && a >= first; count++, a--, b--) {
@@ -41,8 +41,8 @@ static bool oxi_region_holds(const oxi_stream_region *region, uint64_t offset, s
            bytes <= region->bytes - (size_t)(offset - region->offset);
 }
 
-/* A range like `known`, `shift` bytes further on, is part of a tensor: of the same, or of one that is as large,
- * at the same place. */
+/* A range like `known`, `shift` bytes further on, is part of a tensor: of the same, or of one that is as
+ * large, at the same place. */
 static bool oxi_range_may_follow(const oxi_stream_range *known, uint64_t shift) {
     uint64_t offset = known->offset + shift;
     for (const oxi_stream_region *from = known->file->regions; from; from = from->next) {

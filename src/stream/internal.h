@@ -22,7 +22,7 @@ typedef struct oxi_stream_file {
     struct oxi_stream_file *next;
     struct oxi_stream_region *regions; /* of a file that nobody writes to */
     int64_t references;
-    uint64_t id[4];                 /* device, inode, times of the last change: two files never meet */
+    oxi_file_id id;                 /* two files never meet */
     intptr_t plain, direct;         /* handles; direct is -1 where the file system refuses it */
     int slot[2];                    /* places of the two among io_uring's own files, or -1 */
     bool writable;
@@ -90,7 +90,8 @@ typedef struct oxi_stream_reader {
     bool uses_uring;
 #ifdef OX_USE_LIBURING
     struct io_uring uring;
-    int in_system;
+    oxi_stream_queue prepared;      /* that the system has not taken yet, in the order of its queue */
+    int in_system;                  /* these, and those that it has */
     const char *buffer;             /* memory that io_uring knows, buffer_bytes of it; NULL: none */
     size_t buffer_bytes;
     bool knows_files;               /* it keeps files of its own ... */

@@ -113,10 +113,20 @@ static void oxi_lines_widen(const oxi_stream_lines *job, oxi_lines_part *part, i
     *side = oxi_min_i64(low * unit, most);
 }
 
+/* Fewer lines in a group where tiles are small: the bits do not hang on how many a task takes. */
+static void oxi_lines_shrink_groups(oxi_stream_lines *job, size_t room) {
+    oxi_reduce *r = job->r;
+    int64_t unit = r->by_columns ? r->width : 1, chunk = oxi_min_i64(r->chunk, r->line.numel);
+    oxi_lines_part part = {0, 1, 0, chunk};
+    while (r->group > unit && !oxi_lines_fit(job, &part, room))
+        r->group = oxi_divide_up(r->group, 2 * unit) * unit;
+}
+
 /* Whole lines of some groups where one fits; else some chunks of all groups; else, by columns, some rows of a
  * chunk of all groups, which are taken as many at a time as in RAM; else some chunks of one group. */
 static void oxi_lines_cut(oxi_stream_lines *job, size_t room) {
     oxi_reduce *r = job->r;
+    oxi_lines_shrink_groups(job, room);
     int64_t groups = oxi_reduce_groups(r), numel = r->line.numel, chunk = oxi_min_i64(r->chunk, numel);
     oxi_lines_part part = {0, 1, 0, numel};
     if (oxi_lines_fit(job, &part, room)) {

@@ -2,10 +2,6 @@
  * the table is a function that describes the space; a family without one is loaded as a whole.
  * Called by the device. */
 
-static int64_t oxi_least_i64(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 enum { OXI_PLAN_OUT = OXI_MAX_IN };
 
 /* Of a stream: neither in RAM nor in the memory of the device that computes. */
@@ -86,16 +82,7 @@ static void oxi_space_rope(oxi_stream_plan *plan) {
     if (plan->there[1]) plan->space.dim[1][plan->space.ndim - 1] = 0;
 }
 
-/* ---- products ---------------------------------------------------------------------------------------- */
-
-/* From so many rows or columns on the product of a part goes the way of the whole (cpu/gemm.c, blocks.c):
- * thin products have at most OXI_THIN_LINES of one, products with few rows by blocks OXI_BLOCK_ROWS. */
-static int oxi_space_add_lines(oxi_stream_plan *plan, int64_t size) {
-    const int thin = OXI_THIN_LINES, blocks = OXI_BLOCK_ROWS;
-    int d = oxi_space_add(&plan->space, size);
-    plan->space.least[d] = oxi_least_i64(size, (thin > blocks ? thin : blocks) + 1);
-    return d;
-}
+/* ---- products: parts go the way of the whole, which they are told ------------------------------------- */
 
 /* Joins all dims but the last `keep` of an operand, which must lie end to end. */
 static bool oxi_plan_join(ox_tensor *t, int keep) {
@@ -118,7 +105,7 @@ static bool oxi_space_rows_of_product(oxi_stream_plan *plan) {
     if (x.ndim < 2 || !oxi_plan_join(&x, 1) || !oxi_plan_join(&out, 1)) return false;
     plan->operand[0] = x;
     plan->operand[OXI_PLAN_OUT] = out;
-    int d = oxi_space_add_lines(plan, x.shape[0]);
+    int d = oxi_space_add(&plan->space, x.shape[0]);
     plan->space.dim[0][d] = plan->space.dim[OXI_PLAN_OUT][d] = 0;
     return true;
 }
@@ -126,44 +113,40 @@ static bool oxi_space_rows_of_product(oxi_stream_plan *plan) {
 /* x [..,K], weight [N,K], bias [N] -> [..,N] */
 static void oxi_space_linear(oxi_stream_plan *plan) {
     bool rows = plan->streamed[0] || plan->streamed[OXI_PLAN_OUT];
-    if (rows) (void)oxi_space_rows_of_product(plan);
-    int d = oxi_space_add_lines(plan, plan->operand[1].shape[0]);
+    if (rows && !oxi_space_rows_of_product(plan))
+        oxi_space_other_dims(plan, 1u << (plan->operand[0].ndim - 1));
+    int d = oxi_space_add(&plan->space, plan->operand[1].shape[0]);
     plan->space.dim[1][d] = 0;
     if (plan->there[2]) plan->space.dim[2][d] = 0;
     plan->space.dim[OXI_PLAN_OUT][d] = plan->operand[OXI_PLAN_OUT].ndim - 1;
 }
 
-/* Leading dims that a and b both have, of the same sizes: products of their own. */
-static bool oxi_space_batches(oxi_stream_plan *plan) {
-    const ox_tensor *a = &plan->operand[0], *b = &plan->operand[1];
-    if (a->ndim != b->ndim || a->ndim < 3) return false;
-    for (int d = 0; d < a->ndim - 2; d++)
-        if (a->shape[d] != b->shape[d] || a->shape[d] == 1) return false;
-    for (int d = 0; d < a->ndim - 2; d++) {
-        int at = oxi_space_add(&plan->space, a->shape[d]);
-        plan->space.dim[0][at] = plan->space.dim[1][at] = plan->space.dim[OXI_PLAN_OUT][at] = d;
+/* Leading dims of a product, each of a or b or of both: products of their own. */
+static void oxi_space_batches(oxi_stream_plan *plan, int leading) {
+    const ox_tensor *out = &plan->operand[OXI_PLAN_OUT];
+    for (int d = 0; d < leading; d++) {
+        int at = oxi_space_add(&plan->space, out->shape[d]);
+        plan->space.dim[OXI_PLAN_OUT][at] = d;
+        for (int i = 0; i < 2; i++) {
+            int own = plan->operand[i].ndim - 2, dim = d - (leading - own);
+            if (own > 0) oxi_space_map(plan, i, at, dim);
+        }
     }
-    return true;
 }
 
 /* a [..,M,K], b [..,K,N] -> [..,M,N], or vectors in place of either */
 static void oxi_space_matmul(oxi_stream_plan *plan) {
-    const ox_tensor *a = &plan->operand[0], *b = &plan->operand[1], *out = &plan->operand[OXI_PLAN_OUT];
-    int a_dims = a->ndim, b_dims = b->ndim, out_dims = out->ndim;
-    bool batches = oxi_space_batches(plan);
-    bool rows = plan->streamed[0] || plan->streamed[OXI_PLAN_OUT];
-    if (a_dims > 1 && b_dims == 2 && rows) {
-        (void)oxi_space_rows_of_product(plan);
-    } else if (a_dims == 2 && b_dims == 1 && rows) {
-        int d = oxi_space_add_lines(plan, a->shape[0]);
-        plan->space.dim[0][d] = plan->space.dim[OXI_PLAN_OUT][d] = 0;
-    } else if (batches && rows) {
-        int d = oxi_space_add_lines(plan, a->shape[a_dims - 2]);
-        plan->space.dim[0][d] = a_dims - 2;
-        plan->space.dim[OXI_PLAN_OUT][d] = out_dims - 2;
+    int a_dims = plan->operand[0].ndim, b_dims = plan->operand[1].ndim;
+    int columns = b_dims > 1, leading = plan->operand[OXI_PLAN_OUT].ndim - (a_dims > 1) - columns;
+    bool rows = a_dims > 1 && (plan->streamed[0] || plan->streamed[OXI_PLAN_OUT]);
+    if (!(rows && columns && b_dims == 2 && oxi_space_rows_of_product(plan))) {
+        oxi_space_batches(plan, leading);
+        int d = rows ? oxi_space_add(&plan->space, plan->operand[0].shape[a_dims - 2]) : -1;
+        if (rows) plan->space.dim[0][d] = a_dims - 2;
+        if (rows) plan->space.dim[OXI_PLAN_OUT][d] = leading;
     }
-    if (b_dims == 1 || !(b_dims == 2 || batches)) return;
-    int d = oxi_space_add_lines(plan, b->shape[b_dims - 1]);
+    if (!columns) return;
+    int d = oxi_space_add(&plan->space, plan->operand[1].shape[b_dims - 1]);
     plan->space.dim[1][d] = b_dims - 1;
     plan->space.dim[OXI_PLAN_OUT][d] = plan->operand[OXI_PLAN_OUT].ndim - 1;
 }
@@ -171,24 +154,13 @@ static void oxi_space_matmul(oxi_stream_plan *plan) {
 /* c (broadcast), a [M,K], b [K,N] -> [M,N] */
 static void oxi_space_addmm(oxi_stream_plan *plan) {
     for (int side = 0; side < 2; side++) {
-        int d = oxi_space_add_lines(plan, plan->operand[1 + side].shape[side]);
+        int d = oxi_space_add(&plan->space, plan->operand[1 + side].shape[side]);
         plan->space.dim[1 + side][d] = plan->space.dim[OXI_PLAN_OUT][d] = side;
         oxi_space_map(plan, 0, d, side - (2 - plan->operand[0].ndim));
     }
 }
 
-/* What the CPU chooses by the size of a product holds for parts that are told it. */
-static double oxi_plan_work(const oxi_stream_plan *plan) {
-    bool addmm = plan->call->op == OXI_OP_addmm, matmul = plan->call->op == OXI_OP_matmul;
-    const ox_tensor *a = &plan->operand[addmm], *b = &plan->operand[1 + addmm];
-    double work = (double)ox_numel(&plan->operand[OXI_PLAN_OUT]) * (double)a->shape[a->ndim - 1];
-    for (int d = 0; matmul && d < b->ndim - 2; d++)
-        if (b->stride[d] != 0) work /= (double)b->shape[d];
-    return work;
-}
-
 static void oxi_space_product(oxi_stream_plan *plan) {
-    plan->work = oxi_plan_work(plan);
     if (plan->call->op == OXI_OP_linear)
         oxi_space_linear(plan);
     else if (plan->call->op == OXI_OP_matmul)

@@ -22,7 +22,7 @@ static void oxi_request_make_plain(oxi_stream_request *r) {
 
 typedef struct oxi_stream_transfer {
     intptr_t handle;
-    int slot;                       /* of the handle, or -1 */
+    int slot; /* of the handle, or -1 */
     uint64_t offset;
     size_t bytes;
     char *memory;
@@ -115,98 +115,6 @@ static oxi_stream_request *oxi_queue_take(oxi_stream_queue *queue) {
     return r;
 }
 
-/* ---- io_uring: the caller submits and waits itself --------------------------------------------------- */
-
-#ifdef OX_USE_LIBURING
-
-/* Memory that io_uring knows is not looked up and held anew for each transfer, nor are its own files. */
-static void oxi_uring_prepare(const oxi_stream_reader *reader, struct io_uring_sqe *entry, bool write,
-                              const oxi_stream_transfer *t) {
-    bool known = reader->buffer && t->memory >= reader->buffer &&
-                 t->memory + t->bytes <= reader->buffer + reader->buffer_bytes;
-    int handle = t->slot >= 0 ? t->slot : (int)t->handle;
-    unsigned bytes = (unsigned)t->bytes;
-    if (write && known)
-        io_uring_prep_write_fixed(entry, handle, t->memory, bytes, t->offset, 0);
-    else if (write)
-        io_uring_prep_write(entry, handle, t->memory, bytes, t->offset);
-    else if (known)
-        io_uring_prep_read_fixed(entry, handle, t->memory, bytes, t->offset, 0);
-    else
-        io_uring_prep_read(entry, handle, t->memory, bytes, t->offset);
-    if (t->slot >= 0) io_uring_sqe_set_flags(entry, IOSQE_FIXED_FILE);
-}
-
-static void oxi_uring_feed(oxi_stream_reader *reader) {
-    bool fed = false;
-    while (reader->waiting.first && reader->in_system < reader->most) {
-        oxi_stream_request *r = oxi_queue_take(&reader->waiting);
-        oxi_stream_transfer t;
-        int64_t result = 0;
-        if (!oxi_request_next(reader, r, &t, &result)) {
-            oxi_queue_put(oxi_request_advance(reader, r, result) ? &reader->finished : &reader->waiting, r);
-            continue;
-        }
-        struct io_uring_sqe *entry = io_uring_get_sqe(&reader->uring); /* there are as many as `most` */
-        oxi_uring_prepare(reader, entry, r->write, &t);
-        io_uring_sqe_set_data(entry, r);
-        reader->in_system++;
-        fed = true;
-    }
-    while (fed && io_uring_sq_ready(&reader->uring) > 0) {
-        int submitted = io_uring_submit(&reader->uring);
-        if (submitted < 0 && submitted != -EINTR) break; /* tried again at the next wait */
-    }
-}
-
-/* Takes completions; with `sleep`, at least one if any is to come. */
-static void oxi_uring_reap(oxi_stream_reader *reader, bool sleep) {
-    struct io_uring_cqe *completion = NULL;
-    oxi_uring_feed(reader);
-    while (reader->in_system > 0) {
-        bool wait = sleep && !reader->finished.first;
-        if (wait) (void)io_uring_submit_and_wait(&reader->uring, 1); /* interrupted: once more */
-        if (io_uring_peek_cqe(&reader->uring, &completion) != 0) {
-            if (!wait) return;
-            continue;
-        }
-        oxi_stream_request *r = (oxi_stream_request *)io_uring_cqe_get_data(completion);
-        int64_t result = completion->res;
-        io_uring_cqe_seen(&reader->uring, completion);
-        reader->in_system--;
-        oxi_queue_put(oxi_request_advance(reader, r, result) ? &reader->finished : &reader->waiting, r);
-        oxi_uring_feed(reader);
-    }
-}
-
-static void oxi_uring_know_handle(oxi_stream_reader *reader, intptr_t handle, int *slot) {
-    int at = 0, file = (int)handle;
-    *slot = -1;
-    while (at < OXI_STREAM_SLOTS && (reader->slots_taken >> at & 1)) at++;
-    if (handle < 0 || at == OXI_STREAM_SLOTS) return;
-    if (io_uring_register_files_update(&reader->uring, (unsigned)at, &file, 1) != 1) return;
-    reader->slots_taken |= (uint64_t)1 << at;
-    *slot = at;
-}
-
-static void oxi_uring_forget_handle(oxi_stream_reader *reader, int *slot) {
-    int none = -1;
-    if (*slot < 0) return;
-    (void)io_uring_register_files_update(&reader->uring, (unsigned)*slot, &none, 1);
-    reader->slots_taken &= ~((uint64_t)1 << *slot);
-    *slot = -1;
-}
-
-static void oxi_uring_open(oxi_stream_reader *reader) {
-    int none[OXI_STREAM_SLOTS];
-    reader->uses_uring = io_uring_queue_init((unsigned)reader->most, &reader->uring, 0) == 0;
-    for (int i = 0; i < OXI_STREAM_SLOTS; i++) none[i] = -1;
-    if (!reader->uses_uring) return;
-    reader->knows_files = io_uring_register_files(&reader->uring, none, OXI_STREAM_SLOTS) == 0;
-}
-
-#endif
-
 /* ---- threads ----------------------------------------------------------------------------------------- */
 
 #ifndef OX_NO_THREADS
@@ -268,6 +176,138 @@ static void oxi_stream_stop_threads(oxi_stream_reader *reader) {
     oxi_mutex_give(&reader->mutex);
     for (int i = 0; i < reader->thread_count; i++) oxi_thread_join(reader->threads[i]);
     reader->thread_count = 0;
+}
+
+#endif
+
+/* Requests that wait are carried out by threads from here on, or at once. */
+OXI_UNUSED static void oxi_reader_go_on(oxi_stream_reader *reader) {
+    oxi_stream_request *r;
+#ifndef OX_NO_THREADS
+    oxi_stream_start_threads(reader);
+    if (reader->thread_count > 0) return;
+#endif
+    while ((r = oxi_queue_take(&reader->waiting))) {
+        oxi_request_carry_out(reader, r);
+        oxi_queue_put(&reader->finished, r);
+    }
+}
+
+/* ---- io_uring: the caller submits and waits itself --------------------------------------------------- */
+
+#ifdef OX_USE_LIBURING
+
+/* Memory that io_uring knows is not looked up and held anew for each transfer, nor are its own files. */
+static void oxi_uring_prepare(const oxi_stream_reader *reader, struct io_uring_sqe *entry, bool write,
+                              const oxi_stream_transfer *t) {
+    bool known = reader->buffer && t->memory >= reader->buffer &&
+                 t->memory + t->bytes <= reader->buffer + reader->buffer_bytes;
+    int handle = t->slot >= 0 ? t->slot : (int)t->handle;
+    unsigned bytes = (unsigned)t->bytes;
+    if (write && known)
+        io_uring_prep_write_fixed(entry, handle, t->memory, bytes, t->offset, 0);
+    else if (write)
+        io_uring_prep_write(entry, handle, t->memory, bytes, t->offset);
+    else if (known)
+        io_uring_prep_read_fixed(entry, handle, t->memory, bytes, t->offset, 0);
+    else
+        io_uring_prep_read(entry, handle, t->memory, bytes, t->offset);
+    if (t->slot >= 0) io_uring_sqe_set_flags(entry, IOSQE_FIXED_FILE);
+}
+
+/* Hands over what is prepared; false when io_uring has been forbidden since it was opened. */
+static bool oxi_uring_hand_over(oxi_stream_reader *reader, unsigned wait) {
+    int result = io_uring_submit_and_wait(&reader->uring, wait);
+    unsigned left = io_uring_sq_ready(&reader->uring), count = 0;
+    for (oxi_stream_request *r = reader->prepared.first; r; r = r->next) count++;
+    for (; count > left; count--) (void)oxi_queue_take(&reader->prepared);
+    return result >= 0 || result == -EINTR || result == -EAGAIN || result == -EBUSY || result == -ENOMEM;
+}
+
+static void oxi_uring_take_back(oxi_stream_reader *reader, struct io_uring_cqe *completion) {
+    oxi_stream_request *r = (oxi_stream_request *)io_uring_cqe_get_data(completion);
+    int64_t result = completion->res;
+    io_uring_cqe_seen(&reader->uring, completion);
+    reader->in_system--;
+    oxi_queue_put(oxi_request_advance(reader, r, result) ? &reader->finished : &reader->waiting, r);
+}
+
+/* From now on without io_uring. What the system has taken still comes back by itself. */
+static void oxi_uring_leave(oxi_stream_reader *reader) {
+    struct io_uring_cqe *completion = NULL;
+    oxi_stream_request *r;
+    for (; (r = oxi_queue_take(&reader->prepared)); reader->in_system--) oxi_queue_put(&reader->waiting, r);
+    while (reader->in_system > 0)
+        if (io_uring_peek_cqe(&reader->uring, &completion) == 0)
+            oxi_uring_take_back(reader, completion);
+        else
+            oxi_yield();
+    io_uring_queue_exit(&reader->uring);
+    reader->uses_uring = false;
+    oxi_reader_go_on(reader);
+}
+
+static void oxi_uring_feed(oxi_stream_reader *reader) {
+    bool fed = false;
+    while (reader->waiting.first && reader->in_system < reader->most) {
+        oxi_stream_request *r = oxi_queue_take(&reader->waiting);
+        oxi_stream_transfer t;
+        int64_t result = 0;
+        if (!oxi_request_next(reader, r, &t, &result)) {
+            oxi_queue_put(oxi_request_advance(reader, r, result) ? &reader->finished : &reader->waiting, r);
+            continue;
+        }
+        struct io_uring_sqe *entry = io_uring_get_sqe(&reader->uring); /* there are as many as `most` */
+        oxi_uring_prepare(reader, entry, r->write, &t);
+        io_uring_sqe_set_data(entry, r);
+        oxi_queue_put(&reader->prepared, r);
+        reader->in_system++;
+        fed = true;
+    }
+    if (fed && !oxi_uring_hand_over(reader, 0)) oxi_uring_leave(reader); /* the rest goes at the next wait */
+}
+
+/* Takes completions; with `sleep`, at least one if any is to come. */
+static void oxi_uring_reap(oxi_stream_reader *reader, bool sleep) {
+    struct io_uring_cqe *completion = NULL;
+    oxi_uring_feed(reader);
+    while (reader->uses_uring && reader->in_system > 0) {
+        bool wait = sleep && !reader->finished.first;
+        if (wait && !oxi_uring_hand_over(reader, 1)) { /* interrupted: once more */
+            oxi_uring_leave(reader);
+        } else if (io_uring_peek_cqe(&reader->uring, &completion) == 0) {
+            oxi_uring_take_back(reader, completion);
+            oxi_uring_feed(reader);
+        } else if (!wait) {
+            return;
+        }
+    }
+}
+
+static void oxi_uring_know_handle(oxi_stream_reader *reader, intptr_t handle, int *slot) {
+    int at = 0, file = (int)handle;
+    *slot = -1;
+    while (at < OXI_STREAM_SLOTS && (reader->slots_taken >> at & 1)) at++;
+    if (handle < 0 || at == OXI_STREAM_SLOTS) return;
+    if (io_uring_register_files_update(&reader->uring, (unsigned)at, &file, 1) != 1) return;
+    reader->slots_taken |= (uint64_t)1 << at;
+    *slot = at;
+}
+
+static void oxi_uring_forget_handle(oxi_stream_reader *reader, int *slot) {
+    int none = -1;
+    if (*slot < 0 || !reader->uses_uring) return;
+    (void)io_uring_register_files_update(&reader->uring, (unsigned)*slot, &none, 1);
+    reader->slots_taken &= ~((uint64_t)1 << *slot);
+    *slot = -1;
+}
+
+static void oxi_uring_open(oxi_stream_reader *reader) {
+    int none[OXI_STREAM_SLOTS];
+    reader->uses_uring = io_uring_queue_init((unsigned)reader->most, &reader->uring, 0) == 0;
+    for (int i = 0; i < OXI_STREAM_SLOTS; i++) none[i] = -1;
+    if (!reader->uses_uring) return;
+    reader->knows_files = io_uring_register_files(&reader->uring, none, OXI_STREAM_SLOTS) == 0;
 }
 
 #endif

@@ -189,8 +189,8 @@ static ox_status oxi_ring_fit(ox_stream *stream, const oxi_stream_flow *flow) {
     return oxi_ring_make_cells(stream, count, room - 2 * OXI_STREAM_PAGE);
 }
 
-/* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, for threads
- * wait for each other at its end, and twice what the disk delivers within its latency is on its way. What was
+/* Tiles and depth that suit the disk, once some tiles have come in: a tile takes some milliseconds, for
+ * threads wait for each other at its end, and twice what the disk delivers within its latency is on its way. What was
  * kept in other tiles goes. */
 static ox_status oxi_ring_settle(ox_stream *stream) {
     enum { TILES = 2 };
@@ -636,6 +636,7 @@ static ox_status oxi_flow_run_all(ox_stream *stream, oxi_stream_flow *flow) {
     if (run.stores) {
         ox_status stored = oxi_ring_finish_stores(stream, run.stores);
         if (status == OX_OK) status = stored;
+        if (run.stores->direct >= 0) oxi_stream_handle_settle(run.stores->plain);
     }
     stream->busy_seconds += oxi_now() - start;
     return status;

@@ -114,7 +114,6 @@ static bool oxi_layout_packs(const ox_tensor *t, size_t room) {
 typedef struct oxi_stream_space {
     int ndim;
     int64_t size[OX_MAX_DIMS];
-    int64_t least[OX_MAX_DIMS];                /* smallest part that computes as the whole does; 0 = 1 */
     int64_t unit[OX_MAX_DIMS];                 /* parts are multiples; 0 = 1 */
     int dim[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* of each operand; -1 = the whole operand is in each part */
     int64_t times[OXI_STREAM_OPERANDS][OX_MAX_DIMS]; /* elements of that dim for one of the space */
@@ -134,7 +133,6 @@ typedef struct oxi_stream_plan {
     int64_t parts[OX_MAX_DIMS];
     oxi_shared shared;   /* of all parts */
     bool shares;
-    double work;         /* multiplications of a product, of one matrix of a batch; else 0 */
     const int64_t *rows; /* NULL, or which row of operand 0 is at each place along dim 0 */
 } oxi_stream_plan;
 
@@ -142,7 +140,7 @@ typedef struct oxi_stream_plan {
 static int oxi_space_add(oxi_stream_space *space, int64_t size) {
     int d = space->ndim++;
     space->size[d] = size;
-    space->least[d] = space->unit[d] = 1;
+    space->unit[d] = 1;
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
         space->dim[i][d] = -1;
         space->times[i][d] = 1;
@@ -199,38 +197,21 @@ static int64_t oxi_divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
 
-/* The sizes that parts of at most `most` along dim d really have: as even as units allow. */
-static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t most, int64_t *largest,
-                               int64_t *smallest) {
+/* How many parts of at most `most` along dim d there are, and what the largest of them is: they are as even
+ * as units allow. */
+static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t most, int64_t *largest) {
     int64_t unit = space->unit[d], units = oxi_divide_up(space->size[d], unit), per = most / unit;
     int64_t parts = oxi_divide_up(units, per > 0 ? per : 1);
     *largest = oxi_divide_up(units, parts) * unit;
-    *smallest = units / parts * unit;
     if (*largest > space->size[d]) *largest = space->size[d];
     return parts;
 }
 
-static bool oxi_space_allows(const oxi_stream_space *space, const int64_t *part) {
-    int64_t largest, smallest;
-    for (int d = 0; d < space->ndim; d++) {
-        int64_t parts = oxi_space_parts(space, d, part[d], &largest, &smallest);
-        if (parts > 1 && smallest < space->least[d]) return false;
-    }
-    return true;
-}
-
-/* Halves dim d, or makes it as small as the space allows. */
+/* Halves dim d, up to a whole unit; false if it is one. */
 static bool oxi_space_halve(const oxi_stream_space *space, int d, int64_t *part) {
-    enum { TRIES = 64 };
-    int64_t unit = space->unit[d], old = part[d], half = oxi_divide_up(old, 2 * unit) * unit;
-    int64_t least = oxi_divide_up(space->least[d], unit) * unit;
-    if (half < least) half = least;
-    for (int i = 0; i < TRIES && half < old; i++, half += unit) {
-        part[d] = half;
-        if (oxi_space_allows(space, part)) return true;
-    }
-    part[d] = old;
-    return false;
+    int64_t old = part[d], half = oxi_divide_up(old, 2 * space->unit[d]) * space->unit[d];
+    if (half < old) part[d] = half;
+    return half < old;
 }
 
 /* The dim to halve next: of those that bring the parts closer to the room, the one that costs least traffic,
@@ -253,28 +234,25 @@ static int oxi_plan_choose_dim(const oxi_stream_plan *plan, int64_t *part, size_
 
 /* Dim d was halved last: as large as the room allows. */
 static void oxi_plan_grow(const oxi_stream_plan *plan, int d, int64_t *part, size_t room) {
-    int64_t unit = plan->space.unit[d], low = part[d] / unit, high = 2 * low, fits = part[d];
+    int64_t unit = plan->space.unit[d], size = plan->space.size[d], low = part[d] / unit, high = 2 * low;
     while (low < high) {
         int64_t middle = low + (high - low + 1) / 2;
-        part[d] = middle * unit < plan->space.size[d] ? middle * unit : plan->space.size[d];
-        if (oxi_plan_measure(plan, part, room).most <= room) {
+        part[d] = oxi_min_i64(middle * unit, size);
+        if (oxi_plan_measure(plan, part, room).most <= room)
             low = middle;
-            if (oxi_space_allows(&plan->space, part)) fits = part[d];
-        } else {
+        else
             high = middle - 1;
-        }
     }
-    part[d] = fits;
+    part[d] = oxi_min_i64(low * unit, size);
 }
 
 /* Counts the parts, evens them out, and fixes how each operand is put into its cells: as its largest part is.
  * Results with gaps are read, changed and written one after the other, for their gaps hold each other. */
 static void oxi_plan_settle(oxi_stream_plan *plan, size_t room) {
     static const int64_t origin[OX_MAX_DIMS] = {0};
-    int64_t smallest;
     plan->flow.count = 1;
     for (int d = 0; d < plan->space.ndim; d++) {
-        plan->parts[d] = oxi_space_parts(&plan->space, d, plan->part[d], &plan->part[d], &smallest);
+        plan->parts[d] = oxi_space_parts(&plan->space, d, plan->part[d], &plan->part[d]);
         plan->flow.count *= plan->parts[d];
     }
     for (int i = 0; i < OXI_STREAM_OPERANDS; i++) {
@@ -408,7 +386,7 @@ static ox_status oxi_plan_compute(oxi_stream_flow *flow, int64_t index, const ox
     call.in = in;
     call.attr = plan->attr;
     call.shared = plan->shares ? &plan->shared : NULL;
-    call.work = plan->work;
+    call.whole = plan->call;
     if (call.op == OXI_OP_fill)
         call.attr.shape = ox_shape_from(part[OXI_MAX_IN].ndim, part[OXI_MAX_IN].shape);
     return plan->compute->host ? oxi_run(plan->compute, &call) : oxi_plan_run_there(plan, step, part, &call);

@@ -6,6 +6,21 @@
 struct oxi_call;
 
 /* A device is this struct. Pointers it hands out are its own handles; only `host` devices' are addresses. */
+/* Work that is recorded before what it works on is known, and run when it is: a device computes one step
+ * while the next is made ready. Recorded work is void as soon as the device is used for anything else. */
+typedef struct oxi_ahead {
+    /* What this thread calls from now on is recorded; it works on `bytes` at `memory` that come with `start`,
+     * and leaves up to out_bytes. False: not now, and calls run as ever. */
+    bool (*begin)(ox_device *self, void *memory, size_t bytes, size_t out_bytes);
+    /* Ends it with out_bytes at `offset` of `memory` as its result (NULL: given up). Its number; 0: it could
+     * not be kept back and has run on whatever was there. */
+    int64_t (*end)(ox_device *self, const void *memory, size_t offset);
+    /* Runs it on `data`. False: it is void. */
+    bool (*start)(ox_device *self, int64_t number, const void *data);
+    /* Waits for the result. Before the one after the next is recorded. */
+    ox_status (*take)(ox_device *self, int64_t number, void *out);
+} oxi_ahead;
+
 struct ox_device {
     const char *name;                /* "cpu", "vulkan:0" */
     bool host;                       /* memory can be read by the CPU as it lies */
@@ -25,6 +40,7 @@ struct ox_device {
      * partner_bytes bytes are made there. NULL: all operands of a call are on the device itself. */
     ox_device *partner;
     size_t partner_bytes;
+    const oxi_ahead *ahead;          /* NULL: it computes at once */
     bool times_calls;                /* notes them with the profiler itself, when they are over */
 };
 

@@ -63,15 +63,6 @@ static ox_status oxi_vk_wait(oxi_vk_device *d, int64_t serial) {
 
 /* ---- noting -------------------------------------------------------------------------------------------- */
 
-static ox_status oxi_vk_begin(oxi_vk_device *d) {
-    if (d->recording) return OX_OK;
-    ox_status status = oxi_vk_check_open(d);
-    if (status != OX_OK) return status;
-    d->command_count = d->param_used = 0;
-    d->recording = true;
-    oxi_vk_time_begin(d);
-    return OX_OK;
-}
 
 static ox_status oxi_vk_note(oxi_vk_device *d, const oxi_vk_command *command) {
     if (d->command_count == d->command_room) {
@@ -93,6 +84,19 @@ static ox_status oxi_vk_barrier(oxi_vk_device *d) {
     d->counters.barriers++;
     d->epoch++;
     return oxi_vk_note(d, &none);
+}
+
+static ox_status oxi_vk_begin(oxi_vk_device *d) {
+    oxi_vk_ahead_void(d);
+    if (d->recording) return OX_OK;
+    ox_status status = oxi_vk_check_open(d);
+    if (status != OX_OK) return status;
+    d->command_count = d->param_used = 0;
+    d->recording = true;
+    oxi_vk_time_begin(d);
+    if (!d->ahead.gap) return OX_OK;
+    d->ahead.gap = false;
+    return oxi_vk_barrier(d);
 }
 
 static ox_status oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t from_offset, VkBuffer to,
@@ -167,12 +171,19 @@ static void oxi_vk_keep_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
     slot->held_since = oxi_now();
 }
 
-static ox_status oxi_vk_write_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
+/* Empties a command buffer, with the pool that is its own, and opens it. */
+static VkResult oxi_vk_open_commands(oxi_vk_device *d, VkCommandPool pool, VkCommandBuffer commands,
+                                     VkCommandBufferUsageFlags usage) {
     VkCommandBufferBeginInfo info;
     memset(&info, 0, sizeof info);
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-    VkResult result = d->vk.vkResetCommandPool(d->device, slot->pool, 0);
-    if (result == VK_SUCCESS) result = d->vk.vkBeginCommandBuffer(slot->commands, &info);
+    info.flags = usage;
+    VkResult result = d->vk.vkResetCommandPool(d->device, pool, 0);
+    return result == VK_SUCCESS ? d->vk.vkBeginCommandBuffer(commands, &info) : result;
+}
+
+static ox_status oxi_vk_write_commands(oxi_vk_device *d, oxi_vk_slot *slot) {
+    VkResult result = oxi_vk_open_commands(d, slot->pool, slot->commands, 0);
     if (result != VK_SUCCESS) return oxi_vk_check(d, result, "a command buffer");
     oxi_vk_write_begin(d, slot->commands);
     oxi_vk_time_write(d, slot);
@@ -253,6 +264,8 @@ static VkResult oxi_vk_queue_submit(oxi_vk_device *d, const oxi_vk_slot *slot) {
 }
 
 static ox_status oxi_vk_submit(oxi_vk_device *d) {
+    oxi_vk_ahead_void(d);
+    d->ahead.recorder = NULL;
     if (!d->recording) return OX_OK;
     oxi_vk_slot *slot = oxi_vk_find_slot(d);
     ox_status status = oxi_vk_wait(d, slot->serial);
@@ -284,6 +297,7 @@ static ox_status oxi_vk_submit(oxi_vk_device *d) {
 
 /* Behind each dispatch: the device starts early, and is fed in larger portions while it is busy. */
 static ox_status oxi_vk_submit_enough(oxi_vk_device *d) {
+    if (d->ahead.recorder) return OX_OK;
     return d->recorded >= d->batch || d->work > OXI_VK_BATCH_BYTES ? oxi_vk_submit(d) : OX_OK;
 }
 

@@ -36,8 +36,10 @@ static const oxi_vk_extension oxi_vk_extensions[] = {
     {OX_VULKAN_DOT, "VK_KHR_shader_integer_dot_product", VK_API_VERSION_1_3, 1000280000, 1},
     /* sizes that are asked for, full subgroups */
     {OX_VULKAN_SIZES, "VK_EXT_subgroup_size_control", VK_API_VERSION_1_3, 1000225002, 3},
+    {OX_VULKAN_HOST_MEMORY, "VK_EXT_external_memory_host", 0, 0, 0},
     {OX_VULKAN_BUDGET, "VK_EXT_memory_budget", 0, 0, 0},
     {OX_VULKAN_PRIORITY, "VK_EXT_memory_priority", 0, 1000238000, 1},
+    {OX_VULKAN_SUBNORMALS, "VK_KHR_shader_float_controls", VK_API_VERSION_1_2, 0, 0},
     {OX_VULKAN_TRANSFER, "VK_KHR_timeline_semaphore", VK_API_VERSION_1_2, 1000207000, 1},
 };
 
@@ -198,12 +200,14 @@ static ox_status oxi_vk_choose_families(oxi_vk_device *d) {
 
 /* ---- learning ------------------------------------------------------------------------------------------ */
 
-/* Names, limits and subgroups. */
+/* Names, limits, subgroups and what becomes of subnormals. */
 static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *list, uint32_t count) {
     VkPhysicalDeviceSubgroupProperties subgroup;
     VkPhysicalDeviceDriverProperties driver;
     VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes;
+    VkPhysicalDeviceFloatControlsPropertiesKHR floats;
     VkPhysicalDeviceProperties2 all;
+    memset(&floats, 0, sizeof floats);
     memset(&sizes, 0, sizeof sizes);
     memset(&subgroup, 0, sizeof subgroup);
     memset(&driver, 0, sizeof driver);
@@ -216,6 +220,10 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
     sizes.pNext = subgroup.pNext;
     if (oxi_vk_has_extension(list, count, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
         subgroup.pNext = &sizes;
+    floats.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES_KHR;
+    floats.pNext = subgroup.pNext;
+    if (oxi_vk_has_extension(list, count, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME))
+        subgroup.pNext = &floats;
     driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
     d->host.vkGetPhysicalDeviceProperties2(d->physical, &all);
     d->limits = all.properties.limits;
@@ -224,6 +232,7 @@ static void oxi_vk_learn_facts(oxi_vk_device *d, const VkExtensionProperties *li
     d->subgroup_size = subgroup.subgroupSize;
     d->subgroup_stages = subgroup.supportedStages;
     d->sized_stages = sizes.requiredSubgroupSizeStages;
+    d->keeps_subnormals = floats.shaderDenormPreserveFloat32;
     (void)snprintf(d->model, sizeof d->model, "%.127s", all.properties.deviceName);
     (void)snprintf(d->driver, sizeof d->driver, "%.60s %.60s", driver.driverName, driver.driverInfo);
     d->host.vkGetPhysicalDeviceMemoryProperties(d->physical, &d->memories);
@@ -259,6 +268,7 @@ static ox_status oxi_vk_learn(oxi_vk_device *d, uint32_t offered) {
         d->caps = (d->caps | oxi_vk_found_caps(d, list, count)) & allowed & offered;
         d->caps = oxi_vk_usable_matrices(d, d->caps);
         if (!(d->sized_stages & VK_SHADER_STAGE_COMPUTE_BIT)) d->caps &= ~(uint32_t)OX_VULKAN_SIZES;
+        if (!d->keeps_subnormals) d->caps &= ~(uint32_t)OX_VULKAN_SUBNORMALS;
         status = oxi_vk_choose_families(d);
     }
     oxi_free(list, room * sizeof *list);

@@ -75,13 +75,9 @@ static ox_status oxi_vk_carry_wait(oxi_vk_device *d) {
 
 static VkResult oxi_vk_carry_record(oxi_vk_device *d, const oxi_vk_carried_piece *piece, oxi_vk_chunk *chunk,
                                     uint64_t offset, uint64_t at, bool up) {
-    VkCommandBufferBeginInfo info;
     VkBufferCopy region;
-    memset(&info, 0, sizeof info);
-    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-    info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-    VkResult result = d->vk.vkResetCommandPool(d->device, piece->pool, 0);
-    if (result == VK_SUCCESS) result = d->vk.vkBeginCommandBuffer(piece->commands, &info);
+    VkResult result = oxi_vk_open_commands(d, piece->pool, piece->commands,
+                                           VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
     if (result != VK_SUCCESS) return result;
     /* behind earlier pieces of the same memory */
     oxi_vk_order(d, piece->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,

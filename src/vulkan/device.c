@@ -27,15 +27,18 @@ static const oxi_vk_executor oxi_vk_executors[OXI_FAMILY_COUNT] = {
 static bool oxi_vk_supports(ox_device *self, const oxi_call *call) {
     const oxi_vk_device *d = (const oxi_vk_device *)self;
     const oxi_vk_executor *executor = &oxi_vk_executors[oxi_op_row_of(call->op)->family];
+    bool takes_numbers = executor->can == oxi_vk_can_map; /* of the host, as parameters */
     if (!executor->can) return false;
-    for (int i = 0; i < call->in_count; i++)
-        if (call->in[i] && !oxi_vk_is_here(d, call->in[i]) && !oxi_vk_is_immediate(call->in[i])) return false;
+    for (int i = 0; i < call->in_count; i++) {
+        const ox_tensor *t = call->in[i];
+        if (t && !oxi_vk_is_here(d, t) && !(takes_numbers && oxi_vk_is_immediate(t))) return false;
+    }
     return executor->can(d, call);
 }
 
 static ox_status oxi_vk_run(ox_device *self, const oxi_call *call) {
     oxi_vk_device *d = (oxi_vk_device *)self;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     bool joined = false;
     if (status == OX_OK) status = oxi_vk_join(d, call, &joined);
@@ -57,6 +60,7 @@ static void oxi_vk_fill_base(oxi_vk_device *d) {
     d->base.run = oxi_vk_run;
     d->base.sync = oxi_vk_sync;
     d->base.expand = NULL;
+    d->base.ahead = &oxi_vk_ahead_functions;
     d->base.state = NULL;
 }
 
@@ -105,7 +109,7 @@ static void oxi_vk_close_all(void) {
             oxi_vk_forget_cache_path(&oxi_vk_devices[i]);
             oxi_vk_stop(&oxi_vk_devices[i]);
         }
-    oxi_vk_forget_instance();
+    oxi_vk_look_again();
     oxi_lock_give(&oxi_vk_open_lock);
 }
 

@@ -31,11 +31,8 @@ static bool oxi_vk_can_index(const oxi_vk_device *d, const oxi_call *call) {
         if (!oxi_is_block(x->dtype)) return x->dtype == out->dtype;
         return oxi_vk_expands(x->dtype) && out->dtype == OX_F32 && x->stride[1] == 1;
     case OXI_OP_cat:
-        for (int i = 0; i < call->in_count; i++) {
-            const ox_tensor *t = call->in[i];
-            if (t->dtype != out->dtype && !(oxi_vk_map_reads(t->dtype) && oxi_vk_map_reads(out->dtype)))
-                return false;
-        }
+        for (int i = 0; i < call->in_count; i++)
+            if (oxi_is_block(call->in[i]->dtype)) return false;
         return true;
     case OXI_OP_scatter: return x->ndim > 0 && x->shape[call->attr.dim] > 0;
     case OXI_OP_scatter_add:

@@ -17,6 +17,7 @@ enum {
     OXI_VK_ALIGN = 256,                /* of chunks */
     OXI_VK_SMALL = 1 << 20,            /* bytes of tensors that lie in blocks of their own */
     OXI_VK_SMALL_BLOCK = 32 << 20,
+    OXI_VK_SIZES = 40,                 /* lists of free chunks: each holds sizes up to twice the last's */
     OXI_VK_BLOCKS = 1024,              /* then free ones are given back: drivers have few allocations, 4096 */
     OXI_VK_SPECIALS = 24,              /* specialisation constants of a shader */
     OXI_VK_SETS = 256,                 /* descriptor sets of a pool */
@@ -78,6 +79,7 @@ typedef struct oxi_vk_chunk {
     int64_t carried;                   /* the transfer on a queue of its own that does */
     bool used;
     struct oxi_vk_chunk *before, *after;
+    struct oxi_vk_chunk *free_before, *free_after; /* free ones of about its size */
 } oxi_vk_chunk;
 
 /* ---- recording ----------------------------------------------------------------------------------------- */
@@ -154,7 +156,7 @@ typedef struct oxi_vk_pipeline_key {
 
 /* The embedded shaders; rows in shaders.c. */
 typedef enum oxi_vk_shader {
-#define OXI_X(name) OXI_VK_SHADER_##name,
+#define OXI_X(name, subnormals) OXI_VK_SHADER_##name,
 #include "vulkan/shaders.def"
 #undef OXI_X
     OXI_VK_SHADER_COUNT
@@ -172,6 +174,24 @@ typedef struct oxi_vk_frequency {
     int64_t dims;
     oxi_vk_chunk *chunk;
 } oxi_vk_frequency;
+
+/* Work recorded ahead (ahead.c): two boxes of mapped memory take turns, so that one lot is recorded while the
+ * other runs. A box: what goes up, what shaders found wrong, what comes down. */
+typedef struct oxi_vk_box {
+    int64_t number;                    /* of what runs or lies in it; 0: nothing that is to be taken */
+    int64_t serial;                    /* of its submission */
+    uint64_t up, down;                 /* bytes */
+    bool told;                         /* what shaders found wrong comes down too */
+} oxi_vk_box;
+
+typedef struct oxi_vk_ahead {
+    const void *recorder;              /* the thread that records; NULL: none does */
+    int64_t number, waiting;           /* the last that was given; the one that is recorded, or 0 */
+    bool keeps;                        /* it wrote what others will look for: it is run in any case */
+    bool gap;                          /* barriers were recorded that went with void work */
+    oxi_vk_host_buffer mail;
+    oxi_vk_box box[2];                 /* by the number's parity */
+} oxi_vk_ahead;
 
 /* A call that is held back by fuse.c, with its tensors as they were; their storages are alive, since whoever
  * gives memory back records what is held first. */
@@ -201,6 +221,7 @@ typedef struct oxi_vk_device {
     uint32_t caps, api_version, subgroup_size;
     VkShaderStageFlags subgroup_stages; /* that have subgroups, and whose size can be asked for */
     VkShaderStageFlags sized_stages;
+    VkBool32 keeps_subnormals;         /* of f32, for shaders that ask for it */
     uint32_t matrix_side;              /* of cooperative matrices that are used: 16, 8, or 0 */
     char driver[128], model[128];
     VkPhysicalDeviceType type;
@@ -210,6 +231,7 @@ typedef struct oxi_vk_device {
     uint64_t block_bytes, tensor_bytes_most;
     bool apart;                        /* each tensor in a block of its own: OX_VULKAN_BLOCKS=apart */
     int block_count;
+    oxi_vk_chunk *free_chunks[2][OXI_VK_SIZES]; /* [in blocks for small tensors] */
     uint32_t memory_type;
     int64_t chunks;                    /* in use */
 
@@ -245,6 +267,8 @@ typedef struct oxi_vk_device {
     bool held_norm, held_rope;
     bool norm_written;                 /* a product that met the held norm has written its result */
 
+    oxi_vk_ahead ahead;
+
     /* timing.c */
     oxi_vk_timed *noted;               /* [OXI_VK_STAMPS], by the stamp behind the dispatch that is noted */
     int noted_stamps;                  /* of the open submission; 0: it is not timed */
@@ -254,6 +278,9 @@ typedef struct oxi_vk_device {
 
     /* transfer.c and carry.c */
     oxi_vk_carrier carrier;
+    PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties; /* import.c; NULL: not here */
+    uint64_t import_align;             /* of pages that can be imported */
+    int imports_failed;
     oxi_vk_host_buffer staging;
     oxi_vk_stage stage[OXI_VK_STAGES];
     int stage_current;
@@ -285,6 +312,12 @@ static ox_status oxi_vk_copy_region(oxi_vk_device *d, VkBuffer from, uint64_t fr
                                     uint64_t to_offset, uint64_t bytes);
 static ox_status oxi_vk_check(oxi_vk_device *d, VkResult result, const char *what);
 
+/* ---- ahead.c ------------------------------------------------------------------------------------------- */
+
+static void oxi_vk_enter(oxi_vk_device *d);                    /* takes the lock, to record something */
+static void oxi_vk_ahead_void(oxi_vk_device *d);               /* something else is about to be noted */
+static void oxi_vk_ahead_stop(oxi_vk_device *d);
+
 /* ---- record.c ------------------------------------------------------------------------------------------ */
 
 /* An operand of a dispatch as far as hazards go. */
@@ -307,6 +340,7 @@ static ox_status oxi_vk_record(oxi_vk_device *d, const oxi_vk_dispatch *dispatch
 /* Puts a barrier before what comes next if it conflicts with what is under way, and marks the uses. */
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count);
 static void oxi_vk_forget_sets(oxi_vk_device *d);
+static void oxi_vk_forget_commands(oxi_vk_device *d);
 static ox_status oxi_vk_carry_wait(oxi_vk_device *d);          /* until all transfers of carry.c are over */
 static VkResult oxi_vk_make_commands(oxi_vk_device *d, uint32_t family, VkCommandPool *pool,
                                      VkCommandBuffer *commands);

@@ -1,6 +1,6 @@
-/* Ops that take lines of an operand: reductions, softmax and norms.
+/* Ops that take lines of an operand: reductions and scans; rows.c has softmax and norms.
  * The dims of up to four operands are split into kept ones and those of a line; invocations share a line, and
- * a workgroup takes as many lines as fit. Called by the Vulkan device for REDUCE and ROW. */
+ * a workgroup takes as many lines as fit. Called by the Vulkan device for REDUCE and SCAN. */
 
 /* Mirrors lines.glsl. */
 typedef struct oxi_vk_line_params {
@@ -93,9 +93,19 @@ enum {
     OXI_VK_MOMENTS,
     OXI_VK_LOGSUMEXP,
     OXI_VK_MOST_ABSOLUTE,
-    OXI_VK_LEAST_ABSOLUTE
+    OXI_VK_LEAST_ABSOLUTE,
+    OXI_VK_POWERS
 };
-enum { OXI_VK_PLAIN, OXI_VK_MEAN, OXI_VK_VARIANCE, OXI_VK_DEVIATION, OXI_VK_ROOT, OXI_VK_ALL, OXI_VK_ANY };
+enum {
+    OXI_VK_PLAIN,
+    OXI_VK_MEAN,
+    OXI_VK_VARIANCE,
+    OXI_VK_DEVIATION,
+    OXI_VK_ROOT,
+    OXI_VK_ALL,
+    OXI_VK_ANY,
+    OXI_VK_POWER
+};
 
 typedef struct oxi_vk_reduction {
     int kind, finish, places; /* kind -1: no shader */
@@ -115,7 +125,7 @@ static oxi_vk_reduction oxi_vk_norm_of(double p) {
     if (p == 0) return oxi_vk_reduction_make(OXI_VK_COUNT, OXI_VK_PLAIN, 0);
     if (p == INFINITY) return oxi_vk_reduction_make(OXI_VK_MOST_ABSOLUTE, OXI_VK_PLAIN, 0);
     if (p == -INFINITY) return oxi_vk_reduction_make(OXI_VK_LEAST_ABSOLUTE, OXI_VK_PLAIN, 0);
-    return oxi_vk_reduction_make(-1, 0, 0);
+    return oxi_vk_reduction_make(OXI_VK_POWERS, OXI_VK_POWER, 0);
 }
 
 static oxi_vk_reduction oxi_vk_reduction_of(const oxi_call *call) {
@@ -140,23 +150,43 @@ static oxi_vk_reduction oxi_vk_reduction_of(const oxi_call *call) {
     }
 }
 
-/* Integers become floats first where the result is one; C64 stands for parts of sums. */
-static uint32_t oxi_vk_reduce_lane(const oxi_call *call) {
+/* Integers become floats first where the result is one; C64 stands for parts of sums. Numbers of f64, powers
+ * and complex numbers that are only looked at are f64. */
+static uint32_t oxi_vk_reduce_lane(const oxi_call *call, oxi_vk_reduction r) {
     bool real = call->op == OXI_OP_logsumexp || call->op == OXI_OP_mean;
-    ox_dtype dtype = call->in[0]->dtype;
+    ox_dtype dtype = call->in[0]->dtype, to = call->out[0]->dtype;
+    bool wide = dtype == OX_F64 || (to == OX_F64 && oxi_is_float(dtype));
+    if (wide || r.kind == OXI_VK_POWERS || (dtype == OX_C64 && r.kind == OXI_VK_COUNT)) return OXI_LANE_F64;
     return real || dtype == OX_C64 ? (uint32_t)OXI_LANE_F32 : (uint32_t)oxi_lane_of(dtype);
+}
+
+/* Sums of complex numbers are sums of their parts: f32 with one dim more. */
+static bool oxi_vk_reduces_parts(const oxi_call *call) {
+    return call->in[0]->dtype == OX_C64 && call->out[0]->dtype == OX_C64 && call->in[0]->ndim < OX_MAX_DIMS &&
+           (call->op == OXI_OP_sum || call->op == OXI_OP_mean);
 }
 
 static bool oxi_vk_can_reduce(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0], *out = call->out[0];
-    (void)d;
-    return oxi_vk_reduction_of(call).kind >= 0 && oxi_vk_map_reads(x->dtype) &&
-           oxi_vk_map_reads(out->dtype) && oxi_vk_fits(x) && oxi_vk_fits(out);
+    oxi_vk_reduction r = oxi_vk_reduction_of(call);
+    if (r.kind < 0 || oxi_is_block(x->dtype) || !oxi_vk_fits(x) || !oxi_vk_fits(out)) return false;
+    if (oxi_vk_reduces_parts(call)) return true;
+    if (oxi_vk_reduce_lane(call, r) == OXI_LANE_F64)
+        return d->caps & OX_VULKAN_F64 && out->dtype != OX_C64 &&
+               (x->dtype != OX_C64 || r.kind == OXI_VK_COUNT);
+    return oxi_vk_map_reads(x->dtype) && oxi_vk_map_reads(out->dtype);
 }
 
-static uint32_t oxi_vk_power_of_two(uint64_t n, uint32_t most) {
+static uint32_t oxi_vk_power_above(uint64_t n, uint32_t most) {
     uint32_t p = 1;
     while (p < n && p < most) p *= 2;
+    return p;
+}
+
+/* The largest power of `base` up to n and `most`; at least 1. Few different ones mean few pipelines. */
+static uint32_t oxi_vk_power_below(uint32_t base, uint64_t n, uint32_t most) {
+    uint32_t p = 1;
+    while (p * base <= n && p * base <= most) p *= base;
     return p;
 }
 
@@ -173,9 +203,16 @@ static bool oxi_vk_lines_quads(const oxi_vk_lines *l, const oxi_vk_line_operand 
     return true;
 }
 
+/* Mirrors reduce_double.comp. */
+typedef struct oxi_vk_reduce_params {
+    oxi_vk_line_params line;
+    uint32_t f0[4]; /* as f64 */
+} oxi_vk_reduce_params;
+
 /* A reduction that is ready but for its workgroups. */
 typedef struct oxi_vk_reduce_job {
     oxi_vk_lines l;
+    oxi_vk_reduce_params params;
     oxi_vk_dispatch dispatch;
     bool quads;
 } oxi_vk_reduce_job;
@@ -199,16 +236,18 @@ static void oxi_vk_reduce_prepare(const oxi_call *call, oxi_vk_reduction r, oxi_
     oxi_vk_lines_cut(&job->l, x->ndim, x->shape, call->attr.dims, r.places != 0, operands, 3);
     job->quads = oxi_vk_lines_quads(&job->l, operands, 0, 1);
     for (int i = 0; i < 3; i++) job->l.params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
-    dispatch->shader = OXI_VK_SHADER_reduce;
+    oxi_vk_double_words(call->attr.f[0], job->params.f0);
     dispatch->special[0] = (uint32_t)r.kind;
-    dispatch->special[1] = oxi_vk_reduce_lane(call);
+    dispatch->special[1] = oxi_vk_reduce_lane(call, r);
+    dispatch->shader =
+        dispatch->special[1] == OXI_LANE_F64 ? OXI_VK_SHADER_reduce_double : OXI_VK_SHADER_reduce;
     dispatch->special[2] = (uint32_t)call->out[0]->dtype;
     dispatch->special[3] = (uint32_t)x->dtype;
     dispatch->special[6] = (uint32_t)r.finish;
     dispatch->special[7] = (uint32_t)r.places;
     dispatch->special[8] = 1;
-    dispatch->params = &job->l.params;
-    dispatch->param_bytes = sizeof job->l.params;
+    dispatch->params = &job->params;
+    dispatch->param_bytes = sizeof job->params;
 }
 
 enum { OXI_VK_MANY_LINES = 1 << 16 }; /* enough for a device with an invocation each */
@@ -223,7 +262,7 @@ static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) 
     bool across = kept->step[0] != 0 && llabs(kept->step[0]) < llabs(line->step[0]) && kept->numel >= 64;
     bool quads = job->quads && !across;
     uint64_t steps = (uint64_t)line->numel / (quads ? 4 : 1);
-    uint32_t lanes = oxi_vk_power_of_two(steps, 256), segments = job->dispatch.special[8];
+    uint32_t lanes = oxi_vk_power_below(4, steps, 256), segments = job->dispatch.special[8];
     if (across && lanes > 8) lanes = kept->numel >= 4096 ? 8 : 16;
     if (across && steps <= 16 && kept->numel >= OXI_VK_MANY_LINES) lanes = 1;
     if (segments > 1) {
@@ -235,6 +274,7 @@ static ox_status oxi_vk_reduce_record(oxi_vk_device *d, oxi_vk_reduce_job *job) 
     job->dispatch.special[9] = !quads ? 0 : long_lines ? OXI_VK_LINE_QUADS : 1;
     job->dispatch.special[4] = lanes;
     job->dispatch.special[5] = across;
+    job->params.line = job->l.params;
     uint32_t group_lines = 256 / lanes;
     oxi_vk_groups(&job->dispatch, ((uint64_t)kept->numel + group_lines - 1) / group_lines * segments);
     return oxi_vk_record(d, &job->dispatch);
@@ -252,7 +292,7 @@ static uint32_t oxi_vk_segments(const oxi_vk_reduce_job *job, oxi_vk_reduction r
     int64_t kept = job->l.kept.numel, length = job->l.line.numel;
     if (!joins || r.places || kept == 0 || kept >= OXI_VK_FEW_LINES || length < 2 * OXI_VK_SEGMENT) return 1;
     int64_t most = OXI_VK_SEGMENTS / kept, parts = length / OXI_VK_SEGMENT;
-    return (uint32_t)(parts < most ? parts : most);
+    return oxi_vk_power_below(2, (uint64_t)parts, (uint32_t)most);
 }
 
 /* Segments' results, of floats an f32 and an exponent, go to memory that is given back at once: whoever gets
@@ -265,10 +305,11 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     oxi_vk_reduce_job last;
     int64_t shape[2];
     uint32_t length = job->l.params.length;
-    bool real = oxi_vk_reduce_lane(call) == (uint32_t)OXI_LANE_F32;
+    uint32_t lane = oxi_vk_reduce_lane(call, r);
+    bool real = lane == OXI_LANE_F32;
     shape[0] = job->l.kept.numel;
     shape[1] = segments * (real && r.kind == OXI_VK_SUM ? 2 : 1); /* a sum, and what it lost */
-    oxi_meta(&parts, real ? OX_C64 : call->in[0]->dtype == OX_U64 ? OX_U64 : OX_I64, 2, shape);
+    oxi_meta(&parts, real ? OX_C64 : oxi_lane_dtype((oxi_lane)lane), 2, shape);
     oxi_vk_chunk *chunk = oxi_vk_borrow(d, &parts, &storage);
     if (!chunk) return OX_ERR_NOMEM;
     job->dispatch.special[2] = (uint32_t)parts.dtype;
@@ -294,7 +335,7 @@ static ox_status oxi_vk_reduce_twice(oxi_vk_device *d, const oxi_call *call, oxi
     return status;
 }
 
-static ox_status oxi_vk_reduce(oxi_vk_device *d, const oxi_call *call) {
+static ox_status oxi_vk_reduce_numbers(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_reduce_job job;
     oxi_vk_reduction r = oxi_vk_reduction_of(call);
     oxi_vk_reduce_prepare(call, r, &job);
@@ -305,118 +346,37 @@ static ox_status oxi_vk_reduce(oxi_vk_device *d, const oxi_call *call) {
                                  : oxi_vk_reduce_record(d, &job);
 }
 
-/* ---- rows: operands are the result, x, weight, bias ---------------------------------------------------- */
-
-enum { OXI_VK_SOFTMAX, OXI_VK_LOG_SOFTMAX, OXI_VK_LAYER, OXI_VK_RMS };
-
-static bool oxi_vk_can_row(const oxi_vk_device *d, const oxi_call *call) {
-    (void)d;
-    if (call->op == OXI_OP_group_norm && call->in[0]->ndim == OX_MAX_DIMS) return false;
-    for (int i = 0; i < call->in_count; i++)
-        if (call->in[i] && (!oxi_is_float(call->in[i]->dtype) || call->in[i]->dtype == OX_F64)) return false;
-    return oxi_is_float(call->out[0]->dtype) && call->out[0]->dtype != OX_F64 && oxi_vk_fits(call->in[0]);
+/* A complex tensor as f32: the parts of a number lie along a last dim. */
+static ox_tensor oxi_vk_parts_of(const ox_tensor *t) {
+    ox_tensor parts = oxi_borrowed(t);
+    parts.dtype = OX_F32;
+    parts.offset *= 2;
+    for (int i = 0; i < t->ndim; i++) parts.stride[i] *= 2;
+    parts.shape[parts.ndim] = 2;
+    parts.stride[parts.ndim++] = 1;
+    return parts;
 }
 
-/* The shape that is cut, and the operands' strides over it; returns the dims of a line. group_norm's channels
- * become two dims, groups and channels of a group. */
-static uint32_t oxi_vk_row_operands(const oxi_call *call, int64_t *shape, int *ndim, oxi_vk_line_operand *o) {
-    const ox_tensor *x = call->in[0];
-    uint32_t dims = 0;
-    *ndim = x->ndim;
-    memcpy(shape, x->shape, sizeof x->shape);
-    oxi_vk_line_operand_of(&o[0], call->out[0], x->ndim);
-    oxi_vk_line_operand_of(&o[1], x, x->ndim);
-    for (int i = 2; i < 4; i++)
-        oxi_vk_line_operand_of(&o[i], i - 1 < call->in_count ? call->in[i - 1] : NULL, 0);
-    if (call->op == OXI_OP_softmax || call->op == OXI_OP_log_softmax)
-        return x->ndim ? 1u << call->attr.dim : 0;
-    int last = (int)call->attr.i[0];
-    if (call->op != OXI_OP_group_norm) {
-        for (int i = x->ndim - last; i < x->ndim; i++) {
-            dims |= 1u << i;
-            for (int k = 2; k < 4; k++)
-                if (o[k].t) o[k].stride[i] = o[k].t->stride[i - (x->ndim - last)];
-        }
-        return dims;
-    }
-    int64_t groups = call->attr.i[0], each = x->shape[1] / groups;
-    *ndim = x->ndim + 1;
-    for (int i = x->ndim; i > 2; i--) shape[i] = x->shape[i - 1];
-    shape[1] = groups;
-    shape[2] = each;
-    for (int k = 0; k < 4; k++) {
-        if (!o[k].t) continue;
-        int64_t channel = k < 2 ? o[k].t->stride[1] : o[k].t->stride[0];
-        for (int i = x->ndim; k < 2 && i > 2; i--) o[k].stride[i] = o[k].t->stride[i - 1];
-        o[k].stride[1] = channel * each;
-        o[k].stride[2] = channel;
-    }
-    for (int i = 2; i < *ndim; i++) dims |= 1u << i;
-    return dims;
-}
-
-enum { OXI_VK_HELD = 16 }; /* most quads of a line that an invocation of row.comp keeps */
-
-/* Invocations of a line, and the quads that each keeps in registers; 0 where it reads the line again. */
-static uint32_t oxi_vk_row_lanes(const oxi_vk_device *d, const oxi_vk_lines *l, const oxi_vk_line_operand *o,
-                                 uint32_t *held) {
-    bool software = oxi_vk_is_software(d);
-    uint32_t n = l->params.length, quads = (n + 3) / 4, lanes = quads > 64 || software ? 256 : 32;
-    uint32_t most = software ? 1 : OXI_VK_HELD;
-    *held = 0;
-    if (n % 4 != 0 || quads > most * lanes || !oxi_vk_lines_quads(l, o, 0, 4)) return 256;
-    *held = (quads + lanes - 1) / lanes;
-    if (*held > 4) *held += *held % 2; /* fewer pipelines */
-    return lanes;
-}
-
-static ox_status oxi_vk_row(oxi_vk_device *d, const oxi_call *call) {
-    static const int kinds[][2] = {{OXI_OP_softmax, OXI_VK_SOFTMAX},
-                                   {OXI_OP_log_softmax, OXI_VK_LOG_SOFTMAX},
-                                   {OXI_OP_layer_norm, OXI_VK_LAYER},
-                                   {OXI_OP_rms_norm, OXI_VK_RMS},
-                                   {OXI_OP_group_norm, OXI_VK_LAYER}};
-    const ox_tensor *out = call->out[0];
-    oxi_vk_line_operand o[4];
-    oxi_vk_dispatch dispatch;
-    oxi_vk_lines l;
-    int64_t shape[OX_MAX_DIMS + 1];
-    int ndim;
-    memset(&dispatch, 0, sizeof dispatch);
-    if (ox_numel(out) == 0) return OX_OK;
-    uint32_t dims = oxi_vk_row_operands(call, shape, &ndim, o);
-    oxi_vk_lines_cut(&l, ndim, shape, dims, false, o, 4);
-    l.params.f[0] = oxi_vk_float_bits(call->attr.f[0]);
-    for (int i = 0; i < 4; i++)
-        if (o[i].t) oxi_vk_bind(&dispatch, i, o[i].t, i == 0);
-    oxi_vk_bind_rest(&dispatch);
-    uint32_t width = oxi_vk_width(out->dtype), each = 4u >> width;
-    bool packed =
-        width < 2 && oxi_walk_flat(&l.line, 0) && l.params.length % each == 0 && l.params.at[0] % each == 0;
-    for (uint32_t e = 0; e < l.params.kept_dims; e++)
-        packed = packed && l.params.kept_stride[e][0] % each == 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (kinds[i][0] == (int)call->op) dispatch.special[0] = (uint32_t)kinds[i][1];
-    dispatch.shader = OXI_VK_SHADER_row;
-    dispatch.special[2] = (uint32_t)out->dtype;
-    dispatch.special[3] = (uint32_t)call->in[0]->dtype;
-    dispatch.special[4] = o[2].t ? (uint32_t)o[2].t->dtype : 0;
-    dispatch.special[5] = o[3].t ? (uint32_t)o[3].t->dtype : 0;
-    dispatch.special[6] = packed || width == 2;
-    uint32_t lanes = oxi_vk_row_lanes(d, &l, o, &dispatch.special[8]);
-    dispatch.special[7] = lanes;
-    dispatch.params = &l.params;
-    dispatch.param_bytes = sizeof l.params;
-    oxi_vk_groups(&dispatch, ((uint64_t)l.kept.numel * lanes + 255) / 256);
-    return oxi_vk_record(d, &dispatch);
+static ox_status oxi_vk_reduce(oxi_vk_device *d, const oxi_call *call) {
+    if (!oxi_vk_reduces_parts(call)) return oxi_vk_reduce_numbers(d, call);
+    ox_tensor x = oxi_vk_parts_of(call->in[0]), out = oxi_vk_parts_of(call->out[0]), *in = &x;
+    oxi_call parts = *call;
+    parts.in = &in;
+    parts.out[0] = &out;
+    return oxi_vk_reduce_numbers(d, &parts);
 }
 
 /* ---- scans: operands are the result and x -------------------------------------------------------------- */
 
+/* f64 meets only f64. */
+static bool oxi_vk_scans_double(const oxi_call *call) {
+    return call->in[0]->dtype == OX_F64 && call->out[0]->dtype == OX_F64;
+}
+
 static bool oxi_vk_can_scan(const oxi_vk_device *d, const oxi_call *call) {
-    (void)d;
-    return oxi_vk_map_reads(call->in[0]->dtype) && oxi_vk_map_reads(call->out[0]->dtype) &&
-           oxi_vk_fits(call->in[0]);
+    if (!oxi_vk_fits(call->in[0])) return false;
+    if (oxi_vk_scans_double(call)) return d->caps & OX_VULKAN_F64;
+    return oxi_vk_map_reads(call->in[0]->dtype) && oxi_vk_map_reads(call->out[0]->dtype);
 }
 
 enum { OXI_VK_SCAN_SEGMENTS = 256, OXI_VK_SCAN_LEAST = 2048 }; /* of a line; elements of one */
@@ -460,7 +420,7 @@ static ox_status oxi_vk_scan(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_lines_cut(&l, x->ndim, x->shape, x->ndim ? 1u << call->attr.dim : 0, true, o, 2);
     oxi_vk_bind(&dispatch, 0, out, true);
     oxi_vk_bind(&dispatch, 1, x, false);
-    dispatch.shader = OXI_VK_SHADER_scan;
+    dispatch.shader = oxi_vk_scans_double(call) ? OXI_VK_SHADER_scan_double : OXI_VK_SHADER_scan;
     dispatch.special[0] = call->op == OXI_OP_cumprod;
     dispatch.special[1] = (uint32_t)oxi_lane_of(x->dtype);
     dispatch.special[2] = (uint32_t)out->dtype;

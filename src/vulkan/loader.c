@@ -170,7 +170,7 @@ static const char *oxi_vk_make_instance(void) {
     return oxi_vk_load_instance(oxi_vk_host.instance, vk) ? NULL : "the Vulkan loader lacks functions of 1.1";
 }
 
-/* Our instance goes, when no device of it is open; the next call of ox_vulkan looks around anew. */
+/* Our instance goes, when no device of it is open; the next call of ox_vulkan makes another. */
 static void oxi_vk_forget_instance(void) {
     PFN_vkGetInstanceProcAddr loader = oxi_vk_host.loader;
     if (oxi_vk_host.instance && oxi_vk_host.vk.vkDestroyInstance)
@@ -179,10 +179,19 @@ static void oxi_vk_forget_instance(void) {
     oxi_vk_host.loader = loader;
 }
 
+/* The next call of ox_vulkan looks around anew. An instance that has devices stays to the end of the process:
+ * a driver that is unloaded and loaded again takes room for its thread-local variables each time, and a
+ * process has it for some thirty times (NVIDIA's, with glibc). */
+static void oxi_vk_look_again(void) {
+    if (oxi_vk_host.count == 0) oxi_vk_forget_instance();
+    oxi_vk_host.tried = false;
+    oxi_vk_host.count = 0;
+}
+
 static void oxi_vk_look_around(void) {
     if (oxi_vk_host.tried) return;
     oxi_vk_host.tried = true;
-    const char *why = oxi_vk_make_instance();
+    const char *why = oxi_vk_host.instance ? NULL : oxi_vk_make_instance();
     if (!why) {
         uint32_t count = OXI_VK_DEVICES;
         VkResult result =

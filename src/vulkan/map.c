@@ -61,24 +61,27 @@ static uint32_t oxi_vk_map_lane(const oxi_call *call) {
                                   : (uint32_t)oxi_lane_of(oxi_vk_map_compute(call));
 }
 
-/* f64 is computed with f64 alone: numbers, and operands of that dtype. */
-static bool oxi_vk_can_map_double(const oxi_vk_device *d, const oxi_call *call) {
-    ox_dtype to = call->out[0]->dtype;
-    if (!(d->caps & OX_VULKAN_F64) || oxi_vk_map_row_of(call->op).shader != OXI_VK_SHADER_map_plain)
-        return false;
+static bool oxi_vk_has_blocks(const oxi_call *call) {
     for (int i = 0; i < call->in_count; i++)
-        if (!oxi_vk_is_immediate(call->in[i]) && call->in[i]->dtype != OX_F64) return false;
-    return to == OX_F64 || to == OX_BOOL;
+        if (oxi_is_block(call->in[i]->dtype)) return true;
+    return oxi_is_block(call->out[0]->dtype);
+}
+
+/* In f64: whatever is computed in it, and complex numbers. `where` only moves and converts, by bits. */
+static bool oxi_vk_can_map_wide(const oxi_vk_device *d, const oxi_call *call) {
+    if (oxi_vk_has_blocks(call) || oxi_vk_map_row_of(call->op).shader == OXI_VK_SHADER_map_integer)
+        return false;
+    return call->op == OXI_OP_where || d->caps & OX_VULKAN_F64;
 }
 
 static bool oxi_vk_can_map(const oxi_vk_device *d, const oxi_call *call) {
     ox_dtype to = call->out[0]->dtype;
     if (oxi_vk_map_row_of(call->op).code < 0 || !oxi_vk_fits(call->out[0])) return false;
     if (oxi_vk_map_moves(call)) return true;
-    if (call->op == OXI_OP_copy) return !oxi_is_block(to) && !oxi_is_block(call->in[0]->dtype);
+    if (call->op == OXI_OP_copy) return !oxi_vk_has_blocks(call);
     uint32_t lane = oxi_vk_map_lane(call);
-    if (call->op != OXI_OP_where && lane == OXI_LANE_F64) return oxi_vk_can_map_double(d, call);
-    if (lane == OXI_LANE_C64 || !oxi_vk_map_reads(to)) return false;
+    if (lane == OXI_LANE_F64 || lane == OXI_LANE_C64) return oxi_vk_can_map_wide(d, call);
+    if (!oxi_vk_map_reads(to)) return false;
     if (lane == OXI_LANE_F32 && oxi_is_int(to)) return false;
     for (int i = 0; i < call->in_count; i++)
         if (!oxi_vk_is_immediate(call->in[i]) && !oxi_vk_map_reads(call->in[i]->dtype)) return false;
@@ -143,14 +146,15 @@ static bool oxi_vk_map_packs(const oxi_walk *w) {
 /* How elements are taken four at a time, as the shader's QUADS; 0 where they are not: every operand of up to
  * 32 bits lies element behind element along the last dim, or stands still there, and starts at a quad. */
 static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, const int *operand, int count) {
-    uint32_t still = 0, quads = oxi_vk_is_software(d) ? 1 : OXI_VK_QUADS;
+    uint32_t still = 0, flat = 1, quads = oxi_vk_is_software(d) ? 1 : OXI_VK_QUADS;
     int last = w->ndim - 1;
-    if (oxi_vk_is_software(d) && w->numel < 4096) return 0; /* not worth another pipeline */
+    if (w->numel < 4096) return 0; /* not worth another pipeline */
     if (w->step[0] != 1 || (w->ndim > 1 && w->shape[last] % 4 != 0)) return 0;
     for (int i = 0; i <= count; i++) {
         int k = i == 0 ? 0 : operand[i - 1];
         if (i > 0 && k == 0) continue;
         bool stands = w->step[k] == 0;
+        if (!oxi_walk_flat(w, k)) flat = 0;
         if (w->bytes[k] > 4 || (!stands && w->step[k] != 1)) return 0;
         if (stands)
             still |= 1u << i;
@@ -159,7 +163,7 @@ static uint32_t oxi_vk_map_quads(const oxi_vk_device *d, const oxi_walk *w, cons
         for (int e = 0; e < last; e++)
             if (!stands && w->stride[k][e] % 4 != 0) return 0;
     }
-    return quads | still << 8;
+    return quads | still << 8 | flat << 16;
 }
 
 /* ---- copies that turn dims round ----------------------------------------------------------------------- */
@@ -218,7 +222,7 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     memset(&params, 0, sizeof params);
     memset(&dispatch, 0, sizeof dispatch);
     ox_dtype compute = oxi_vk_map_compute(call), from[3] = {OX_F32, OX_F32, OX_F32};
-    uint32_t lane = oxi_vk_map_lane(call), flat = 0, immediate = 0;
+    uint32_t lane = oxi_vk_map_lane(call), immediate = 0;
     int operand[3] = {0, 0, 0}; /* places in the walk */
     oxi_walk_begin(&w, out->ndim, out->shape);
     oxi_vk_walk_add(&w, out);
@@ -227,7 +231,8 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
         const ox_tensor *t = call->in[i];
         from[i] = t->dtype;
         if (oxi_vk_is_immediate(t)) {
-            from[i] = oxi_vk_map_immediate(t, lane, params.immediate[i]);
+            bool mask = call->op == OXI_OP_where && i == 0;
+            from[i] = oxi_vk_map_immediate(t, mask ? (uint32_t)OXI_VK_LANE_RAW : lane, params.immediate[i]);
             immediate |= 2u << i;
             continue;
         }
@@ -244,39 +249,37 @@ static ox_status oxi_vk_map(oxi_vk_device *d, const oxi_call *call) {
     params.ndim = (uint32_t)w.ndim;
     for (int i = 0; i < 3; i++) params.f[i] = oxi_vk_float_bits(call->attr.f[i]);
     params.bits = 8u * (uint32_t)ox_dtype_of(compute)->block_bytes;
-    if (lane == OXI_LANE_F64)
+    bool wide = lane == OXI_LANE_F64 || lane == OXI_LANE_C64;
+    if (wide)
         oxi_vk_map_doubles(call, &params);
     else
         oxi_vk_map_whole(call, lane, params.whole);
     for (int k = 0; k < 4; k++) {
         int place = k == 0 ? 0 : operand[k - 1];
-        if (k > 0 && place == 0) { /* absent or a number: anything may be read there */
-            flat |= 1u << k;
-            continue;
-        }
+        if (k > 0 && place == 0) continue; /* absent, or a number */
         params.at[k] = oxi_vk_walk_at(&w, place);
-        if (k > 0 && oxi_walk_flat(&w, place)) flat |= 1u << k;
         for (int e = 0; e < w.ndim; e++) params.stride[e][k] = (uint32_t)w.stride[place][e];
     }
     for (int e = 0; e < w.ndim; e++) params.shape[e] = (uint32_t)w.shape[e];
-    if (oxi_vk_map_packs(&w)) flat |= 1;
-    uint32_t width = oxi_vk_width(out->dtype), each = flat & 1 && width < 2 ? 4u >> width : 1;
+    uint32_t width = oxi_vk_width(out->dtype);
+    bool packed = width < 2 && oxi_vk_map_packs(&w);
+    uint32_t each = packed ? 4u >> width : 1;
     uint32_t quads = oxi_vk_map_quads(d, &w, operand, call->in_count);
     if (quads) each = 4 * (quads & 255);
     oxi_vk_map_row row = oxi_vk_map_row_of(call->op);
     bool moves = call->op == OXI_OP_copy || call->op == OXI_OP_where;
     bool integer = !moves && (lane == OXI_LANE_I64 || lane == OXI_LANE_U64);
-    dispatch.shader = integer                          ? OXI_VK_SHADER_map_integer
-                      : !moves && lane == OXI_LANE_F64 ? OXI_VK_SHADER_map_double
-                                                       : (oxi_vk_shader)row.shader;
+    dispatch.shader = integer          ? OXI_VK_SHADER_map_integer
+                      : !moves && wide ? OXI_VK_SHADER_map_double
+                                       : (oxi_vk_shader)row.shader;
     dispatch.special[0] = (uint32_t)row.code;
     dispatch.special[1] = lane;
     dispatch.special[2] = (uint32_t)out->dtype;
     for (int i = 0; i < 3; i++) dispatch.special[3 + i] = (uint32_t)from[i];
-    dispatch.special[6] = flat;
+    dispatch.special[6] = packed && !quads;
     dispatch.special[7] = immediate;
     dispatch.special[8] = (uint32_t)compute;
-    dispatch.special[9] = each;
+    dispatch.special[9] = quads ? 1 : each;
     dispatch.special[10] = (uint32_t)call->in_count;
     dispatch.special[11] = quads;
     dispatch.params = &params;

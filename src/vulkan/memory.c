@@ -9,13 +9,20 @@ static int oxi_vk_memory_type(const oxi_vk_device *d, uint32_t allowed, VkMemory
     return -1;
 }
 
+/* A buffer over memory of the driver's or, with `host`, over whole pages that the host has there. */
 static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsageFlags usage,
-                                   VkMemoryPropertyFlags wanted, VkBuffer *buffer, VkDeviceMemory *memory) {
+                                   VkMemoryPropertyFlags wanted, void *host, VkBuffer *buffer,
+                                   VkDeviceMemory *memory) {
     VkBufferCreateInfo info;
+    VkExternalMemoryBufferCreateInfo external;
+    memset(&external, 0, sizeof external);
+    external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
+    external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     memset(&info, 0, sizeof info);
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     info.size = bytes;
     info.usage = usage;
+    if (host) info.pNext = &external;
     uint32_t families[2] = {d->queue_family, d->transfer_family};
     if (d->caps & OX_VULKAN_TRANSFER &&
         usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT) { /* tensors: both queues */
@@ -33,19 +40,34 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
     d->vk.vkGetBufferMemoryRequirements(d->device, *buffer, &needs);
     VkMemoryAllocateInfo allocate;
     VkMemoryPriorityAllocateInfoEXT priority;
+    VkImportMemoryHostPointerInfoEXT import;
+    VkMemoryHostPointerPropertiesEXT pages;
     memset(&allocate, 0, sizeof allocate);
     memset(&priority, 0, sizeof priority);
+    memset(&import, 0, sizeof import);
+    memset(&pages, 0, sizeof pages);
     allocate.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
     priority.sType = VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT;
     priority.priority = usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT ? 1.0f : 0.5f;
+    import.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT;
+    import.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    import.pHostPointer = host;
+    pages.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT;
     if (d->caps & OX_VULKAN_PRIORITY) allocate.pNext = &priority;
     allocate.allocationSize = needs.size;
+    if (host) {
+        result = d->host_pointer_properties(d->device, import.handleType, host, &pages);
+        if (result == VK_SUCCESS && needs.size > bytes) result = VK_ERROR_FEATURE_NOT_PRESENT;
+        needs.memoryTypeBits &= pages.memoryTypeBits;
+        allocate.pNext = &import;
+        allocate.allocationSize = bytes;
+    }
     int type = oxi_vk_memory_type(d, needs.memoryTypeBits, wanted);
     allocate.memoryTypeIndex = (uint32_t)type;
-    result =
-        type < 0 ? VK_ERROR_FEATURE_NOT_PRESENT : d->vk.vkAllocateMemory(d->device, &allocate, NULL, memory);
+    if (type < 0) result = VK_ERROR_FEATURE_NOT_PRESENT;
+    if (result == VK_SUCCESS) result = d->vk.vkAllocateMemory(d->device, &allocate, NULL, memory);
     if (result == VK_SUCCESS) {
-        d->counters.allocations++;
+        d->counters.allocations += !host;
         result = d->vk.vkBindBufferMemory(d->device, *buffer, *memory, 0);
     }
     if (result == VK_SUCCESS) return result;
@@ -59,8 +81,9 @@ static VkResult oxi_vk_make_buffer(oxi_vk_device *d, uint64_t bytes, VkBufferUsa
 static ox_status oxi_vk_host_buffer_make(oxi_vk_device *d, uint64_t bytes, VkBufferUsageFlags usage,
                                          VkMemoryPropertyFlags wanted, oxi_vk_host_buffer *out) {
     VkMemoryPropertyFlags least = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    VkResult result = oxi_vk_make_buffer(d, bytes, usage, least | wanted, &out->buffer, &out->memory);
-    if (result != VK_SUCCESS) result = oxi_vk_make_buffer(d, bytes, usage, least, &out->buffer, &out->memory);
+    VkResult result = oxi_vk_make_buffer(d, bytes, usage, least | wanted, NULL, &out->buffer, &out->memory);
+    if (result != VK_SUCCESS)
+        result = oxi_vk_make_buffer(d, bytes, usage, least, NULL, &out->buffer, &out->memory);
     void *mapped = NULL;
     if (result == VK_SUCCESS)
         result = d->vk.vkMapMemory(d->device, out->memory, 0, VK_WHOLE_SIZE, 0, &mapped);
@@ -86,10 +109,34 @@ static oxi_vk_chunk *oxi_vk_chunk_new(oxi_vk_block *block, uint64_t offset, uint
     return chunk;
 }
 
+/* The list for free chunks of so many bytes. */
+static int oxi_vk_size_list(uint64_t bytes) {
+    int list = 0;
+    for (uint64_t n = bytes / OXI_VK_ALIGN; n > 1 && list < OXI_VK_SIZES - 1; n >>= 1) list++;
+    return list;
+}
+
+static void oxi_vk_list_free(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    oxi_vk_chunk **first = &d->free_chunks[chunk->block->small][oxi_vk_size_list(chunk->bytes)];
+    chunk->free_before = NULL;
+    chunk->free_after = *first;
+    if (*first) (*first)->free_before = chunk;
+    *first = chunk;
+}
+
+static void oxi_vk_unlist_free(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    if (chunk->free_before)
+        chunk->free_before->free_after = chunk->free_after;
+    else
+        d->free_chunks[chunk->block->small][oxi_vk_size_list(chunk->bytes)] = chunk->free_after;
+    if (chunk->free_after) chunk->free_after->free_before = chunk->free_before;
+}
+
 /* Takes the first `bytes` of a free chunk; the rest becomes a chunk of its own. */
 static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t bytes) {
+    oxi_vk_chunk *rest = NULL;
     if (chunk->bytes > bytes) {
-        oxi_vk_chunk *rest = oxi_vk_chunk_new(chunk->block, chunk->offset + bytes, chunk->bytes - bytes);
+        rest = oxi_vk_chunk_new(chunk->block, chunk->offset + bytes, chunk->bytes - bytes);
         if (!rest) return NULL;
         rest->written = chunk->written;
         rest->read = chunk->read;
@@ -98,8 +145,12 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
         rest->before = chunk;
         rest->after = chunk->after;
         if (rest->after) rest->after->before = rest;
+    }
+    oxi_vk_unlist_free(d, chunk);
+    if (rest) {
         chunk->after = rest;
         chunk->bytes = bytes;
+        oxi_vk_list_free(d, rest);
     }
     chunk->used = true;
     chunk->block->used += chunk->bytes;
@@ -108,7 +159,7 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
     return chunk;
 }
 
-/* Joins a free chunk with the one behind it. */
+/* Joins a chunk with the one behind it; neither is in a list. */
 static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
     oxi_vk_chunk *gone = chunk->after;
     chunk->bytes += gone->bytes;
@@ -126,22 +177,27 @@ static void oxi_vk_chunk_give(oxi_vk_device *d, oxi_vk_chunk *chunk) {
     chunk->block->used -= chunk->bytes;
     d->counters.bytes_in_use -= chunk->bytes;
     d->chunks--;
-    if (chunk->after && !chunk->after->used) oxi_vk_chunk_join(chunk);
-    if (chunk->before && !chunk->before->used) oxi_vk_chunk_join(chunk->before);
+    if (chunk->after && !chunk->after->used) {
+        oxi_vk_unlist_free(d, chunk->after);
+        oxi_vk_chunk_join(chunk);
+    }
+    if (chunk->before && !chunk->before->used) {
+        chunk = chunk->before;
+        oxi_vk_unlist_free(d, chunk);
+        oxi_vk_chunk_join(chunk);
+    }
+    oxi_vk_list_free(d, chunk);
 }
 
 /* The smallest free chunk that is large enough, among the blocks for small tensors or the others: what an op
  * makes of small tensors lies in one block, so that one binding reaches all of it (fuse.c). */
 static oxi_vk_chunk *oxi_vk_chunk_find(const oxi_vk_device *d, uint64_t bytes) {
-    oxi_vk_chunk *best = NULL;
-    for (oxi_vk_block *b = d->blocks; b; b = b->next) {
-        if (!b->memory || b->bytes - b->used < bytes || b->small != (bytes <= OXI_VK_SMALL)) continue;
-        if (d->apart && b->bytes != bytes) continue;
-        for (oxi_vk_chunk *c = b->first; c; c = c->after) {
-            if (!c->used && c->bytes >= bytes && (!best || c->bytes < best->bytes)) best = c;
-            if (best && best->bytes == bytes) return best;
+    oxi_vk_chunk *const *lists = d->free_chunks[bytes <= OXI_VK_SMALL], *best = NULL;
+    for (int i = oxi_vk_size_list(bytes); i < OXI_VK_SIZES && !best; i++)
+        for (oxi_vk_chunk *c = lists[i]; c; c = c->free_after) {
+            if (c->bytes == bytes) return c;
+            if (c->bytes > bytes && !d->apart && (!best || c->bytes < best->bytes)) best = c;
         }
-    }
     return best;
 }
 
@@ -166,14 +222,14 @@ static uint64_t oxi_vk_free_bytes(const oxi_vk_device *d) {
     return size > ours ? size - ours : 0;
 }
 
-static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, oxi_vk_block **out) {
+static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, bool small, oxi_vk_block **out) {
     /* beyond the budget a driver may still give memory, and move some of it out and in from then on */
     if (d->caps & OX_VULKAN_BUDGET && oxi_vk_free_bytes(d) < bytes) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     oxi_vk_block *block = (oxi_vk_block *)oxi_calloc(1, sizeof *block);
     oxi_vk_chunk *all = block ? oxi_vk_chunk_new(block, 0, bytes) : NULL;
     VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    VkResult result = all ? oxi_vk_make_buffer(d, bytes, usage, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+    VkResult result = all ? oxi_vk_make_buffer(d, bytes, usage, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, NULL,
                                                &block->buffer, &block->memory)
                           : VK_ERROR_OUT_OF_HOST_MEMORY;
     if (result != VK_SUCCESS) {
@@ -182,7 +238,9 @@ static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, oxi_vk_block 
         return result;
     }
     block->bytes = bytes;
+    block->small = small;
     block->first = all;
+    oxi_vk_list_free(d, all);
     block->next = d->blocks;
     d->blocks = block;
     d->block_count++;
@@ -194,6 +252,7 @@ static VkResult oxi_vk_block_new(oxi_vk_device *d, uint64_t bytes, oxi_vk_block 
 static void oxi_vk_block_drop(oxi_vk_device *d, oxi_vk_block *block) {
     for (oxi_vk_chunk *c = block->first, *next; c; c = next) {
         next = c->after;
+        if (!c->used) oxi_vk_unlist_free(d, c);
         oxi_free(c, sizeof *c);
     }
     if (block->memory) {
@@ -232,16 +291,13 @@ static oxi_vk_chunk *oxi_vk_chunk_alloc(oxi_vk_device *d, uint64_t bytes) {
     uint64_t wanted = bytes > whole / 2 || d->apart ? bytes : whole;
     if (d->block_count >= OXI_VK_BLOCKS) oxi_vk_trim(d);
     oxi_vk_block *block = NULL;
-    VkResult result = oxi_vk_block_new(d, wanted, &block);
+    VkResult result = oxi_vk_block_new(d, wanted, small, &block);
     if (result != VK_SUCCESS) { /* caches go, then a smaller block has to do */
         oxi_vk_trim(d);
-        result = oxi_vk_block_new(d, wanted, &block);
-        if (result != VK_SUCCESS && wanted > bytes) result = oxi_vk_block_new(d, bytes, &block);
+        result = oxi_vk_block_new(d, wanted, small, &block);
+        if (result != VK_SUCCESS && wanted > bytes) result = oxi_vk_block_new(d, bytes, small, &block);
     }
-    if (result == VK_SUCCESS) {
-        block->small = small;
-        return oxi_vk_chunk_take(d, block->first, bytes);
-    }
+    if (result == VK_SUCCESS) return oxi_vk_chunk_take(d, block->first, bytes);
     (void)oxi_fail(OX_ERR_NOMEM, "%s: out of memory: %llu bytes needed, %llu free, %llu in use",
                    d->device_name, (unsigned long long)bytes, (unsigned long long)oxi_vk_free_bytes(d),
                    (unsigned long long)d->counters.bytes_in_use);

@@ -104,13 +104,19 @@ static ox_status oxi_vk_find_set(oxi_vk_device *d, const oxi_vk_dispatch *dispat
 
 static ox_status oxi_vk_make_module(oxi_vk_device *d, uint32_t shader) {
     if (d->modules[shader]) return OX_OK;
+    const oxi_vk_code *code = &oxi_vk_shaders[shader];
+    bool keeps = code->subnormals && d->caps & OX_VULKAN_SUBNORMALS;
+    uint32_t *changed = keeps ? (uint32_t *)oxi_alloc(code->bytes + OXI_VK_KEEP_BYTES) : NULL;
+    if (keeps && !changed) return OX_ERR_NOMEM;
+    if (keeps) oxi_vk_keep_subnormals(code, changed);
     VkShaderModuleCreateInfo info;
     memset(&info, 0, sizeof info);
     info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-    info.codeSize = oxi_vk_shaders[shader].bytes;
-    info.pCode = oxi_vk_shaders[shader].code;
-    return oxi_vk_check(d, d->vk.vkCreateShaderModule(d->device, &info, NULL, &d->modules[shader]),
-                        "a shader");
+    info.codeSize = code->bytes + (keeps ? OXI_VK_KEEP_BYTES : 0);
+    info.pCode = keeps ? changed : code->code;
+    VkResult result = d->vk.vkCreateShaderModule(d->device, &info, NULL, &d->modules[shader]);
+    if (keeps) oxi_free(changed, code->bytes + OXI_VK_KEEP_BYTES);
+    return oxi_vk_check(d, result, "a shader");
 }
 
 /* Whose workgroups are counted out in subgroups of the device's size. */

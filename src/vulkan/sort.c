@@ -24,7 +24,7 @@ static oxi_vk_sort_pass oxi_vk_sort_plan(uint64_t lines, uint64_t count, uint64_
     oxi_vk_sort_pass p;
     p.count = count;
     p.merges = run > OXI_VK_SORT_ROOM / 2;
-    p.length = p.merges ? run : oxi_vk_power_of_two(count, OXI_VK_SORT_ROOM);
+    p.length = p.merges ? run : oxi_vk_power_above(count, OXI_VK_SORT_ROOM);
     uint64_t taken = p.merges ? 2 * run : p.length; /* items that become a run */
     p.keep = wanted < taken ? wanted : taken;
     p.runs = (count + taken - 1) / taken;

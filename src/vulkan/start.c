@@ -131,6 +131,7 @@ static ox_status oxi_vk_start(oxi_vk_device *d) {
     d->apart = blocks && strcmp(blocks, "apart") == 0;
     d->epoch = 1;
     d->batch = OXI_VK_FIRST_BATCH;
+    oxi_vk_learn_import(d);
     ox_status status = oxi_vk_make_layouts(d);
     if (status == OX_OK) status = oxi_vk_make_params(d);
     if (status == OX_OK) status = oxi_vk_make_slots(d);
@@ -178,6 +179,7 @@ static void oxi_vk_stop(oxi_vk_device *d) {
     if (d->param_layout) d->vk.vkDestroyDescriptorSetLayout(d->device, d->param_layout, NULL);
     if (d->buffer_layout) d->vk.vkDestroyDescriptorSetLayout(d->device, d->buffer_layout, NULL);
     oxi_vk_carry_stop(d);
+    oxi_vk_ahead_stop(d);
     oxi_vk_host_buffer_drop(d, &d->params);
     oxi_vk_host_buffer_drop(d, &d->staging);
     if (!d->shared) d->vk.vkDestroyDevice(d->device, NULL);

@@ -29,6 +29,15 @@ static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t o
     use.chunk = chunk;
     use.writes = true;
     ox_status status = OX_OK;
+    d->ahead.keeps = true;
+    uint64_t before = 0, pages = oxi_vk_can_import(d, data, bytes, &before);
+    if (pages && oxi_vk_import(d, chunk, offset + before, data + before, pages, true, &status)) {
+        uint64_t behind = before + pages;
+        if (status == OX_OK) status = oxi_vk_upload(d, chunk, offset, data, before);
+        if (status == OX_OK)
+            status = oxi_vk_upload(d, chunk, offset + behind, data + behind, bytes - behind);
+        return status;
+    }
     if (oxi_vk_can_carry(d, chunk, bytes, true)) return oxi_vk_carry(d, chunk, offset, data, NULL, bytes);
     while (bytes > 0 && status == OX_OK) {
         uint64_t at, part;
@@ -36,8 +45,8 @@ static ox_status oxi_vk_upload(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t o
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
         memcpy(d->staging.mapped + at, data, (size_t)part);
-        status = oxi_vk_copy_region(d, d->staging.buffer, at, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset),
-                           part);
+        status = oxi_vk_copy_region(d, d->staging.buffer, at, chunk->block->buffer,
+                                    oxi_vk_chunk_at(chunk, offset), part);
         if (status != OX_OK) return status;
         d->counters.bytes_up += (int64_t)part;
         data += part;
@@ -70,13 +79,21 @@ static ox_status oxi_vk_download(oxi_vk_device *d, oxi_vk_chunk *chunk, uint64_t
     use.writes = false;
     memset(&last, 0, sizeof last);
     ox_status status = OX_OK;
+    uint64_t before = 0, pages = oxi_vk_can_import(d, out, bytes, &before);
+    if (pages && oxi_vk_import(d, chunk, offset + before, out + before, pages, false, &status)) {
+        uint64_t behind = before + pages;
+        if (status == OX_OK) status = oxi_vk_download(d, chunk, offset, out, before);
+        if (status == OX_OK)
+            status = oxi_vk_download(d, chunk, offset + behind, out + behind, bytes - behind);
+        return status;
+    }
     if (oxi_vk_can_carry(d, chunk, bytes, false)) return oxi_vk_carry(d, chunk, offset, NULL, out, bytes);
     while (bytes > 0 && status == OX_OK) {
         status = oxi_vk_stage_room(d, bytes, &piece.at, &piece.bytes);
         if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
         if (status != OX_OK) return status;
-        status = oxi_vk_copy_region(d, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset), d->staging.buffer,
-                           piece.at, piece.bytes);
+        status = oxi_vk_copy_region(d, chunk->block->buffer, oxi_vk_chunk_at(chunk, offset),
+                                    d->staging.buffer, piece.at, piece.bytes);
         if (status != OX_OK) return status;
         piece.out = out;
         piece.serial = d->serial + 1;
@@ -110,13 +127,14 @@ static ox_status oxi_vk_ask_fault(oxi_vk_device *d, uint64_t *at) {
     ox_status status = oxi_vk_stage_room(d, sizeof(oxi_vk_fault), at, &room);
     if (status == OX_OK) status = oxi_vk_touch(d, &use, 1);
     if (status == OX_OK)
-        status = oxi_vk_copy_region(d, d->fault->block->buffer, d->fault->offset, d->staging.buffer, *at, room);
+        status =
+            oxi_vk_copy_region(d, d->fault->block->buffer, d->fault->offset, d->staging.buffer, *at, room);
     return status;
 }
 
-static ox_status oxi_vk_tell_fault(oxi_vk_device *d, uint64_t at) {
+static ox_status oxi_vk_tell_fault(oxi_vk_device *d, const void *copy) {
     oxi_vk_fault found;
-    memcpy(&found, d->staging.mapped + at, sizeof found);
+    memcpy(&found, copy, sizeof found);
     d->fault_told = false;
     if (found.kind == 0) return OX_OK;
     ox_status status = oxi_vk_clear_fault(d);
@@ -141,7 +159,7 @@ static ox_status oxi_vk_tell_fault(oxi_vk_device *d, uint64_t at) {
 static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset, void *out, size_t bytes) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     if (bytes == 0) return OX_OK;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     uint64_t fault_at = 0;
@@ -150,12 +168,12 @@ static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset,
     if (status == OX_OK && told && bytes > OXI_VK_STAGE_BYTES) { /* the ring comes round before the end */
         status = oxi_vk_submit(d);
         if (status == OX_OK) status = oxi_vk_wait(d, d->serial);
-        if (status == OX_OK) status = oxi_vk_tell_fault(d, fault_at);
+        if (status == OX_OK) status = oxi_vk_tell_fault(d, d->staging.mapped + fault_at);
         told = false;
     }
     if (status == OX_OK)
         status = oxi_vk_download(d, (oxi_vk_chunk *)(uintptr_t)memory, offset, (char *)out, bytes);
-    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, fault_at);
+    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, d->staging.mapped + fault_at);
     oxi_lock_give(&d->lock);
     return status;
 }
@@ -163,7 +181,7 @@ static ox_status oxi_vk_read(ox_device *self, const void *memory, size_t offset,
 static ox_status oxi_vk_write(ox_device *self, void *memory, size_t offset, const void *data, size_t bytes) {
     oxi_vk_device *d = (oxi_vk_device *)self;
     if (bytes == 0) return OX_OK;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_upload(d, (oxi_vk_chunk *)memory, offset, (const char *)data, bytes);
@@ -180,20 +198,21 @@ static ox_status oxi_vk_move(ox_device *self, void *to, size_t to_offset, const 
     use[1].chunk = (oxi_vk_chunk *)(uintptr_t)from;
     use[1].writes = false;
     if (bytes == 0) return OX_OK;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     if (status == OX_OK) status = oxi_vk_touch(d, use, 2);
     if (status == OX_OK)
-        status = oxi_vk_copy_region(d, use[1].chunk->block->buffer, oxi_vk_chunk_at(use[1].chunk, from_offset),
-                           use[0].chunk->block->buffer, oxi_vk_chunk_at(use[0].chunk, to_offset), bytes);
+        status = oxi_vk_copy_region(d, use[1].chunk->block->buffer,
+                                    oxi_vk_chunk_at(use[1].chunk, from_offset), use[0].chunk->block->buffer,
+                                    oxi_vk_chunk_at(use[0].chunk, to_offset), bytes);
     oxi_lock_give(&d->lock);
     return status;
 }
 
 static ox_status oxi_vk_sync(ox_device *self) {
     oxi_vk_device *d = (oxi_vk_device *)self;
-    oxi_lock_take(&d->lock);
+    oxi_vk_enter(d);
     ox_status status = oxi_vk_check_open(d);
     if (status == OX_OK) status = oxi_vk_flush(d);
     uint64_t fault_at = 0;
@@ -201,7 +220,7 @@ static ox_status oxi_vk_sync(ox_device *self) {
     if (status == OX_OK && told) status = oxi_vk_ask_fault(d, &fault_at);
     if (status == OX_OK) status = oxi_vk_submit(d);
     if (status == OX_OK) status = oxi_vk_wait(d, d->serial);
-    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, fault_at);
+    if (status == OX_OK && told) status = oxi_vk_tell_fault(d, d->staging.mapped + fault_at);
     oxi_lock_give(&d->lock);
     return status;
 }

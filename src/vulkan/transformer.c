@@ -141,6 +141,7 @@ static bool oxi_vk_can_attention(const oxi_vk_device *d, const oxi_call *call) {
         return false;
     if (k->dtype != OX_Q8_0 && !oxi_vk_product_reads(k->dtype)) return false;
     if (mask && mask->dtype != OX_BOOL && !oxi_vk_product_reads(mask->dtype)) return false;
+    if (q->shape[n - 1] == 0 && ox_numel(call->out[0]) > 0) return false; /* arrays of DEPTH elements */
     if (q->shape[n - 1] > OXI_VK_ATTENTION_DEPTH || v->shape[n - 1] > OXI_VK_ATTENTION_DEPTH) return false;
     int64_t lead = 1;
     for (int i = 0; i < n - 3; i++) lead *= q->shape[i];

@@ -1,0 +1,68 @@
+// scan.glsl - running sums and products: a workgroup takes a line, 256 elements at a time, and carries the
+// last on. Few long lines are cut into up to 256 segments: one dispatch finds what they come to, the next
+// begins each with what is before it. param[1] segments of a line, their length, first word of what they
+// come to. The includer brings numbers: none, joined, settled.
+#extension GL_GOOGLE_include_directive : require
+layout(local_size_x = 256) in;
+layout(constant_id = 0) const uint PRODUCT = 0;
+layout(constant_id = 1) const uint LANE = 0;
+layout(constant_id = 2) const uint TO = 12;
+layout(constant_id = 3) const uint FROM = 12;
+layout(constant_id = 4) const uint PART = 0; // 0: lines as a whole; 1: what segments come to; 2: segments
+
+#include "common.glsl"
+#include "number.glsl"
+#include "integer.glsl"
+#include "lines.glsl"
+
+DEFINE_LOAD(load_x, b1)
+DEFINE_STORE(store, b0)
+
+shared uvec2 states[256];
+
+uvec2 none();                                        // the state of no elements
+uvec2 joined(const uvec2 a, const uvec2 b);          // b comes behind a
+uvec2 settled(const uvec2 s);                        // a state as a number
+
+// The states of all invocations up to this one; all come here.
+uvec2 up_to_here(uvec2 s) {
+    uint lane = gl_LocalInvocationID.x;
+    states[lane] = s;
+    barrier();
+    for (uint reach = 1; reach < 256; reach *= 2) {
+        if (lane >= reach) s = joined(states[lane - reach], s);
+        barrier();
+        states[lane] = s;
+        barrier();
+    }
+    return s;
+}
+
+void main() {
+    uint segments = PART == 0 ? 1 : param[1].x, position = group_index() / segments,
+         segment = group_index() % segments, n = param[0].y, lane = gl_LocalInvocationID.x;
+    if (position >= param[0].x) return;
+    uvec4 at = kept_places(position);
+    uvec2 carried = none();
+    uint begin = PART == 0 ? 0 : segment * param[1].y, end = PART == 0 ? n : min(begin + param[1].y, n);
+    uint totals = param[1].z + 2 * position * segments;
+    if (PART == 2) {
+        bool before = lane < segment;
+        up_to_here(before ? uvec2(b2.d[totals + 2 * lane], b2.d[totals + 2 * lane + 1]) : none());
+        carried = states[255];
+        barrier();
+    }
+    for (uint first = begin; first < end; first += 256) {
+        uint i = first + lane;
+        uvec4 e = at + line_places(min(i, n - 1));
+        uvec2 s = up_to_here(i < end ? lane_of(FROM, load_x(FROM, e.y), LANE) : none());
+        s = joined(carried, s);
+        carried = joined(carried, states[255]);
+        if (PART != 1 && i < end) store(TO, e.x, raw_of(TO, settled(s), LANE));
+        barrier();
+    }
+    if (PART == 1 && lane == 0) {
+        b2.d[totals + 2 * segment] = carried.x;
+        b2.d[totals + 2 * segment + 1] = carried.y;
+    }
+}

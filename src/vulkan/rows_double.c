@@ -1,0 +1,153 @@
+/* Softmax, log_softmax and norms of f64: a few reductions and elementwise calls of the same device, whose
+ * small results lie in memory that is given back at once. Rows of f64 are rare enough to go without a shader
+ * of their own. Called by rows.c. */
+
+/* One number a row, seen as it is [.., 1, ..] and beside the row's elements. */
+typedef struct oxi_vk_row_numbers {
+    ox_tensor each, beside;
+    ox_storage storage;
+    oxi_vk_chunk *chunk;
+} oxi_vk_row_numbers;
+
+/* What the steps of a row have in common; status: of the first that failed. */
+typedef struct oxi_vk_row_job {
+    oxi_vk_device *d;
+    ox_status status;
+    uint32_t dims;                  /* of a line */
+    int64_t length;                 /* its elements */
+    ox_tensor out, x, weight, bias; /* of one shape; what stands still has stride 0 */
+} oxi_vk_row_job;
+
+static ox_tensor oxi_vk_row_view(const oxi_vk_line_operand *o, int ndim, const int64_t *shape) {
+    ox_tensor view = oxi_borrowed(o->t);
+    view.ndim = ndim;
+    for (int i = 0; i < ndim; i++) {
+        view.shape[i] = shape[i];
+        view.stride[i] = o->stride[i];
+    }
+    return view;
+}
+
+static void oxi_vk_row_numbers_begin(oxi_vk_row_job *job, oxi_vk_row_numbers *n) {
+    int64_t shape[OX_MAX_DIMS];
+    for (int i = 0; i < job->x.ndim; i++) shape[i] = job->dims >> i & 1 ? 1 : job->x.shape[i];
+    oxi_meta(&n->each, OX_F64, job->x.ndim, shape);
+    n->chunk = oxi_vk_borrow(job->d, &n->each, &n->storage);
+    if (!n->chunk) job->status = OX_ERR_NOMEM;
+    n->beside = n->each;
+    for (int i = 0; i < job->x.ndim; i++) {
+        n->beside.shape[i] = job->x.shape[i];
+        if (job->dims >> i & 1) n->beside.stride[i] = 0;
+    }
+}
+
+static void oxi_vk_row_numbers_end(oxi_vk_row_job *job, oxi_vk_row_numbers *n) {
+    if (n->chunk) oxi_vk_chunk_give(job->d, n->chunk);
+}
+
+/* out = op(a, b); b may be NULL. f0: the op's number, 1 for sums and differences. */
+static void oxi_vk_row_step(oxi_vk_row_job *job, oxi_op op, double f0, ox_tensor *out, ox_tensor *a,
+                            ox_tensor *b) {
+    ox_tensor *in[2];
+    oxi_call call;
+    if (job->status != OX_OK) return;
+    memset(&call, 0, sizeof call);
+    in[0] = a;
+    in[1] = b;
+    call.op = op;
+    call.in = in;
+    call.in_count = b ? 2 : 1;
+    call.out[0] = out;
+    call.out_count = 1;
+    call.attr.f[0] = f0;
+    call.attr.dims = job->dims;
+    call.attr.keepdim = true;
+    bool reduces = oxi_op_row_of(op)->family == OXI_FAMILY_REDUCE;
+    job->status = reduces ? oxi_vk_reduce(job->d, &call) : oxi_vk_map(job->d, &call);
+}
+
+/* out = op(a, number) */
+static void oxi_vk_row_number(oxi_vk_row_job *job, oxi_op op, ox_tensor *out, ox_tensor *a, double value) {
+    ox_tensor number;
+    ox_storage storage;
+    memset(&storage, 0, sizeof storage);
+    oxi_meta(&number, OX_F64, 0, NULL);
+    storage.device = ox_cpu();
+    storage.data = &value;
+    number.storage = &storage;
+    number.is_number = true;
+    oxi_vk_row_step(job, op, 1, out, a, &number);
+}
+
+static void oxi_vk_row_softmax(oxi_vk_row_job *job, bool logarithm) {
+    oxi_vk_row_numbers n;
+    ox_tensor powers = job->out;
+    ox_storage storage;
+    oxi_vk_chunk *chunk = NULL;
+    oxi_vk_row_numbers_begin(job, &n);
+    if (logarithm && job->status == OX_OK) {
+        oxi_meta(&powers, OX_F64, job->out.ndim, job->out.shape);
+        chunk = oxi_vk_borrow(job->d, &powers, &storage);
+        if (!chunk) job->status = OX_ERR_NOMEM;
+    }
+    oxi_vk_row_step(job, OXI_OP_amax, 0, &n.each, &job->x, NULL);
+    oxi_vk_row_step(job, OXI_OP_sub, 1, &job->out, &job->x, &n.beside);
+    oxi_vk_row_step(job, OXI_OP_exp, 0, &powers, &job->out, NULL);
+    oxi_vk_row_step(job, OXI_OP_sum, 0, &n.each, &powers, NULL);
+    if (logarithm) oxi_vk_row_step(job, OXI_OP_log, 0, &n.each, &n.each, NULL);
+    oxi_vk_row_step(job, logarithm ? OXI_OP_sub : OXI_OP_div, 1, &job->out, &job->out, &n.beside);
+    if (chunk) oxi_vk_chunk_give(job->d, chunk);
+    oxi_vk_row_numbers_end(job, &n);
+}
+
+/* The factor of a row is 1 / sqrt(the mean of squares + epsilon). */
+static void oxi_vk_row_norm(oxi_vk_row_job *job, bool centred, double epsilon) {
+    oxi_vk_row_numbers mean, factor;
+    ox_tensor *x = &job->x;
+    oxi_vk_row_numbers_begin(job, &mean);
+    oxi_vk_row_numbers_begin(job, &factor);
+    if (centred) {
+        oxi_vk_row_step(job, OXI_OP_mean, 0, &mean.each, x, NULL);
+        oxi_vk_row_step(job, OXI_OP_var, 0, &factor.each, x, NULL);
+        oxi_vk_row_step(job, OXI_OP_sub, 1, &job->out, x, &mean.beside);
+        x = &job->out;
+    } else {
+        oxi_vk_row_step(job, OXI_OP_norm, 2, &factor.each, x, NULL);
+        oxi_vk_row_step(job, OXI_OP_square, 0, &factor.each, &factor.each, NULL);
+        oxi_vk_row_number(job, OXI_OP_div, &factor.each, &factor.each, (double)job->length);
+    }
+    oxi_vk_row_number(job, OXI_OP_add, &factor.each, &factor.each, epsilon);
+    oxi_vk_row_step(job, OXI_OP_rsqrt, 0, &factor.each, &factor.each, NULL);
+    oxi_vk_row_step(job, OXI_OP_mul, 0, &job->out, x, &factor.beside);
+    if (job->weight.storage) oxi_vk_row_step(job, OXI_OP_mul, 0, &job->out, &job->out, &job->weight);
+    if (job->bias.storage) oxi_vk_row_step(job, OXI_OP_add, 1, &job->out, &job->out, &job->bias);
+    oxi_vk_row_numbers_end(job, &factor);
+    oxi_vk_row_numbers_end(job, &mean);
+}
+
+static bool oxi_vk_is_row_double(const oxi_call *call) {
+    for (int i = 0; i < call->in_count; i++)
+        if (call->in[i] && call->in[i]->dtype != OX_F64) return false;
+    return call->out[0]->dtype == OX_F64;
+}
+
+/* o: the result, x, weight, bias over the shape that is cut at `dims`. */
+static ox_status oxi_vk_row_double(oxi_vk_device *d, const oxi_call *call, int ndim, const int64_t *shape,
+                                   uint32_t dims, const oxi_vk_line_operand *o) {
+    oxi_vk_row_job job;
+    memset(&job, 0, sizeof job);
+    job.d = d;
+    job.dims = dims;
+    job.length = 1;
+    for (int i = 0; i < ndim; i++)
+        if (dims >> i & 1) job.length *= shape[i];
+    job.out = oxi_vk_row_view(&o[0], ndim, shape);
+    job.x = oxi_vk_row_view(&o[1], ndim, shape);
+    if (o[2].t) job.weight = oxi_vk_row_view(&o[2], ndim, shape);
+    if (o[3].t) job.bias = oxi_vk_row_view(&o[3], ndim, shape);
+    if (call->op == OXI_OP_softmax || call->op == OXI_OP_log_softmax)
+        oxi_vk_row_softmax(&job, call->op == OXI_OP_log_softmax);
+    else
+        oxi_vk_row_norm(&job, call->op != OXI_OP_rms_norm, call->attr.f[0]);
+    return job.status;
+}
