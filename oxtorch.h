@@ -827,7 +827,8 @@ OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times);
 /* OX_ALL_DIMS: flattened, one shift */
 OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims);
 OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
-OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim);  /* the other dims broadcast */
+/* The other dims broadcast. OX_NO_DIM: indices of the flattened tensor. */
+OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim);
 OX_API ox_tensor *ox_scatter(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_scatter_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index);
@@ -7302,6 +7303,10 @@ static ox_tensor *oxi_expand_beside(ox_tensor *a, const ox_tensor *like, int dim
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
     ox_tensor *in[2] = {x, index};
     if (oxi_any_null("take_along_dim", in, 2)) return NULL;
+    if (dim == OX_NO_DIM) {
+        oxi_work flat = oxi_work_begin("take_along_dim");
+        return oxi_work_end(&flat, ox_gather(ox_flatten(x, 0, -1), 0, ox_flatten(index, 0, -1)));
+    }
     int at = oxi_wrap_dim("take_along_dim", dim, x->ndim);
     if (at < 0) return NULL;
     if (x->ndim != index->ndim)

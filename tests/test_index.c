@@ -154,6 +154,12 @@ static void test_gather_scatter(void) {
         ox_tensor *along = ox_take_along_dim(m, ox_view(ints("20", OX_I64), OX_SHAPE(2, 1)), 1);
         CHECK(along && load_real(OX_F32, element(along, 0)) == 2 &&
               load_real(OX_F32, element(along, 1)) == 3);
+        ox_tensor *places = ox_view(ints("504", OX_I64), OX_SHAPE(3, 1)), *flat = ox_view(m, OX_SHAPE(6));
+        CHECK(same_bits(ox_take_along_dim(ox_t(m), places, OX_NO_DIM),
+                        ox_gather(ox_flatten(ox_t(m), 0, -1), 0, ox_view(places, OX_SHAPE(3)))));
+        CHECK(same_bits(ox_take_along_dim(m, places, OX_NO_DIM),
+                        ox_gather(flat, 0, ox_view(places, OX_SHAPE(3)))));
+        CHECK(ox_item(ox_select(ox_take_along_dim(m, places, OX_NO_DIM), 0, 0)) == 5);
     }
 }
 

@@ -197,6 +197,10 @@ static ox_tensor *oxi_expand_beside(ox_tensor *a, const ox_tensor *like, int dim
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
     ox_tensor *in[2] = {x, index};
     if (oxi_any_null("take_along_dim", in, 2)) return NULL;
+    if (dim == OX_NO_DIM) {
+        oxi_work flat = oxi_work_begin("take_along_dim");
+        return oxi_work_end(&flat, ox_gather(ox_flatten(x, 0, -1), 0, ox_flatten(index, 0, -1)));
+    }
     int at = oxi_wrap_dim("take_along_dim", dim, x->ndim);
     if (at < 0) return NULL;
     if (x->ndim != index->ndim)
