@@ -827,7 +827,8 @@ OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times);
 /* OX_ALL_DIMS: flattened, one shift */
 OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims);
 OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
-OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim);  /* the other dims broadcast */
+/* The other dims broadcast. OX_NO_DIM: indices of the flattened tensor. */
+OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim);
 OX_API ox_tensor *ox_scatter(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_scatter_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index);
@@ -5322,7 +5323,8 @@ OXI_RULE(unfold) {
     const ox_tensor *x = call->in[0];
     int dim = call->attr.dim;
     int64_t size = call->attr.i[0], step = call->attr.i[1], length = x->ndim ? x->shape[dim] : 1;
-    if (step < 1 || size < 0 || size > length || x->ndim == OX_MAX_DIMS)
+    if (x->ndim == OX_MAX_DIMS) return oxi_fail(OX_ERR_SHAPE, "unfold: %d dims already", x->ndim);
+    if (step < 1 || size < 0 || size > length)
         return oxi_fail(OX_ERR_ARG, "unfold: windows of %lld by %lld along dim %d of %s", (long long)size,
                         (long long)step, dim, oxi_tensor_text(x));
     oxi_view_of(x, out);
@@ -6622,7 +6624,7 @@ static bool oxi_check_integer_operand(const char *name, oxi_op op, ox_tensor *a,
         op == OXI_OP_floor_divide || op == OXI_OP_trunc_divide || op == OXI_OP_remainder || op == OXI_OP_fmod;
     if (!a || !b || (!divides && op != OXI_OP_pow) || ox_numel(a) == 0) return true;
     if (oxi_is_float(a->dtype) || oxi_is_float(b->dtype)) return true;
-    if (!divides && !oxi_is_int(b->dtype)) return true;
+    if (!divides && (!oxi_is_int(b->dtype) || a->dtype == OX_C64)) return true;
     oxi_work work = oxi_work_begin(name);
     ox_tensor *bad = divides ? ox_eq(b, ox_integer(0)) : ox_lt(b, ox_integer(0));
     ox_tensor *any = bad ? ox_any(bad, OX_ALL_DIMS, false) : NULL;
@@ -7104,17 +7106,23 @@ OX_API ox_tensor *ox_log_softmax(ox_tensor *x, int dim) {
 /* >>ops/index.c */
 /* The public functions that move numbers by index: gather, scatter, cat, repeat, roll ... */
 
-/* Tensors of shape [0] join anything, as in torch: they are left out. */
+/* Tensors of shape [0] join anything, as in torch: they are left out, but their dtypes count. */
 static bool oxi_is_nothing(const ox_tensor *t) { return t->ndim == 1 && t->shape[0] == 0; }
 
 static ox_tensor *oxi_cat_others(const oxi_attrs *attr, ox_tensor *const *list, int count) {
     size_t bytes = (size_t)count * sizeof *list;
     ox_tensor **others = (ox_tensor **)oxi_alloc(bytes);
     int kept = 0;
+    ox_dtype dtype = list[0]->dtype;
     if (!others) return NULL;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         if (!oxi_is_nothing(list[i])) others[kept++] = list[i];
+        if (list[i]->dtype != dtype) dtype = ox_promote_types(dtype, list[i]->dtype);
+    }
+    oxi_work work = oxi_work_begin("cat");
     ox_tensor *result = oxi_apply_list(OXI_OP_cat, attr, others, kept, NULL);
+    if (result && dtype != OX_DTYPE_NONE) result = ox_cast(result, dtype);
+    result = oxi_work_end(&work, result);
     oxi_free(others, bytes);
     return result;
 }
@@ -7295,6 +7303,10 @@ static ox_tensor *oxi_expand_beside(ox_tensor *a, const ox_tensor *like, int dim
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
     ox_tensor *in[2] = {x, index};
     if (oxi_any_null("take_along_dim", in, 2)) return NULL;
+    if (dim == OX_NO_DIM) {
+        oxi_work flat = oxi_work_begin("take_along_dim");
+        return oxi_work_end(&flat, ox_gather(ox_flatten(x, 0, -1), 0, ox_flatten(index, 0, -1)));
+    }
     int at = oxi_wrap_dim("take_along_dim", dim, x->ndim);
     if (at < 0) return NULL;
     if (x->ndim != index->ndim)
@@ -7907,7 +7919,8 @@ static ox_tensor *oxi_fill_in_place(const char *name, oxi_op op, ox_tensor *x, o
 
 OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high) {
     oxi_attrs attr = oxi_numbers(low, high, 0);
-    if (!(low <= high)) return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: from %g to %g", low, high);
+    if (!(low <= high && high - low < INFINITY))
+        return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: from %g to %g", low, high);
     oxi_random_attrs(&attr);
     return oxi_fill_in_place("uniform_", OXI_OP_uniform, x, &attr);
 }
@@ -11751,7 +11764,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     const float *from = (const float *)source;
     float *to = (float *)out;
     int64_t i = 0;
-    if (stride == 0) {
+    if (stride == 0 && n >= VF) { /* an empty run may point anywhere */
         vf all = vf_set1(*from);
         for (; i + VF <= n; i += VF) vf_store(to + i, all);
     } else if (stride == 1) {
@@ -16567,7 +16580,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     const float *from = (const float *)source;
     float *to = (float *)out;
     int64_t i = 0;
-    if (stride == 0) {
+    if (stride == 0 && n >= VF) { /* an empty run may point anywhere */
         vf all = vf_set1(*from);
         for (; i + VF <= n; i += VF) vf_store(to + i, all);
     } else if (stride == 1) {
@@ -21401,7 +21414,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     const float *from = (const float *)source;
     float *to = (float *)out;
     int64_t i = 0;
-    if (stride == 0) {
+    if (stride == 0 && n >= VF) { /* an empty run may point anywhere */
         vf all = vf_set1(*from);
         for (; i + VF <= n; i += VF) vf_store(to + i, all);
     } else if (stride == 1) {
@@ -26157,7 +26170,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     const float *from = (const float *)source;
     float *to = (float *)out;
     int64_t i = 0;
-    if (stride == 0) {
+    if (stride == 0 && n >= VF) { /* an empty run may point anywhere */
         vf all = vf_set1(*from);
         for (; i + VF <= n; i += VF) vf_store(to + i, all);
     } else if (stride == 1) {
@@ -30905,7 +30918,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     const float *from = (const float *)source;
     float *to = (float *)out;
     int64_t i = 0;
-    if (stride == 0) {
+    if (stride == 0 && n >= VF) { /* an empty run may point anywhere */
         vf all = vf_set1(*from);
         for (; i + VF <= n; i += VF) vf_store(to + i, all);
     } else if (stride == 1) {
@@ -35648,7 +35661,7 @@ OXI_KERNEL void OXI_ISA(load_OX_F32_f32)(int64_t n, const void *source, int64_t 
     const float *from = (const float *)source;
     float *to = (float *)out;
     int64_t i = 0;
-    if (stride == 0) {
+    if (stride == 0 && n >= VF) { /* an empty run may point anywhere */
         vf all = vf_set1(*from);
         for (; i + VF <= n; i += VF) vf_store(to + i, all);
     } else if (stride == 1) {

@@ -459,6 +459,7 @@ static void check_nonsense_ops(void) {
     REFUSES(bernoulli_, OX_ERR_ARG, !ox_bernoulli_(x, -0.5));
     REFUSES(normal_, OX_ERR_DTYPE, !ox_normal_(i, 0, 1));
     REFUSES(uniform_, OX_ERR_DTYPE, !ox_uniform_(b, 0, 1));
+    REFUSES(uniform_, OX_ERR_ARG, !ox_uniform_(x, 0, INFINITY));
 }
 
 static void check_nonsense_products(void) {

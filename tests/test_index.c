@@ -154,6 +154,12 @@ static void test_gather_scatter(void) {
         ox_tensor *along = ox_take_along_dim(m, ox_view(ints("20", OX_I64), OX_SHAPE(2, 1)), 1);
         CHECK(along && load_real(OX_F32, element(along, 0)) == 2 &&
               load_real(OX_F32, element(along, 1)) == 3);
+        ox_tensor *places = ox_view(ints("504", OX_I64), OX_SHAPE(3, 1)), *flat = ox_view(m, OX_SHAPE(6));
+        CHECK(same_bits(ox_take_along_dim(ox_t(m), places, OX_NO_DIM),
+                        ox_gather(ox_flatten(ox_t(m), 0, -1), 0, ox_view(places, OX_SHAPE(3)))));
+        CHECK(same_bits(ox_take_along_dim(m, places, OX_NO_DIM),
+                        ox_gather(flat, 0, ox_view(places, OX_SHAPE(3)))));
+        CHECK(ox_item(ox_select(ox_take_along_dim(m, places, OX_NO_DIM), 0, 0)) == 5);
     }
 }
 
@@ -368,6 +374,15 @@ static void test_cat(void) {
                 CHECK(stacked && stacked->ndim == 4 &&
                       same_bits(ox_clone(ox_select(stacked, dim, 1)), plain_copy(list[0])));
             }
+    OX_SCOPE { /* [0] joins any shape; its dtype counts */
+        ox_tensor *x = ox_cast(ox_arange(0, 6, 1, OX_DTYPE_NONE), OX_U8), *list[3] = {NULL, NULL, NULL};
+        list[0] = ox_zeros(OX_SHAPE(0), OX_U8);
+        list[1] = list[2] = ox_view(x, OX_SHAPE(2, 3));
+        CHECK(same_bits(ox_cat(list, 3, 0), ox_cat(list + 1, 2, 0)));
+        list[0] = ox_zeros(OX_SHAPE(0), OX_F16);
+        CHECK(same_bits(ox_cat(list, 3, -1), ox_cast(ox_cat(list + 1, 2, -1), OX_F16)));
+        CHECK(ox_cat(list, 1, 0)->dtype == OX_F16);
+    }
 }
 
 static void test_roll(void) {

@@ -228,6 +228,18 @@ static void test_broadcast(void) {
     }
 }
 
+/* Operands without elements are not read, wherever they point. */
+static void test_empty_vectors(void) {
+    void *nowhere = (void *)(uintptr_t)4096;
+    for (int64_t i = -1; i < 4; i++)
+        for (int64_t j = -1; j < 4; j++)
+            OX_SCOPE {
+                ox_tensor *a = ox_from_blob(nowhere, OX_SHAPE(0), &i, OX_F32, NULL, NULL),
+                          *b = ox_from_blob(nowhere, OX_SHAPE(0), &j, OX_F32, NULL, NULL);
+                CHECK(a && b && ox_item(ox_matmul(a, b)) == 0);
+            }
+}
+
 static void test_vectors(void) {
     OX_SCOPE {
         ox_tensor *v = random_tensor(OX_SHAPE(37), OX_F32), *m = random_tensor(OX_SHAPE(37, 11), OX_F32);
@@ -541,6 +553,7 @@ int main(void) {
     test_not_finite(OX_F64);
     test_broadcast();
     test_vectors();
+    test_empty_vectors();
     test_ints();
     test_errors();
     test_special();

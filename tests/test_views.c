@@ -388,6 +388,7 @@ static void check_refusals(void) {
     REFUSES(!ox_unfold(x, 1, 2, 0), OX_ERR_ARG);
     REFUSES(!ox_unfold(x, 1, -1, 1), OX_ERR_ARG);
     REFUSES(!ox_unfold(x, 3, 1, 1), OX_ERR_DIM);
+    REFUSES(!ox_unfold(ox_zeros(OX_SHAPE(1, 1, 1, 1, 1, 1, 1, 2), OX_F32), 7, 1, 1), OX_ERR_SHAPE);
     REFUSES(!ox_view_as_real(x), OX_ERR_DTYPE);
     REFUSES(!ox_view_as_complex(x), OX_ERR_SHAPE);
     REFUSES(!ox_view_as_complex(ox_zeros(OX_SHAPE(2), OX_F64)), OX_ERR_SHAPE);

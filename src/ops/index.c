@@ -1,16 +1,22 @@
 /* The public functions that move numbers by index: gather, scatter, cat, repeat, roll ... */
 
-/* Tensors of shape [0] join anything, as in torch: they are left out. */
+/* Tensors of shape [0] join anything, as in torch: they are left out, but their dtypes count. */
 static bool oxi_is_nothing(const ox_tensor *t) { return t->ndim == 1 && t->shape[0] == 0; }
 
 static ox_tensor *oxi_cat_others(const oxi_attrs *attr, ox_tensor *const *list, int count) {
     size_t bytes = (size_t)count * sizeof *list;
     ox_tensor **others = (ox_tensor **)oxi_alloc(bytes);
     int kept = 0;
+    ox_dtype dtype = list[0]->dtype;
     if (!others) return NULL;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         if (!oxi_is_nothing(list[i])) others[kept++] = list[i];
+        if (list[i]->dtype != dtype) dtype = ox_promote_types(dtype, list[i]->dtype);
+    }
+    oxi_work work = oxi_work_begin("cat");
     ox_tensor *result = oxi_apply_list(OXI_OP_cat, attr, others, kept, NULL);
+    if (result && dtype != OX_DTYPE_NONE) result = ox_cast(result, dtype);
+    result = oxi_work_end(&work, result);
     oxi_free(others, bytes);
     return result;
 }
@@ -191,6 +197,10 @@ static ox_tensor *oxi_expand_beside(ox_tensor *a, const ox_tensor *like, int dim
 OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim) {
     ox_tensor *in[2] = {x, index};
     if (oxi_any_null("take_along_dim", in, 2)) return NULL;
+    if (dim == OX_NO_DIM) {
+        oxi_work flat = oxi_work_begin("take_along_dim");
+        return oxi_work_end(&flat, ox_gather(ox_flatten(x, 0, -1), 0, ox_flatten(index, 0, -1)));
+    }
     int at = oxi_wrap_dim("take_along_dim", dim, x->ndim);
     if (at < 0) return NULL;
     if (x->ndim != index->ndim)

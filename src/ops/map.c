@@ -78,7 +78,7 @@ static bool oxi_check_integer_operand(const char *name, oxi_op op, ox_tensor *a,
         op == OXI_OP_floor_divide || op == OXI_OP_trunc_divide || op == OXI_OP_remainder || op == OXI_OP_fmod;
     if (!a || !b || (!divides && op != OXI_OP_pow) || ox_numel(a) == 0) return true;
     if (oxi_is_float(a->dtype) || oxi_is_float(b->dtype)) return true;
-    if (!divides && !oxi_is_int(b->dtype)) return true;
+    if (!divides && (!oxi_is_int(b->dtype) || a->dtype == OX_C64)) return true;
     oxi_work work = oxi_work_begin(name);
     ox_tensor *bad = divides ? ox_eq(b, ox_integer(0)) : ox_lt(b, ox_integer(0));
     ox_tensor *any = bad ? ox_any(bad, OX_ALL_DIMS, false) : NULL;

@@ -255,7 +255,8 @@ OX_API ox_tensor *ox_tile(ox_tensor *x, ox_shape times);
 /* OX_ALL_DIMS: flattened, one shift */
 OX_API ox_tensor *ox_roll(ox_tensor *x, ox_shape shifts, ox_shape dims);
 OX_API ox_tensor *ox_gather(ox_tensor *x, int dim, ox_tensor *index);
-OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim);  /* the other dims broadcast */
+/* The other dims broadcast. OX_NO_DIM: indices of the flattened tensor. */
+OX_API ox_tensor *ox_take_along_dim(ox_tensor *x, ox_tensor *index, int dim);
 OX_API ox_tensor *ox_scatter(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_scatter_add(ox_tensor *x, int dim, ox_tensor *index, ox_tensor *source);
 OX_API ox_tensor *ox_index_select(ox_tensor *x, int dim, ox_tensor *index);

@@ -86,7 +86,8 @@ static ox_tensor *oxi_fill_in_place(const char *name, oxi_op op, ox_tensor *x, o
 
 OX_API ox_tensor *ox_uniform_(ox_tensor *x, double low, double high) {
     oxi_attrs attr = oxi_numbers(low, high, 0);
-    if (!(low <= high)) return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: from %g to %g", low, high);
+    if (!(low <= high && high - low < INFINITY))
+        return OXI_FAIL_NULL(OX_ERR_ARG, "uniform_: from %g to %g", low, high);
     oxi_random_attrs(&attr);
     return oxi_fill_in_place("uniform_", OXI_OP_uniform, x, &attr);
 }

@@ -923,7 +923,8 @@ OXI_RULE(unfold) {
     const ox_tensor *x = call->in[0];
     int dim = call->attr.dim;
     int64_t size = call->attr.i[0], step = call->attr.i[1], length = x->ndim ? x->shape[dim] : 1;
-    if (step < 1 || size < 0 || size > length || x->ndim == OX_MAX_DIMS)
+    if (x->ndim == OX_MAX_DIMS) return oxi_fail(OX_ERR_SHAPE, "unfold: %d dims already", x->ndim);
+    if (step < 1 || size < 0 || size > length)
         return oxi_fail(OX_ERR_ARG, "unfold: windows of %lld by %lld along dim %d of %s", (long long)size,
                         (long long)step, dim, oxi_tensor_text(x));
     oxi_view_of(x, out);
