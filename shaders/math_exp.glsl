@@ -96,7 +96,7 @@ float my_erf(const float x) {
         p = fma(p, z, 0.112835787);
         p = fma(p, z, -0.376126260);
         p = fma(p, z, 0.128379166);
-        p = p * size + size;
+        p = fma(p, size, size); /* the product alone may be subnormal */
         return with_sign(p, x);
     }
     precise float q = -2.16922926e-5;
