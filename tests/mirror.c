@@ -3,7 +3,7 @@
  * suites of ops check strides, dtypes and numbers of that device against their own references. Linked in place
  * of impl.o. OX_MIRROR in the environment names the device:
  *   vulkan  (or nothing) what it has no shader for stays on the CPU
- *   stream  tiles of 16 KiB; the call runs on the CPU, too, and other bits are an error of the call
+ *   stream  tiles of 64 KiB; the call runs on the CPU, too, and other bits are an error of the call
  * OX_MIRROR_REPORT=1 lists at the end which calls stayed on the CPU. */
 #define OX_C_TIER
 #define OX_IMPLEMENTATION
@@ -57,7 +57,7 @@ static ox_stream *mirror_stream(void) {
     ox_stream_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.ram_bytes = (size_t)1 << 30; /* what cannot be cut is loaded as a whole */
-    desc.tile_bytes = 16384;
+    desc.tile_bytes = 65536;
     desc.result_bytes = 1;
     desc.spill = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NULL;
     return ox_stream_open(&desc);
