@@ -207,10 +207,11 @@ static void oxi_row_tile_number(const oxi_row *r, oxi_row_tile_numbers *t, int64
                                 double scale) {
     if (r->measure.lane == OXI_LANE_F32) {
         double rest = shift - (float)shift;
+        bool counts = fabs(rest) * scale > 1e-6; /* for this row, whatever its neighbours need */
         ((float *)t->shift)[i] = (float)shift;
-        ((float *)t->rest)[i] = (float)rest;
+        ((float *)t->rest)[i] = counts ? (float)rest : 0;
         ((float *)t->scale)[i] = (float)scale;
-        t->has_rest = t->has_rest || fabs(rest) * scale > 1e-6;
+        t->has_rest = t->has_rest || counts;
     } else {
         t->shift[i] = shift;
         t->scale[i] = scale;
