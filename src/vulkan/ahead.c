@@ -50,7 +50,8 @@ static oxi_vk_box *oxi_vk_next_box(oxi_vk_device *d, uint64_t up, uint64_t down)
     if (small) {
         oxi_vk_host_buffer_drop(d, &d->ahead.mail);
         oxi_vk_forget_commands(d);
-        if (oxi_vk_host_buffer_make(d, 2 * room > OXI_VK_MAIL_BYTES ? 2 * room : OXI_VK_MAIL_BYTES,
+        const uint64_t least = OXI_VK_MAIL_BYTES;
+        if (oxi_vk_host_buffer_make(d, 2 * room > least ? 2 * room : least,
                                     VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                                     VK_MEMORY_PROPERTY_HOST_CACHED_BIT, &d->ahead.mail) != OX_OK)
             return NULL;
