@@ -45985,10 +45985,6 @@ enum {
 
 static size_t oxi_align_up(size_t bytes) { return (bytes + OXI_ALIGN - 1) / OXI_ALIGN * OXI_ALIGN; }
 
-static int64_t oxi_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* Bytes of a stride, which may be negative. */
 static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
     const ox_dtype_info *info = ox_dtype_of(dtype);
@@ -46088,7 +46084,7 @@ static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t coun
         return;
     }
     for (int64_t at = 0; at < count; at += OXI_GEMM_PIECE) {
-        int64_t part = oxi_least(count - at, OXI_GEMM_PIECE);
+        int64_t part = oxi_min_i64(count - at, OXI_GEMM_PIECE);
         oxi_expand_blocks(dtype, part, from + oxi_signed_bytes(dtype, at), piece);
         p->kernels->load[OX_F32][p->type.lane](part, piece, 1, (double *)out + at);
     }
@@ -46098,9 +46094,9 @@ static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t coun
 static void oxi_gemm_round(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                            int64_t count, char *out) {
     float piece[OXI_GEMM_PIECE];
-    int64_t numbers = oxi_least(2 * count, s->k - 2 * k);
+    int64_t numbers = oxi_min_i64(2 * count, s->k - 2 * k);
     for (int64_t at = 0; at < numbers; at += OXI_GEMM_PIECE) {
-        int64_t part = oxi_least(numbers - at, OXI_GEMM_PIECE);
+        int64_t part = oxi_min_i64(numbers - at, OXI_GEMM_PIECE);
         const char *from = oxi_gemm_at(s, line, 2 * k + at);
         uint16_t *to = (uint16_t *)(void *)out + at;
         const float *x = piece;
@@ -46120,7 +46116,7 @@ static void oxi_gemm_gather(const oxi_gemm_plan *p, const oxi_gemm_side *s, int6
     int64_t step = (along ? each * s->k_stride : s->line_stride) * bytes, apart = s->k_stride * bytes;
     const char *from = oxi_gemm_at(s, line, each * k);
     if (along && s->k_stride == 1) {
-        int64_t here = oxi_least(left, each * count);
+        int64_t here = oxi_min_i64(left, each * count);
         memcpy(out, from, (size_t)(here * bytes));
         memset(out + here * bytes, 0, (size_t)((each * count - here) * bytes));
     } else if (!along && s->line_stride == 1 && left >= each) {
@@ -46143,7 +46139,8 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
         return;
     }
     if (p->type.k_each == 1) {
-        int64_t left = k < s->k ? s->k - k : 0, there = along ? oxi_least(count, left) : left > 0 ? count : 0;
+        int64_t left = k < s->k ? s->k - k : 0;
+        int64_t there = along ? oxi_min_i64(count, left) : left > 0 ? count : 0;
         const char *from = oxi_gemm_at(s, line, k);
         if (oxi_is_block(s->dtype))
             oxi_gemm_expand(p, s->dtype, there, from, out);
@@ -46200,7 +46197,7 @@ static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s,
     int64_t unit = p->type.pieces ? p->type.kernel->tile_k : 64 / element;
     int64_t most = OXI_GEMM_STAGE / 2 / (lines * element) / unit * unit + unit;
     for (int64_t at = 0; at < depth; at += most) {
-        int64_t count = oxi_least(depth - at, most);
+        int64_t count = oxi_min_i64(depth - at, most);
         for (int64_t i = 0; i < count; i++)
             oxi_gemm_widen(p, s, line, k + at + i, lines, false, stage + i * lines * element);
         s->pack.across(lines, count, stage, lines, s->width, panels + at * s->width * element,
@@ -46233,10 +46230,10 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
     int64_t most = OXI_GEMM_STAGE / 2 / (s->width * element) / 16 * 16;
     if (oxi_is_block(s->dtype)) most = OXI_GEMM_PIECE;
     for (int64_t first = 0; first < lines; first += s->width) {
-        int64_t here = oxi_least(lines - first, s->width);
+        int64_t here = oxi_min_i64(lines - first, s->width);
         char *panel = panels + first * depth * element;
         for (int64_t at = 0; at < depth; at += most) {
-            int64_t count = oxi_least(depth - at, most);
+            int64_t count = oxi_min_i64(depth - at, most);
             for (int64_t i = 0; i < here; i++) {
                 oxi_gemm_prefetch(p, s, line + first + i, k + at, count);
                 oxi_gemm_widen(p, s, line + first + i, k + at, count, true, stage + i * count * element);
@@ -46262,7 +46259,7 @@ static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_
     int64_t most = OXI_GEMM_STAGE_LINES;
     if (p->type.pieces) most = most * OXI_GEMM_STAGE_DEPTH / p->type.kernel->tile_k;
     for (int64_t first = 0; first < lines; first += most)
-        oxi_gemm_pack_across(p, s, line + first, oxi_least(lines - first, most), k, depth,
+        oxi_gemm_pack_across(p, s, line + first, oxi_min_i64(lines - first, most), k, depth,
                              panels + first * depth * p->type.element, stage);
 }
 
@@ -46438,7 +46435,7 @@ static void oxi_gemm_rounded(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int
 static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
                                 const char *b, int64_t i, int64_t j, bool accumulate, const char *next) {
     const oxi_gemm_kernel *kernel = p->type.kernel;
-    int64_t rows = oxi_least(t->rows - i, kernel->mr), columns = oxi_least(t->columns - j, kernel->nr);
+    int64_t rows = oxi_min_i64(t->rows - i, kernel->mr), columns = oxi_min_i64(t->columns - j, kernel->nr);
     if (p->round) {
         oxi_gemm_rounded(p, t, depth, a, b, i, j, rows, columns, next);
         return;
@@ -46457,7 +46454,7 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int6
     char *own = t->lane + p->b_at;
     for (int64_t j = 0; j < t->columns; j += nr) {
         const char *a_panel = a, *b_panel = b ? b + j / nr * b_bytes : own;
-        if (!b) oxi_gemm_pack(p, &p->b, t->n + j, oxi_least(t->columns - j, nr), k, depth, own, t->lane);
+        if (!b) oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, nr), k, depth, own, t->lane);
         for (int64_t i = 0, call = 0; i < t->rows; i += mr, call++, a_panel += a_bytes) {
             /* the first calls fetch the next panel of b, 64 bytes a step, the others the next of a */
             const char *next =
@@ -46474,7 +46471,7 @@ static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_til
             group = OXI_GEMM_STAGE_LINES / nr * nr;
     char *own = t->lane + p->b_at, *copies = t->lane + p->copies_at;
     for (int64_t j = 0; !b && j < t->columns; j += group)
-        oxi_gemm_pack(p, &p->b, t->n + j, oxi_least(t->columns - j, group), k, depth,
+        oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, group), k, depth,
                       own + j * depth * element, t->lane);
     if (!b) b = own;
     for (int64_t i = 0; i < t->rows; i += mr, a += depth * mr * element) {
@@ -46499,7 +46496,8 @@ static void oxi_gemm_mend(const oxi_gemm_plan *p, const oxi_gemm_tile *t) {
         for (int64_t k = 0; k < p->g->k; k++) {
             int64_t at = k % OXI_GEMM_PIECE;
             if (at == 0)
-                oxi_gemm_widen(p, &p->a, t->m + i, k, oxi_least(p->g->k - k, OXI_GEMM_PIECE), true, numbers);
+                oxi_gemm_widen(p, &p->a, t->m + i, k, oxi_min_i64(p->g->k - k, OXI_GEMM_PIECE), true,
+                               numbers);
             oxi_gemm_widen(p, &p->b, t->n, k, t->columns, false, line);
             kernels->axpy_f32(t->columns, numbers[at], line, sums);
         }
@@ -46517,8 +46515,8 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     oxi_gemm_tile t;
     t.m = p->m0 + i;
     t.n = p->n0 + j;
-    t.rows = oxi_least(p->rows - i, p->tile_m);
-    t.columns = oxi_least(p->columns - j, p->tile_n);
+    t.rows = oxi_min_i64(p->rows - i, p->tile_m);
+    t.columns = oxi_min_i64(p->columns - j, p->tile_n);
     t.lane = p->scratch + (size_t)lane * p->lane_bytes;
     t.sums = p->round ? NULL
            : p->direct ? oxi_gemm_c(p->g, t.m, t.n)
@@ -46528,7 +46526,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         memset(t.sums + r * t.ld * element, 0, (size_t)(t.columns * element));
     if (p->type.kernel->enter) p->type.kernel->enter();
     for (int64_t at = 0; at < p->ks; at += p->depth) {
-        int64_t depth = oxi_least(p->ks - at, p->depth);
+        int64_t depth = oxi_min_i64(p->ks - at, p->depth);
         const char *a = p->a.packed + (at * a_lines + depth * i) * element;
         const char *b = p->own_b ? NULL : p->b.packed + (at * b_lines + depth * j) * element;
         if (p->own_a) {
@@ -46571,10 +46569,10 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
     int64_t fit = cache / 4 / (p->depth > 0 ? p->depth : 1);
-    int64_t side = oxi_least(fit, p->type.kernel->tile_k ? OXI_GEMM_TILE_GROUPS : OXI_GEMM_TILE);
+    int64_t side = oxi_min_i64(fit, p->type.kernel->tile_k ? OXI_GEMM_TILE_GROUPS : OXI_GEMM_TILE);
     bool spans = n > side && m > side && (p->type.copies ? cache / 2 / n >= 8 * mr : n <= fit);
-    p->tile_m = oxi_round_up(oxi_least(spans ? cache / 2 / n : side, m), mr);
-    p->tile_n = oxi_round_up(spans ? n : oxi_least(side, n), nr);
+    p->tile_m = oxi_round_up(oxi_min_i64(spans ? cache / 2 / n : side, m), mr);
+    p->tile_n = oxi_round_up(spans ? n : oxi_min_i64(side, n), nr);
     while (lanes > 1) {
         int64_t tiles = oxi_parts(m, p->tile_m) * oxi_parts(n, p->tile_n);
         bool large = (double)p->tile_m * (double)p->tile_n * (double)p->k > OXI_GEMM_TASK;
@@ -46599,10 +46597,10 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     p->block_n = n;
     p->block_k = p->k;
     if (lines <= 8192 && lines * p->k <= room) return;
-    p->block_k = oxi_least(p->k, oxi_round_up(room / oxi_least(lines, 8192), p->depth));
+    p->block_k = oxi_min_i64(p->k, oxi_round_up(room / oxi_min_i64(lines, 8192), p->depth));
     lines = room / p->block_k;
-    if (!p->own_b) p->block_n = oxi_least(n, p->own_a ? lines : lines - oxi_least(m, lines / 2));
-    if (!p->own_a) p->block_m = oxi_least(m, p->own_b ? lines : lines - oxi_least(n, lines / 2));
+    if (!p->own_b) p->block_n = oxi_min_i64(n, p->own_a ? lines : lines - oxi_min_i64(m, lines / 2));
+    if (!p->own_a) p->block_m = oxi_min_i64(m, p->own_b ? lines : lines - oxi_min_i64(n, lines / 2));
     if (p->block_n < n) p->block_n = oxi_round_up(p->block_n, nr);
     if (p->block_m < m) p->block_m = oxi_round_up(p->block_m, mr);
 }
@@ -46702,11 +46700,11 @@ static void oxi_gemm_blocks(oxi_gemm_plan *p, bool have_a, bool alone) {
     int64_t packed_m0 = have_a ? 0 : -1, packed_n0 = -1, packed_k0 = 0; /* the blocks that are packed */
     for (p->n0 = 0; p->n0 < g->n; p->n0 += p->block_n)
         for (p->m0 = 0; p->m0 < g->m; p->m0 += p->block_m) {
-            p->rows = oxi_least(p->block_m, g->m - p->m0);
-            p->columns = oxi_least(p->block_n, g->n - p->n0);
+            p->rows = oxi_min_i64(p->block_m, g->m - p->m0);
+            p->columns = oxi_min_i64(p->block_n, g->n - p->n0);
             p->k0 = 0;
             do {
-                p->ks = oxi_least(p->block_k, p->k - p->k0);
+                p->ks = oxi_min_i64(p->block_k, p->k - p->k0);
                 bool same_k = packed_k0 == p->k0;
                 oxi_gemm_block(p, same_k && packed_m0 == p->m0, same_k && packed_n0 == p->n0, alone);
                 packed_m0 = p->m0;
@@ -46865,14 +46863,14 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
 static int64_t oxi_rows_of_task(int64_t rows, int64_t row_bytes) {
     int64_t most = 4 + OXI_THIN_BYTES / (row_bytes > 0 ? row_bytes : 1),
             fair = oxi_parts(rows, 8 * oxi_lanes(INT32_MAX));
-    return oxi_least(rows, oxi_least(most, fair < 8 ? 8 : fair));
+    return oxi_min_i64(rows, oxi_min_i64(most, fair < 8 ? 8 : fair));
 }
 
 /* When lines lie side by side, a task has at least half a page of each k. */
 static int64_t oxi_thin_task_lines(const oxi_thin *t) {
     int64_t line_bytes = t->k * ox_dtype_of(t->dtype)->block_bytes,
             lines = oxi_rows_of_task(t->lines, line_bytes);
-    return !t->across || lines > 512 ? oxi_least(lines, 4096) : oxi_least(t->lines, 512);
+    return !t->across || lines > 512 ? oxi_min_i64(lines, 4096) : oxi_min_i64(t->lines, 512);
 }
 
 static ox_status oxi_gemm_thin(const oxi_gemm *g) {
@@ -46982,7 +46980,7 @@ static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, flo
     oxi_codes_piece memory;
     oxi_codes codes = oxi_codes_of(&memory);
     for (int64_t at = 0; at < n; at += OXI_CODES_PIECE) {
-        int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
+        int64_t part = oxi_min_i64(n - at, OXI_CODES_PIECE);
         kernels->unpack[dtype](part, (const char *)blocks + oxi_byte_offset(dtype, at), codes);
         kernels->expand_codes(part, codes, out + at);
     }
@@ -46995,7 +46993,7 @@ static float oxi_dot_codes(const oxi_kernels *kernels, ox_dtype dtype, int64_t a
     oxi_codes codes = oxi_codes_of(&memory);
     float sum = 0;
     for (; at < n; at += OXI_CODES_PIECE) {
-        int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
+        int64_t part = oxi_min_i64(n - at, OXI_CODES_PIECE);
         const char *piece = row + oxi_byte_offset(dtype, at);
         for (int i = 0; i < 256; i += 64) OXI_PREFETCH_READ(piece + OXI_PREFETCH_AHEAD + i);
         kernels->unpack[dtype](part, piece, codes);
@@ -47031,7 +47029,7 @@ typedef struct oxi_block_rows {
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
     const oxi_gemm *g = r->g;
-    int64_t first = index * r->task_rows, rows = oxi_least(g->n - first, r->task_rows);
+    int64_t first = index * r->task_rows, rows = oxi_min_i64(g->n - first, r->task_rows);
     float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes),
           *stage = sums + g->m * r->task_rows;
     float *expanded = stage + r->task_rows;
@@ -47242,7 +47240,7 @@ static void oxi_code_line(const oxi_code_product *p, const oxi_q8 *from, int8_t 
                           float *sum, float *step) {
     int64_t k = p->g->k;
     for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, from++) {
-        int64_t part = oxi_least(k - at, OXI_CODES_PIECE);
+        int64_t part = oxi_min_i64(k - at, OXI_CODES_PIECE);
         memcpy(code + at, from->q, (size_t)part);
         *step++ = from->step;
         for (int64_t i = 0; i < part / 32; i++, scale++) {
@@ -47276,7 +47274,7 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
     float *stage = (float *)(void *)(lane + p->sums_at), *scale = (float *)(void *)(lane + p->scale_at);
     float *sum = (float *)(void *)(lane + p->extra_at), *step = (float *)(void *)(lane + p->step_at);
     oxi_q8 *row = (oxi_q8 *)(void *)(lane + p->row_at);
-    int64_t first = index * p->kernel->mr, lines = oxi_least(p->kernel->mr, p->rows - first),
+    int64_t first = index * p->kernel->mr, lines = oxi_min_i64(p->kernel->mr, p->rows - first),
             group = p->type->group;
     int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
     for (int64_t i = 0; i < lines; i++) {
@@ -47309,7 +47307,7 @@ static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *bl
     oxi_codes_piece piece;
     oxi_codes c = oxi_codes_of(&piece);
     for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, blocks += piece_bytes) {
-        int64_t part = oxi_least(k - at, OXI_CODES_PIECE);
+        int64_t part = oxi_min_i64(k - at, OXI_CODES_PIECE);
         c.code = code + at;
         p->kernels->unpack[p->g->b_dtype](part, blocks, c);
         for (int64_t i = 0; i < part / 16; i += every) {
@@ -47332,7 +47330,7 @@ static void oxi_code_unpack_wide(const oxi_code_product *p, int64_t k, const cha
     oxi_codes_piece piece;
     oxi_codes c = oxi_codes_of(&piece);
     for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, blocks += piece_bytes) {
-        int64_t part = oxi_least(k - at, OXI_CODES_PIECE);
+        int64_t part = oxi_min_i64(k - at, OXI_CODES_PIECE);
         if (part < OXI_CODES_PIECE) memset(&piece, 0, sizeof piece);
         p->kernels->unpack[p->g->b_dtype](part, blocks, c);
         *scale++ = p->kernels->codes_widen(part, c, bits, code + at);
@@ -47367,7 +47365,7 @@ static void oxi_code_finish(const oxi_code_product *p, int64_t index, int64_t n,
                             float *sums, float *stage) {
     const oxi_gemm *g = p->g;
     bool plain = oxi_gemm_is_plain(g);
-    int64_t first = index * p->kernel->mr, end = oxi_least(first + p->kernel->mr, p->rows);
+    int64_t first = index * p->kernel->mr, end = oxi_min_i64(first + p->kernel->mr, p->rows);
     for (int64_t i = first; i < end; i++, sums += p->kernel->nr) {
         if (direct && p->lift[i] == 1) continue;
         char *to = oxi_gemm_c(g, p->m0 + i, n);
@@ -47389,8 +47387,8 @@ static void oxi_code_foresee(const oxi_code_product *p, int64_t n, int64_t k0, i
         n += p->kernel->nr;
         k0 = 0;
     }
-    int64_t bytes = oxi_signed_bytes(g->b_dtype, oxi_least(p->piece, g->k - k0));
-    int64_t end = oxi_least(n + first + lines, g->n);
+    int64_t bytes = oxi_signed_bytes(g->b_dtype, oxi_min_i64(p->piece, g->k - k0));
+    int64_t end = oxi_min_i64(n + first + lines, g->n);
     for (int64_t line = n + first; line < end; line++) {
         const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, line * g->b_col + k0);
         for (int64_t at = 0; at < bytes; at += 64) OXI_PREFETCH_FAR(row + at);
@@ -47403,13 +47401,13 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     const oxi_gemm *g = p->g;
     char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
     float *sums = (float *)(void *)(lane + p->sums_at), *stage = (float *)(void *)(lane + p->panel_scale_at);
-    int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_least(nr, g->n - n);
+    int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_min_i64(nr, g->n - n);
     int64_t panels = oxi_parts(p->rows, mr), direct = 0; /* so many panels the kernel writes to C itself */
     int64_t ahead = oxi_parts(nr, panels); /* lines that are asked for while a panel is multiplied */
     if (oxi_gemm_is_plain(g) && g->c_dtype == OX_F32 && g->c_col == 1 && columns == nr) direct = p->rows / mr;
     float *c = direct > 0 ? (float *)(void *)oxi_gemm_c(g, p->m0, n) : NULL;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
-        int64_t k = oxi_least(p->piece, g->k - k0);
+        int64_t k = oxi_min_i64(p->piece, g->k - k0);
         oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
         for (int64_t i = 0; i < panels; i++) {
             float *to = i < direct ? c + i * mr * g->c_row : sums + i * mr * nr;
@@ -47445,7 +47443,7 @@ static size_t oxi_code_place(size_t *at, int64_t bytes) {
 static void oxi_code_plan(oxi_code_product *p, int64_t rows) {
     int64_t k = p->g->k, mr = p->kernel->mr, nr = p->kernel->nr, bytes = p->kernel->bytes,
             f32 = sizeof(float);
-    p->piece = oxi_least(k, oxi_round_up(OXI_CODE_PANEL_BYTES / (nr * bytes), 256));
+    p->piece = oxi_min_i64(k, oxi_round_up(OXI_CODE_PANEL_BYTES / (nr * bytes), 256));
     int64_t codes = nr * p->piece > mr * k ? nr * p->piece : mr * k, sums = oxi_round_up(rows, mr) * nr;
     p->row_at = oxi_code_place(&p->lane_bytes, oxi_parts(k, OXI_CODES_PIECE) * (int64_t)sizeof(oxi_q8));
     p->codes_at = oxi_code_place(&p->lane_bytes, codes * bytes);
@@ -47466,7 +47464,7 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
     p.kernels = oxi_cpu_kernels();
     p.type = oxi_code_type_of(g->b_dtype);
     if (!oxi_code_choose(&p)) return false;
-    int64_t rows = oxi_least(g->m, OXI_CODE_ROWS_MOST), mr = p.kernel->mr, f32 = sizeof(float);
+    int64_t rows = oxi_min_i64(g->m, OXI_CODE_ROWS_MOST), mr = p.kernel->mr, f32 = sizeof(float);
     int64_t cells = oxi_round_up(rows, mr) * g->k, panels = oxi_parts(g->n, p.kernel->nr);
     oxi_code_plan(&p, rows);
     size_t bytes = 0, q_at = oxi_code_place(&bytes, cells * p.kernel->bytes);
@@ -47490,7 +47488,7 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
     p.step = steps > 0 ? (float *)(void *)(memory + step_at) : NULL;
     p.lift = (float *)(void *)(memory + lift_at);
     for (p.m0 = 0; p.m0 < g->m; p.m0 += rows) {
-        p.rows = oxi_least(rows, g->m - p.m0);
+        p.rows = oxi_min_i64(rows, g->m - p.m0);
         if (!done || rows < g->m) oxi_parallel_for(oxi_parts(p.rows, mr), oxi_code_rows_task, &p);
         oxi_parallel_for(panels, oxi_code_product_task, &p);
     }
@@ -47551,7 +47549,7 @@ static void oxi_int_task(void *arg, int64_t index, int lane) {
     const oxi_gemm *g = p->g;
     int64_t across = (g->n + OXI_INT_COLUMNS - 1) / OXI_INT_COLUMNS;
     int64_t m = index / across * OXI_INT_ROWS, n = index % across * OXI_INT_COLUMNS;
-    int64_t rows = oxi_least(OXI_INT_ROWS, g->m - m), columns = oxi_least(OXI_INT_COLUMNS, g->n - n);
+    int64_t rows = oxi_min_i64(OXI_INT_ROWS, g->m - m), columns = oxi_min_i64(OXI_INT_COLUMNS, g->n - n);
     int64_t *sums = p->scratch + (int64_t)lane * (OXI_INT_ROWS + 1) * OXI_INT_COLUMNS;
     int64_t *line = sums + OXI_INT_ROWS * OXI_INT_COLUMNS;
     memset(sums, 0, OXI_INT_ROWS * OXI_INT_COLUMNS * sizeof(int64_t));

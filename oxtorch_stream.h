@@ -2609,23 +2609,19 @@ static oxi_plan_cost oxi_plan_measure(const oxi_stream_plan *plan, const int64_t
     return cost;
 }
 
-static int64_t oxi_divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
-
 /* How many parts of at most `most` along dim d there are, and what the largest of them is: they are as even
  * as units allow. */
 static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t most, int64_t *largest) {
-    int64_t unit = space->unit[d], units = oxi_divide_up(space->size[d], unit), per = most / unit;
-    int64_t parts = oxi_divide_up(units, per > 0 ? per : 1);
-    *largest = oxi_divide_up(units, parts) * unit;
+    int64_t unit = space->unit[d], units = oxi_parts(space->size[d], unit), per = most / unit;
+    int64_t parts = oxi_parts(units, per > 0 ? per : 1);
+    *largest = oxi_parts(units, parts) * unit;
     if (*largest > space->size[d]) *largest = space->size[d];
     return parts;
 }
 
 /* Halves dim d, up to a whole unit; false if it is one. */
 static bool oxi_space_halve(const oxi_stream_space *space, int d, int64_t *part) {
-    int64_t old = part[d], half = oxi_divide_up(old, 2 * space->unit[d]) * space->unit[d];
+    int64_t old = part[d], half = oxi_parts(old, 2 * space->unit[d]) * space->unit[d];
     if (half < old) part[d] = half;
     return half < old;
 }
@@ -2704,7 +2700,7 @@ static void oxi_plan_cut(oxi_stream_plan *plan, size_t room) {
 static void oxi_plan_place(const oxi_stream_plan *plan, int64_t index, int64_t *start, int64_t *count) {
     for (int d = plan->space.ndim - 1; d >= 0; d--) {
         int64_t at = index % plan->parts[d], unit = plan->space.unit[d];
-        int64_t units = oxi_divide_up(plan->space.size[d], unit);
+        int64_t units = oxi_parts(plan->space.size[d], unit);
         index /= plan->parts[d];
         int64_t whole = units / plan->parts[d], longer = units % plan->parts[d];
         int64_t end = (whole * (at + 1) + (at + 1 < longer ? at + 1 : longer)) * unit;
@@ -3298,7 +3294,7 @@ static oxi_lines_part oxi_lines_at(const oxi_stream_lines *job, int64_t index) {
     part.groups = oxi_min_i64(oxi_reduce_groups(r) - part.group, job->groups);
     part.first = at * job->elements;
     if (job->elements < r->chunk) {
-        int64_t pieces = oxi_divide_up(r->chunk, job->elements), chunk = at / pieces * r->chunk;
+        int64_t pieces = oxi_parts(r->chunk, job->elements), chunk = at / pieces * r->chunk;
         part.first = chunk + at % pieces * job->elements;
         end = oxi_min_i64(end, chunk + r->chunk);
     }
@@ -3323,7 +3319,7 @@ static bool oxi_lines_fit(const oxi_stream_lines *job, const oxi_lines_part *par
  * the room; at least one unit. */
 static void oxi_lines_widen(const oxi_stream_lines *job, oxi_lines_part *part, int64_t *side, int64_t unit,
                             int64_t most, size_t room) {
-    int64_t low = 1, high = oxi_divide_up(most, unit);
+    int64_t low = 1, high = oxi_parts(most, unit);
     while (low < high) {
         int64_t middle = low + (high - low + 1) / 2;
         *side = oxi_min_i64(middle * unit, most);
@@ -3341,7 +3337,7 @@ static void oxi_lines_shrink_groups(oxi_stream_lines *job, size_t room) {
     int64_t unit = r->by_columns ? r->width : 1, chunk = oxi_min_i64(r->chunk, r->line.numel);
     oxi_lines_part part = {0, 1, 0, chunk};
     while (r->group > unit && !oxi_lines_fit(job, &part, room))
-        r->group = oxi_divide_up(r->group, 2 * unit) * unit;
+        r->group = oxi_parts(r->group, 2 * unit) * unit;
 }
 
 /* Whole lines of some groups where one fits; else some chunks of all groups; else, by columns, some rows of a
@@ -3368,11 +3364,11 @@ static void oxi_lines_cut(oxi_stream_lines *job, size_t room) {
     }
     job->groups = part.groups;
     job->elements = part.count;
-    job->group_steps = oxi_divide_up(groups, part.groups);
-    job->line_steps = oxi_divide_up(numel, part.count);
+    job->group_steps = oxi_parts(groups, part.groups);
+    job->line_steps = oxi_parts(numel, part.count);
     if (part.count < r->chunk)
-        job->line_steps = numel / r->chunk * oxi_divide_up(r->chunk, part.count) +
-                          oxi_divide_up(numel % r->chunk, part.count);
+        job->line_steps = numel / r->chunk * oxi_parts(r->chunk, part.count) +
+                          oxi_parts(numel % r->chunk, part.count);
     job->flow.count = job->group_steps * job->line_steps;
     for (int64_t i = 0; i < job->flow.count; i++)
         for (int k = 0; k < job->operands; k++) {

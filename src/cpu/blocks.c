@@ -35,7 +35,7 @@ static void oxi_expand_blocks(ox_dtype dtype, int64_t n, const void *blocks, flo
     oxi_codes_piece memory;
     oxi_codes codes = oxi_codes_of(&memory);
     for (int64_t at = 0; at < n; at += OXI_CODES_PIECE) {
-        int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
+        int64_t part = oxi_min_i64(n - at, OXI_CODES_PIECE);
         kernels->unpack[dtype](part, (const char *)blocks + oxi_byte_offset(dtype, at), codes);
         kernels->expand_codes(part, codes, out + at);
     }
@@ -48,7 +48,7 @@ static float oxi_dot_codes(const oxi_kernels *kernels, ox_dtype dtype, int64_t a
     oxi_codes codes = oxi_codes_of(&memory);
     float sum = 0;
     for (; at < n; at += OXI_CODES_PIECE) {
-        int64_t part = oxi_least(n - at, OXI_CODES_PIECE);
+        int64_t part = oxi_min_i64(n - at, OXI_CODES_PIECE);
         const char *piece = row + oxi_byte_offset(dtype, at);
         for (int i = 0; i < 256; i += 64) OXI_PREFETCH_READ(piece + OXI_PREFETCH_AHEAD + i);
         kernels->unpack[dtype](part, piece, codes);
@@ -84,7 +84,7 @@ typedef struct oxi_block_rows {
 static void oxi_block_rows_task(void *arg, int64_t index, int lane) {
     const oxi_block_rows *r = (const oxi_block_rows *)arg;
     const oxi_gemm *g = r->g;
-    int64_t first = index * r->task_rows, rows = oxi_least(g->n - first, r->task_rows);
+    int64_t first = index * r->task_rows, rows = oxi_min_i64(g->n - first, r->task_rows);
     float *sums = (float *)(void *)(r->scratch + (size_t)lane * r->lane_bytes),
           *stage = sums + g->m * r->task_rows;
     float *expanded = stage + r->task_rows;

@@ -82,7 +82,7 @@ static void oxi_code_line(const oxi_code_product *p, const oxi_q8 *from, int8_t 
                           float *sum, float *step) {
     int64_t k = p->g->k;
     for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, from++) {
-        int64_t part = oxi_least(k - at, OXI_CODES_PIECE);
+        int64_t part = oxi_min_i64(k - at, OXI_CODES_PIECE);
         memcpy(code + at, from->q, (size_t)part);
         *step++ = from->step;
         for (int64_t i = 0; i < part / 32; i++, scale++) {
@@ -116,7 +116,7 @@ static void oxi_code_rows_task(void *arg, int64_t index, int lane_index) {
     float *stage = (float *)(void *)(lane + p->sums_at), *scale = (float *)(void *)(lane + p->scale_at);
     float *sum = (float *)(void *)(lane + p->extra_at), *step = (float *)(void *)(lane + p->step_at);
     oxi_q8 *row = (oxi_q8 *)(void *)(lane + p->row_at);
-    int64_t first = index * p->kernel->mr, lines = oxi_least(p->kernel->mr, p->rows - first),
+    int64_t first = index * p->kernel->mr, lines = oxi_min_i64(p->kernel->mr, p->rows - first),
             group = p->type->group;
     int64_t element = ox_dtype_of(g->a_dtype)->block_bytes;
     for (int64_t i = 0; i < lines; i++) {
@@ -149,7 +149,7 @@ static bool oxi_code_unpack(const oxi_code_product *p, int64_t k, const char *bl
     oxi_codes_piece piece;
     oxi_codes c = oxi_codes_of(&piece);
     for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, blocks += piece_bytes) {
-        int64_t part = oxi_least(k - at, OXI_CODES_PIECE);
+        int64_t part = oxi_min_i64(k - at, OXI_CODES_PIECE);
         c.code = code + at;
         p->kernels->unpack[p->g->b_dtype](part, blocks, c);
         for (int64_t i = 0; i < part / 16; i += every) {
@@ -172,7 +172,7 @@ static void oxi_code_unpack_wide(const oxi_code_product *p, int64_t k, const cha
     oxi_codes_piece piece;
     oxi_codes c = oxi_codes_of(&piece);
     for (int64_t at = 0; at < k; at += OXI_CODES_PIECE, blocks += piece_bytes) {
-        int64_t part = oxi_least(k - at, OXI_CODES_PIECE);
+        int64_t part = oxi_min_i64(k - at, OXI_CODES_PIECE);
         if (part < OXI_CODES_PIECE) memset(&piece, 0, sizeof piece);
         p->kernels->unpack[p->g->b_dtype](part, blocks, c);
         *scale++ = p->kernels->codes_widen(part, c, bits, code + at);
@@ -207,7 +207,7 @@ static void oxi_code_finish(const oxi_code_product *p, int64_t index, int64_t n,
                             float *sums, float *stage) {
     const oxi_gemm *g = p->g;
     bool plain = oxi_gemm_is_plain(g);
-    int64_t first = index * p->kernel->mr, end = oxi_least(first + p->kernel->mr, p->rows);
+    int64_t first = index * p->kernel->mr, end = oxi_min_i64(first + p->kernel->mr, p->rows);
     for (int64_t i = first; i < end; i++, sums += p->kernel->nr) {
         if (direct && p->lift[i] == 1) continue;
         char *to = oxi_gemm_c(g, p->m0 + i, n);
@@ -229,8 +229,8 @@ static void oxi_code_foresee(const oxi_code_product *p, int64_t n, int64_t k0, i
         n += p->kernel->nr;
         k0 = 0;
     }
-    int64_t bytes = oxi_signed_bytes(g->b_dtype, oxi_least(p->piece, g->k - k0));
-    int64_t end = oxi_least(n + first + lines, g->n);
+    int64_t bytes = oxi_signed_bytes(g->b_dtype, oxi_min_i64(p->piece, g->k - k0));
+    int64_t end = oxi_min_i64(n + first + lines, g->n);
     for (int64_t line = n + first; line < end; line++) {
         const char *row = (const char *)g->b + oxi_byte_offset(g->b_dtype, line * g->b_col + k0);
         for (int64_t at = 0; at < bytes; at += 64) OXI_PREFETCH_FAR(row + at);
@@ -243,13 +243,13 @@ static void oxi_code_product_task(void *arg, int64_t index, int lane_index) {
     const oxi_gemm *g = p->g;
     char *lane = p->scratch + (size_t)lane_index * p->lane_bytes;
     float *sums = (float *)(void *)(lane + p->sums_at), *stage = (float *)(void *)(lane + p->panel_scale_at);
-    int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_least(nr, g->n - n);
+    int64_t mr = p->kernel->mr, nr = p->kernel->nr, n = index * nr, columns = oxi_min_i64(nr, g->n - n);
     int64_t panels = oxi_parts(p->rows, mr), direct = 0; /* so many panels the kernel writes to C itself */
     int64_t ahead = oxi_parts(nr, panels); /* lines that are asked for while a panel is multiplied */
     if (oxi_gemm_is_plain(g) && g->c_dtype == OX_F32 && g->c_col == 1 && columns == nr) direct = p->rows / mr;
     float *c = direct > 0 ? (float *)(void *)oxi_gemm_c(g, p->m0, n) : NULL;
     for (int64_t k0 = 0; k0 < g->k; k0 += p->piece) {
-        int64_t k = oxi_least(p->piece, g->k - k0);
+        int64_t k = oxi_min_i64(p->piece, g->k - k0);
         oxi_code_panel weights = oxi_code_weights(p, lane, n, columns, k0, k);
         for (int64_t i = 0; i < panels; i++) {
             float *to = i < direct ? c + i * mr * g->c_row : sums + i * mr * nr;
@@ -285,7 +285,7 @@ static size_t oxi_code_place(size_t *at, int64_t bytes) {
 static void oxi_code_plan(oxi_code_product *p, int64_t rows) {
     int64_t k = p->g->k, mr = p->kernel->mr, nr = p->kernel->nr, bytes = p->kernel->bytes,
             f32 = sizeof(float);
-    p->piece = oxi_least(k, oxi_round_up(OXI_CODE_PANEL_BYTES / (nr * bytes), 256));
+    p->piece = oxi_min_i64(k, oxi_round_up(OXI_CODE_PANEL_BYTES / (nr * bytes), 256));
     int64_t codes = nr * p->piece > mr * k ? nr * p->piece : mr * k, sums = oxi_round_up(rows, mr) * nr;
     p->row_at = oxi_code_place(&p->lane_bytes, oxi_parts(k, OXI_CODES_PIECE) * (int64_t)sizeof(oxi_q8));
     p->codes_at = oxi_code_place(&p->lane_bytes, codes * bytes);
@@ -306,7 +306,7 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
     p.kernels = oxi_cpu_kernels();
     p.type = oxi_code_type_of(g->b_dtype);
     if (!oxi_code_choose(&p)) return false;
-    int64_t rows = oxi_least(g->m, OXI_CODE_ROWS_MOST), mr = p.kernel->mr, f32 = sizeof(float);
+    int64_t rows = oxi_min_i64(g->m, OXI_CODE_ROWS_MOST), mr = p.kernel->mr, f32 = sizeof(float);
     int64_t cells = oxi_round_up(rows, mr) * g->k, panels = oxi_parts(g->n, p.kernel->nr);
     oxi_code_plan(&p, rows);
     size_t bytes = 0, q_at = oxi_code_place(&bytes, cells * p.kernel->bytes);
@@ -330,7 +330,7 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
     p.step = steps > 0 ? (float *)(void *)(memory + step_at) : NULL;
     p.lift = (float *)(void *)(memory + lift_at);
     for (p.m0 = 0; p.m0 < g->m; p.m0 += rows) {
-        p.rows = oxi_least(rows, g->m - p.m0);
+        p.rows = oxi_min_i64(rows, g->m - p.m0);
         if (!done || rows < g->m) oxi_parallel_for(oxi_parts(p.rows, mr), oxi_code_rows_task, &p);
         oxi_parallel_for(panels, oxi_code_product_task, &p);
     }

@@ -22,10 +22,6 @@ enum {
 
 static size_t oxi_align_up(size_t bytes) { return (bytes + OXI_ALIGN - 1) / OXI_ALIGN * OXI_ALIGN; }
 
-static int64_t oxi_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* Bytes of a stride, which may be negative. */
 static int64_t oxi_signed_bytes(ox_dtype dtype, int64_t elements) {
     const ox_dtype_info *info = ox_dtype_of(dtype);
@@ -125,7 +121,7 @@ static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t coun
         return;
     }
     for (int64_t at = 0; at < count; at += OXI_GEMM_PIECE) {
-        int64_t part = oxi_least(count - at, OXI_GEMM_PIECE);
+        int64_t part = oxi_min_i64(count - at, OXI_GEMM_PIECE);
         oxi_expand_blocks(dtype, part, from + oxi_signed_bytes(dtype, at), piece);
         p->kernels->load[OX_F32][p->type.lane](part, piece, 1, (double *)out + at);
     }
@@ -135,9 +131,9 @@ static void oxi_gemm_expand(const oxi_gemm_plan *p, ox_dtype dtype, int64_t coun
 static void oxi_gemm_round(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_t line, int64_t k,
                            int64_t count, char *out) {
     float piece[OXI_GEMM_PIECE];
-    int64_t numbers = oxi_least(2 * count, s->k - 2 * k);
+    int64_t numbers = oxi_min_i64(2 * count, s->k - 2 * k);
     for (int64_t at = 0; at < numbers; at += OXI_GEMM_PIECE) {
-        int64_t part = oxi_least(numbers - at, OXI_GEMM_PIECE);
+        int64_t part = oxi_min_i64(numbers - at, OXI_GEMM_PIECE);
         const char *from = oxi_gemm_at(s, line, 2 * k + at);
         uint16_t *to = (uint16_t *)(void *)out + at;
         const float *x = piece;
@@ -157,7 +153,7 @@ static void oxi_gemm_gather(const oxi_gemm_plan *p, const oxi_gemm_side *s, int6
     int64_t step = (along ? each * s->k_stride : s->line_stride) * bytes, apart = s->k_stride * bytes;
     const char *from = oxi_gemm_at(s, line, each * k);
     if (along && s->k_stride == 1) {
-        int64_t here = oxi_least(left, each * count);
+        int64_t here = oxi_min_i64(left, each * count);
         memcpy(out, from, (size_t)(here * bytes));
         memset(out + here * bytes, 0, (size_t)((each * count - here) * bytes));
     } else if (!along && s->line_stride == 1 && left >= each) {
@@ -180,7 +176,8 @@ static void oxi_gemm_widen(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64
         return;
     }
     if (p->type.k_each == 1) {
-        int64_t left = k < s->k ? s->k - k : 0, there = along ? oxi_least(count, left) : left > 0 ? count : 0;
+        int64_t left = k < s->k ? s->k - k : 0;
+        int64_t there = along ? oxi_min_i64(count, left) : left > 0 ? count : 0;
         const char *from = oxi_gemm_at(s, line, k);
         if (oxi_is_block(s->dtype))
             oxi_gemm_expand(p, s->dtype, there, from, out);
@@ -237,7 +234,7 @@ static void oxi_gemm_pack_across(const oxi_gemm_plan *p, const oxi_gemm_side *s,
     int64_t unit = p->type.pieces ? p->type.kernel->tile_k : 64 / element;
     int64_t most = OXI_GEMM_STAGE / 2 / (lines * element) / unit * unit + unit;
     for (int64_t at = 0; at < depth; at += most) {
-        int64_t count = oxi_least(depth - at, most);
+        int64_t count = oxi_min_i64(depth - at, most);
         for (int64_t i = 0; i < count; i++)
             oxi_gemm_widen(p, s, line, k + at + i, lines, false, stage + i * lines * element);
         s->pack.across(lines, count, stage, lines, s->width, panels + at * s->width * element,
@@ -270,10 +267,10 @@ static void oxi_gemm_pack_along(const oxi_gemm_plan *p, const oxi_gemm_side *s, 
     int64_t most = OXI_GEMM_STAGE / 2 / (s->width * element) / 16 * 16;
     if (oxi_is_block(s->dtype)) most = OXI_GEMM_PIECE;
     for (int64_t first = 0; first < lines; first += s->width) {
-        int64_t here = oxi_least(lines - first, s->width);
+        int64_t here = oxi_min_i64(lines - first, s->width);
         char *panel = panels + first * depth * element;
         for (int64_t at = 0; at < depth; at += most) {
-            int64_t count = oxi_least(depth - at, most);
+            int64_t count = oxi_min_i64(depth - at, most);
             for (int64_t i = 0; i < here; i++) {
                 oxi_gemm_prefetch(p, s, line + first + i, k + at, count);
                 oxi_gemm_widen(p, s, line + first + i, k + at, count, true, stage + i * count * element);
@@ -299,7 +296,7 @@ static void oxi_gemm_pack(const oxi_gemm_plan *p, const oxi_gemm_side *s, int64_
     int64_t most = OXI_GEMM_STAGE_LINES;
     if (p->type.pieces) most = most * OXI_GEMM_STAGE_DEPTH / p->type.kernel->tile_k;
     for (int64_t first = 0; first < lines; first += most)
-        oxi_gemm_pack_across(p, s, line + first, oxi_least(lines - first, most), k, depth,
+        oxi_gemm_pack_across(p, s, line + first, oxi_min_i64(lines - first, most), k, depth,
                              panels + first * depth * p->type.element, stage);
 }
 
@@ -475,7 +472,7 @@ static void oxi_gemm_rounded(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int
 static void oxi_gemm_micro_tile(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int64_t depth, const char *a,
                                 const char *b, int64_t i, int64_t j, bool accumulate, const char *next) {
     const oxi_gemm_kernel *kernel = p->type.kernel;
-    int64_t rows = oxi_least(t->rows - i, kernel->mr), columns = oxi_least(t->columns - j, kernel->nr);
+    int64_t rows = oxi_min_i64(t->rows - i, kernel->mr), columns = oxi_min_i64(t->columns - j, kernel->nr);
     if (p->round) {
         oxi_gemm_rounded(p, t, depth, a, b, i, j, rows, columns, next);
         return;
@@ -494,7 +491,7 @@ static void oxi_gemm_panels(const oxi_gemm_plan *p, const oxi_gemm_tile *t, int6
     char *own = t->lane + p->b_at;
     for (int64_t j = 0; j < t->columns; j += nr) {
         const char *a_panel = a, *b_panel = b ? b + j / nr * b_bytes : own;
-        if (!b) oxi_gemm_pack(p, &p->b, t->n + j, oxi_least(t->columns - j, nr), k, depth, own, t->lane);
+        if (!b) oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, nr), k, depth, own, t->lane);
         for (int64_t i = 0, call = 0; i < t->rows; i += mr, call++, a_panel += a_bytes) {
             /* the first calls fetch the next panel of b, 64 bytes a step, the others the next of a */
             const char *next =
@@ -511,7 +508,7 @@ static void oxi_gemm_panels_of_copies(const oxi_gemm_plan *p, const oxi_gemm_til
             group = OXI_GEMM_STAGE_LINES / nr * nr;
     char *own = t->lane + p->b_at, *copies = t->lane + p->copies_at;
     for (int64_t j = 0; !b && j < t->columns; j += group)
-        oxi_gemm_pack(p, &p->b, t->n + j, oxi_least(t->columns - j, group), k, depth,
+        oxi_gemm_pack(p, &p->b, t->n + j, oxi_min_i64(t->columns - j, group), k, depth,
                       own + j * depth * element, t->lane);
     if (!b) b = own;
     for (int64_t i = 0; i < t->rows; i += mr, a += depth * mr * element) {
@@ -536,7 +533,8 @@ static void oxi_gemm_mend(const oxi_gemm_plan *p, const oxi_gemm_tile *t) {
         for (int64_t k = 0; k < p->g->k; k++) {
             int64_t at = k % OXI_GEMM_PIECE;
             if (at == 0)
-                oxi_gemm_widen(p, &p->a, t->m + i, k, oxi_least(p->g->k - k, OXI_GEMM_PIECE), true, numbers);
+                oxi_gemm_widen(p, &p->a, t->m + i, k, oxi_min_i64(p->g->k - k, OXI_GEMM_PIECE), true,
+                               numbers);
             oxi_gemm_widen(p, &p->b, t->n, k, t->columns, false, line);
             kernels->axpy_f32(t->columns, numbers[at], line, sums);
         }
@@ -554,8 +552,8 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
     oxi_gemm_tile t;
     t.m = p->m0 + i;
     t.n = p->n0 + j;
-    t.rows = oxi_least(p->rows - i, p->tile_m);
-    t.columns = oxi_least(p->columns - j, p->tile_n);
+    t.rows = oxi_min_i64(p->rows - i, p->tile_m);
+    t.columns = oxi_min_i64(p->columns - j, p->tile_n);
     t.lane = p->scratch + (size_t)lane * p->lane_bytes;
     t.sums = p->round ? NULL
            : p->direct ? oxi_gemm_c(p->g, t.m, t.n)
@@ -565,7 +563,7 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
         memset(t.sums + r * t.ld * element, 0, (size_t)(t.columns * element));
     if (p->type.kernel->enter) p->type.kernel->enter();
     for (int64_t at = 0; at < p->ks; at += p->depth) {
-        int64_t depth = oxi_least(p->ks - at, p->depth);
+        int64_t depth = oxi_min_i64(p->ks - at, p->depth);
         const char *a = p->a.packed + (at * a_lines + depth * i) * element;
         const char *b = p->own_b ? NULL : p->b.packed + (at * b_lines + depth * j) * element;
         if (p->own_a) {
@@ -608,10 +606,10 @@ static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
     int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
     int64_t fit = cache / 4 / (p->depth > 0 ? p->depth : 1);
-    int64_t side = oxi_least(fit, p->type.kernel->tile_k ? OXI_GEMM_TILE_GROUPS : OXI_GEMM_TILE);
+    int64_t side = oxi_min_i64(fit, p->type.kernel->tile_k ? OXI_GEMM_TILE_GROUPS : OXI_GEMM_TILE);
     bool spans = n > side && m > side && (p->type.copies ? cache / 2 / n >= 8 * mr : n <= fit);
-    p->tile_m = oxi_round_up(oxi_least(spans ? cache / 2 / n : side, m), mr);
-    p->tile_n = oxi_round_up(spans ? n : oxi_least(side, n), nr);
+    p->tile_m = oxi_round_up(oxi_min_i64(spans ? cache / 2 / n : side, m), mr);
+    p->tile_n = oxi_round_up(spans ? n : oxi_min_i64(side, n), nr);
     while (lanes > 1) {
         int64_t tiles = oxi_parts(m, p->tile_m) * oxi_parts(n, p->tile_n);
         bool large = (double)p->tile_m * (double)p->tile_n * (double)p->k > OXI_GEMM_TASK;
@@ -636,10 +634,10 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     p->block_n = n;
     p->block_k = p->k;
     if (lines <= 8192 && lines * p->k <= room) return;
-    p->block_k = oxi_least(p->k, oxi_round_up(room / oxi_least(lines, 8192), p->depth));
+    p->block_k = oxi_min_i64(p->k, oxi_round_up(room / oxi_min_i64(lines, 8192), p->depth));
     lines = room / p->block_k;
-    if (!p->own_b) p->block_n = oxi_least(n, p->own_a ? lines : lines - oxi_least(m, lines / 2));
-    if (!p->own_a) p->block_m = oxi_least(m, p->own_b ? lines : lines - oxi_least(n, lines / 2));
+    if (!p->own_b) p->block_n = oxi_min_i64(n, p->own_a ? lines : lines - oxi_min_i64(m, lines / 2));
+    if (!p->own_a) p->block_m = oxi_min_i64(m, p->own_b ? lines : lines - oxi_min_i64(n, lines / 2));
     if (p->block_n < n) p->block_n = oxi_round_up(p->block_n, nr);
     if (p->block_m < m) p->block_m = oxi_round_up(p->block_m, mr);
 }
@@ -739,11 +737,11 @@ static void oxi_gemm_blocks(oxi_gemm_plan *p, bool have_a, bool alone) {
     int64_t packed_m0 = have_a ? 0 : -1, packed_n0 = -1, packed_k0 = 0; /* the blocks that are packed */
     for (p->n0 = 0; p->n0 < g->n; p->n0 += p->block_n)
         for (p->m0 = 0; p->m0 < g->m; p->m0 += p->block_m) {
-            p->rows = oxi_least(p->block_m, g->m - p->m0);
-            p->columns = oxi_least(p->block_n, g->n - p->n0);
+            p->rows = oxi_min_i64(p->block_m, g->m - p->m0);
+            p->columns = oxi_min_i64(p->block_n, g->n - p->n0);
             p->k0 = 0;
             do {
-                p->ks = oxi_least(p->block_k, p->k - p->k0);
+                p->ks = oxi_min_i64(p->block_k, p->k - p->k0);
                 bool same_k = packed_k0 == p->k0;
                 oxi_gemm_block(p, same_k && packed_m0 == p->m0, same_k && packed_n0 == p->n0, alone);
                 packed_m0 = p->m0;
@@ -902,14 +900,14 @@ static void oxi_thin_task(void *arg, int64_t index, int lane) {
 static int64_t oxi_rows_of_task(int64_t rows, int64_t row_bytes) {
     int64_t most = 4 + OXI_THIN_BYTES / (row_bytes > 0 ? row_bytes : 1),
             fair = oxi_parts(rows, 8 * oxi_lanes(INT32_MAX));
-    return oxi_least(rows, oxi_least(most, fair < 8 ? 8 : fair));
+    return oxi_min_i64(rows, oxi_min_i64(most, fair < 8 ? 8 : fair));
 }
 
 /* When lines lie side by side, a task has at least half a page of each k. */
 static int64_t oxi_thin_task_lines(const oxi_thin *t) {
     int64_t line_bytes = t->k * ox_dtype_of(t->dtype)->block_bytes,
             lines = oxi_rows_of_task(t->lines, line_bytes);
-    return !t->across || lines > 512 ? oxi_least(lines, 4096) : oxi_least(t->lines, 512);
+    return !t->across || lines > 512 ? oxi_min_i64(lines, 4096) : oxi_min_i64(t->lines, 512);
 }
 
 static ox_status oxi_gemm_thin(const oxi_gemm *g) {

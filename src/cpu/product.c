@@ -50,7 +50,7 @@ static void oxi_int_task(void *arg, int64_t index, int lane) {
     const oxi_gemm *g = p->g;
     int64_t across = (g->n + OXI_INT_COLUMNS - 1) / OXI_INT_COLUMNS;
     int64_t m = index / across * OXI_INT_ROWS, n = index % across * OXI_INT_COLUMNS;
-    int64_t rows = oxi_least(OXI_INT_ROWS, g->m - m), columns = oxi_least(OXI_INT_COLUMNS, g->n - n);
+    int64_t rows = oxi_min_i64(OXI_INT_ROWS, g->m - m), columns = oxi_min_i64(OXI_INT_COLUMNS, g->n - n);
     int64_t *sums = p->scratch + (int64_t)lane * (OXI_INT_ROWS + 1) * OXI_INT_COLUMNS;
     int64_t *line = sums + OXI_INT_ROWS * OXI_INT_COLUMNS;
     memset(sums, 0, OXI_INT_ROWS * OXI_INT_COLUMNS * sizeof(int64_t));

@@ -76,7 +76,7 @@ static oxi_lines_part oxi_lines_at(const oxi_stream_lines *job, int64_t index) {
     part.groups = oxi_min_i64(oxi_reduce_groups(r) - part.group, job->groups);
     part.first = at * job->elements;
     if (job->elements < r->chunk) {
-        int64_t pieces = oxi_divide_up(r->chunk, job->elements), chunk = at / pieces * r->chunk;
+        int64_t pieces = oxi_parts(r->chunk, job->elements), chunk = at / pieces * r->chunk;
         part.first = chunk + at % pieces * job->elements;
         end = oxi_min_i64(end, chunk + r->chunk);
     }
@@ -101,7 +101,7 @@ static bool oxi_lines_fit(const oxi_stream_lines *job, const oxi_lines_part *par
  * the room; at least one unit. */
 static void oxi_lines_widen(const oxi_stream_lines *job, oxi_lines_part *part, int64_t *side, int64_t unit,
                             int64_t most, size_t room) {
-    int64_t low = 1, high = oxi_divide_up(most, unit);
+    int64_t low = 1, high = oxi_parts(most, unit);
     while (low < high) {
         int64_t middle = low + (high - low + 1) / 2;
         *side = oxi_min_i64(middle * unit, most);
@@ -119,7 +119,7 @@ static void oxi_lines_shrink_groups(oxi_stream_lines *job, size_t room) {
     int64_t unit = r->by_columns ? r->width : 1, chunk = oxi_min_i64(r->chunk, r->line.numel);
     oxi_lines_part part = {0, 1, 0, chunk};
     while (r->group > unit && !oxi_lines_fit(job, &part, room))
-        r->group = oxi_divide_up(r->group, 2 * unit) * unit;
+        r->group = oxi_parts(r->group, 2 * unit) * unit;
 }
 
 /* Whole lines of some groups where one fits; else some chunks of all groups; else, by columns, some rows of a
@@ -146,11 +146,11 @@ static void oxi_lines_cut(oxi_stream_lines *job, size_t room) {
     }
     job->groups = part.groups;
     job->elements = part.count;
-    job->group_steps = oxi_divide_up(groups, part.groups);
-    job->line_steps = oxi_divide_up(numel, part.count);
+    job->group_steps = oxi_parts(groups, part.groups);
+    job->line_steps = oxi_parts(numel, part.count);
     if (part.count < r->chunk)
-        job->line_steps = numel / r->chunk * oxi_divide_up(r->chunk, part.count) +
-                          oxi_divide_up(numel % r->chunk, part.count);
+        job->line_steps = numel / r->chunk * oxi_parts(r->chunk, part.count) +
+                          oxi_parts(numel % r->chunk, part.count);
     job->flow.count = job->group_steps * job->line_steps;
     for (int64_t i = 0; i < job->flow.count; i++)
         for (int k = 0; k < job->operands; k++) {

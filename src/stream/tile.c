@@ -193,23 +193,19 @@ static oxi_plan_cost oxi_plan_measure(const oxi_stream_plan *plan, const int64_t
     return cost;
 }
 
-static int64_t oxi_divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
-
 /* How many parts of at most `most` along dim d there are, and what the largest of them is: they are as even
  * as units allow. */
 static int64_t oxi_space_parts(const oxi_stream_space *space, int d, int64_t most, int64_t *largest) {
-    int64_t unit = space->unit[d], units = oxi_divide_up(space->size[d], unit), per = most / unit;
-    int64_t parts = oxi_divide_up(units, per > 0 ? per : 1);
-    *largest = oxi_divide_up(units, parts) * unit;
+    int64_t unit = space->unit[d], units = oxi_parts(space->size[d], unit), per = most / unit;
+    int64_t parts = oxi_parts(units, per > 0 ? per : 1);
+    *largest = oxi_parts(units, parts) * unit;
     if (*largest > space->size[d]) *largest = space->size[d];
     return parts;
 }
 
 /* Halves dim d, up to a whole unit; false if it is one. */
 static bool oxi_space_halve(const oxi_stream_space *space, int d, int64_t *part) {
-    int64_t old = part[d], half = oxi_divide_up(old, 2 * space->unit[d]) * space->unit[d];
+    int64_t old = part[d], half = oxi_parts(old, 2 * space->unit[d]) * space->unit[d];
     if (half < old) part[d] = half;
     return half < old;
 }
@@ -288,7 +284,7 @@ static void oxi_plan_cut(oxi_stream_plan *plan, size_t room) {
 static void oxi_plan_place(const oxi_stream_plan *plan, int64_t index, int64_t *start, int64_t *count) {
     for (int d = plan->space.ndim - 1; d >= 0; d--) {
         int64_t at = index % plan->parts[d], unit = plan->space.unit[d];
-        int64_t units = oxi_divide_up(plan->space.size[d], unit);
+        int64_t units = oxi_parts(plan->space.size[d], unit);
         index /= plan->parts[d];
         int64_t whole = units / plan->parts[d], longer = units % plan->parts[d];
         int64_t end = (whole * (at + 1) + (at + 1 < longer ? at + 1 : longer)) * unit;
