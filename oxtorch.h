@@ -8990,7 +8990,7 @@ static double oxi_gelu_tanh_f64(double x) {
     return x * oxi_sigmoid_f64(x * (1.5957691216057308 + 0.07135481627260025 * x * x));
 }
 static double oxi_expm1_scaled_f64(double x, double alpha, double inner) { /* the elu family */
-    return x > 0 ? x : alpha * expm1(x * inner);
+    return x < 0 ? alpha * expm1(x * inner) : x;
 }
 static double oxi_remainder_f64(double a, double b) {
     double rest = fmod(a, b);
@@ -11517,8 +11517,8 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
-    return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x < 0: alpha (e^(x inner) - 1), else x */
+    return vd_select(vd_lt(x, vd_zero()), vd_mul(alpha, vd_expm1(vd_mul(x, inner))), x);
 }
 /* >>cpu/kernels/map.inc */
 /* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, f64 where
@@ -16333,8 +16333,8 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
-    return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x < 0: alpha (e^(x inner) - 1), else x */
+    return vd_select(vd_lt(x, vd_zero()), vd_mul(alpha, vd_expm1(vd_mul(x, inner))), x);
 }
 /* >>cpu/kernels/map.inc */
 /* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, f64 where
@@ -21167,8 +21167,8 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
-    return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x < 0: alpha (e^(x inner) - 1), else x */
+    return vd_select(vd_lt(x, vd_zero()), vd_mul(alpha, vd_expm1(vd_mul(x, inner))), x);
 }
 /* >>cpu/kernels/map.inc */
 /* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, f64 where
@@ -25923,8 +25923,8 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
-    return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x < 0: alpha (e^(x inner) - 1), else x */
+    return vd_select(vd_lt(x, vd_zero()), vd_mul(alpha, vd_expm1(vd_mul(x, inner))), x);
 }
 /* >>cpu/kernels/map.inc */
 /* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, f64 where
@@ -30671,8 +30671,8 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
-    return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x < 0: alpha (e^(x inner) - 1), else x */
+    return vd_select(vd_lt(x, vd_zero()), vd_mul(alpha, vd_expm1(vd_mul(x, inner))), x);
 }
 /* >>cpu/kernels/map.inc */
 /* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, f64 where
@@ -35414,8 +35414,8 @@ OXI_INLINE vd vd_softplus(vd x, vd beta, vd threshold) {
     vd scaled = vd_mul(x, beta);
     return vd_select(vd_gt(scaled, threshold), x, vd_div(vd_log1p(vd_exp(scaled)), beta));
 }
-OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x > 0: x, else alpha (e^(x inner) - 1) */
-    return vd_select(vd_gt(x, vd_zero()), x, vd_mul(alpha, vd_expm1(vd_mul(x, inner))));
+OXI_SHARED vd vd_elu(vd x, vd alpha, vd inner) { /* x < 0: alpha (e^(x inner) - 1), else x */
+    return vd_select(vd_lt(x, vd_zero()), vd_mul(alpha, vd_expm1(vd_mul(x, inner))), x);
 }
 /* >>cpu/kernels/map.inc */
 /* Elementwise kernels of one tier, made from the formulas of map_rows.h: f32 in full, f64 where

@@ -88,7 +88,7 @@ static double oxi_gelu_tanh_f64(double x) {
     return x * oxi_sigmoid_f64(x * (1.5957691216057308 + 0.07135481627260025 * x * x));
 }
 static double oxi_expm1_scaled_f64(double x, double alpha, double inner) { /* the elu family */
-    return x > 0 ? x : alpha * expm1(x * inner);
+    return x < 0 ? alpha * expm1(x * inner) : x;
 }
 static double oxi_remainder_f64(double a, double b) {
     double rest = fmod(a, b);
