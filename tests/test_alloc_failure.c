@@ -95,6 +95,9 @@ static int run_views(ox_tensor **out) {
     out[n++] = parts == 3 ? part[2] : NULL;
     parts = ox_unbind(x, 1, part, 8);
     out[n++] = parts == 8 ? part[7] : NULL;
+    const int64_t sizes[2] = {1, 5};
+    parts = ox_split_with_sizes(x, sizes, 2, 0, part, 8);
+    out[n++] = parts == 2 ? part[1] : NULL;
     parts = ox_chunk(x, 3, 1, part, 8);
     out[n++] = parts == 3 ? part[0] : NULL;
     out[n++] = ox_copy_(ox_t(ox_empty(OX_SHAPE(8, 6), OX_F64)), x);

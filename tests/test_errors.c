@@ -244,6 +244,7 @@ static void check_null_views_and_making(ox_tensor *x) {
     NULLS(view_as_complex, !ox_view_as_complex(NULL));
     NULLS(view_dtype, !ox_view_dtype(NULL, OX_F32));
     NULLS(split, ox_split(NULL, 1, 0, out, 4) == -1);
+    NULLS(split_with_sizes, ox_split_with_sizes(NULL, NULL, 1, 0, out, 4) == -1);
     NULLS(chunk, ox_chunk(NULL, 1, 0, out, 4) == -1);
     NULLS(unbind, ox_unbind(NULL, 0, out, 4) == -1);
     NULLS(empty_like, !ox_empty_like(NULL));
