@@ -295,8 +295,10 @@ OX_API ox_tensor *ox_addmm_(ox_tensor *c, ox_tensor *a, ox_tensor *b, double bet
 OX_API ox_tensor *ox_outer(ox_tensor *a, ox_tensor *b);
 OX_API ox_tensor *ox_dot(ox_tensor *a, ox_tensor *b);
 /* ox_einsum - sums of products by index letters: "bij,bjk->bik", "ii->i", "...ij->...ji"; without "->"
- * letters that occur once, in alphabetical order. Pairs are contracted left to right by matmul. source:
- * torch.einsum */
+ * letters that occur once, in alphabetical order. Pairs are contracted left to right by matmul.
+ * dtypes    those of matmul, and bool where nothing is summed over; the result has the operands', but i64
+ *           where a letter of one integer operand alone is summed over
+ * source    torch.einsum */
 OX_API ox_tensor *ox_einsum(const char *equation, ox_tensor *const *list, int count);
 /* true: block types multiply as f32 after exact expansion; false (the default): int8 products with
  * quantised activations. On a GPU with cooperative matrices, false lets many f32 rows that meet the weights
