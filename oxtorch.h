@@ -559,6 +559,8 @@ OX_API ox_tensor *ox_unsqueeze(ox_tensor *x, int dim);
 OX_API ox_tensor *ox_unfold(ox_tensor *x, int dim, int64_t size, int64_t step);
 OX_API ox_tensor *ox_view_as_real(ox_tensor *x);                         /* c64 [..] -> f32 [..,2] */
 OX_API ox_tensor *ox_view_as_complex(ox_tensor *x);                      /* f32 [..,2] -> c64 [..] */
+OX_API ox_tensor *ox_real(ox_tensor *x);                                 /* c64 -> f32, up to 7 dims */
+OX_API ox_tensor *ox_imag(ox_tensor *x);
 /* The same bytes as another dtype of the same width. */
 OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype);
 
@@ -593,7 +595,8 @@ OX_EXTERN_C_BEGIN
  * floor  ceil  trunc        round half to even   frac x - trunc(x)     sqrt                rsqrt 1/sqrt(x)
  * exp  exp2  expm1          log log2 log10 log1p sin cos tan           asin acos atan      sinh cosh tanh
  * asinh acosh atanh         sigmoid 1/(1+e^-x)   erf  erfc
- * isnan isinf isfinite logical_not -> bool       bitwise_not ~x (integers, bool) */
+ * isnan isinf isfinite logical_not -> bool       bitwise_not ~x (integers, bool)
+ * conj (real numbers: a copy)                    angle atan2(imag, real) of c64, of real numbers 0 or pi */
 OX_API ox_tensor *ox_abs(ox_tensor *x);
 OX_API ox_tensor *ox_neg(ox_tensor *x);
 OX_API ox_tensor *ox_sign(ox_tensor *x);
@@ -633,6 +636,8 @@ OX_API ox_tensor *ox_isnan(ox_tensor *x);
 OX_API ox_tensor *ox_isinf(ox_tensor *x);
 OX_API ox_tensor *ox_isfinite(ox_tensor *x);
 OX_API ox_tensor *ox_logical_not(ox_tensor *x);
+OX_API ox_tensor *ox_conj(ox_tensor *x);
+OX_API ox_tensor *ox_angle(ox_tensor *x);
 /* -INFINITY, INFINITY for none. Bounds of integers are whole numbers, OX_ERR_DTYPE otherwise: torch.clamp
  * gives floats then, for which cast x first. */
 OX_API ox_tensor *ox_clamp(ox_tensor *x, double low, double high);
@@ -789,7 +794,7 @@ OX_API ox_tensor *ox_cast(ox_tensor *x, ox_dtype dtype);
 /* ---- reductions -------------------------------------------------------------------------------------------
  * shapes    dims given as OX_DIMS(0, -1) or OX_ALL_DIMS; they go, or stay as size 1 if keepdim
  * dtypes    sum, prod: integers and bool give i64; mean, var, std, norm: floats; all, any: bool; arg...,
- *           count_nonzero: i64
+ *           count_nonzero: i64; norm of c64: f32, of the sizes
  * numerics  f16, bf16 and f32 accumulate in f32 blocks summed in f64; the same bits for any thread count
  * errors    OX_ERR_DIM a dim out of range or twice; OX_ERR_SHAPE amax, argmax ... of no elements;
  *           OX_ERR_DTYPE */
@@ -849,7 +854,7 @@ OX_API ox_tensor *ox_tril(ox_tensor *x, int64_t diagonal);
 /* ox_matmul - matrix product; leading dims broadcast.
  *   out[..,m,n] = sum_k a[..,m,k] * b[..,k,n]
  * shapes    a [..,M,K], b [..,K,N] -> [..,M,N]; 1-d operands as in torch.matmul
- * dtypes    f16 bf16 f32 f64, both operands the same; i8 x i8 -> i32; other integers in their own type;
+ * dtypes    f16 bf16 f32 f64 c64, both operands the same; i8 x i8 -> i32; other integers in their own type;
  *           one operand may be a block type (b given as [..,K,N] = ox_t of block rows [N,K]); f16 and bf16
  *           accumulate in f32
  * memory    a new tensor, one reference; transposed and sliced operands are read in place
@@ -4115,9 +4120,9 @@ OXI_OP(sigmoid,     MAP, 1, 1, map_float, B|I|F,   INPLACE, 12, sigmoid)
 OXI_OP(erf,         MAP, 1, 1, map_float, B|I|F,   INPLACE, 14, erf)
 OXI_OP(erfc,        MAP, 1, 1, map_float, B|I|F,   INPLACE, 16, erfc)
 /* ---- elementwise, one operand: result is bool ---------------------------------------------------------- */
-OXI_OP(isnan,       MAP, 1, 1, map_bool,  B|I|F,   0,       1,  none)
-OXI_OP(isinf,       MAP, 1, 1, map_bool,  B|I|F,   0,       1,  none)
-OXI_OP(isfinite,    MAP, 1, 1, map_bool,  B|I|F,   0,       1,  none)
+OXI_OP(isnan,       MAP, 1, 1, map_bool,  B|I|F|C, 0,       1,  none)
+OXI_OP(isinf,       MAP, 1, 1, map_bool,  B|I|F|C, 0,       1,  none)
+OXI_OP(isfinite,    MAP, 1, 1, map_bool,  B|I|F|C, 0,       1,  none)
 OXI_OP(logical_not, MAP, 1, 1, map_bool,  B|I|F|C, INPLACE, 1,  none)
 /* ---- activations --------------------------------------------------------------------------------------- */
 OXI_OP(relu,        MAP, 1, 1, map_same,  I|F,     INPLACE, 1,  relu)
@@ -4194,7 +4199,7 @@ OXI_OP(multinomial, RANDOM, 1, 1, multinomial, F,  RANDOM,  10, none)
 /* ---- reductions over the dims in attr.dims, kept as size 1 if attr.keepdim ----------------------------- */
 OXI_OP(sum,         REDUCE, 1, 1, reduce_sum,   B|I|F|C, 0, 1, sum) /* integers and bool sum to i64 */
 OXI_OP(mean,        REDUCE, 1, 1, reduce_float, F|C,     0, 1, mean)
-OXI_OP(prod,        REDUCE, 1, 1, reduce_sum,   B|I|F,   0, 1, prod)
+OXI_OP(prod,        REDUCE, 1, 1, reduce_sum,   B|I|F|C, 0, 1, prod)
 OXI_OP(amax,        REDUCE, 1, 1, reduce_same,  B|I|F,   0, 1, amax)
 OXI_OP(amin,        REDUCE, 1, 1, reduce_same,  B|I|F,   0, 1, amin)
 OXI_OP(all,         REDUCE, 1, 1, reduce_bool,  B|I|F|C, 0, 1, none)
@@ -4202,7 +4207,7 @@ OXI_OP(any,         REDUCE, 1, 1, reduce_bool,  B|I|F|C, 0, 1, none)
 OXI_OP(var,         REDUCE, 1, 1, reduce_float, F,       0, 4, var)          /* f0 correction */
 OXI_OP(std,         REDUCE, 1, 1, reduce_float, F,       0, 4, std)          /* f0 correction */
 OXI_OP(logsumexp,   REDUCE, 1, 1, reduce_float, B|I|F,   0, 12, logsumexp)
-OXI_OP(norm,        REDUCE, 1, 1, reduce_float, F,       0, 3, norm) /* f0 = p: 0, 1, 2, inf, -inf, any */
+OXI_OP(norm,        REDUCE, 1, 1, reduce_float, F|C,     0, 3, norm) /* f0 = p: 0, 1, 2, inf, -inf, any */
 OXI_OP(count_nonzero, REDUCE, 1, 1, reduce_index, B|I|F|C, 0, 1, none)
 OXI_OP(argmax,      REDUCE, 1, 1, reduce_index, B|I|F,   0, 1, none)         /* first of equals; NaN wins */
 OXI_OP(argmin,      REDUCE, 1, 1, reduce_index, B|I|F,   0, 1, none)
@@ -4211,8 +4216,8 @@ OXI_OP(max_dim,     REDUCE, 1, 2, reduce_pair,  B|I|F,   0, 1, max_dim)
 OXI_OP(min_dim,     REDUCE, 1, 2, reduce_pair,  B|I|F,   0, 1, max_dim)
 
 /* ---- along one dim, attr.dim --------------------------------------------------------------------------- */
-OXI_OP(cumsum,      SCAN, 1, 1, scan,     B|I|F,   INPLACE, 1,  cumsum)
-OXI_OP(cumprod,     SCAN, 1, 1, scan,     B|I|F,   INPLACE, 1,  cumprod)
+OXI_OP(cumsum,      SCAN, 1, 1, scan,     B|I|F|C, INPLACE, 1,  cumsum)
+OXI_OP(cumprod,     SCAN, 1, 1, scan,     B|I|F|C, INPLACE, 1,  cumprod)
 /* mode 1 = descending; stable; NaN last */
 OXI_OP(sort,        SORT, 1, 2, sort,     B|I|F,   0,       20, sort)
 OXI_OP(topk,        SORT, 1, 2, topk,     B|I|F,   0,       4,  sort)        /* i0 k, mode 1 = largest */
@@ -4245,10 +4250,10 @@ OXI_OP(cat,          INDEX, -1, 1, cat,         B|I|F|C,   0, 0, cat)
 OXI_OP(roll,         INDEX, 1, 1, roll,         B|I|F|C,   0, 0, roll) /* shape = shifts, stride = dims */
 
 /* ---- products ------------------------------------------------------------------------------------------ */
-OXI_OP(matmul,      PRODUCT, 2, 1, matmul,  I|F|Q,  0, -1, matmul)
+OXI_OP(matmul,      PRODUCT, 2, 1, matmul,  I|F|C|Q, 0, -1, matmul)
 /* x, w [N,K], bias?; mode = oxi_activation */
-OXI_OP(linear,      PRODUCT, 3, 1, linear,  I|F|Q,  0, -1, linear)
-OXI_OP(addmm,       PRODUCT, 3, 1, addmm,   I|F|Q,  0, -1, addmm)     /* c, a, b; f0 beta, f1 alpha */
+OXI_OP(linear,      PRODUCT, 3, 1, linear,  I|F|C|Q, 0, -1, linear)
+OXI_OP(addmm,       PRODUCT, 3, 1, addmm,   I|F|C|Q, 0, -1, addmm)     /* c, a, b; f0 beta, f1 alpha */
 
 /* ---- transformers -------------------------------------------------------------------------------------- */
 OXI_OP(rope,        ROPE, 3, 1, rope,           F,   0, 6,  rope)     /* x, positions, freq_factors? */
@@ -4710,7 +4715,8 @@ OXI_RULE(reduce_float) {
     bool has_identity = call->op != OXI_OP_norm || (call->attr.f[0] >= 0 && !isinf(call->attr.f[0]));
     ox_status status = has_identity ? OX_OK : oxi_check_not_empty(call);
     if (status != OX_OK) return status;
-    return oxi_reduced(call, out, oxi_compute_dtype(call));
+    ox_dtype dtype = oxi_compute_dtype(call);
+    return oxi_reduced(call, out, call->op == OXI_OP_norm && dtype == OX_C64 ? OX_F32 : dtype);
 }
 OXI_RULE(reduce_bool) {
     return oxi_reduced(call, out, OX_BOOL);
@@ -5042,6 +5048,8 @@ OXI_RULE(linear) {
                  ox_dtype_of(bias->dtype)->cls != ox_dtype_of(dtype)->cls))
         return oxi_fail(OX_ERR_SHAPE, "linear: bias %s does not fit weight %s", oxi_tensor_text(bias),
                         oxi_tensor_text(w));
+    if (call->attr.mode != OXI_ACT_NONE && !oxi_is_float(dtype))
+        return oxi_fail(OX_ERR_DTYPE, "linear: no activation of %s", ox_dtype_name(dtype));
     status = oxi_check_block_rows(call, w, 1);
     if (status == OX_OK && !oxi_is_block(w->dtype)) status = oxi_check_weight_dtype(call, x, w);
     if (status == OX_OK) status = oxi_check_weight_dtype(call, x, bias);
@@ -5678,9 +5686,9 @@ OXI_OP(sigmoid,     MAP, 1, 1, map_float, B|I|F,   INPLACE, 12, sigmoid)
 OXI_OP(erf,         MAP, 1, 1, map_float, B|I|F,   INPLACE, 14, erf)
 OXI_OP(erfc,        MAP, 1, 1, map_float, B|I|F,   INPLACE, 16, erfc)
 /* ---- elementwise, one operand: result is bool ---------------------------------------------------------- */
-OXI_OP(isnan,       MAP, 1, 1, map_bool,  B|I|F,   0,       1,  none)
-OXI_OP(isinf,       MAP, 1, 1, map_bool,  B|I|F,   0,       1,  none)
-OXI_OP(isfinite,    MAP, 1, 1, map_bool,  B|I|F,   0,       1,  none)
+OXI_OP(isnan,       MAP, 1, 1, map_bool,  B|I|F|C, 0,       1,  none)
+OXI_OP(isinf,       MAP, 1, 1, map_bool,  B|I|F|C, 0,       1,  none)
+OXI_OP(isfinite,    MAP, 1, 1, map_bool,  B|I|F|C, 0,       1,  none)
 OXI_OP(logical_not, MAP, 1, 1, map_bool,  B|I|F|C, INPLACE, 1,  none)
 /* ---- activations --------------------------------------------------------------------------------------- */
 OXI_OP(relu,        MAP, 1, 1, map_same,  I|F,     INPLACE, 1,  relu)
@@ -5757,7 +5765,7 @@ OXI_OP(multinomial, RANDOM, 1, 1, multinomial, F,  RANDOM,  10, none)
 /* ---- reductions over the dims in attr.dims, kept as size 1 if attr.keepdim ----------------------------- */
 OXI_OP(sum,         REDUCE, 1, 1, reduce_sum,   B|I|F|C, 0, 1, sum) /* integers and bool sum to i64 */
 OXI_OP(mean,        REDUCE, 1, 1, reduce_float, F|C,     0, 1, mean)
-OXI_OP(prod,        REDUCE, 1, 1, reduce_sum,   B|I|F,   0, 1, prod)
+OXI_OP(prod,        REDUCE, 1, 1, reduce_sum,   B|I|F|C, 0, 1, prod)
 OXI_OP(amax,        REDUCE, 1, 1, reduce_same,  B|I|F,   0, 1, amax)
 OXI_OP(amin,        REDUCE, 1, 1, reduce_same,  B|I|F,   0, 1, amin)
 OXI_OP(all,         REDUCE, 1, 1, reduce_bool,  B|I|F|C, 0, 1, none)
@@ -5765,7 +5773,7 @@ OXI_OP(any,         REDUCE, 1, 1, reduce_bool,  B|I|F|C, 0, 1, none)
 OXI_OP(var,         REDUCE, 1, 1, reduce_float, F,       0, 4, var)          /* f0 correction */
 OXI_OP(std,         REDUCE, 1, 1, reduce_float, F,       0, 4, std)          /* f0 correction */
 OXI_OP(logsumexp,   REDUCE, 1, 1, reduce_float, B|I|F,   0, 12, logsumexp)
-OXI_OP(norm,        REDUCE, 1, 1, reduce_float, F,       0, 3, norm) /* f0 = p: 0, 1, 2, inf, -inf, any */
+OXI_OP(norm,        REDUCE, 1, 1, reduce_float, F|C,     0, 3, norm) /* f0 = p: 0, 1, 2, inf, -inf, any */
 OXI_OP(count_nonzero, REDUCE, 1, 1, reduce_index, B|I|F|C, 0, 1, none)
 OXI_OP(argmax,      REDUCE, 1, 1, reduce_index, B|I|F,   0, 1, none)         /* first of equals; NaN wins */
 OXI_OP(argmin,      REDUCE, 1, 1, reduce_index, B|I|F,   0, 1, none)
@@ -5774,8 +5782,8 @@ OXI_OP(max_dim,     REDUCE, 1, 2, reduce_pair,  B|I|F,   0, 1, max_dim)
 OXI_OP(min_dim,     REDUCE, 1, 2, reduce_pair,  B|I|F,   0, 1, max_dim)
 
 /* ---- along one dim, attr.dim --------------------------------------------------------------------------- */
-OXI_OP(cumsum,      SCAN, 1, 1, scan,     B|I|F,   INPLACE, 1,  cumsum)
-OXI_OP(cumprod,     SCAN, 1, 1, scan,     B|I|F,   INPLACE, 1,  cumprod)
+OXI_OP(cumsum,      SCAN, 1, 1, scan,     B|I|F|C, INPLACE, 1,  cumsum)
+OXI_OP(cumprod,     SCAN, 1, 1, scan,     B|I|F|C, INPLACE, 1,  cumprod)
 /* mode 1 = descending; stable; NaN last */
 OXI_OP(sort,        SORT, 1, 2, sort,     B|I|F,   0,       20, sort)
 OXI_OP(topk,        SORT, 1, 2, topk,     B|I|F,   0,       4,  sort)        /* i0 k, mode 1 = largest */
@@ -5808,10 +5816,10 @@ OXI_OP(cat,          INDEX, -1, 1, cat,         B|I|F|C,   0, 0, cat)
 OXI_OP(roll,         INDEX, 1, 1, roll,         B|I|F|C,   0, 0, roll) /* shape = shifts, stride = dims */
 
 /* ---- products ------------------------------------------------------------------------------------------ */
-OXI_OP(matmul,      PRODUCT, 2, 1, matmul,  I|F|Q,  0, -1, matmul)
+OXI_OP(matmul,      PRODUCT, 2, 1, matmul,  I|F|C|Q, 0, -1, matmul)
 /* x, w [N,K], bias?; mode = oxi_activation */
-OXI_OP(linear,      PRODUCT, 3, 1, linear,  I|F|Q,  0, -1, linear)
-OXI_OP(addmm,       PRODUCT, 3, 1, addmm,   I|F|Q,  0, -1, addmm)     /* c, a, b; f0 beta, f1 alpha */
+OXI_OP(linear,      PRODUCT, 3, 1, linear,  I|F|C|Q, 0, -1, linear)
+OXI_OP(addmm,       PRODUCT, 3, 1, addmm,   I|F|C|Q, 0, -1, addmm)     /* c, a, b; f0 beta, f1 alpha */
 
 /* ---- transformers -------------------------------------------------------------------------------------- */
 OXI_OP(rope,        ROPE, 3, 1, rope,           F,   0, 6,  rope)     /* x, positions, freq_factors? */
@@ -6479,6 +6487,18 @@ OX_API ox_tensor *ox_view_as_real(ox_tensor *x) {
 OX_API ox_tensor *ox_view_as_complex(ox_tensor *x) {
     return oxi_apply_1(OXI_OP_view_as_complex, NULL, x);
 }
+static ox_tensor *oxi_part_view(const char *name, ox_tensor *x, int64_t part) {
+    if (oxi_any_null(name, &x, 1)) return NULL;
+    oxi_work work = oxi_work_begin(name);
+    return oxi_work_end(&work, ox_select(ox_view_as_real(x), -1, part));
+}
+OX_API ox_tensor *ox_real(ox_tensor *x) {
+    return oxi_part_view("real", x, 0);
+}
+OX_API ox_tensor *ox_imag(ox_tensor *x) {
+    return oxi_part_view("imag", x, 1);
+}
+
 OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype) {
     oxi_attrs attr = oxi_no_attrs();
     attr.dtype = dtype;
@@ -6735,6 +6755,26 @@ OX_API ox_tensor *ox_glu(ox_tensor *x, int dim) {
     int64_t half = x->shape[d] / 2;
     oxi_work work = oxi_work_begin("glu");
     return oxi_work_end(&work, ox_mul(ox_narrow(x, d, 0, half), ox_sigmoid(ox_narrow(x, d, half, half))));
+}
+
+/* ---- complex numbers ----------------------------------------------------------------------------------- */
+
+OX_API ox_tensor *ox_conj(ox_tensor *x) {
+    if (oxi_any_null("conj", &x, 1)) return NULL;
+    oxi_work work = oxi_work_begin("conj");
+    ox_tensor *result = ox_clone(x);
+    if (result && x->dtype == OX_C64 && !ox_neg_(ox_imag(result))) result = NULL;
+    return oxi_work_end(&work, result);
+}
+
+/* Of a real number: 0, or pi below 0. -0 + 0 is 0, whose angle is 0. */
+OX_API ox_tensor *ox_angle(ox_tensor *x) {
+    if (oxi_any_null("angle", &x, 1)) return NULL;
+    bool pairs = x->dtype == OX_C64;
+    oxi_work work = oxi_work_begin("angle");
+    ox_tensor *real = pairs ? ox_real(x) : ox_add(x, ox_number(0));
+    ox_tensor *imaginary = pairs ? ox_imag(x) : ox_number(0);
+    return oxi_work_end(&work, ox_atan2(imaginary, real));
 }
 
 /* ---- three operands ------------------------------------------------------------------------------------ */
@@ -8230,9 +8270,11 @@ OX_API bool ox_allclose(ox_tensor *a, ox_tensor *b, double rtol, double atol, bo
     ox_tensor *in[2] = {a, b};
     if (oxi_any_null("allclose", in, 2)) return false;
     oxi_work work = oxi_work_begin("allclose");
-    ox_tensor *x = ox_cast(a, OX_F64), *y = ox_cast(b, OX_F64);
-    ox_tensor *bound = ox_add_number(ox_mul_number(ox_abs(y), rtol), atol);
-    ox_tensor *near = ox_logical_and(ox_le(ox_abs(ox_sub(x, y)), bound), ox_isfinite(y));
+    ox_dtype dtype = a->dtype == OX_C64 || b->dtype == OX_C64 ? OX_C64 : OX_F64;
+    ox_tensor *x = ox_cast(a, dtype), *y = ox_cast(b, dtype);
+    ox_tensor *size = ox_cast(ox_abs(y), OX_F64), *distance = ox_cast(ox_abs(ox_sub(x, y)), OX_F64);
+    ox_tensor *bound = ox_add_number(ox_mul_number(size, rtol), atol);
+    ox_tensor *near = ox_logical_and(ox_le(distance, bound), ox_isfinite(y));
     ox_tensor *close = ox_logical_or(near, ox_eq(x, y));
     if (equal_nan) close = ox_logical_or(close, ox_logical_and(ox_isnan(x), ox_isnan(y)));
     bool all = oxi_truth(ox_all(close, OX_ALL_DIMS, false));
@@ -8830,6 +8872,18 @@ OXI_LOAD_COMPLEX(f64, double, (double)s)
 OXI_LOAD_COMPLEX(i64, int64_t, oxi_f64_to_i64((double)s))
 OXI_LOAD_COMPLEX(u64, uint64_t, oxi_f64_to_u64((double)s))
 
+/* |z| of complex numbers. */
+#define OXI_LOAD_SIZE(lane, lane_type)                                                                      \
+    static OXI_UNUSED void oxi_load_size_##lane(int64_t n, const void *source, int64_t stride, void *out) { \
+        for (int64_t i = 0; i < n; i++) {                                                                   \
+            const float *z = (const float *)source + 2 * i * stride;                                        \
+            ((lane_type *)out)[i] = (lane_type)hypot(z[0], z[1]);                                           \
+        }                                                                                                   \
+    }
+OXI_LOAD_SIZE(f32, float)
+OXI_LOAD_SIZE(f64, double)
+#undef OXI_LOAD_SIZE
+
 static void oxi_load_OX_C64_c64(int64_t n, const void *source, int64_t stride, void *out) {
     for (int64_t i = 0; i < n; i++) memcpy((float *)out + 2 * i, (const float *)source + 2 * i * stride, 8);
 }
@@ -9296,6 +9350,9 @@ static bool oxi_nonzero_complex(oxi_complex z) { return z.re != 0 || z.im != 0; 
     X(square, oxi_multiply_complex(x, x)) X(reciprocal, oxi_divide_complex(oxi_make_complex(1, 0), x)) \
         X(exp, oxi_exp_complex(x)) X(log, oxi_log_complex(x)) X(sqrt, oxi_sqrt_complex(x))             \
             X(sin, oxi_sin_complex(x)) X(cos, oxi_cos_complex(x)) X(tanh, oxi_tanh_complex(x))
+#define OXI_C64_1_BOOL(X) \
+    X(logical_not, !oxi_nonzero_complex(x)) X(isnan, isnan(x.re) || isnan(x.im)) \
+    X(isinf, isinf(x.re) || isinf(x.im)) X(isfinite, isfinite(x.re) && isfinite(x.im))
 #define OXI_C64_2(X) \
     X(add, oxi_make_complex(a.re + f0 * b.re, a.im + f0 * b.im)) \
     X(sub, oxi_make_complex(a.re - f0 * b.re, a.im - f0 * b.im)) \
@@ -9318,6 +9375,18 @@ static bool oxi_nonzero_complex(oxi_complex z) { return z.re != 0 || z.im != 0; 
         } \
     }
 OXI_C64_1(OXI_X)
+#undef OXI_X
+#define OXI_X(op, formula) \
+    static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
+        const float *p = (const float *)in[0]; \
+        uint8_t *result = (uint8_t *)out; \
+        (void)attr; \
+        for (int64_t i = 0; i < n; i++) { \
+            oxi_complex x = oxi_load_complex(p, i); \
+            result[i] = formula; \
+        } \
+    }
+OXI_C64_1_BOOL(OXI_X)
 #undef OXI_X
 #define OXI_X(op, formula) \
     static void oxi_scalar_##op##_c64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) { \
@@ -9351,12 +9420,6 @@ static void oxi_scalar_abs_c64(int64_t n, const void *const *in, void *out, cons
     float *result = (float *)out;
     (void)attr;
     for (int64_t i = 0; i < n; i++) result[i] = (float)hypot(p[2 * i], p[2 * i + 1]);
-}
-static void oxi_scalar_logical_not_c64(int64_t n, const void *const *in, void *out, const oxi_attrs *attr) {
-    const float *p = (const float *)in[0];
-    uint8_t *result = (uint8_t *)out;
-    (void)attr;
-    for (int64_t i = 0; i < n; i++) result[i] = !oxi_nonzero_complex(oxi_load_complex(p, i));
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------- */
@@ -9392,10 +9455,10 @@ static void oxi_fill_scalar_map(oxi_kernels *k) {
 #undef OXI_X
 #define OXI_X(op, formula) k->map[OXI_OP_##op][OXI_LANE_C64] = oxi_scalar_##op##_c64;
     OXI_C64_1(OXI_X)
+    OXI_C64_1_BOOL(OXI_X)
     OXI_C64_2(OXI_X)
     OXI_C64_2_BOOL(OXI_X)
     OXI_X(abs, )
-    OXI_X(logical_not, )
 #undef OXI_X
     k->map[OXI_OP_hardtanh][OXI_LANE_I64] = oxi_scalar_clamp_i64;
     k->map[OXI_OP_hardtanh][OXI_LANE_U64] = oxi_scalar_clamp_u64;
@@ -43233,10 +43296,34 @@ static void oxi_count_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t 
     }
 }
 
+static void oxi_prod_join_c64(double *real, double *imaginary, double re, double im) {
+    oxi_complex product = oxi_multiply_complex(oxi_make_complex(*real, *imaginary), oxi_make_complex(re, im));
+    *real = product.re;
+    *imaginary = product.im;
+}
+
+static void oxi_prod_columns_c64(const oxi_kernels *k, oxi_partial *p, int64_t width, int64_t rows,
+                                 const void *elements, int64_t row_stride, int64_t position) {
+    const float *x = (const float *)elements;
+    double *real = (double *)p->a, *imaginary = (double *)p->b;
+    (void)k;
+    (void)position;
+    for (int64_t r = 0; r < rows; r++, x += 2 * row_stride) {
+        for (int64_t c = 0; c < width; c++) {
+            oxi_prod_join_c64(real + c, imaginary + c, x[2 * c], x[2 * c + 1]);
+        }
+    }
+}
+
 /* A row is a column of width 1. */
 static void oxi_sum_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
                             int64_t position) {
     oxi_sum_columns_c64(k, p, 1, n, elements, 1, position);
+}
+
+static void oxi_prod_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
+                             int64_t position) {
+    oxi_prod_columns_c64(k, p, 1, n, elements, 1, position);
 }
 
 static void oxi_count_row_c64(const oxi_kernels *k, oxi_partial *p, int64_t n, const void *elements,
@@ -43249,6 +43336,17 @@ static void oxi_sum_merge_c64(oxi_partial *p, int64_t width, const oxi_partial *
         ((double *)p->a)[c] += ((const double *)later->a)[c];
         ((double *)p->b)[c] += ((const double *)later->b)[c];
     }
+}
+
+static void oxi_prod_merge_c64(oxi_partial *p, int64_t width, const oxi_partial *later) {
+    for (int64_t c = 0; c < width; c++) {
+        oxi_prod_join_c64((double *)p->a + c, (double *)p->b + c, ((const double *)later->a)[c],
+                          ((const double *)later->b)[c]);
+    }
+}
+
+static void oxi_prod_begin_c64(oxi_partial *p, int64_t width) {
+    for (int64_t c = 0; c < width; c++) ((double *)p->a)[c] = 1;
 }
 
 /* ---- the table ----------------------------------------------------------------------------------------- */
@@ -43274,7 +43372,7 @@ static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT] = {
      {oxi_prod_begin_f64, oxi_prod_row_f64, oxi_prod_columns_f64, oxi_prod_merge_f64},
      {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
      {oxi_prod_begin_u64, oxi_prod_row_u64, oxi_prod_columns_u64, oxi_prod_merge_u64},
-     OXI_NONE},
+     {oxi_prod_begin_c64, oxi_prod_row_c64, oxi_prod_columns_c64, oxi_prod_merge_c64}},
     {{NULL, oxi_count_row_f32, oxi_count_columns_f32, oxi_sum_merge_u64},
      {NULL, oxi_count_row_f64, oxi_count_columns_f64, oxi_sum_merge_u64},
      {NULL, oxi_count_row_u64, oxi_count_columns_u64, oxi_sum_merge_u64},
@@ -43301,17 +43399,17 @@ static const oxi_reducer oxi_reducers[OXI_REDUCE_KINDS][OXI_LANE_COUNT] = {
      OXI_NONE},
 };
 /* >>cpu/scan.c */
-/* Running sums and products along one dim (cumsum, cumprod), for any strides, in place too.
- * Floats accumulate in f64, integers wrap in 64 bits. Long lines are cut into chunks: first their totals,
- * then every chunk from where the ones before it end. Called by the CPU device. */
+/* Running sums and products along one dim (cumsum, cumprod), for any strides, in place too. Floats accumulate
+ * in f64, complex numbers in pairs of it, integers wrap in 64 bits. Long lines are cut into chunks: first
+ * their totals, then every chunk from where the ones before it end. Called by the CPU device. */
 
 #define OXI_SCAN_BUFFER 512
 #define OXI_SCAN_LINES 4     /* walked at a time: one line alone waits for each of its additions */
 #define OXI_SCAN_CHUNK 65536 /* elements of a task */
 
 /* x[i] becomes the total up to and including it: of a line, of four lines that lie OXI_SCAN_BUFFER apart, or
- * of column i over the calls. Numbers are float, double or uint64_t; totals, double or uint64_t, are carried
- * from call to call. */
+ * of column i over the calls. Numbers are float, double, uint64_t or pairs of float; totals, double, uint64_t
+ * or oxi_complex, are carried from call to call. */
 typedef void (*oxi_scan_kernel)(void *x, int64_t n, void *totals);
 
 #define OXI_SCAN(name, type, wide, op)                                                                     \
@@ -43353,24 +43451,49 @@ OXI_SCAN(cumsum_u64, uint64_t, uint64_t, +)
 OXI_SCAN(cumprod_u64, uint64_t, uint64_t, *)
 #undef OXI_SCAN
 
-/* What runs in a lane; total: of contiguous numbers; join: of totals. */
+/* c64; z: the number, t: the total before it. */
+#define OXI_SCAN_COMPLEX(name, joined)                                                             \
+    static void oxi_##name##_columns(void *x, int64_t n, void *totals) {                           \
+        float *values = (float *)x;                                                                \
+        oxi_complex *total = (oxi_complex *)totals;                                                \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            const oxi_complex z = oxi_load_complex(values, i), t = total[i];                       \
+            total[i] = joined;                                                                     \
+            values[2 * i] = (float)total[i].re;                                                    \
+            values[2 * i + 1] = (float)total[i].im;                                                \
+        }                                                                                          \
+    }                                                                                              \
+    static void oxi_##name##_line(void *x, int64_t n, void *totals) {                              \
+        for (int64_t i = 0; i < n; i++) oxi_##name##_columns((float *)x + 2 * i, 1, totals);       \
+    }                                                                                              \
+    static void oxi_##name##_lines(void *x, int64_t n, void *totals) {                             \
+        for (int l = 0; l < OXI_SCAN_LINES; l++)                                                   \
+            oxi_##name##_line((float *)x + 2 * l * OXI_SCAN_BUFFER, n, (oxi_complex *)totals + l); \
+    }
+OXI_SCAN_COMPLEX(cumsum_c64, oxi_make_complex(t.re + z.re, t.im + z.im))
+OXI_SCAN_COMPLEX(cumprod_c64, oxi_multiply_complex(t, z))
+#undef OXI_SCAN_COMPLEX
+
+/* What runs in a lane; total: of contiguous numbers; join: of two totals. */
 typedef struct oxi_scan_row {
     oxi_scan_kernel line, lines, columns;
-    oxi_reduce_row total, join;
+    oxi_reduce_row total;
+    void (*join)(oxi_partial *p, int64_t width, const oxi_partial *later);
 } oxi_scan_row;
 
 #define OXI_SCAN_ROW(op, lane, name, wide)                                                \
     {                                                                                     \
         oxi_##op##_##lane##_line, oxi_##op##_##lane##_lines, oxi_##op##_##lane##_columns, \
-            oxi_##name##_row_##lane, oxi_##name##_row_##wide                              \
+            oxi_##name##_row_##lane, oxi_##name##_merge_##wide                            \
     }
 
 /* Sums, then products. Signed integers wrap like unsigned ones and take their lane. */
-static const oxi_scan_row oxi_scan_rows[OXI_LANE_U64 + 1][2] = {
+static const oxi_scan_row oxi_scan_rows[OXI_LANE_COUNT][2] = {
     {OXI_SCAN_ROW(cumsum, f32, sum, f64), OXI_SCAN_ROW(cumprod, f32, prod, f64)},
     {OXI_SCAN_ROW(cumsum, f64, sum, f64), OXI_SCAN_ROW(cumprod, f64, prod, f64)},
     {OXI_SCAN_ROW(cumsum, u64, sum, u64), OXI_SCAN_ROW(cumprod, u64, prod, u64)},
     {OXI_SCAN_ROW(cumsum, u64, sum, u64), OXI_SCAN_ROW(cumprod, u64, prod, u64)},
+    {OXI_SCAN_ROW(cumsum, c64, sum, c64), OXI_SCAN_ROW(cumprod, c64, prod, c64)},
 };
 
 typedef struct oxi_scan {
@@ -43384,15 +43507,28 @@ typedef struct oxi_scan {
     int64_t step[2];       /* its strides in x and in the result, elements */
     int64_t chunk, chunks; /* of a line */
     int64_t group, width;  /* lines of a task; neighbouring lines walked together */
-    uint64_t *totals;      /* [lines][chunks]: numbers before each chunk, as double or uint64_t */
+    int64_t words;         /* of 8 bytes, of a total */
+    uint64_t *totals;      /* [lines][chunks][words]: of the numbers before each chunk */
 } oxi_scan;
 
-/* The value before the first element. */
-static uint64_t oxi_scan_start(const oxi_scan *s) {
-    double one = s->product ? 1 : 0;
-    uint64_t start = s->product ? 1 : 0; /* its bits, where totals are doubles */
-    if (s->lane == OXI_LANE_F32 || s->lane == OXI_LANE_F64) memcpy(&start, &one, sizeof start);
-    return start;
+/* The total before the first element: 0, or 1 and no imaginary part. */
+static void oxi_scan_start(const oxi_scan *s, uint64_t *total) {
+    const double one = 1;
+    memset(total, 0, (size_t)s->words * sizeof *total);
+    if (!s->product) return;
+    if (s->lane == OXI_LANE_I64 || s->lane == OXI_LANE_U64)
+        total[0] = 1;
+    else
+        memcpy(total, &one, sizeof one);
+}
+
+/* A total as reductions see it. */
+static oxi_partial oxi_scan_partial(uint64_t *total) {
+    oxi_partial p;
+    p.a = total;
+    p.b = total + 1;
+    p.count = 0;
+    return p;
 }
 
 /* Elements [first, first + count) of up to four lines, each from its total on. */
@@ -43408,16 +43544,16 @@ static void oxi_scan_lines(const oxi_scan *s, char *const *x, char *const *out, 
         if (lines == OXI_SCAN_LINES)
             s->run.lines(buffer, n, totals);
         else
-            for (int l = 0; l < lines; l++) s->run.line(buffer + l * apart, n, totals + l);
+            for (int l = 0; l < lines; l++) s->run.line(buffer + l * apart, n, totals + l * s->words);
         for (int l = 0; l < lines; l++) s->store(n, buffer + l * apart, out[l] + to, s->step[1]);
     }
 }
 
 /* `width` neighbouring lines together, an element of each at a time. */
 static void oxi_scan_columns(const oxi_scan *s, const oxi_cursor *c) {
-    uint64_t totals[OXI_SCAN_BUFFER];
+    uint64_t totals[2 * OXI_SCAN_BUFFER];
     double buffer[OXI_SCAN_BUFFER];
-    for (int64_t i = 0; i < c->n; i++) totals[i] = oxi_scan_start(s);
+    for (int64_t i = 0; i < c->n; i++) oxi_scan_start(s, totals + i * s->words);
     for (int64_t i = 0; i < s->size; i++) {
         s->load(c->n, c->p[0] + i * s->step[0] * s->others.bytes[0], s->others.step[0], buffer);
         s->run.columns(buffer, c->n, totals);
@@ -43435,12 +43571,17 @@ static void oxi_scan_task(void *arg, int64_t index, int lane) {
     oxi_walk_seek(&s->others, &c, first, oxi_min_i64(s->others.numel - first, s->group), 1);
     while (c.n) {
         char *x[OXI_SCAN_LINES], *out[OXI_SCAN_LINES];
-        uint64_t totals[OXI_SCAN_LINES];
+        uint64_t totals[2 * OXI_SCAN_LINES];
         int lines = 0;
         for (; c.n && lines < OXI_SCAN_LINES; oxi_walk_next(&s->others, &c)) {
             x[lines] = c.p[0];
             out[lines] = c.p[1];
-            totals[lines++] = s->totals ? s->totals[c.position * s->chunks + chunk] : oxi_scan_start(s);
+            uint64_t *total = totals + lines++ * s->words;
+            if (s->totals)
+                memcpy(total, s->totals + (c.position * s->chunks + chunk) * s->words,
+                       (size_t)s->words * sizeof *total);
+            else
+                oxi_scan_start(s, total);
         }
         oxi_scan_lines(s, x, out, lines, start, count, totals);
     }
@@ -43461,13 +43602,10 @@ static void oxi_scan_total_task(void *arg, int64_t index, int lane) {
     oxi_scan *s = (oxi_scan *)arg;
     int64_t first = index % s->chunks * s->chunk, end = oxi_min_i64(s->size, first + s->chunk);
     double buffer[OXI_SCAN_BUFFER];
-    oxi_partial p;
+    oxi_partial p = oxi_scan_partial(s->totals + index * s->words);
     oxi_cursor c;
     (void)lane;
-    s->totals[index] = oxi_scan_start(s);
-    p.a = &s->totals[index];
-    p.b = NULL;
-    p.count = 0;
+    oxi_scan_start(s, s->totals + index * s->words);
     oxi_walk_seek(&s->others, &c, index / s->chunks, 1, 1);
     for (int64_t n; first < end; first += n) {
         n = oxi_min_i64(end - first, OXI_SCAN_BUFFER);
@@ -43479,22 +43617,21 @@ static void oxi_scan_total_task(void *arg, int64_t index, int lane) {
 /* Turns the chunks' totals into what comes before each. */
 static void oxi_scan_join(oxi_scan *s) {
     for (int64_t l = 0; l < s->others.numel; l++) {
-        uint64_t *totals = s->totals + l * s->chunks, before = oxi_scan_start(s);
-        oxi_partial p;
-        p.a = &before;
-        p.b = NULL;
-        p.count = 0;
-        for (int64_t chunk = 0; chunk < s->chunks; chunk++) {
-            uint64_t value = totals[chunk];
-            totals[chunk] = before;
-            s->run.join(NULL, &p, 1, &value, 0);
+        uint64_t *total = s->totals + l * s->chunks * s->words, before[2], own[2];
+        const size_t bytes = (size_t)s->words * sizeof *total;
+        oxi_partial p = oxi_scan_partial(before), later = oxi_scan_partial(own);
+        oxi_scan_start(s, before);
+        for (int64_t chunk = 0; chunk < s->chunks; chunk++, total += s->words) {
+            memcpy(own, total, bytes);
+            memcpy(total, before, bytes);
+            s->run.join(&p, 1, &later);
         }
     }
 }
 
 static ox_status oxi_scan_run(oxi_scan *s) {
     int64_t groups = (s->others.numel + s->group - 1) / s->group;
-    size_t bytes = (size_t)(s->others.numel * s->chunks) * sizeof *s->totals;
+    size_t bytes = (size_t)(s->others.numel * s->chunks * s->words) * sizeof *s->totals;
     if (s->chunks > 1) {
         s->totals = (uint64_t *)oxi_alloc(bytes);
         if (!s->totals) return OX_ERR_NOMEM;
@@ -43535,6 +43672,7 @@ static OXI_UNUSED ox_status oxi_cpu_scan(const oxi_call *call) {
     memset(&s, 0, sizeof s);
     s.product = call->op == OXI_OP_cumprod;
     s.lane = oxi_lane_of(from);
+    s.words = s.lane == OXI_LANE_C64 ? 2 : 1;
     s.run = oxi_scan_rows[s.lane][s.product];
     s.load = k->load[from][s.lane];
     s.store = k->store[to][s.lane];
@@ -45330,10 +45468,16 @@ static ox_status oxi_reduce_run(oxi_reduce *r) {
     return status;
 }
 
+/* Whether complex numbers are loaded as their sizes. */
+static bool oxi_reduce_takes_sizes(const oxi_reduce *r) {
+    return r->call->op == OXI_OP_norm && r->call->in[0]->dtype == OX_C64 && r->kind != OXI_REDUCE_COUNT;
+}
+
 /* The lane to reduce in: integers have no exponentials, and powers want f64. */
-static oxi_lane oxi_reduce_lane(const oxi_call *call, bool powers) {
-    oxi_lane lane = oxi_lane_of(call->in[0]->dtype);
-    bool whole = lane == OXI_LANE_I64 || lane == OXI_LANE_U64;
+static oxi_lane oxi_reduce_lane(const oxi_reduce *r) {
+    const oxi_call *call = r->call;
+    oxi_lane lane = oxi_reduce_takes_sizes(r) ? OXI_LANE_F32 : oxi_lane_of(call->in[0]->dtype);
+    bool whole = lane == OXI_LANE_I64 || lane == OXI_LANE_U64, powers = r->powers;
     powers = powers && !oxi_reduce_plain_power(call->attr.f[0]);
     return powers || (call->op == OXI_OP_logsumexp && whole) ? OXI_LANE_F64 : lane;
 }
@@ -45359,8 +45503,9 @@ static void oxi_reduce_plan(oxi_reduce *r, const oxi_call *call) {
     r->kernels = oxi_cpu_kernels();
     r->kind = oxi_reduce_kind_of(call);
     r->powers = call->op == OXI_OP_norm && r->kind != OXI_REDUCE_SQUARES && r->kind != OXI_REDUCE_COUNT;
-    r->lane = oxi_reduce_lane(call, r->powers);
+    r->lane = oxi_reduce_lane(r);
     r->load = r->kernels->load[dtype][r->lane];
+    if (oxi_reduce_takes_sizes(r)) r->load = r->lane == OXI_LANE_F32 ? oxi_load_size_f32 : oxi_load_size_f64;
     r->direct = !r->powers && dtype == oxi_lane_dtype(r->lane);
     r->reducer = oxi_reducers[r->kind][r->lane];
     r->narrow = oxi_reduce_narrow(r->kind, dtype);
@@ -47537,6 +47682,7 @@ static bool oxi_code_product_run(const oxi_gemm *g, ox_status *status) {
 /* A product for each position of the leading dims. g: the first of them. */
 typedef struct oxi_product {
     oxi_gemm g;
+    bool pairs; /* of complex numbers; strides and dtypes are those of their parts */
     int ndim;
     int64_t shape[OX_MAX_DIMS], a_stride[OX_MAX_DIMS], b_stride[OX_MAX_DIMS], c_stride[OX_MAX_DIMS];
     int64_t failed; /* atomic: status of a product that failed, or 0 */
@@ -47604,8 +47750,6 @@ static void oxi_int_task(void *arg, int64_t index, int lane) {
 static ox_status oxi_int_run(const oxi_gemm *g) {
     oxi_int_product p;
     if (g->m == 0 || g->n == 0) return OX_OK;
-    if (g->activation != OXI_ACT_NONE)
-        return oxi_fail(OX_ERR_DTYPE, "linear: activation of %s", ox_dtype_name(g->c_dtype));
     int64_t tasks =
         (g->m + OXI_INT_ROWS - 1) / OXI_INT_ROWS * ((g->n + OXI_INT_COLUMNS - 1) / OXI_INT_COLUMNS);
     size_t bytes = (size_t)oxi_lanes(tasks) * (OXI_INT_ROWS + 1) * OXI_INT_COLUMNS * sizeof(int64_t);
@@ -47618,9 +47762,61 @@ static ox_status oxi_int_run(const oxi_gemm *g) {
     return OX_OK;
 }
 
+/* ---- complex numbers: products of their parts, which are read and written as they lie -------------------- */
+
+static const float *oxi_part_of(const void *pairs, int part) {
+    return (const float *)pairs + part;
+}
+
+static ox_status oxi_pairs_run(const oxi_gemm *g) {
+    static const struct {
+        int a, b, c; /* 0: real part, 1: imaginary part */
+        double sign;
+    } step[] = {{0, 0, 0, 1}, {1, 1, 0, -1}, {0, 1, 1, 1}, {1, 0, 1, 1}};
+    ox_status status = OX_OK;
+    for (int i = 0; i < 4 && status == OX_OK; i++) {
+        oxi_gemm part = *g;
+        part.shared = NULL;
+        part.a = oxi_part_of(g->a, step[i].a);
+        part.b = oxi_part_of(g->b, step[i].b);
+        part.c = (float *)g->c + step[i].c;
+        part.alpha = step[i].sign * g->alpha;
+        if (i % 2) { /* on top of the first half */
+            part.addend = part.c;
+            part.addend_dtype = part.c_dtype;
+            part.addend_row = part.c_row;
+            part.addend_col = part.c_col;
+            part.beta = 1;
+        } else if (g->addend) {
+            part.addend = oxi_part_of(g->addend, step[i].c);
+        }
+        status = oxi_gemm_run(&part);
+    }
+    return status;
+}
+
+/* Strides and dtypes of pairs as those of their parts. */
+static void oxi_product_split_pairs(oxi_product *p) {
+    oxi_gemm *g = &p->g;
+    p->pairs = true;
+    g->a_dtype = g->b_dtype = g->c_dtype = OX_F32;
+    g->a_row *= 2;
+    g->a_col *= 2;
+    g->b_row *= 2;
+    g->b_col *= 2;
+    g->c_row *= 2;
+    g->c_col *= 2;
+    for (int d = 0; d < p->ndim; d++) {
+        p->a_stride[d] *= 2;
+        p->b_stride[d] *= 2;
+        p->c_stride[d] *= 2;
+    }
+}
+
 /* ---- leading dims -------------------------------------------------------------------------------------- */
 
-static ox_status oxi_product_one(const oxi_gemm *g) {
+static ox_status oxi_product_one(const oxi_product *p, const oxi_gemm *g) {
+    if (p->pairs) return oxi_pairs_run(g);
     bool ints = oxi_is_int(g->c_dtype), narrow = g->a_dtype == OX_I8 && g->b_dtype == OX_I8;
     return ints && !(narrow && oxi_gemm_is_plain(g)) ? oxi_int_run(g) : oxi_gemm_run(g);
 }
@@ -47646,7 +47842,7 @@ static void oxi_product_task(void *arg, int64_t index, int lane) {
     (void)lane;
     if (oxi_atomic_load(&p->failed)) return;
     oxi_gemm g = oxi_product_at(p, index);
-    ox_status status = oxi_product_one(&g);
+    ox_status status = oxi_product_one(p, &g);
     if (status != OX_OK) oxi_atomic_store(&p->failed, (int64_t)status);
 }
 
@@ -47672,7 +47868,7 @@ static ox_status oxi_product_run(oxi_product *p) {
     int64_t count = 1;
     for (int d = 0; d < p->ndim; d++) count *= p->shape[d];
     if (count == 0) return OX_OK;
-    if (count == 1) return oxi_product_one(&p->g);
+    if (count == 1) return oxi_product_one(p, &p->g);
     p->g.shared = NULL; /* each has an a of its own */
     double flops = 2.0 * (double)p->g.m * (double)p->g.n * (double)p->g.k;
     if (flops < 5e7 || count >= 8 * (int64_t)oxi_lanes(count)) {
@@ -47681,7 +47877,7 @@ static ox_status oxi_product_run(oxi_product *p) {
     }
     for (int64_t i = 0; i < count; i++) {
         oxi_gemm g = oxi_product_at(p, i);
-        ox_status status = oxi_product_one(&g);
+        ox_status status = oxi_product_one(p, &g);
         if (status != OX_OK) return status;
     }
     return OX_OK;
@@ -47774,6 +47970,7 @@ static void oxi_product_plan(oxi_product *p, const oxi_call *call) {
     else
         oxi_addmm_plan(p, call);
     oxi_product_join(p);
+    if (p->g.c_dtype == OX_C64) oxi_product_split_pairs(p);
     p->g.way = oxi_gemm_judge(&p->g);
 }
 
@@ -47793,7 +47990,7 @@ static ox_status oxi_product_bias(oxi_gemm *g, const ox_tensor *bias, float **fl
     *floats = NULL;
     if (!bias) return OX_OK;
     bool wide =
-        g->c_dtype == OX_F64 || g->a_dtype == OX_F64 || g->b_dtype == OX_F64 || !oxi_is_float(g->c_dtype);
+        g->c_dtype == OX_F64 || g->a_dtype == OX_F64 || g->b_dtype == OX_F64 || !oxi_is_float(bias->dtype);
     if (wide) {
         g->addend = oxi_ptr(bias);
         g->addend_col = bias->stride[0];
@@ -47826,6 +48023,11 @@ static ox_status oxi_cpu_product(const oxi_call *call) {
     p.g.c = oxi_ptr(call->out[0]);
     if (addmm) oxi_product_addend(&p.g, call->in[0]);
     ox_status status = linear ? oxi_product_bias(&p.g, call->in[2], &floats) : OX_OK;
+    if (p.pairs) {
+        p.g.addend_dtype = OX_F32;
+        p.g.addend_row *= 2;
+        p.g.addend_col *= 2;
+    }
     if (status == OX_OK) status = oxi_product_run(&p);
     oxi_free(floats, (size_t)p.g.n * sizeof(float));
     return status;

@@ -104,6 +104,24 @@ static int run_views(ox_tensor **out) {
     return n;
 }
 
+static int run_complex(ox_tensor **out) {
+    int n = 0;
+    ox_tensor *z = ox_view_as_complex(ox_view(numbers(6, 8, OX_F32), OX_SHAPE(6, 4, 2))), *list[2];
+    list[0] = list[1] = z;
+    out[n++] = ox_matmul(z, ox_t(z));
+    out[n++] = ox_linear(z, z, ox_select(ox_t(z), 0, 1));
+    out[n++] = ox_addmm(ox_select(ox_t(z), 0, 1), z, ox_t(z), 2, 3);
+    out[n++] = ox_einsum("ij,ik->jk", list, 2);
+    out[n++] = ox_norm(z, 3, OX_DIMS(0), false);
+    out[n++] = ox_prod(z, OX_DIMS(1), false);
+    out[n++] = ox_cumprod(ox_t(z), 1);
+    out[n++] = ox_angle(z);
+    out[n++] = ox_conj(ox_t(z));
+    out[n++] = ox_isnan(ox_imag(z));
+    out[n++] = ox_allclose(z, z, 0, 0, true) ? ox_real(z) : NULL;
+    return n;
+}
+
 static int run_reductions(ox_tensor **out) {
     int n = 0;
     ox_tensor *x = numbers(7, 33, OX_F32), *h = numbers(40, 70, OX_F16);
@@ -265,10 +283,9 @@ static const struct {
     const char *name;
     program run;
 } programs[] = {
-    {"elementwise", run_elementwise}, {"views", run_views},
-    {"reductions", run_reductions},   {"index", run_index},
-    {"products", run_products},       {"transformer", run_transformer},
-    {"making", run_making},           {"texts", run_texts},
+    {"elementwise", run_elementwise}, {"views", run_views},   {"complex", run_complex},
+    {"reductions", run_reductions},   {"index", run_index},   {"products", run_products},
+    {"transformer", run_transformer}, {"making", run_making}, {"texts", run_texts},
 };
 #define PROGRAM_COUNT ((int)(sizeof programs / sizeof *programs))
 

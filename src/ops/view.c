@@ -336,6 +336,18 @@ OX_API ox_tensor *ox_view_as_real(ox_tensor *x) {
 OX_API ox_tensor *ox_view_as_complex(ox_tensor *x) {
     return oxi_apply_1(OXI_OP_view_as_complex, NULL, x);
 }
+static ox_tensor *oxi_part_view(const char *name, ox_tensor *x, int64_t part) {
+    if (oxi_any_null(name, &x, 1)) return NULL;
+    oxi_work work = oxi_work_begin(name);
+    return oxi_work_end(&work, ox_select(ox_view_as_real(x), -1, part));
+}
+OX_API ox_tensor *ox_real(ox_tensor *x) {
+    return oxi_part_view("real", x, 0);
+}
+OX_API ox_tensor *ox_imag(ox_tensor *x) {
+    return oxi_part_view("imag", x, 1);
+}
+
 OX_API ox_tensor *ox_view_dtype(ox_tensor *x, ox_dtype dtype) {
     oxi_attrs attr = oxi_no_attrs();
     attr.dtype = dtype;
