@@ -127,7 +127,8 @@ static double real_logsumexp(const line *l) {
 
 /* The result in double, and in *around the size of what was added up. */
 static double real_result(reduction op, const line *l, double correction, double *around) {
-    double sum = 0, size = 0, product = 1, powers[4] = {0, 0, 0, 0};
+    double sum = 0, size = 0, powers[4] = {0, 0, 0, 0};
+    long double product = 1; /* hundreds of factors round the same way where they are equal */
     double most = 0, least = l->n ? fabs(l->real[0]) : 0;
     for (int64_t i = 0; i < l->n; i++) {
         double x = l->real[i], distance = fabs(x);
@@ -143,7 +144,7 @@ static double real_result(reduction op, const line *l, double correction, double
     switch (op) {
     case SUM: *around = size; return sum;
     case MEAN: *around = size / (double)l->n; return sum / (double)l->n;
-    case PROD: return product;
+    case PROD: return (double)product;
     case AMAX:
     case AMIN: return l->real[extreme_place(l, op == AMAX)];
     case VAR: return real_variance(l, correction);
