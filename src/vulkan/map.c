@@ -67,14 +67,8 @@ static bool oxi_vk_has_blocks(const oxi_call *call) {
     return oxi_is_block(call->out[0]->dtype);
 }
 
-/* Ops that the shaders have for real numbers only. */
-static bool oxi_vk_map_is_real(oxi_op op) {
-    return op == OXI_OP_isnan || op == OXI_OP_isinf || op == OXI_OP_isfinite;
-}
-
 /* In f64: whatever is computed in it, and complex numbers. `where` only moves and converts, by bits. */
 static bool oxi_vk_can_map_wide(const oxi_vk_device *d, const oxi_call *call) {
-    if (oxi_vk_map_lane(call) == OXI_LANE_C64 && oxi_vk_map_is_real(call->op)) return false;
     if (oxi_vk_has_blocks(call) || oxi_vk_map_row_of(call->op).shader == OXI_VK_SHADER_map_integer)
         return false;
     return call->op == OXI_OP_where || d->caps & OX_VULKAN_F64;
