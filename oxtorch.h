@@ -500,8 +500,8 @@ typedef void (*ox_release_fn)(void *user, void *data);
 OX_API ox_tensor *ox_from_blob(void *data, ox_shape shape, const int64_t *strides, ox_dtype dtype,
                                ox_release_fn release, void *user);
 
-/* The single element of t as a double (int64); t may be on any device. Errors OX_ERR_SHAPE unless numel is
- * 1. */
+/* The single element of t as a double (int64), of c64 its real part; t may be on any device. Errors
+ * OX_ERR_SHAPE unless numel is 1. */
 OX_API double ox_item(ox_tensor *t);
 OX_API int64_t ox_item_int(ox_tensor *t);
 /* Copies t, row-major whatever its strides, into `out`, which has room for `count` numbers; count must be
@@ -784,7 +784,8 @@ OX_API ox_tensor *ox_contiguous(ox_tensor *x);                          /* x its
  * infinity. Floats to integers truncate; where the result does not fit (or is NaN) i32 and i64 get their
  * smallest number, 8 and 16 bits the low bits of that i32, u32 the low bits of the i64, and u64 wraps above
  * -2^63 and gets 2^63 otherwise. torch on x86-64 does the same, but for corners of u32 and u64; its u32
- * differs between short and long tensors. Integers to narrower ones keep the low bits.
+ * differs between short and long tensors. Integers to narrower ones keep the low bits. Of c64, real types get
+ * the real part, bool whether either part is not 0.
  * Block types expand to floats. Floats, and other block types, are quantised to Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 with
  * ggml's bytes, and to Q4_K Q5_K Q6_K with smaller errors than ggml's; to other block types:
  * OX_ERR_UNSUPPORTED. NaN or an infinity makes its block NaN; numbers beyond what f16 scales reach become
@@ -5444,7 +5445,8 @@ static double oxi_call_flops(const oxi_call *call) {
         return half * 4.0 * (double)ox_numel(q) * (double)k->shape[k->ndim - 2];
     }
     const ox_tensor *a = call->in[call->op == OXI_OP_addmm ? 1 : 0];
-    return 2.0 * most * (double)(a->ndim ? a->shape[a->ndim - 1] : 1);
+    double each = a->dtype == OX_C64 ? 8.0 : 2.0;
+    return each * most * (double)(a->ndim ? a->shape[a->ndim - 1] : 1);
 }
 
 static double oxi_call_bytes(const oxi_call *call) {

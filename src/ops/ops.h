@@ -207,7 +207,8 @@ OX_API ox_tensor *ox_contiguous(ox_tensor *x);                          /* x its
  * infinity. Floats to integers truncate; where the result does not fit (or is NaN) i32 and i64 get their
  * smallest number, 8 and 16 bits the low bits of that i32, u32 the low bits of the i64, and u64 wraps above
  * -2^63 and gets 2^63 otherwise. torch on x86-64 does the same, but for corners of u32 and u64; its u32
- * differs between short and long tensors. Integers to narrower ones keep the low bits.
+ * differs between short and long tensors. Integers to narrower ones keep the low bits. Of c64, real types get
+ * the real part, bool whether either part is not 0.
  * Block types expand to floats. Floats, and other block types, are quantised to Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 with
  * ggml's bytes, and to Q4_K Q5_K Q6_K with smaller errors than ggml's; to other block types:
  * OX_ERR_UNSUPPORTED. NaN or an infinity makes its block NaN; numbers beyond what f16 scales reach become
