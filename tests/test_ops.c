@@ -753,6 +753,27 @@ static void check_numbers(void) {
     }
 }
 
+/* Runs longer than a tile, of elements that are wider than the lanes they are computed in, at any step. */
+static void check_wide_elements(void) {
+    static const ox_dtype pairs[][2] = {{OX_I64, OX_F32}, {OX_U64, OX_F16}, {OX_F32, OX_I64},
+                                        {OX_I64, OX_I16}, {OX_I16, OX_I64}, {OX_I64, OX_U8}};
+    static const layout layouts[] = {LAYOUT_STEP_LAST, LAYOUT_FLIPPED, LAYOUT_STEP_BACK, LAYOUT_TRANSPOSED};
+    const int64_t shapes[2][2] = {{1, 2600}, {40, 150}};
+    for (int i = 0; i < 6 * 4 * 2; i++)
+        OX_SCOPE {
+            const int64_t *shape = shapes[i % 2];
+            layout l = layouts[i / 2 % 4];
+            ox_tensor *a = random_layout(l, DOMAIN_MODEST, 2, shape, pairs[i / 8][0]),
+                      *b = random_layout(l, DOMAIN_POSITIVE, 2, shape, pairs[i / 8][1]);
+            ox_tensor *flat_a = plain_copy(a), *flat_b = plain_copy(b);
+            CHECK_MSG(same_bits(ox_div(a, b), ox_div(flat_a, flat_b)) &&
+                          same_bits(ox_lt(a, b), ox_lt(flat_a, flat_b)) &&
+                          same_bits(ox_sigmoid(a), ox_sigmoid(flat_a)),
+                      "%s and %s, %s, [%d,%d]: %s", ox_dtype_name(a->dtype), ox_dtype_name(b->dtype),
+                      layout_name(l), (int)shape[0], (int)shape[1], ox_error_text());
+        }
+}
+
 /* Negative alphas: torch takes the exponential below 0 only, so that -0 stays -0, and does not clamp. */
 static void check_negative_alpha(void) {
     static const double x[] = {-0.0, 0.0, -1, 1, (double)NAN, -(double)INFINITY},
@@ -903,6 +924,7 @@ int main(void) {
     check_numbers();
     check_bounds();
     check_negative_alpha();
+    check_wide_elements();
     check_long_runs();
     check_turned_operands();
     check_long_columns();
