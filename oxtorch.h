@@ -8537,8 +8537,9 @@ enum {
 };
 
 typedef struct oxi_cpu {
-    unsigned features;                                          /* OXI_CPU_... */
+    unsigned features; /* OXI_CPU_... */
     bool runs[OXI_TIER_COUNT];
+    int64_t near_cache, own_cache; /* bytes of a core's first level, for data, and of its second */
 } oxi_cpu;
 
 #if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || defined(__i386__))
@@ -8649,6 +8650,17 @@ static bool oxi_wants_base(const char *wanted) {
     return length >= 5 && strcmp(wanted + length - 5, "-base") == 0;
 }
 
+/* 32 and 512 KiB where the system does not tell. */
+static void oxi_detect_caches(oxi_cpu *cpu) {
+    cpu->near_cache = cpu->own_cache = 0;
+#if defined(OXI_POSIX) && defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
+    cpu->near_cache = (int64_t)sysconf(_SC_LEVEL1_DCACHE_SIZE);
+    cpu->own_cache = (int64_t)sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    if (cpu->near_cache < 16 << 10) cpu->near_cache = 32 << 10;
+    if (cpu->own_cache < 128 << 10) cpu->own_cache = 512 << 10;
+}
+
 /* This processor, found out once. */
 static const oxi_cpu *oxi_cpu_info(void) {
     static oxi_cpu cpu;
@@ -8659,6 +8671,7 @@ static const oxi_cpu *oxi_cpu_info(void) {
         if (!oxi_atomic_load(&known)) {
             cpu.runs[OXI_TIER_C] = true;
             oxi_detect_cpu(&cpu);
+            oxi_detect_caches(&cpu);
             if (oxi_wants_base(getenv("OX_ISA"))) cpu.features = 0;
             oxi_atomic_store(&known, 1);
         }
@@ -11950,10 +11963,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -12610,7 +12624,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -12658,6 +12673,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
 #undef OXI_ASK_AHEAD
@@ -16939,10 +16955,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -17599,7 +17616,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -17647,6 +17665,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
 #undef OXI_ASK_AHEAD
@@ -21895,10 +21914,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -22555,7 +22575,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -22603,6 +22624,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
 #undef OXI_ASK_AHEAD
@@ -26760,10 +26782,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -27420,7 +27443,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -27468,6 +27492,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
 #undef OXI_ASK_AHEAD
@@ -31617,10 +31642,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -32277,7 +32303,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -32325,6 +32352,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
 #undef OXI_ASK_AHEAD
@@ -36469,10 +36497,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -37129,7 +37158,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -37177,6 +37207,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
 #undef OXI_ASK_AHEAD
@@ -47293,22 +47324,6 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
 
 /* ---- the plan -------------------------------------------------------------------------------------- */
 
-/* Bytes of a core's second cache level. */
-static int64_t oxi_cache_bytes(void) {
-#if defined(OXI_POSIX) && defined(_SC_LEVEL2_CACHE_SIZE)
-    static int64_t known;
-    int64_t bytes = oxi_atomic_load(&known);
-    if (bytes == 0) {
-        bytes = (int64_t)sysconf(_SC_LEVEL2_CACHE_SIZE);
-        if (bytes < 128 << 10) bytes = 512 << 10;
-        oxi_atomic_store(&known, bytes);
-    }
-    return bytes;
-#else
-    return 512 << 10;
-#endif
-}
-
 /* Tiles: a chunk of A's and of B's lines takes a quarter of the cache each, and tiles are about square: each
  * panel of either side is then met often enough. They span all columns, so that A need not be packed by one
  * thread for another, if a chunk of these fits as well; or, where panels of A are copied lane by lane, once a
@@ -47316,7 +47331,7 @@ static int64_t oxi_cache_bytes(void) {
  * would hold up the others for long. */
 static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
-    int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
+    int64_t cache = oxi_cpu_info()->own_cache / p->type.element, lanes = oxi_lanes(INT32_MAX);
     int64_t fit = cache / 4 / (p->depth > 0 ? p->depth : 1);
     int64_t side = oxi_min_i64(fit, p->type.kernel->tile_k ? OXI_GEMM_TILE_GROUPS : OXI_GEMM_TILE);
     bool spans = n > side && m > side && (p->type.copies ? cache / 2 / n >= 8 * mr : n <= fit);
@@ -47507,8 +47522,10 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     p.depth = p.type.kernel->depth;
     p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend &&
                !(tile_k && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
-    if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0) { /* which must stay whole */
-        p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth)); /* chunks that are equal */
+    if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) /* which must stay whole */
+        p.depth = p.depth / OXI_GEMM_PIECE * OXI_GEMM_PIECE;
+    else if (p.k > 0) { /* chunks that are equal */
+        p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth));
         if (tile_k) p.depth = oxi_round_up(p.depth, tile_k);
     }
     oxi_gemm_size_tiles(&p);
