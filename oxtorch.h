@@ -8614,8 +8614,9 @@ enum {
 };
 
 typedef struct oxi_cpu {
-    unsigned features;                                          /* OXI_CPU_... */
+    unsigned features; /* OXI_CPU_... */
     bool runs[OXI_TIER_COUNT];
+    int64_t near_cache, own_cache; /* bytes of a core's first level, for data, and of its second */
 } oxi_cpu;
 
 #if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || defined(__i386__))
@@ -8726,6 +8727,17 @@ static bool oxi_wants_base(const char *wanted) {
     return length >= 5 && strcmp(wanted + length - 5, "-base") == 0;
 }
 
+/* 32 and 512 KiB where the system does not tell. */
+static void oxi_detect_caches(oxi_cpu *cpu) {
+    cpu->near_cache = cpu->own_cache = 0;
+#if defined(OXI_POSIX) && defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
+    cpu->near_cache = (int64_t)sysconf(_SC_LEVEL1_DCACHE_SIZE);
+    cpu->own_cache = (int64_t)sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    if (cpu->near_cache < 16 << 10) cpu->near_cache = 32 << 10;
+    if (cpu->own_cache < 128 << 10) cpu->own_cache = 512 << 10;
+}
+
 /* This processor, found out once. */
 static const oxi_cpu *oxi_cpu_info(void) {
     static oxi_cpu cpu;
@@ -8736,6 +8748,7 @@ static const oxi_cpu *oxi_cpu_info(void) {
         if (!oxi_atomic_load(&known)) {
             cpu.runs[OXI_TIER_C] = true;
             oxi_detect_cpu(&cpu);
+            oxi_detect_caches(&cpu);
             if (oxi_wants_base(getenv("OX_ISA"))) cpu.features = 0;
             oxi_atomic_store(&known, 1);
         }
@@ -10589,8 +10602,7 @@ static void oxi_fill_iq(oxi_kernels *k) {
  * widen   vd_load_f32 and vd_store_f32 convert VD floats on their way
  * f16     _load_f16, _load_bf16 widen VF uint16_t exactly; the stores round to nearest even, NaN stays NaN
  *         _load2_, _store2_: two neighbouring vectors; OXI_ISA(TWO) is 1 where that is faster than one by one
- *         _pairs_: lanes hold two numbers each, the first one in the low bits; of f16 where OXI_ISA(F16) is 0:
- *         the tier has no instructions for f16
+ *         _pairs_: lanes hold two numbers each, the first one in the low bits; of f16 where OXI_ISA(TWO) is 1
  * vi      _load_u8 ... widen VF integers; _store_8, _store_16 keep the low bits; shifts take a constant
  * bool    vm_load_bool: lane i is p[i] != 0; vm_store_bool writes 0 or 1, VF bytes */
 #define OXI_PASTE_TIER(tier, name) oxi_##tier##_##name
@@ -10837,7 +10849,6 @@ static void oxi_fill_iq(oxi_kernels *k) {
 #define oxi_c_SCALEF 0
 #define oxi_c_FMA 0
 #define oxi_c_TWO 0
-#define oxi_c_F16 0
 
 typedef float vf;
 typedef int32_t vi;
@@ -12048,10 +12059,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -12646,12 +12658,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -12708,7 +12720,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -12756,6 +12769,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
 #undef OXI_ASK_AHEAD
@@ -12920,7 +12934,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -12929,8 +12943,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -15692,7 +15710,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_sse2_SCALEF 0
 #define oxi_sse2_FMA 0
 #define oxi_sse2_TWO 1
-#define oxi_sse2_F16 0
 
 typedef __m128 vf;
 typedef __m128i vi;
@@ -17037,10 +17054,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -17635,12 +17653,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -17697,7 +17715,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -17745,6 +17764,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
 #undef OXI_ASK_AHEAD
@@ -17909,7 +17929,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -17918,8 +17938,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -20681,7 +20705,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx_SCALEF 0
 #define oxi_avx_FMA 0
 #define oxi_avx_TWO 0
-#define oxi_avx_F16 0
 
 typedef __m256 vf;
 typedef __m256d vd;
@@ -20937,13 +20960,6 @@ OXI_INLINE vf vf_load_f16(const uint16_t *p) {
 }
 OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     oxi_sse2_vf_store2_f16(p, _mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
-}
-OXI_INLINE void vf_pairs_f16(vf pairs, vf *even, vf *odd) {
-    __m128 a, b, c, d;
-    oxi_sse2_vf_pairs_f16(_mm256_castps256_ps128(pairs), &a, &b);
-    oxi_sse2_vf_pairs_f16(_mm256_extractf128_ps(pairs, 1), &c, &d);
-    *even = _mm256_insertf128_ps(_mm256_castps128_ps256(a), c, 1);
-    *odd = _mm256_insertf128_ps(_mm256_castps128_ps256(b), d, 1);
 }
 /* F16C, which the first processors with AVX lack: kernels that use these are entered where it is there. */
 #define OXI_F16C_APART 1
@@ -21993,10 +22009,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -22591,12 +22608,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -22653,7 +22670,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -22701,6 +22719,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
 #undef OXI_ASK_AHEAD
@@ -22865,7 +22884,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -22874,8 +22893,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -25636,7 +25659,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx2_SCALEF 0
 #define oxi_avx2_FMA 1
 #define oxi_avx2_TWO 0
-#define oxi_avx2_F16 1
 
 typedef __m256 vf;
 typedef __m256i vi;
@@ -26858,10 +26880,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -27456,12 +27479,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -27518,7 +27541,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -27566,6 +27590,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
 #undef OXI_ASK_AHEAD
@@ -27730,7 +27755,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -27739,8 +27764,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -30508,7 +30537,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx512_SCALEF 1
 #define oxi_avx512_FMA 1
 #define oxi_avx512_TWO 0
-#define oxi_avx512_F16 1
 
 typedef __m512 vf;
 typedef __m512i vi;
@@ -31715,10 +31743,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -32313,12 +32342,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -32375,7 +32404,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -32423,6 +32453,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
 #undef OXI_ASK_AHEAD
@@ -32587,7 +32618,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -32596,8 +32627,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -35362,7 +35397,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_neon_SCALEF 0
 #define oxi_neon_FMA 1
 #define oxi_neon_TWO 0
-#define oxi_neon_F16 1
 
 typedef float32x4_t vf;
 typedef int32x4_t vi;
@@ -36567,10 +36601,11 @@ static void OXI_ISA(fill_convert)(oxi_kernels *k) {
 /* ---- micro-kernels ------------------------------------------------------------------------------------ */
 
 #define OXI_LAST_STEPS (960 / OXI_MR)    /* so many steps before the end c is asked for: 1,000 cycles */
-/* k of one call: 256 x 2 vectors of B fit into the first cache level. Where that level is filled by a cache
- * line a step and the second one is large, sums are read and written less often instead. */
+/* k of one call: 2 vectors of B a step fill half of the first cache level. Where that level is filled by a
+ * cache line a step and the second one is large, sums are read and written less often instead. */
 #define OXI_DEPTH 256
-#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH)
+#define OXI_DEPTH_NEAR (VF == 8 && oxi_cpu_info()->near_cache >= 2 * 384 * 2 * VF * 4 ? 384 : OXI_DEPTH)
+#define OXI_DEPTH_F32 (VF == 16 ? 1024 : OXI_DEPTH_NEAR)
 
 /* way: panels of A hold each number once for every lane */
 #define OXI_G OXI_ISA(gemm_f32_any)
@@ -37165,12 +37200,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -37227,7 +37262,8 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
     k->gemm_f32.mr = k->gemm_f64.mr = OXI_MR;
     k->gemm_f32.nr = 2 * VF;
     k->gemm_f32.depth = OXI_DEPTH_F32;
-    k->gemm_f64.depth = k->gemm_i16.depth = OXI_DEPTH;
+    k->gemm_f64.depth = OXI_DEPTH_NEAR;
+    k->gemm_i16.depth = OXI_DEPTH;
     k->gemm_f64.nr = 2 * VD;
     k->gemm_f32.run = OXI_ISA(gemm_f32);
     k->gemm_f64.run = OXI_ISA(gemm_f64);
@@ -37275,6 +37311,7 @@ static OXI_UNUSED void OXI_ISA(fill_gemm)(oxi_kernels *k) {
 #undef OXI_EACH_ROW
 #undef OXI_LAST_STEPS
 #undef OXI_DEPTH
+#undef OXI_DEPTH_NEAR
 #undef OXI_DEPTH_F32
 #undef OXI_PACK_AHEAD
 #undef OXI_ASK_AHEAD
@@ -37439,7 +37476,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -37448,8 +37485,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -47473,22 +47514,6 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
 
 /* ---- the plan -------------------------------------------------------------------------------------- */
 
-/* Bytes of a core's second cache level. */
-static int64_t oxi_cache_bytes(void) {
-#if defined(OXI_POSIX) && defined(_SC_LEVEL2_CACHE_SIZE)
-    static int64_t known;
-    int64_t bytes = oxi_atomic_load(&known);
-    if (bytes == 0) {
-        bytes = (int64_t)sysconf(_SC_LEVEL2_CACHE_SIZE);
-        if (bytes < 128 << 10) bytes = 512 << 10;
-        oxi_atomic_store(&known, bytes);
-    }
-    return bytes;
-#else
-    return 512 << 10;
-#endif
-}
-
 /* Tiles: a chunk of A's and of B's lines takes a quarter of the cache each, and tiles are about square: each
  * panel of either side is then met often enough. They span all columns, so that A need not be packed by one
  * thread for another, if a chunk of these fits as well; or, where panels of A are copied lane by lane, once a
@@ -47496,7 +47521,7 @@ static int64_t oxi_cache_bytes(void) {
  * would hold up the others for long. */
 static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
-    int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
+    int64_t cache = oxi_cpu_info()->own_cache / p->type.element, lanes = oxi_lanes(INT32_MAX);
     int64_t fit = cache / 4 / (p->depth > 0 ? p->depth : 1);
     int64_t side = oxi_min_i64(fit, p->type.kernel->tile_k ? OXI_GEMM_TILE_GROUPS : OXI_GEMM_TILE);
     bool spans = n > side && m > side && (p->type.copies ? cache / 2 / n >= 8 * mr : n <= fit);
@@ -47526,7 +47551,8 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     p->block_n = n;
     p->block_k = p->k;
     if (lines <= 8192 && lines * p->k <= room) return;
-    p->block_k = oxi_min_i64(p->k, oxi_round_up(room / oxi_min_i64(lines, 8192), p->depth));
+    int64_t chunks = room / oxi_min_i64(lines, 8192) / p->depth;
+    p->block_k = oxi_min_i64(p->k, (chunks > 1 ? chunks : 1) * p->depth);
     lines = room / p->block_k;
     if (!p->own_b) p->block_n = oxi_min_i64(n, p->own_a ? lines : lines - oxi_min_i64(m, lines / 2));
     if (!p->own_a) p->block_m = oxi_min_i64(m, p->own_b ? lines : lines - oxi_min_i64(n, lines / 2));
@@ -47687,8 +47713,10 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     p.depth = p.type.kernel->depth;
     p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend &&
                !(tile_k && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
-    if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0) { /* which must stay whole */
-        p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth)); /* chunks that are equal */
+    if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) /* which must stay whole */
+        p.depth = p.depth / OXI_GEMM_PIECE * OXI_GEMM_PIECE;
+    else if (p.k > 0) { /* chunks that are equal */
+        p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth));
         if (tile_k) p.depth = oxi_round_up(p.depth, tile_k);
     }
     oxi_gemm_size_tiles(&p);

@@ -576,22 +576,6 @@ static void oxi_gemm_tile_task(void *arg, int64_t index, int lane) {
 
 /* ---- the plan -------------------------------------------------------------------------------------- */
 
-/* Bytes of a core's second cache level. */
-static int64_t oxi_cache_bytes(void) {
-#if defined(OXI_POSIX) && defined(_SC_LEVEL2_CACHE_SIZE)
-    static int64_t known;
-    int64_t bytes = oxi_atomic_load(&known);
-    if (bytes == 0) {
-        bytes = (int64_t)sysconf(_SC_LEVEL2_CACHE_SIZE);
-        if (bytes < 128 << 10) bytes = 512 << 10;
-        oxi_atomic_store(&known, bytes);
-    }
-    return bytes;
-#else
-    return 512 << 10;
-#endif
-}
-
 /* Tiles: a chunk of A's and of B's lines takes a quarter of the cache each, and tiles are about square: each
  * panel of either side is then met often enough. They span all columns, so that A need not be packed by one
  * thread for another, if a chunk of these fits as well; or, where panels of A are copied lane by lane, once a
@@ -599,7 +583,7 @@ static int64_t oxi_cache_bytes(void) {
  * would hold up the others for long. */
 static void oxi_gemm_size_tiles(oxi_gemm_plan *p) {
     int64_t mr = p->type.kernel->mr, nr = p->type.kernel->nr, m = p->g->m, n = p->g->n;
-    int64_t cache = oxi_cache_bytes() / p->type.element, lanes = oxi_lanes(INT32_MAX);
+    int64_t cache = oxi_cpu_info()->own_cache / p->type.element, lanes = oxi_lanes(INT32_MAX);
     int64_t fit = cache / 4 / (p->depth > 0 ? p->depth : 1);
     int64_t side = oxi_min_i64(fit, p->type.kernel->tile_k ? OXI_GEMM_TILE_GROUPS : OXI_GEMM_TILE);
     bool spans = n > side && m > side && (p->type.copies ? cache / 2 / n >= 8 * mr : n <= fit);
@@ -629,7 +613,8 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     p->block_n = n;
     p->block_k = p->k;
     if (lines <= 8192 && lines * p->k <= room) return;
-    p->block_k = oxi_min_i64(p->k, oxi_round_up(room / oxi_min_i64(lines, 8192), p->depth));
+    int64_t chunks = room / oxi_min_i64(lines, 8192) / p->depth;
+    p->block_k = oxi_min_i64(p->k, (chunks > 1 ? chunks : 1) * p->depth);
     lines = room / p->block_k;
     if (!p->own_b) p->block_n = oxi_min_i64(n, p->own_a ? lines : lines - oxi_min_i64(m, lines / 2));
     if (!p->own_a) p->block_m = oxi_min_i64(m, p->own_b ? lines : lines - oxi_min_i64(n, lines / 2));
@@ -790,8 +775,10 @@ static ox_status oxi_gemm_packed(const oxi_gemm *g) {
     p.depth = p.type.kernel->depth;
     p.direct = g->c_dtype == p.type.sums && g->c_col == 1 && !g->addend &&
                !(tile_k && p.k > p.depth && g->c_row % 256 == 0); /* see spaced */
-    if (!oxi_is_block(g->a_dtype) && !oxi_is_block(g->b_dtype) && p.k > 0) { /* which must stay whole */
-        p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth)); /* chunks that are equal */
+    if (oxi_is_block(g->a_dtype) || oxi_is_block(g->b_dtype)) /* which must stay whole */
+        p.depth = p.depth / OXI_GEMM_PIECE * OXI_GEMM_PIECE;
+    else if (p.k > 0) { /* chunks that are equal */
+        p.depth = oxi_parts(p.k, oxi_parts(p.k, p.depth));
         if (tile_k) p.depth = oxi_round_up(p.depth, tile_k);
     }
     oxi_gemm_size_tiles(&p);
