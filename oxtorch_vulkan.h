@@ -150,7 +150,9 @@ OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset);
 
 /* A tensor over bytes of a buffer of the caller, which must have been made on this device with
  * VK_BUFFER_USAGE_STORAGE_BUFFER_BIT and both TRANSFER bits. release may be NULL.
- * errors   NULL: an offset that is no multiple of 256, a shape that does not fit into `bytes` */
+ * errors   NULL: an offset that is no multiple of 256, a shape that does not fit into `bytes`
+ * Several tensors may lie over the same bytes, also over those of a tensor that ox_vulkan_buffer_of was asked
+ * about: each operation sees what those before it wrote. */
 OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint64_t byte_offset,
                                         uint64_t bytes, ox_shape shape, ox_dtype dtype,
                                         ox_release_fn release, void *user);
@@ -404,16 +406,22 @@ typedef struct oxi_vk_block {
     VkDeviceMemory memory;             /* 0: the caller's buffer */
     uint64_t bytes, used;
     bool small;                        /* for tensors of up to OXI_VK_SMALL bytes */
+    bool lent;                         /* others may lie over its bytes: see device.lent (share.c) */
     struct oxi_vk_chunk *first;        /* all of it, in order of offset */
     struct oxi_vk_block *next;
 } oxi_vk_block;
 
-/* A range of a block, free or in use. Epochs say when a dispatch last touched it; a free range keeps them, so
- * that who gets it next waits for who had it last. */
+/* When a dispatch last touched memory: the device counts barriers. */
+typedef struct oxi_vk_epochs {
+    int64_t written, read;
+} oxi_vk_epochs;
+
+/* A range of a block, free or in use. A free range keeps its epochs, so that who gets it next waits for who
+ * had it last. */
 typedef struct oxi_vk_chunk {
     oxi_vk_block *block;
     uint64_t offset, bytes;
-    int64_t written, read;             /* epochs */
+    oxi_vk_epochs last;
     int64_t serial;                    /* the submission that touches it last */
     int64_t carried;                   /* the transfer on a queue of its own that does */
     bool used;
@@ -620,6 +628,7 @@ typedef struct oxi_vk_device {
 
     /* record.c */
     int64_t epoch;                     /* counts barriers */
+    oxi_vk_epochs lent;                /* of all lent blocks together: which of them overlap is not known */
     VkDescriptorSetLayout param_layout, buffer_layout;
     VkPipelineLayout layout;
     VkDescriptorSet param_set;
@@ -14450,8 +14459,7 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
     if (chunk->bytes > bytes) {
         rest = oxi_vk_chunk_new(chunk->block, chunk->offset + bytes, chunk->bytes - bytes);
         if (!rest) return NULL;
-        rest->written = chunk->written;
-        rest->read = chunk->read;
+        rest->last = chunk->last;
         rest->serial = chunk->serial;
         rest->carried = chunk->carried;
         rest->before = chunk;
@@ -14475,8 +14483,8 @@ static oxi_vk_chunk *oxi_vk_chunk_take(oxi_vk_device *d, oxi_vk_chunk *chunk, ui
 static void oxi_vk_chunk_join(oxi_vk_chunk *chunk) {
     oxi_vk_chunk *gone = chunk->after;
     chunk->bytes += gone->bytes;
-    if (gone->written > chunk->written) chunk->written = gone->written;
-    if (gone->read > chunk->read) chunk->read = gone->read;
+    if (gone->last.written > chunk->last.written) chunk->last.written = gone->last.written;
+    if (gone->last.read > chunk->last.read) chunk->last.read = gone->last.read;
     if (gone->serial > chunk->serial) chunk->serial = gone->serial;
     if (gone->carried > chunk->carried) chunk->carried = gone->carried;
     chunk->after = gone->after;
@@ -15103,20 +15111,22 @@ static void oxi_vk_forget_commands(oxi_vk_device *d) {
 
 /* ---- hazards ------------------------------------------------------------------------------------------- */
 
+static oxi_vk_epochs *oxi_vk_epochs_of(oxi_vk_device *d, oxi_vk_chunk *chunk) {
+    return chunk->block->lent ? &d->lent : &chunk->last;
+}
+
 static ox_status oxi_vk_touch(oxi_vk_device *d, const oxi_vk_use *use, int count) {
     ox_status status = oxi_vk_begin(d);
     bool conflict = false;
     for (int i = 0; i < count; i++) {
-        const oxi_vk_chunk *c = use[i].chunk;
-        conflict = conflict || c->written == d->epoch || (use[i].writes && c->read == d->epoch);
+        const oxi_vk_epochs *last = oxi_vk_epochs_of(d, use[i].chunk);
+        conflict = conflict || last->written == d->epoch || (use[i].writes && last->read == d->epoch);
     }
     if (status == OX_OK && conflict) status = oxi_vk_barrier(d);
     for (int i = 0; i < count; i++) {
         oxi_vk_chunk *c = use[i].chunk;
-        if (use[i].writes)
-            c->written = d->epoch;
-        else
-            c->read = d->epoch;
+        oxi_vk_epochs *last = oxi_vk_epochs_of(d, c);
+        *(use[i].writes ? &last->written : &last->read) = d->epoch;
         c->serial = d->serial + 1;
         if (c->carried > d->carrier.needed) d->carrier.needed = c->carried;
         d->work += c->bytes;
@@ -15430,9 +15440,9 @@ static VkResult oxi_vk_carry_submit(oxi_vk_device *d, const oxi_vk_carried_piece
     return d->vk.vkQueueSubmit(d->transfer_queue, 1, &info, piece->fence);
 }
 
-/* Whether so many bytes of a chunk go this way: it is ours, and no command of the open buffer touches it. */
+/* Whether so many bytes of a chunk go this way: it is ours alone, and the open buffer does not touch it. */
 static bool oxi_vk_can_carry(const oxi_vk_device *d, const oxi_vk_chunk *chunk, uint64_t bytes, bool up) {
-    if (!(d->caps & OX_VULKAN_TRANSFER) || !chunk->block->memory || chunk->serial > d->serial) return false;
+    if (!(d->caps & OX_VULKAN_TRANSFER) || chunk->block->lent || chunk->serial > d->serial) return false;
     if (up) return bytes >= OXI_VK_CARRY_UP;
     /* a download only where later work would be waited for otherwise */
     return bytes >= OXI_VK_CARRY_DOWN && (d->recording || chunk->serial < d->serial);
@@ -20342,6 +20352,21 @@ OX_API uint64_t ox_vulkan_buffer_of(ox_tensor *t, uint64_t *byte_offset) {
     return handle;
 }
 
+/* Tensors over bytes of this buffer begin: it may be the buffer of other tensors, too. From now on barriers
+ * and queues take all that lies in such buffers for one memory, which was just written. */
+static ox_status oxi_vk_lend(oxi_vk_device *d, VkBuffer buffer) {
+    ox_status status = OX_OK;
+    oxi_lock_take(&d->lock);
+    for (oxi_vk_block *b = d->blocks; b; b = b->next)
+        if (b->buffer == buffer && !b->lent) {
+            status = oxi_vk_carry_wait(d);
+            b->lent = true;
+        }
+    d->lent.written = d->epoch;
+    oxi_lock_give(&d->lock);
+    return status;
+}
+
 /* What a borrowed storage gives back: the block of the caller's buffer. */
 typedef struct oxi_vk_loan {
     oxi_vk_device *device;
@@ -20395,6 +20420,7 @@ OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint
         return NULL;
     }
     memcpy(&block->buffer, &buffer, sizeof(VkBuffer));
+    block->lent = true;
     block->base = byte_offset;
     block->bytes = bytes;
     chunk->block = block;
@@ -20407,7 +20433,7 @@ OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint
     memcpy(&loan->data, &buffer, sizeof loan->data);
     ox_tensor meta;
     oxi_meta(&meta, dtype, shape.ndim, shape.dim);
-    ox_tensor *t = oxi_tensor_over(storage, &meta);
+    ox_tensor *t = oxi_vk_lend(d, block->buffer) == OX_OK ? oxi_tensor_over(storage, &meta) : NULL;
     oxi_storage_release(storage); /* the tensor holds it, or it goes */
     return t;
 }

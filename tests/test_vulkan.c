@@ -603,6 +603,12 @@ static void check_buffers(void) {
         ox_tensor *same =
             ox_vulkan_from_buffer(gpu, buffer, offset, 256, OX_SHAPE(8, 8), OX_F32, take_back, NULL);
         CHECK_MSG(same && ox_item(ox_sum(same, OX_ALL_DIMS, false)) == 2016, "%s", ox_error_text());
+        /* each waits for the one before, whose tensor is another one over the same bytes */
+        CHECK(ox_vulkan_sync(gpu) == OX_OK);
+        int64_t barriers = ox_vulkan_stats(gpu).barriers;
+        for (int i = 0; i < 4; i++) (void)ox_add_(i % 2 ? same : x, ox_number(1));
+        CHECK(ox_vulkan_stats(gpu).barriers - barriers >= 3);
+        CHECK(ox_item(ox_sum(x, OX_ALL_DIMS, false)) == 2016 + 4 * 64);
         CHECK(!ox_vulkan_from_buffer(gpu, buffer, offset, 255, OX_SHAPE(8, 8), OX_F32, NULL, NULL));
         ox_error_clear();
     }
