@@ -656,6 +656,17 @@ static void check_broken_caches(const char *path, const char *folder) {
         put_file(other, broken, count);
         CHECK_MSG(takes_cache(other), "byte %d changed: %s", (int)at, ox_error_text());
     }
+    for (int turn = 0; turn < 300; turn++) { /* several bytes at once, a part moved, some more or fewer */
+        size_t length = count - (size_t)rand() % 3 * ((size_t)rand() % count);
+        memcpy(broken, bytes, count);
+        for (int k = rand() % 9; k >= 0; k--)
+            broken[(size_t)rand() % (k % 2 ? 64 : count)] ^= (unsigned char)(1 << rand() % 8);
+        if (turn % 3 == 0) memmove(broken + (size_t)rand() % 64, bytes + (size_t)rand() % 64, count / 2);
+        if (length > count) length = 64 + (size_t)rand() % 64;
+        if (turn % 5 == 0 && count + 8 < sizeof broken) length = count + 1 + (size_t)rand() % 7;
+        put_file(other, broken, length);
+        CHECK_MSG(takes_cache(other), "changed, turn %d: %s", turn, ox_error_text());
+    }
     for (size_t i = 0; i < sizeof broken; i++) broken[i] = (unsigned char)(rand() >> 7);
     put_file(other, broken, sizeof broken);
     CHECK(takes_cache(other));

@@ -105,7 +105,8 @@ OX_API ox_tensor *ox_vulkan_from_buffer(ox_device *device, uint64_t buffer, uint
 /* ---- running ------------------------------------------------------------------------------------------- */
 
 /* Keeps compiled pipelines in the file at `path`: read now, where there is one that was written whole and by
- * this driver, and written by ox_vulkan_close, where it can be. Any other file is ignored. */
+ * this driver, and written by ox_vulkan_close, where it can be. Any other file is ignored; one that is forged
+ * with a right sum goes to the driver, so keep it where nobody else writes. */
 OX_API ox_status ox_vulkan_pipeline_cache(ox_device *device, const char *path);
 
 /* Submits what is recorded and waits for all of it. Errors of the device since the last wait come out here
