@@ -647,6 +647,7 @@ typedef struct oxi_vk_device {
     oxi_vk_held_call norm, product[2], rope;
     int held_products;
     bool held_norm, held_rope;
+    bool held_exact;                   /* ox_set_exact, when the products were called */
     bool norm_written;                 /* a product that met the held norm has written its result */
 
     oxi_vk_ahead ahead;
@@ -18360,7 +18361,8 @@ typedef struct oxi_vk_product {
     int64_t shape[OX_MAX_DIMS], stride[4][OX_MAX_DIMS];
     double alpha, beta;
     oxi_activation activation;
-    bool weights; /* b is a layer's: what meets it may be rounded, unless ox_set_exact */
+    bool weights; /* b is a layer's: what meets it may be rounded */
+    bool rough;   /* and ox_set_exact did not ask for more */
 } oxi_vk_product;
 
 static bool oxi_vk_product_reads(ox_dtype dtype) {
@@ -18606,7 +18608,7 @@ static bool oxi_vk_product_wide(const oxi_vk_product *p, const oxi_vk_product_pa
 static oxi_vk_shader oxi_vk_matrix_shader(const oxi_vk_device *d, const oxi_vk_product *p,
                                           const oxi_vk_product_params *params) {
     ox_dtype a = p->t[1]->dtype, b = p->t[2]->dtype;
-    bool rough = p->weights && a == OX_F32 && !oxi_atomic_load(&oxi_exact);
+    bool rough = p->rough && a == OX_F32;
     bool half = b == OX_F16 || b == OX_BF16;
     if (p->m < 32 || p->k < 32 || p->n < 32) return OXI_VK_SHADER_COUNT;
     if (!(a == b && half) && !(rough && (half || oxi_is_block(b)))) return OXI_VK_SHADER_COUNT;
@@ -18625,6 +18627,7 @@ typedef struct oxi_vk_product_group {
     const oxi_call *norm;       /* rms_norm that makes a, or NULL */
     bool writes_normal;         /* its result is not in memory yet */
     const oxi_call *tail;       /* add_ of the only product, silu_mul or gelu_mul of both, or NULL */
+    bool exact;                 /* ox_set_exact, when the products were called */
 } oxi_vk_product_group;
 
 static bool oxi_vk_product_is_few(const oxi_vk_product *p) {
@@ -18668,8 +18671,8 @@ static oxi_vk_few oxi_vk_few_of(const oxi_vk_device *d, const oxi_vk_product *p,
     f.split = 1;
     f.columns = pair || many ? 2 : 1;
     f.shared = 24 * m * (k / 16); /* bytes, and two floats for sixteen of them */
-    f.dot = parts && d->caps & OX_VULKAN_DOT && p->weights && !oxi_atomic_load(&oxi_exact) && wide &&
-            p->t[1]->dtype == OX_F32 && oxi_vk_few_shared(&f, p) <= d->limits.maxComputeSharedMemorySize;
+    f.dot = parts && d->caps & OX_VULKAN_DOT && p->rough && wide && p->t[1]->dtype == OX_F32 &&
+            oxi_vk_few_shared(&f, p) <= d->limits.maxComputeSharedMemorySize;
     if (!f.dot) f.shared = norm ? 4 * m * k : 0;
     uint32_t units = f.dot ? k / 16 / parts : k / 16;
     uint32_t most = f.dot && k > 4096 ? 2 : 4; /* who rounds a long row takes more columns */
@@ -18920,6 +18923,7 @@ static ox_status oxi_vk_product_group_run(oxi_vk_device *d, const oxi_vk_product
     ox_status status = OX_OK;
     if (ox_numel(p.t[0]) == 0) return OX_OK;
     memset(&expanded, 0, sizeof expanded);
+    p.rough = p.weights && !group->exact;
     if (oxi_vk_product_expands(d, &p)) status = oxi_vk_product_expand(d, &p, &expanded);
     int64_t parts = status == OX_OK ? oxi_vk_product_parts(d, &p) : 1;
     if (status == OX_OK)
@@ -18933,6 +18937,7 @@ static ox_status oxi_vk_product_run(oxi_vk_device *d, const oxi_call *call) {
     oxi_vk_product_group alone;
     memset(&alone, 0, sizeof alone);
     alone.product[0] = call;
+    alone.exact = oxi_atomic_load(&oxi_exact) != 0;
     return oxi_vk_product_group_run(d, &alone);
 }
 /* >>vulkan/select.c */
@@ -19871,7 +19876,7 @@ static bool oxi_vk_meets_norm(const oxi_vk_device *d, const oxi_call *product) {
 /* Whether a second product can share a dispatch with the held one. */
 static bool oxi_vk_makes_pair(const oxi_vk_device *d, const oxi_call *call) {
     const oxi_call *first = &d->product[0].call;
-    if (d->held_products != 1) return false;
+    if (d->held_products != 1 || d->held_exact != (oxi_atomic_load(&oxi_exact) != 0)) return false;
     const ox_tensor *b = first->in[1], *c = first->out[0], *other = call->in[1];
     return oxi_vk_same_memory(first->in[0], call->in[0]) && b->dtype == other->dtype &&
            b->shape[0] == other->shape[0] && b->stride[0] == other->stride[0] &&
@@ -19921,6 +19926,7 @@ static ox_status oxi_vk_record_products(oxi_vk_device *d, const oxi_call *tail) 
     oxi_vk_product_group group;
     memset(&group, 0, sizeof group);
     group.product[0] = &d->product[0].call;
+    group.exact = d->held_exact;
     if (d->held_products == 2) group.product[1] = &d->product[1].call;
     if (oxi_vk_meets_norm(d, group.product[0])) {
         group.norm = &d->norm.call;
@@ -19967,6 +19973,7 @@ static ox_status oxi_vk_join_product(oxi_vk_device *d, const oxi_call *call, boo
     if (status != OX_OK) return status;
     oxi_vk_hold(&d->product[0], call);
     d->held_products = 1;
+    d->held_exact = oxi_atomic_load(&oxi_exact) != 0;
     *joined = true;
     return OX_OK;
 }

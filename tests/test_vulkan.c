@@ -352,6 +352,20 @@ static void check_all_weights(void) {
         }
 }
 
+/* ox_set_exact counts when an op is called, also one that is recorded later. */
+static void check_exact_when_called(void) {
+    OX_SCOPE {
+        ox_tensor *x = there(matrix_of(1, 512, false, 0, OX_F32));
+        ox_tensor *w = ox_to(weights_of(64, 512, OX_Q8_0), gpu);
+        ox_set_exact(true);
+        ox_tensor *exact = back(ox_linear(x, w, NULL)), *y = ox_linear(x, w, NULL);
+        ox_set_exact(false);
+        ox_tensor *z = ox_linear(x, w, NULL); /* no pair with y, which is held back */
+        CHECK_MSG(same_bits(back(y), exact), "%s", ox_error_text());
+        CHECK_MSG(same_bits(back(z), back(ox_linear(x, w, NULL))), "%s", ox_error_text());
+    }
+}
+
 /* ---- attention: each way that a shader takes ----------------------------------------------------------- */
 
 typedef struct attention_case {
@@ -715,6 +729,7 @@ int main(void) {
     check_in_place();
     check_products();
     check_all_weights();
+    check_exact_when_called();
     check_attentions();
     check_all_joined();
     check_steady_loop();
