@@ -14591,6 +14591,7 @@ static void oxi_vk_trim(oxi_vk_device *d) {
     (void)oxi_vk_wait(d, d->serial);
     (void)oxi_vk_carry_wait(d);
     bool dropped = false;
+    oxi_vk_forget_commands(d);
     for (oxi_vk_block **at = &d->blocks; *at;) {
         oxi_vk_block *block = *at;
         if (block->used > 0) {
@@ -15104,7 +15105,12 @@ static ox_status oxi_vk_submit_enough(oxi_vk_device *d) {
 
 /* Command buffers name sets and buffers that are about to go. */
 static void oxi_vk_forget_commands(oxi_vk_device *d) {
-    for (int i = 0; i < OXI_VK_SLOTS; i++) d->slot[i].held_count = 0;
+    for (int i = 0; i < OXI_VK_SLOTS; i++) {
+        oxi_vk_slot *slot = &d->slot[i];
+        oxi_free(slot->held, slot->held_room * sizeof *slot->held);
+        slot->held = NULL;
+        slot->held_count = slot->held_room = 0;
+    }
 }
 /* >>vulkan/record.c */
 /* Recording: dispatches are noted for the open submission (batch.c), which goes when it holds enough work or
@@ -16846,7 +16852,6 @@ static void oxi_vk_stop(oxi_vk_device *d) {
         if (d->modules[i]) d->vk.vkDestroyShaderModule(d->device, d->modules[i], NULL);
     for (int i = 0; i < OXI_VK_SLOTS; i++) oxi_vk_time_stop(d, &d->slot[i]);
     for (int i = 0; i < OXI_VK_SLOTS; i++) {
-        oxi_free(d->slot[i].held, d->slot[i].held_room * sizeof *d->slot[i].held);
         if (d->slot[i].fence) d->vk.vkDestroyFence(d->device, d->slot[i].fence, NULL);
         if (d->slot[i].pool) d->vk.vkDestroyCommandPool(d->device, d->slot[i].pool, NULL);
     }

@@ -268,6 +268,7 @@ static void oxi_vk_trim(oxi_vk_device *d) {
     (void)oxi_vk_wait(d, d->serial);
     (void)oxi_vk_carry_wait(d);
     bool dropped = false;
+    oxi_vk_forget_commands(d);
     for (oxi_vk_block **at = &d->blocks; *at;) {
         oxi_vk_block *block = *at;
         if (block->used > 0) {
