@@ -161,6 +161,7 @@ WRAP(vkCreateBuffer)
     VkBufferCreateInfo own = *info;
     ASK(BETWEEN_BUFFER);
     own.sharingMode = VK_SHARING_MODE_EXCLUSIVE; /* the driver knows one family only */
+    own.queueFamilyIndexCount = 0;
     if (between.transfers) info = &own;
     return MADE(between_real_vkCreateBuffer(d, info, a, out));
 }
@@ -336,20 +337,24 @@ WRAP(vkEnumeratePhysicalDevices)
 }
 WRAP_VOID(vkGetPhysicalDeviceQueueFamilyProperties)
 (VkPhysicalDevice physical, uint32_t *count, VkQueueFamilyProperties *out) {
-    if (between.transfers && out) {
-        uint32_t one = 1;
-        between_real_vkGetPhysicalDeviceQueueFamilyProperties(physical, &one, out);
-        out[1] = out[0];
+    VkQueueFamilyProperties all[16];
+    uint32_t room = 16;
+    if (!between.transfers || !out) {
+        between_real_vkGetPhysicalDeviceQueueFamilyProperties(physical, count, out);
+    } else {
+        between_real_vkGetPhysicalDeviceQueueFamilyProperties(physical, &room, all);
+        out[0] = out[1] = all[0];
         out[1].queueFlags = VK_QUEUE_TRANSFER_BIT;
-        return;
     }
-    between_real_vkGetPhysicalDeviceQueueFamilyProperties(physical, count, out);
     if (between.transfers) *count = 2;
 }
 WRAP_VOID(vkGetPhysicalDeviceProperties2)
 (VkPhysicalDevice physical, VkPhysicalDeviceProperties2 *out) {
     between_real_vkGetPhysicalDeviceProperties2(physical, out);
     if (between.range) out->properties.limits.maxStorageBufferRange = (uint32_t)between.range;
+    for (VkBaseOutStructure *p = (VkBaseOutStructure *)out->pNext; between.keeps && p; p = p->pNext)
+        if (p->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES)
+            ((VkPhysicalDeviceFloatControlsProperties *)(void *)p)->shaderDenormPreserveFloat32 = VK_TRUE;
 }
 WRAP_VOID(vkGetPhysicalDeviceMemoryProperties2)
 (VkPhysicalDevice physical, VkPhysicalDeviceMemoryProperties2 *out) {
