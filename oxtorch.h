@@ -10504,8 +10504,7 @@ static void oxi_fill_iq(oxi_kernels *k) {
  * widen   vd_load_f32 and vd_store_f32 convert VD floats on their way
  * f16     _load_f16, _load_bf16 widen VF uint16_t exactly; the stores round to nearest even, NaN stays NaN
  *         _load2_, _store2_: two neighbouring vectors; OXI_ISA(TWO) is 1 where that is faster than one by one
- *         _pairs_: lanes hold two numbers each, the first one in the low bits; of f16 where OXI_ISA(F16) is 0:
- *         the tier has no instructions for f16
+ *         _pairs_: lanes hold two numbers each, the first one in the low bits; of f16 where OXI_ISA(TWO) is 1
  * vi      _load_u8 ... widen VF integers; _store_8, _store_16 keep the low bits; shifts take a constant
  * bool    vm_load_bool: lane i is p[i] != 0; vm_store_bool writes 0 or 1, VF bytes */
 #define OXI_PASTE_TIER(tier, name) oxi_##tier##_##name
@@ -10752,7 +10751,6 @@ static void oxi_fill_iq(oxi_kernels *k) {
 #define oxi_c_SCALEF 0
 #define oxi_c_FMA 0
 #define oxi_c_TWO 0
-#define oxi_c_F16 0
 
 typedef float vf;
 typedef int32_t vi;
@@ -12562,12 +12560,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -15610,7 +15608,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_sse2_SCALEF 0
 #define oxi_sse2_FMA 0
 #define oxi_sse2_TWO 1
-#define oxi_sse2_F16 0
 
 typedef __m128 vf;
 typedef __m128i vi;
@@ -17554,12 +17551,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -20602,7 +20599,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx_SCALEF 0
 #define oxi_avx_FMA 0
 #define oxi_avx_TWO 0
-#define oxi_avx_F16 0
 
 typedef __m256 vf;
 typedef __m256d vd;
@@ -20858,13 +20854,6 @@ OXI_INLINE vf vf_load_f16(const uint16_t *p) {
 }
 OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     oxi_sse2_vf_store2_f16(p, _mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
-}
-OXI_INLINE void vf_pairs_f16(vf pairs, vf *even, vf *odd) {
-    __m128 a, b, c, d;
-    oxi_sse2_vf_pairs_f16(_mm256_castps256_ps128(pairs), &a, &b);
-    oxi_sse2_vf_pairs_f16(_mm256_extractf128_ps(pairs, 1), &c, &d);
-    *even = _mm256_insertf128_ps(_mm256_castps128_ps256(a), c, 1);
-    *odd = _mm256_insertf128_ps(_mm256_castps128_ps256(b), d, 1);
 }
 /* F16C, which the first processors with AVX lack: kernels that use these are entered where it is there. */
 #define OXI_F16C_APART 1
@@ -22513,12 +22502,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -25560,7 +25549,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx2_SCALEF 0
 #define oxi_avx2_FMA 1
 #define oxi_avx2_TWO 0
-#define oxi_avx2_F16 1
 
 typedef __m256 vf;
 typedef __m256i vi;
@@ -27381,12 +27369,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -30435,7 +30423,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx512_SCALEF 1
 #define oxi_avx512_FMA 1
 #define oxi_avx512_TWO 0
-#define oxi_avx512_F16 1
 
 typedef __m512 vf;
 typedef __m512i vi;
@@ -32241,12 +32228,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -35292,7 +35279,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_neon_SCALEF 0
 #define oxi_neon_FMA 1
 #define oxi_neon_TWO 0
-#define oxi_neon_F16 1
 
 typedef float32x4_t vf;
 typedef int32x4_t vi;
@@ -37096,12 +37082,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
