@@ -12636,7 +12636,9 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                     vf_store(t + w + VF, high); \
                 } \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
-                if (w < here) { \
+                if (w < here && left - w >= VF) { \
+                    vf_store_n(t + w, vf_load_##type(f + w), here - w); \
+                } else if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
                     memcpy(t + w, few, (size_t)(here - w) * sizeof(float)); \
                 } \
@@ -17631,7 +17633,9 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                     vf_store(t + w + VF, high); \
                 } \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
-                if (w < here) { \
+                if (w < here && left - w >= VF) { \
+                    vf_store_n(t + w, vf_load_##type(f + w), here - w); \
+                } else if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
                     memcpy(t + w, few, (size_t)(here - w) * sizeof(float)); \
                 } \
@@ -22586,7 +22590,9 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                     vf_store(t + w + VF, high); \
                 } \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
-                if (w < here) { \
+                if (w < here && left - w >= VF) { \
+                    vf_store_n(t + w, vf_load_##type(f + w), here - w); \
+                } else if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
                     memcpy(t + w, few, (size_t)(here - w) * sizeof(float)); \
                 } \
@@ -27457,7 +27463,9 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                     vf_store(t + w + VF, high); \
                 } \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
-                if (w < here) { \
+                if (w < here && left - w >= VF) { \
+                    vf_store_n(t + w, vf_load_##type(f + w), here - w); \
+                } else if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
                     memcpy(t + w, few, (size_t)(here - w) * sizeof(float)); \
                 } \
@@ -32320,7 +32328,9 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                     vf_store(t + w + VF, high); \
                 } \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
-                if (w < here) { \
+                if (w < here && left - w >= VF) { \
+                    vf_store_n(t + w, vf_load_##type(f + w), here - w); \
+                } else if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
                     memcpy(t + w, few, (size_t)(here - w) * sizeof(float)); \
                 } \
@@ -37178,7 +37188,9 @@ OXI_KERNEL void OXI_ISA(pack_across_##type)(int64_t lines, int64_t k, const void
                     vf_store(t + w + VF, high); \
                 } \
                 for (; w + VF <= here; w += VF) vf_store(t + w, vf_load_##type(f + w)); \
-                if (w < here) { \
+                if (w < here && left - w >= VF) { \
+                    vf_store_n(t + w, vf_load_##type(f + w), here - w); \
+                } else if (w < here) { \
                     OXI_ISA(widen_few_##type)(f + w, here - w, few); \
                     memcpy(t + w, few, (size_t)(here - w) * sizeof(float)); \
                 } \
