@@ -308,13 +308,15 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
 /* A tile: `rows` positions along the walk's last dim, `columns` along the dim `across`, in which the turned
  * operands lie side by side. Strips of tiles, next to each other across, are what tasks are made of. What is
  * small is turned in L1, on the stack. Of what is large, tiles as long as a second cache holds: memory is
- * read and written the faster, the longer the runs are. What is turned right into operand 0 has neither; it
- * goes by few rows, so that of each row the lines that the processor fetches by itself are used soon. */
+ * read and written the faster, the longer the runs are. What is turned right into operand 0 needs no tile:
+ * tasks are whole columns where they fit, so that each core keeps to its lines; of what is larger few rows, so
+ * that the lines that the processor fetches by itself behind each are used soon. */
 enum {
     OXI_TILE_BYTES = 32 << 10,      /* of all turned operands, on the stack */
     OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
     OXI_TILE_RUN = 2048,            /* bytes of a column of a tile, of the widest operand */
-    OXI_TILE_ROWS = 256,            /* of tiles that are turned right into operand 0 */
+    OXI_TILE_ROWS = 1024,           /* that are turned right into operand 0 */
+    OXI_TILE_FAR_ROWS = 256,        /* the same of a large walk */
     OXI_TILE_WIDE = 256,            /* bytes of a row of a tile, of the narrowest operand of a large walk */
     OXI_TILE_NEAR = 1 << 20,        /* bytes of all operands: from here on they are asked for early, */
     OXI_TILE_FAR = 1 << 22,         /* and from here on a walk is large */
@@ -377,13 +379,13 @@ static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, in
     t->w = w;
     t->most = most;
     t->fetches = all > OXI_TILE_NEAR && !moved;
-    t->rows = moved ? OXI_TILE_ROWS : OXI_TILE_RUN / widest;
+    t->rows = moved ? all > OXI_TILE_FAR ? OXI_TILE_FAR_ROWS : OXI_TILE_ROWS : OXI_TILE_RUN / widest;
     t->rows = oxi_min_i64(t->rows, oxi_min_i64(most - ahead, w->length));
     t->columns = oxi_min_i64((large ? OXI_TILE_WIDE : moved ? 2 * OXI_LINE : OXI_LINE) / narrowest, across);
     int64_t least = oxi_min_i64(t->columns, large ? OXI_TILE_WIDE / widest : 16);
     while (!moved && oxi_tiling_pitch(t, ahead) > bytes / least && t->rows > 128) t->rows /= 2;
     int64_t fit = bytes / oxi_tiling_pitch(t, ahead);
-    if (t->columns > fit) t->columns = fit >= 16 ? fit / 16 * 16 : fit;
+    if (!moved && t->columns > fit) t->columns = fit >= 16 ? fit / 16 * 16 : fit;
     t->width = oxi_min_i64(oxi_round_up(grain / t->rows + 1, t->columns), across);
     t->strips_along = oxi_parts(w->length, t->rows);
     t->strips_across = oxi_parts(across, t->width);
