@@ -13237,6 +13237,12 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
+/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
+OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
+    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
+    sum->low = vd_fma(low, low, sum->low);
+    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
+}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -13268,6 +13274,15 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
+/* x - mean of the first VF of n numbers, 0 behind them. */
+OXI_INLINE vf OXI_ISA(row_deviation)(int64_t n, const float *x, vf mean) {
+    float lanes[VF];
+    if (n >= VF) return vf_sub(vf_load(x), mean);
+    vf_store(lanes, mean);
+    memcpy(lanes, x, (size_t)n * sizeof *x);
+    return vf_sub(vf_load(lanes), mean);
+}
+
 OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
@@ -13286,12 +13301,8 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
+    for (; i < n; i += VF) OXI_ISA(wide_add_square)(&total, OXI_ISA(row_deviation)(n - i, x + i, m));
+    return OXI_ISA(wide_total)(&total);
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -18053,6 +18064,12 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
+/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
+OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
+    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
+    sum->low = vd_fma(low, low, sum->low);
+    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
+}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -18084,6 +18101,15 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
+/* x - mean of the first VF of n numbers, 0 behind them. */
+OXI_INLINE vf OXI_ISA(row_deviation)(int64_t n, const float *x, vf mean) {
+    float lanes[VF];
+    if (n >= VF) return vf_sub(vf_load(x), mean);
+    vf_store(lanes, mean);
+    memcpy(lanes, x, (size_t)n * sizeof *x);
+    return vf_sub(vf_load(lanes), mean);
+}
+
 OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
@@ -18102,12 +18128,8 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
+    for (; i < n; i += VF) OXI_ISA(wide_add_square)(&total, OXI_ISA(row_deviation)(n - i, x + i, m));
+    return OXI_ISA(wide_total)(&total);
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -22887,6 +22909,12 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
+/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
+OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
+    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
+    sum->low = vd_fma(low, low, sum->low);
+    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
+}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -22918,6 +22946,15 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
+/* x - mean of the first VF of n numbers, 0 behind them. */
+OXI_INLINE vf OXI_ISA(row_deviation)(int64_t n, const float *x, vf mean) {
+    float lanes[VF];
+    if (n >= VF) return vf_sub(vf_load(x), mean);
+    vf_store(lanes, mean);
+    memcpy(lanes, x, (size_t)n * sizeof *x);
+    return vf_sub(vf_load(lanes), mean);
+}
+
 OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
@@ -22936,12 +22973,8 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
+    for (; i < n; i += VF) OXI_ISA(wide_add_square)(&total, OXI_ISA(row_deviation)(n - i, x + i, m));
+    return OXI_ISA(wide_total)(&total);
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -27643,6 +27676,12 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
+/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
+OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
+    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
+    sum->low = vd_fma(low, low, sum->low);
+    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
+}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -27674,6 +27713,15 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
+/* x - mean of the first VF of n numbers, 0 behind them. */
+OXI_INLINE vf OXI_ISA(row_deviation)(int64_t n, const float *x, vf mean) {
+    float lanes[VF];
+    if (n >= VF) return vf_sub(vf_load(x), mean);
+    vf_store(lanes, mean);
+    memcpy(lanes, x, (size_t)n * sizeof *x);
+    return vf_sub(vf_load(lanes), mean);
+}
+
 OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
@@ -27692,12 +27740,8 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
+    for (; i < n; i += VF) OXI_ISA(wide_add_square)(&total, OXI_ISA(row_deviation)(n - i, x + i, m));
+    return OXI_ISA(wide_total)(&total);
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -32391,6 +32435,12 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
+/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
+OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
+    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
+    sum->low = vd_fma(low, low, sum->low);
+    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
+}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -32422,6 +32472,15 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
+/* x - mean of the first VF of n numbers, 0 behind them. */
+OXI_INLINE vf OXI_ISA(row_deviation)(int64_t n, const float *x, vf mean) {
+    float lanes[VF];
+    if (n >= VF) return vf_sub(vf_load(x), mean);
+    vf_store(lanes, mean);
+    memcpy(lanes, x, (size_t)n * sizeof *x);
+    return vf_sub(vf_load(lanes), mean);
+}
+
 OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
@@ -32440,12 +32499,8 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
+    for (; i < n; i += VF) OXI_ISA(wide_add_square)(&total, OXI_ISA(row_deviation)(n - i, x + i, m));
+    return OXI_ISA(wide_total)(&total);
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -37134,6 +37189,12 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
+/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
+OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
+    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
+    sum->low = vd_fma(low, low, sum->low);
+    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
+}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -37165,6 +37226,15 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
+/* x - mean of the first VF of n numbers, 0 behind them. */
+OXI_INLINE vf OXI_ISA(row_deviation)(int64_t n, const float *x, vf mean) {
+    float lanes[VF];
+    if (n >= VF) return vf_sub(vf_load(x), mean);
+    vf_store(lanes, mean);
+    memcpy(lanes, x, (size_t)n * sizeof *x);
+    return vf_sub(vf_load(lanes), mean);
+}
+
 OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
@@ -37183,12 +37253,8 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
-    double rest = 0;
-    for (; i < n; i++) {
-        double d = (double)x[i] - (double)mean;
-        rest += d * d;
-    }
-    return OXI_ISA(wide_total)(&total) + rest;
+    for (; i < n; i += VF) OXI_ISA(wide_add_square)(&total, OXI_ISA(row_deviation)(n - i, x + i, m));
+    return OXI_ISA(wide_total)(&total);
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
