@@ -379,7 +379,8 @@ static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, in
     t->w = w;
     t->most = most;
     t->fetches = all > OXI_TILE_NEAR && !moved;
-    t->rows = moved ? all > OXI_TILE_FAR ? OXI_TILE_FAR_ROWS : OXI_TILE_ROWS : OXI_TILE_RUN / widest;
+    t->rows = OXI_TILE_RUN / widest;
+    if (moved) t->rows = all > OXI_TILE_FAR ? OXI_TILE_FAR_ROWS : OXI_TILE_ROWS;
     t->rows = oxi_min_i64(t->rows, oxi_min_i64(most - ahead, w->length));
     t->columns = oxi_min_i64((large ? OXI_TILE_WIDE : moved ? 2 * OXI_LINE : OXI_LINE) / narrowest, across);
     int64_t least = oxi_min_i64(t->columns, large ? OXI_TILE_WIDE / widest : 16);
@@ -403,7 +404,8 @@ static void oxi_tile_turn(const oxi_tiling *t, int k, int64_t rows, int64_t colu
     const oxi_kernels *kernels = oxi_cpu_kernels();
     int64_t bytes = w->bytes[k], along = w->stride[k][w->ndim - 1] * bytes,
             step = w->stride[k][w->across] * bytes;
-    int64_t strip = OXI_LINE / bytes < OXI_TILE_FETCH ? OXI_TILE_FETCH : OXI_LINE / bytes;
+    int64_t strip = OXI_LINE / bytes;
+    if (strip < OXI_TILE_FETCH) strip = OXI_TILE_FETCH;
     const char *next = from + columns * step; /* of the next tile */
     if (step < 0) {
         from += (columns - 1) * step;
