@@ -13416,15 +13416,6 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-/* x - mean of the first VF of n numbers, 0 behind them. */
-OXI_INLINE vf OXI_ISA(row_deviation)(int64_t n, const float *x, vf mean) {
-    float lanes[VF];
-    if (n >= VF) return vf_sub(vf_load(x), mean);
-    vf_store(lanes, mean);
-    memcpy(lanes, x, (size_t)n * sizeof *x);
-    return vf_sub(vf_load(lanes), mean);
-}
-
 OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
@@ -13443,8 +13434,13 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
-    for (; i < n; i += VF) OXI_ISA(wide_add_square)(&total, OXI_ISA(row_deviation)(n - i, x + i, m));
-    return OXI_ISA(wide_total)(&total);
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    double rest = 0;
+    for (; i < n; i++) {
+        double d = (double)x[i] - (double)mean;
+        rest += d * d;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -18422,15 +18418,6 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-/* x - mean of the first VF of n numbers, 0 behind them. */
-OXI_INLINE vf OXI_ISA(row_deviation)(int64_t n, const float *x, vf mean) {
-    float lanes[VF];
-    if (n >= VF) return vf_sub(vf_load(x), mean);
-    vf_store(lanes, mean);
-    memcpy(lanes, x, (size_t)n * sizeof *x);
-    return vf_sub(vf_load(lanes), mean);
-}
-
 OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
@@ -18449,8 +18436,13 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
-    for (; i < n; i += VF) OXI_ISA(wide_add_square)(&total, OXI_ISA(row_deviation)(n - i, x + i, m));
-    return OXI_ISA(wide_total)(&total);
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    double rest = 0;
+    for (; i < n; i++) {
+        double d = (double)x[i] - (double)mean;
+        rest += d * d;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -23388,15 +23380,6 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-/* x - mean of the first VF of n numbers, 0 behind them. */
-OXI_INLINE vf OXI_ISA(row_deviation)(int64_t n, const float *x, vf mean) {
-    float lanes[VF];
-    if (n >= VF) return vf_sub(vf_load(x), mean);
-    vf_store(lanes, mean);
-    memcpy(lanes, x, (size_t)n * sizeof *x);
-    return vf_sub(vf_load(lanes), mean);
-}
-
 OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
@@ -23415,8 +23398,13 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
-    for (; i < n; i += VF) OXI_ISA(wide_add_square)(&total, OXI_ISA(row_deviation)(n - i, x + i, m));
-    return OXI_ISA(wide_total)(&total);
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    double rest = 0;
+    for (; i < n; i++) {
+        double d = (double)x[i] - (double)mean;
+        rest += d * d;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -28270,15 +28258,6 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-/* x - mean of the first VF of n numbers, 0 behind them. */
-OXI_INLINE vf OXI_ISA(row_deviation)(int64_t n, const float *x, vf mean) {
-    float lanes[VF];
-    if (n >= VF) return vf_sub(vf_load(x), mean);
-    vf_store(lanes, mean);
-    memcpy(lanes, x, (size_t)n * sizeof *x);
-    return vf_sub(vf_load(lanes), mean);
-}
-
 OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
@@ -28297,8 +28276,13 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
-    for (; i < n; i += VF) OXI_ISA(wide_add_square)(&total, OXI_ISA(row_deviation)(n - i, x + i, m));
-    return OXI_ISA(wide_total)(&total);
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    double rest = 0;
+    for (; i < n; i++) {
+        double d = (double)x[i] - (double)mean;
+        rest += d * d;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -33144,15 +33128,6 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-/* x - mean of the first VF of n numbers, 0 behind them. */
-OXI_INLINE vf OXI_ISA(row_deviation)(int64_t n, const float *x, vf mean) {
-    float lanes[VF];
-    if (n >= VF) return vf_sub(vf_load(x), mean);
-    vf_store(lanes, mean);
-    memcpy(lanes, x, (size_t)n * sizeof *x);
-    return vf_sub(vf_load(lanes), mean);
-}
-
 OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
@@ -33171,8 +33146,13 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
-    for (; i < n; i += VF) OXI_ISA(wide_add_square)(&total, OXI_ISA(row_deviation)(n - i, x + i, m));
-    return OXI_ISA(wide_total)(&total);
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    double rest = 0;
+    for (; i < n; i++) {
+        double d = (double)x[i] - (double)mean;
+        rest += d * d;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
@@ -38013,15 +37993,6 @@ OXI_KERNEL double OXI_ISA(row_sum)(int64_t n, const float *x) {
     return OXI_ISA(wide_total)(&total);
 }
 
-/* x - mean of the first VF of n numbers, 0 behind them. */
-OXI_INLINE vf OXI_ISA(row_deviation)(int64_t n, const float *x, vf mean) {
-    float lanes[VF];
-    if (n >= VF) return vf_sub(vf_load(x), mean);
-    vf_store(lanes, mean);
-    memcpy(lanes, x, (size_t)n * sizeof *x);
-    return vf_sub(vf_load(lanes), mean);
-}
-
 OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean) {
     OXI_ISA(wide_sum) total = OXI_ISA(wide_zero)();
     vf m = vf_set1(mean);
@@ -38040,8 +38011,13 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
-    for (; i < n; i += VF) OXI_ISA(wide_add_square)(&total, OXI_ISA(row_deviation)(n - i, x + i, m));
-    return OXI_ISA(wide_total)(&total);
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
+    double rest = 0;
+    for (; i < n; i++) {
+        double d = (double)x[i] - (double)mean;
+        rest += d * d;
+    }
+    return OXI_ISA(wide_total)(&total) + rest;
 }
 
 /* NaN wins: a pair of vectors is unordered if either has one. */
