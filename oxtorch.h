@@ -13479,6 +13479,12 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
+/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
+OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
+    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
+    sum->low = vd_fma(low, low, sum->low);
+    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
+}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -13528,6 +13534,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -18476,6 +18483,12 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
+/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
+OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
+    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
+    sum->low = vd_fma(low, low, sum->low);
+    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
+}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -18525,6 +18538,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -23433,6 +23447,12 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
+/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
+OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
+    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
+    sum->low = vd_fma(low, low, sum->low);
+    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
+}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -23482,6 +23502,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -28306,6 +28327,12 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
+/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
+OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
+    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
+    sum->low = vd_fma(low, low, sum->low);
+    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
+}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -28355,6 +28382,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -33171,6 +33199,12 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
+/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
+OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
+    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
+    sum->low = vd_fma(low, low, sum->low);
+    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
+}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -33220,6 +33254,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -38031,6 +38066,12 @@ OXI_INLINE void OXI_ISA(wide_add)(OXI_ISA(wide_sum) * sum, vf a) {
     sum->low = vd_add(sum->low, vd_from_vf_lo(a));
     if (VF > 1) sum->high = vd_add(sum->high, vd_from_vf_hi(a));
 }
+/* Squared in f64: what is left of a row, or a short one, neither overflows nor is lost. */
+OXI_INLINE void OXI_ISA(wide_add_square)(OXI_ISA(wide_sum) * sum, vf a) {
+    vd low = vd_from_vf_lo(a), high = vd_from_vf_hi(a);
+    sum->low = vd_fma(low, low, sum->low);
+    if (VF > 1) sum->high = vd_fma(high, high, sum->high);
+}
 OXI_INLINE double OXI_ISA(wide_total)(const OXI_ISA(wide_sum) * sum) {
     return vd_hsum(vd_add(sum->low, sum->high));
 }
@@ -38080,6 +38121,7 @@ OXI_KERNEL double OXI_ISA(row_square_sum)(int64_t n, const float *x, float mean)
         }
         OXI_ISA(wide_add)(&total, vf_add(vf_add(a0, a1), vf_add(a2, a3)));
     }
+    for (; i + VF <= n; i += VF) OXI_ISA(wide_add_square)(&total, vf_sub(vf_load(x + i), m));
     double rest = 0;
     for (; i < n; i++) {
         double d = (double)x[i] - (double)mean;
@@ -40876,15 +40918,20 @@ static OXI_UNUSED int64_t oxi_walk_tasks(const oxi_walk *w, int64_t grain) {
 /* A tile: `rows` positions along the walk's last dim, `columns` along the dim `across`, in which the turned
  * operands lie side by side. Strips of tiles, next to each other across, are what tasks are made of. What is
  * small is turned in L1, on the stack. Of what is large, tiles as long as a second cache holds: memory is
- * read and written the faster, the longer the runs are. */
+ * read and written the faster, the longer the runs are. What is turned right into operand 0 needs no tile:
+ * tasks are whole columns where they fit, so that each core keeps to its lines; of what is larger few rows, so
+ * that the lines that the processor fetches by itself behind each are used soon. */
 enum {
     OXI_TILE_BYTES = 32 << 10,      /* of all turned operands, on the stack */
     OXI_TILE_FAR_BYTES = 288 << 10, /* the same of a large walk */
     OXI_TILE_GAPS = 64,             /* room beside them: each operand's part starts aligned */
     OXI_TILE_RUN = 2048,            /* bytes of a column of a tile, of the widest operand */
+    OXI_TILE_ROWS = 1024,           /* that are turned right into operand 0 */
+    OXI_TILE_FAR_ROWS = 256,        /* the same of a large walk */
+    OXI_TILE_WIDE = 256,            /* bytes of a row of a tile, of the narrowest operand of a large walk */
     OXI_TILE_NEAR = 1 << 20,        /* bytes of all operands: from here on they are asked for early, */
     OXI_TILE_FAR = 1 << 22,         /* and from here on a walk is large */
-    OXI_TILE_STRIP = 32,            /* rows that are turned at once, half as many are fetched ahead */
+    OXI_TILE_FETCH = 16,            /* rows that are fetched ahead */
     OXI_TILE_AHEAD = 3,             /* columns that the other operands are fetched ahead */
     OXI_LINE = 64                   /* bytes of a cache line */
 };
@@ -40897,9 +40944,8 @@ typedef struct oxi_tiling {
     int64_t width;                                      /* columns of a strip */
     int64_t strips_along, strips_across, strips, group; /* group: strips of a task */
     int64_t pitch[OXI_WALK_MAX];                        /* bytes from column to column of a tile */
-    bool fetches,
-        fetches_lines; /* what is read is asked for before it is used; what is written right away too */
-    char *scratch;     /* tiles of each lane, or NULL: on the stack */
+    bool fetches;  /* what a tile is made of is asked for before it is used */
+    char *scratch; /* tiles of each lane, or NULL: on the stack */
 } oxi_tiling;
 
 /* Elements from p to the next line of operand 0. */
@@ -40935,7 +40981,7 @@ static int64_t oxi_tiling_pitch(oxi_tiling *t, int64_t ahead) {
 static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, int64_t most, int64_t bytes) {
     int64_t widest = w->bytes[0], narrowest = 16, all = oxi_walk_bytes(w);
     int64_t across = w->shape[w->across], ahead = w->lines ? OXI_LINE / w->bytes[0] - 1 : 0;
-    bool large = bytes > OXI_TILE_BYTES;
+    bool large = bytes > OXI_TILE_BYTES, moved = oxi_tiles_are_moved(w);
     for (int k = 0; k < w->operands; k++) {
         if (!(w->turned >> k & 1)) continue;
         if (w->bytes[k] > widest) widest = w->bytes[k];
@@ -40943,14 +40989,15 @@ static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, in
     }
     t->w = w;
     t->most = most;
-    t->fetches = all > (oxi_tiles_are_moved(w) ? OXI_TILE_NEAR / 16 : OXI_TILE_NEAR);
-    t->fetches_lines = all > OXI_TILE_FAR;
-    t->rows = OXI_TILE_RUN / widest / (oxi_tiles_are_moved(w) ? 2 : 1);
+    t->fetches = all > OXI_TILE_NEAR && !moved;
+    t->rows = OXI_TILE_RUN / widest;
+    if (moved) t->rows = all > OXI_TILE_FAR ? OXI_TILE_FAR_ROWS : OXI_TILE_ROWS;
     t->rows = oxi_min_i64(t->rows, oxi_min_i64(most - ahead, w->length));
-    t->columns = oxi_min_i64((large ? 4 : oxi_tiles_are_moved(w) ? 2 : 1) * OXI_LINE / narrowest, across);
-    while (oxi_tiling_pitch(t, ahead) > bytes / oxi_min_i64(t->columns, 16) && t->rows > 128) t->rows /= 2;
+    t->columns = oxi_min_i64((large ? OXI_TILE_WIDE : moved ? 2 * OXI_LINE : OXI_LINE) / narrowest, across);
+    int64_t least = oxi_min_i64(t->columns, large ? OXI_TILE_WIDE / widest : 16);
+    while (!moved && oxi_tiling_pitch(t, ahead) > bytes / least && t->rows > 128) t->rows /= 2;
     int64_t fit = bytes / oxi_tiling_pitch(t, ahead);
-    if (t->columns > fit) t->columns = fit >= 16 ? fit / 16 * 16 : fit;
+    if (!moved && t->columns > fit) t->columns = fit >= 16 ? fit / 16 * 16 : fit;
     t->width = oxi_min_i64(oxi_round_up(grain / t->rows + 1, t->columns), across);
     t->strips_along = oxi_parts(w->length, t->rows);
     t->strips_across = oxi_parts(across, t->width);
@@ -40963,12 +41010,13 @@ static void oxi_tiling_begin(oxi_tiling *t, const oxi_walk *w, int64_t grain, in
  * `pitch` bytes apart, side by side in a tile or in operand 0. What runs backwards is read from its other
  * end. */
 static void oxi_tile_turn(const oxi_tiling *t, int k, int64_t rows, int64_t columns, const char *from,
-                          char *to, int64_t pitch, bool in_tile) {
+                          char *to, int64_t pitch) {
     const oxi_walk *w = t->w;
     const oxi_kernels *kernels = oxi_cpu_kernels();
     int64_t bytes = w->bytes[k], along = w->stride[k][w->ndim - 1] * bytes,
             step = w->stride[k][w->across] * bytes;
-    int64_t strip = oxi_min_i64(OXI_TILE_STRIP * (bytes == 1 ? 2 : 1), rows), ahead = OXI_TILE_STRIP / 2;
+    int64_t strip = OXI_LINE / bytes;
+    if (strip < OXI_TILE_FETCH) strip = OXI_TILE_FETCH;
     const char *next = from + columns * step; /* of the next tile */
     if (step < 0) {
         from += (columns - 1) * step;
@@ -40977,14 +41025,11 @@ static void oxi_tile_turn(const oxi_tiling *t, int k, int64_t rows, int64_t colu
         pitch = -pitch;
     }
     for (int64_t r = 0; r < rows; r += strip) {
-        int64_t count = oxi_min_i64(rows - r, strip);
-        for (int64_t i = r + ahead; t->fetches && i < r + count + ahead; i++) {
+        int64_t count = oxi_min_i64(rows - r, strip), ahead = r + OXI_TILE_FETCH;
+        for (int64_t i = ahead; t->fetches && i < ahead + count; i++) {
             const char *soon = i < rows ? from + i * along : next + (i - rows) * along;
             for (int64_t at = 0; at < columns * bytes; at += OXI_LINE) OXI_PREFETCH_READ(soon + at);
         }
-        for (int64_t c = 0; t->fetches_lines && !in_tile && c < columns; c++)
-            for (int64_t at = 0; at < count * bytes; at += OXI_LINE)
-                OXI_PREFETCH_WRITE(to + c * pitch + r * bytes + at);
         kernels->transpose[oxi_width_index(bytes)](count, columns, from + r * along, along, to + r * bytes,
                                                    pitch);
     }
@@ -41049,7 +41094,7 @@ static void oxi_tile(const oxi_tiling *t, char *const *base, int64_t first, int6
         from[k] = base[k];
         step[k] = w->stride[k][w->across] * w->bytes[k];
         if (!(w->turned >> k & 1)) continue;
-        oxi_tile_turn(t, k, rows + ahead, columns, base[k], tile, t->pitch[k], true);
+        oxi_tile_turn(t, k, rows + ahead, columns, base[k], tile, t->pitch[k]);
         from[k] = tile;
         step[k] = t->pitch[k];
         tile += oxi_round_up(t->columns * t->pitch[k], 8);
@@ -41081,8 +41126,7 @@ static void oxi_tile_strip(const oxi_tiling *t, int64_t index, char *tile, int l
     for (int64_t c = 0; c < width; c += t->columns) {
         int64_t columns = oxi_min_i64(width - c, t->columns);
         if (oxi_tiles_are_moved(w))
-            oxi_tile_turn(t, 1, rows, columns, base[1], base[0], w->stride[0][w->across] * w->bytes[0],
-                          false);
+            oxi_tile_turn(t, 1, rows, columns, base[1], base[0], w->stride[0][w->across] * w->bytes[0]);
         else
             oxi_tile(t, base, at[last], rows, columns, tile, lane);
         for (int k = 0; k < w->operands; k++) base[k] += t->columns * w->stride[k][w->across] * w->bytes[k];
@@ -41264,11 +41308,16 @@ static ox_status oxi_conversion_begin(oxi_conversion *conversion, ox_dtype from,
     return OX_OK;
 }
 
-/* At most OXI_COPY_PIECE elements; steps in elements. */
+/* Whether runs of such steps are converted from where they lie to where they go. */
+static bool oxi_converts_in_place(const oxi_conversion *how, int64_t from_step, int64_t to_step) {
+    return from_step == 1 && to_step == 1 && !how->stream && !(how->load && how->store);
+}
+
+/* At most OXI_COPY_PIECE elements, any number in place; steps in elements. */
 static void oxi_convert_run(const oxi_conversion *how, int64_t n, const char *from, int64_t from_step,
                             char *to, int64_t to_step) {
     double gathered[OXI_COPY_PIECE], lanes[OXI_COPY_PIECE], encoded[OXI_COPY_PIECE];
-    if (from_step == 1 && to_step == 1 && !how->stream && !(how->load && how->store)) {
+    if (oxi_converts_in_place(how, from_step, to_step)) {
         if (how->load) how->load(n, from, 1, to);
         if (how->store) how->store(n, from, to, 1);
         return;
@@ -41342,8 +41391,9 @@ static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
     w.lines = streams && w.turned;
     w.moves = !converts && w.step[0] == 1;
     if (streams && converts) how.stream = oxi_cpu_kernels()->stream;
+    bool whole = converts && !w.turned && oxi_converts_in_place(&how, w.step[1], w.step[0]);
     if (converts)
-        oxi_walk_all(&w, OXI_COPY_GRAIN, OXI_COPY_PIECE, oxi_convert_piece, &how);
+        oxi_walk_all(&w, OXI_COPY_GRAIN, whole ? OXI_COPY_GRAIN : OXI_COPY_PIECE, oxi_convert_piece, &how);
     else
         oxi_walk_all(&w, OXI_COPY_GRAIN, OXI_COPY_GRAIN, oxi_copy_piece, NULL);
     return OX_OK;

@@ -2,7 +2,7 @@
 """Measures OxTorch against OpenBLAS and PyTorch on this machine, tier by tier.
 
     python3 bench/peers/peers.py [--tiers sse2,avx,avx2,avx512,amx] [--threads 1,2] [--sizes 1024,2048,4096]
-                                 [--work matmul,views,ops,attention] [--runs 7]
+                                 [--work matmul,views,ops,small,attention] [--runs 7]
 
 Needs python3 with numpy; libopenblas and libblis (the pthread builds), libdnnl and torch where they are to be
 compared with: f32 products with the best of the three. The library is built from the headers into
@@ -72,10 +72,11 @@ class Oxtorch:
         for name, arguments in {
                 'ox_matmul': [pointer, pointer], 'ox_t': [pointer], 'ox_cast': [pointer, ctypes.c_int],
                 'ox_clone': [pointer], 'ox_from_data': [pointer, Shape, ctypes.c_int],
-                'ox_add': [pointer, pointer],
+                'ox_add': [pointer, pointer], 'ox_mul': [pointer, pointer],
                 'ox_relu': [pointer], 'ox_gelu': [pointer], 'ox_exp': [pointer], 'ox_tanh': [pointer],
                 'ox_softmax': [pointer, ctypes.c_int], 'ox_sum': [pointer, Shape, ctypes.c_bool],
                 'ox_layer_norm': [pointer, ctypes.c_int, pointer, pointer, ctypes.c_double],
+                'ox_rms_norm': [pointer, ctypes.c_int, pointer, ctypes.c_double],
                 'ox_narrow': [pointer, ctypes.c_int, ctypes.c_int64, ctypes.c_int64],
                 'ox_scaled_dot_product_attention': [pointer, pointer, pointer, ctypes.POINTER(AttentionDesc)],
         }.items():
@@ -262,14 +263,55 @@ def measure_ops(ox, torch, threads, runs, results):
         'softmax': (('ox_softmax', ox_rows, -1), lambda: torch.softmax(t_rows, -1)),
         'layer_norm': (('ox_layer_norm', ox_rows, 1, ones, zeros, 1e-5),
                        lambda: functional.layer_norm(t_rows, (1000,), t_ones, t_zeros)),
+        'rms_norm': (('ox_rms_norm', ox_rows, 1, ones, 1e-5),
+                     lambda: functional.rms_norm(t_rows, (1000,), t_ones, 1e-5)),
         'sum': (('ox_sum', ox_x, ox.shape(), False), lambda: t_x.sum()),
     }
     for name, (call, peer) in work.items():
-        s = in_turn([lambda: ox.run(*call), peer], runs)
+        s = in_turn([lambda: ox.run(*call), peer, lambda: ox.run('ox_clone', ox_x)], runs)
         report(results, work=name, threads=threads, ms=round(1e3 * median(s[0]), 2),
-               **{'of torch': ratio(s[1], s[0])})
+               **{'of torch': ratio(s[1], s[0]),   # bytes a second, of those of a copy
+                  'of copy': [round(v * (0.5 if name == 'sum' else 1), 3) for v in ratio(s[2], s[0])]})
     for t in (ox_x, ox_rows, ones, zeros):
         ox.lib.ox_release(t)
+
+
+def measure_small(ox, torch, runs, results):
+    """Tensors that lie in the first cache, on one thread: a turn's calls go in hundreds, so that Python's clock
+    does not count. Both sides are called from Python, whose part of a call is in their times."""
+    import numpy as np
+    functional, release, shape = torch.nn.functional, ox.lib.ox_release, ox.shape()
+    for count in (1000, 10_000):
+        x = np.random.default_rng(0).standard_normal(count, dtype=np.float32)
+        t_x, ox_x = torch.from_numpy(x), ox.tensor(x)
+        t_rows, ox_rows = t_x.reshape(-1, 100), ox.tensor(x.reshape(-1, 100))
+        t_ones, ones = torch.ones(100), ox.tensor(np.ones(100, np.float32))
+        work = {
+            'add': (('ox_add', ox_x, ox_x), torch.add, (t_x, t_x)),
+            'mul': (('ox_mul', ox_x, ox_x), torch.mul, (t_x, t_x)),
+            'gelu': (('ox_gelu', ox_x), functional.gelu, (t_x,)),
+            'softmax': (('ox_softmax', ox_rows, -1), torch.softmax, (t_rows, -1)),
+            'layer_norm': (('ox_layer_norm', ox_rows, 1, ones, ones, 1e-5), torch.layer_norm,
+                           (t_rows, (100,), t_ones, t_ones)),
+            'sum': (('ox_sum', ox_x, shape, False), torch.sum, (t_x,)),
+            'to bf16': (('ox_cast', ox_x, BF16), t_x.to, (torch.bfloat16,)),
+        }
+        for name, ((function, *own), peer, theirs) in work.items():
+            call = getattr(ox.lib, function)
+
+            def side():
+                for _ in range(100):
+                    release(call(*own))
+
+            def other():
+                for _ in range(100):
+                    peer(*theirs)
+
+            s = in_turn([side, other], runs)
+            report(results, work=f'{name} of {count}', threads=1, us=round(1e4 * median(s[0]), 2),
+                   **{'of torch': ratio(s[1], s[0])})
+        for t in (ox_x, ox_rows, ones):
+            release(t)
 
 
 def measure_attention(ox, torch, threads, runs, results):
@@ -307,6 +349,8 @@ def worker(options):
             measure_views(ox, threads, options.sizes, options.runs, results)
         if 'ops' in options.work and torch:
             measure_ops(ox, torch, threads, options.runs, results)
+        if 'small' in options.work and torch and threads == 1:
+            measure_small(ox, torch, options.runs, results)
         if 'attention' in options.work and torch:
             measure_attention(ox, torch, threads, max(3, options.runs // 2), results)
     keep(options.json, [dict(row, tier=isa) for row in results], ['tier', 'work', 'threads'])
@@ -320,7 +364,7 @@ def main():
     parser.add_argument('--tiers', type=words, default=list(TIERS))
     parser.add_argument('--threads', type=numbers, default=[1, 2])
     parser.add_argument('--sizes', type=numbers, default=[1024, 2048, 4096])
-    parser.add_argument('--work', type=words, default=['matmul', 'views', 'ops', 'attention'])
+    parser.add_argument('--work', type=words, default=['matmul', 'views', 'ops', 'small', 'attention'])
     parser.add_argument('--runs', type=int, default=7)
     parser.add_argument('--torch-matmul', action='store_true',
                         help="PyTorch's bf16 and f16 matmul too (minutes on old tiers)")

@@ -136,11 +136,16 @@ static ox_status oxi_conversion_begin(oxi_conversion *conversion, ox_dtype from,
     return OX_OK;
 }
 
-/* At most OXI_COPY_PIECE elements; steps in elements. */
+/* Whether runs of such steps are converted from where they lie to where they go. */
+static bool oxi_converts_in_place(const oxi_conversion *how, int64_t from_step, int64_t to_step) {
+    return from_step == 1 && to_step == 1 && !how->stream && !(how->load && how->store);
+}
+
+/* At most OXI_COPY_PIECE elements, any number in place; steps in elements. */
 static void oxi_convert_run(const oxi_conversion *how, int64_t n, const char *from, int64_t from_step,
                             char *to, int64_t to_step) {
     double gathered[OXI_COPY_PIECE], lanes[OXI_COPY_PIECE], encoded[OXI_COPY_PIECE];
-    if (from_step == 1 && to_step == 1 && !how->stream && !(how->load && how->store)) {
+    if (oxi_converts_in_place(how, from_step, to_step)) {
         if (how->load) how->load(n, from, 1, to);
         if (how->store) how->store(n, from, to, 1);
         return;
@@ -214,8 +219,9 @@ static ox_status oxi_copy_plain(const ox_tensor *from, const ox_tensor *to) {
     w.lines = streams && w.turned;
     w.moves = !converts && w.step[0] == 1;
     if (streams && converts) how.stream = oxi_cpu_kernels()->stream;
+    bool whole = converts && !w.turned && oxi_converts_in_place(&how, w.step[1], w.step[0]);
     if (converts)
-        oxi_walk_all(&w, OXI_COPY_GRAIN, OXI_COPY_PIECE, oxi_convert_piece, &how);
+        oxi_walk_all(&w, OXI_COPY_GRAIN, whole ? OXI_COPY_GRAIN : OXI_COPY_PIECE, oxi_convert_piece, &how);
     else
         oxi_walk_all(&w, OXI_COPY_GRAIN, OXI_COPY_GRAIN, oxi_copy_piece, NULL);
     return OX_OK;
