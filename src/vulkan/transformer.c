@@ -13,11 +13,11 @@ typedef struct oxi_vk_rope_params {
 
 static bool oxi_vk_can_rope(const oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *x = call->in[0];
-    (void)d;
-    return oxi_vk_product_reads(x->dtype) && call->out[0]->dtype == x->dtype && oxi_vk_fits(x);
+    bool reads = oxi_vk_product_reads(x->dtype) || (x->dtype == OX_F64 && d->caps & OX_VULKAN_F64);
+    return reads && call->out[0]->dtype == x->dtype && oxi_vk_fits(x);
 }
 
-/* The chunk with [half] frequencies base^(-2 i / dims), each as two floats. */
+/* The chunk with [half] frequencies base^(-2 i / dims), as two floats each, and once more in f64. */
 static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims, oxi_vk_chunk **out) {
     oxi_vk_frequency *row = &d->frequencies[0];
     for (int i = 0; i < OXI_VK_FREQUENCIES; i++) {
@@ -29,24 +29,39 @@ static ox_status oxi_vk_frequencies(oxi_vk_device *d, double base, int64_t dims,
         if (!row->chunk) break;
     }
     int64_t half = dims / 2;
-    size_t bytes = (size_t)half * 2 * sizeof(float);
-    float *pairs = (float *)oxi_alloc(bytes);
-    if (!pairs) return OX_ERR_NOMEM;
+    size_t bytes = (size_t)half * 2 * sizeof(double);
+    double *memory = (double *)oxi_alloc(bytes), *whole = memory + half;
+    float *pairs = (float *)(void *)memory;
+    if (!memory) return OX_ERR_NOMEM;
     for (int64_t i = 0; i < half; i++) {
         double f = pow(base, -2.0 * (double)i / (double)dims);
         pairs[2 * i] = (float)f;
         pairs[2 * i + 1] = (float)(f - (double)pairs[2 * i]);
+        whole[i] = f;
     }
     if (row->chunk) oxi_vk_chunk_give(d, row->chunk); /* the list is full: the last one goes */
     uint64_t room = ((uint64_t)bytes + OXI_VK_ALIGN - 1) / OXI_VK_ALIGN * OXI_VK_ALIGN;
     row->chunk = oxi_vk_chunk_alloc(d, room ? room : (uint64_t)OXI_VK_ALIGN);
     ox_status status =
-        row->chunk ? oxi_vk_upload(d, row->chunk, 0, (const char *)pairs, bytes) : OX_ERR_NOMEM;
+        row->chunk ? oxi_vk_upload(d, row->chunk, 0, (const char *)memory, bytes) : OX_ERR_NOMEM;
     row->base = base;
     row->dims = dims;
-    oxi_free(pairs, bytes);
+    oxi_free(memory, bytes);
     *out = row->chunk;
     return status;
+}
+
+static ox_status oxi_vk_rope_of_doubles(oxi_vk_device *d, const oxi_call *call, oxi_vk_chunk *frequencies) {
+    const int64_t half = call->attr.i[0] / 2;
+    ox_tensor numbers;
+    ox_storage storage;
+    memset(&storage, 0, sizeof storage);
+    oxi_meta(&numbers, OX_F64, 1, &half);
+    storage.data = frequencies;
+    storage.device = &d->base;
+    numbers.storage = &storage;
+    numbers.offset = half;
+    return oxi_vk_rope_double(d, call, &numbers);
 }
 
 /* copy: where the result goes as well, or NULL. */
@@ -61,6 +76,7 @@ static ox_status oxi_vk_rope(oxi_vk_device *d, const oxi_call *call, const ox_te
     if (ox_numel(x) == 0) return OX_OK;
     ox_status status = oxi_vk_frequencies(d, call->attr.f[0], call->attr.i[0], &frequencies);
     if (status != OX_OK) return status;
+    if (x->dtype == OX_F64) return oxi_vk_rope_of_doubles(d, call, frequencies);
     oxi_vk_line_operand_of(&o[0], out, x->ndim);
     oxi_vk_line_operand_of(&o[1], x, x->ndim);
     oxi_vk_line_operand_of(&o[2], positions ? positions : x, 0);
