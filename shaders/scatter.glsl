@@ -33,7 +33,8 @@ void main() {
             continue;
         }
         uint to = e.x + index.x * param[1].y;
-        if (LANE != LANE_RAW)
+        if (LANE == LANE_C64) raw = sum_of(load(DTYPE, to), raw); /* as they lie */
+        else if (LANE != LANE_RAW)
             raw =
                 raw_of(DTYPE, sum_of(lane_of(DTYPE, load(DTYPE, to), LANE), lane_of(DTYPE, raw, LANE)), LANE);
         store(DTYPE, to, raw);

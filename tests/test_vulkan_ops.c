@@ -131,11 +131,16 @@ static void check_selected(void) {
 
 /* ---- block types: as weights, and expanded ------------------------------------------------------------- */
 
-/* [n,k] of bytes in `mask`: with 0x3f every scale that they may be is modest. */
-static ox_tensor *blocks_of(ox_dtype dtype, int64_t n, int64_t k, int mask) {
+/* [n,k] of bytes in `mask`, and of those in `least`: with 0x3f every scale that they may be is modest, with 0x20
+ * none is next to nothing. */
+static ox_tensor *blocks_with(ox_dtype dtype, int64_t n, int64_t k, int mask, int least) {
     static unsigned char bytes[1 << 16];
-    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)((int)(test_uniform() * 256) & mask);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(((int)(test_uniform() * 256) & mask) | least);
     return ox_from_data(bytes, OX_SHAPE(n, k), dtype);
+}
+static ox_tensor *blocks_of(ox_dtype dtype, int64_t n, int64_t k, int mask) {
+    return blocks_with(dtype, n, k, mask, 0);
 }
 
 /* The largest difference beside the largest number. */
@@ -188,7 +193,7 @@ static void check_block_copies(void) {
         for (int which = 0; which < 4; which++)
             OX_SCOPE {
                 const char *name = ox_dtype_name((ox_dtype)dtype);
-                ox_tensor *w = blocks_of((ox_dtype)dtype, 7, 512, 0x3f), *v = there(w);
+                ox_tensor *w = blocks_with((ox_dtype)dtype, 7, 512, 0x3f, 0x20), *v = there(w);
                 ox_tensor *a = rows_of(w, which), *b = rows_of(v, which);
                 for (size_t f = 0; f < sizeof floating / sizeof *floating; f++)
                     CHECK_MSG(same(ox_cast(b, floating[f]), ox_cast(a, floating[f])), "%s to %s, %d: %s",
@@ -342,11 +347,12 @@ static void check_integer_products(void) {
 
 /* Sums at equal places, of f64 and of complex numbers. */
 static void check_double_sums(void) {
-    static const ox_dtype dtypes[] = {OX_F64, OX_C64};
     for (int d = 0; d < 2; d++) {
-        ox_tensor *x = ox_cast(ox_randn(OX_SHAPE(5, 40), OX_F32), dtypes[d]);
-        ox_tensor *source = ox_flip(ox_cast(ox_randn(OX_SHAPE(40, 9), OX_F32), dtypes[d]), OX_DIMS(0));
-        ox_tensor *ids = ox_randint(0, 5, OX_SHAPE(9, 40), OX_I64), *line = ox_select(ids, 1, 3);
+        ox_tensor *pairs = ox_randn(OX_SHAPE(13, 40, 2), OX_F32);
+        ox_tensor *numbers = d ? ox_view_as_complex(pairs) : ox_cast(ox_select(pairs, 2, 1), OX_F64);
+        ox_tensor *x = ox_narrow(numbers, 0, 0, 4),
+                  *source = ox_flip(ox_t(ox_narrow(numbers, 0, 4, 9)), OX_DIMS(0));
+        ox_tensor *ids = ox_randint(0, 4, OX_SHAPE(9, 40), OX_I64), *line = ox_select(ids, 1, 3);
         ox_tensor *y = there(x), *from = ox_t(there(source)), *places = there(ids), *there_line = there(line);
         CHECK(same(ox_scatter_add(y, 0, places, from), ox_scatter_add(x, 0, ids, ox_t(source))));
         CHECK(same(ox_index_add(ox_flip(y, OX_DIMS(1)), 0, there_line, from, -2),
@@ -375,6 +381,35 @@ static void check_double_rope(void) {
     CHECK(ox_numel(back(ox_rope(ox_narrow(b, 2, 0, 0), NULL, NULL))) == 0);
 }
 
+/* What goes through products and softmax: f64, long rows, caches of block types. */
+static void check_plain_attention(void) {
+    for (int which = 0; which < 6; which++) {
+        bool doubles = which < 3, blocks = which == 5;
+        int64_t depth = which == 3 ? 544 : 32;
+        ox_dtype dtype = doubles ? OX_F64 : OX_F32;
+        ox_attention_desc desc, there_desc;
+        ox_tensor *q = ox_transpose(ox_randn(OX_SHAPE(2, 19, 6, depth), dtype), 1, 2);
+        ox_tensor *k = ox_randn(OX_SHAPE(2, 3, 23, depth), dtype),
+                  *v = ox_randn(OX_SHAPE(2, 3, 23, depth), dtype);
+        memset(&desc, 0, sizeof desc);
+        desc.causal = which > 0;
+        desc.query_start = which == 1 ? 4 : 0;
+        desc.window = which == 2 ? 5 : 0;
+        desc.softcap = which == 4 ? 3 : 0;
+        if (which == 0) desc.mask = ox_gt(ox_randn(OX_SHAPE(6, 1, 23), OX_F32), ox_number(-0.5));
+        if (which == 4) desc.mask = ox_randn(OX_SHAPE(19, 23), OX_F64);
+        if (blocks) {
+            k = ox_cast(k, OX_Q4_0);
+            v = ox_cast(v, OX_Q4_0);
+        }
+        there_desc = desc;
+        there_desc.mask = there(desc.mask);
+        double off = distance(ox_scaled_dot_product_attention(there(q), there(k), there(v), &there_desc),
+                              ox_scaled_dot_product_attention(q, k, v, &desc));
+        CHECK_MSG(off < (doubles ? 1e-13 : 1e-4), "attention, case %d: %g: %s", which, off, ox_error_text());
+    }
+}
+
 static void check_doubles(void) {
     ox_vulkan_facts facts;
     if (ox_vulkan_info(gpu, &facts) != OX_OK || !(facts.caps & OX_VULKAN_F64)) return;
@@ -400,6 +435,7 @@ static void check_doubles(void) {
                        ox_linear(wide, ox_cast(ox_cast(blocks, OX_F32), OX_F64), NULL)) < 1e-15);
         check_double_sums();
         check_double_rope();
+        check_plain_attention();
     }
     CHECK_MSG(ox_stats().detours == detours, "%lld detours", (long long)(ox_stats().detours - detours));
 }

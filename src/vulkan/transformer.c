@@ -149,10 +149,10 @@ typedef struct oxi_vk_attention_params {
     uint32_t mask_stride[8], shape[8];
 } oxi_vk_attention_params;
 
-static bool oxi_vk_can_attention(const oxi_vk_device *d, const oxi_call *call) {
+/* Whether there is a shader for it. */
+static bool oxi_vk_has_attention(const oxi_call *call) {
     const ox_tensor *q = call->in[0], *k = call->in[1], *v = call->in[2], *mask = call->in[3];
     int n = q->ndim;
-    (void)d;
     if (n > OXI_VK_ATTENTION_LEAD || !oxi_vk_product_reads(q->dtype) || call->out[0]->dtype != q->dtype)
         return false;
     if (k->dtype != OX_Q8_0 && !oxi_vk_product_reads(k->dtype)) return false;
@@ -164,6 +164,11 @@ static bool oxi_vk_can_attention(const oxi_vk_device *d, const oxi_call *call) {
     if (lead > 65535 || (n > 2 && q->shape[n - 3] > 65535)) return false;
     if (call->attr.i[0] >= (int64_t)1 << 30 || call->attr.i[1] >= (int64_t)1 << 30) return false;
     return oxi_vk_fits(q) && oxi_vk_fits(k) && oxi_vk_fits(v);
+}
+
+static bool oxi_vk_can_attention(const oxi_vk_device *d, const oxi_call *call) {
+    if (call->out[0]->dtype != call->in[0]->dtype) return false;
+    return oxi_vk_has_attention(call) || oxi_vk_can_attention_plain(d, call);
 }
 
 /* Stride of t's dim that is `back` from the end, 0 where it is missing or broadcast. */
@@ -315,7 +320,7 @@ static ox_status oxi_vk_attention_any(oxi_vk_device *d, oxi_vk_dispatch *dispatc
     return oxi_vk_record(d, dispatch);
 }
 
-static ox_status oxi_vk_attention(oxi_vk_device *d, const oxi_call *call) {
+static ox_status oxi_vk_attention_shader(oxi_vk_device *d, const oxi_call *call) {
     const ox_tensor *q = call->in[0], *mask = call->in[3], *out = call->out[0];
     oxi_vk_attention_params p;
     oxi_vk_dispatch dispatch;
@@ -340,4 +345,30 @@ static ox_status oxi_vk_attention(oxi_vk_device *d, const oxi_call *call) {
     if (oxi_vk_attention_is_few(call, &p)) return oxi_vk_attention_few(d, &dispatch, &p);
     uint32_t keys = oxi_vk_attention_keys(d, call, &p);
     return keys ? oxi_vk_attention_many(d, &dispatch, &p, keys) : oxi_vk_attention_any(d, &dispatch, &p);
+}
+
+/* Keys and values of block types that shaders do not read are expanded first. */
+static ox_status oxi_vk_attention(oxi_vk_device *d, const oxi_call *call) {
+    const ox_tensor *k = call->in[1];
+    oxi_vk_temporary plain[2];
+    ox_tensor *in[4];
+    oxi_call expanded = *call;
+    ox_status status = OX_OK;
+    if (ox_numel(call->out[0]) == 0) return OX_OK;
+    if (oxi_vk_has_attention(call)) return oxi_vk_attention_shader(d, call);
+    if (!oxi_is_block(k->dtype)) return oxi_vk_attention_plain(d, call);
+    memset(plain, 0, sizeof plain);
+    for (int i = 0; i < 4; i++) in[i] = call->in[i];
+    for (int i = 0; i < 2 && status == OX_OK; i++) {
+        const ox_tensor *blocks = call->in[1 + i];
+        status = oxi_vk_temporary_make(d, &plain[i], OX_F32, blocks->ndim, blocks->shape);
+        if (status == OX_OK) status = oxi_vk_from_blocks(d, blocks, &plain[i].t);
+        in[1 + i] = &plain[i].t;
+    }
+    expanded.in = in;
+    if (status == OX_OK)
+        status = oxi_vk_has_attention(&expanded) ? oxi_vk_attention_shader(d, &expanded)
+                                                 : oxi_vk_attention_plain(d, &expanded);
+    for (int i = 0; i < 2; i++) oxi_vk_temporary_drop(d, &plain[i]);
+    return status;
 }
