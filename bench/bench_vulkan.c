@@ -4,9 +4,8 @@
  *
  * Bandwidth counts each operand read once and the result written once, beside a copy in the same run.
  * Medians; a figure includes recording and submitting, as a program has them, and comes after a second and a
- * half of the same work: drivers swap better code in after a while, of large shaders after more than half a
- * second. Products and attention are skipped where the device is software. bench/peers/vulkan.py sets the
- * products beside PyTorch's.
+ * half of the same work: drivers swap better code in after a while. Products and attention are skipped where
+ * the device is software. bench/peers/vulkan.py sets the products beside PyTorch's.
  */
 #include "oxtorch_vulkan.h"
 

@@ -1,6 +1,6 @@
-// element.glsl - cooperative matrices of SIDE x SIDE of elements and of f32 sums; floats rounded to two elements
-// of a word. Elements are f16 here; shaders.c makes the twin of a module whose elements are bf16. IN_BF16: which
-// of them this is, as far as constants say.
+// element.glsl - cooperative matrices of SIDE x SIDE of elements and of f32 sums; floats rounded to two
+// elements of a word. Elements are f16 here; shaders.c makes the twin of a module whose elements are bf16.
+// IN_BF16: which of them this is, as far as constants say.
 #define SUMS coopmat<float, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseAccumulator>
 #define NARROW coopmat<float16_t, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseAccumulator>
 #define LEFT coopmat<float16_t, gl_ScopeSubgroup, SIDE, SIDE, gl_MatrixUseA>

@@ -1,6 +1,6 @@
-// gather.comp - elements picked by index along a dim: gather, index_select, embedding. param[0] n, dims,
-// op + 1, the fault's place; [1] first elements of the result, the index, x, the step along the dim; [2].x size
-// of the dim; [3 + d] strides; [11], [12] shape.
+// gather.comp - elements picked by index along a dim: gather, index_select, embedding. param[0] n, dims, op
+// + 1, the fault's place; [1] first elements of the result, the index, x, the step along the dim; [2].x
+// size of the dim; [3 + d] strides; [11], [12] shape.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;

@@ -1,8 +1,8 @@
-// multinomial.comp - draws from rows of weights, to the bits that cpu/fill.c gives. A workgroup looks at a row and
-// writes its running sums or (RACE) the keys whose smallest are drawn; then invocations draw with replacement.
-// param[0] rows, categories, dims of the rows, the fault's place; [1] seed, counter; [2] first elements of the
-// weights and the result, the steps along their last dims; [3 + d].xy strides of the rows; [11], [12] shape of
-// them; [13] the place of the sums or keys in block 2 (f64), samples, op + 1.
+// multinomial.comp - draws from rows of weights, to the bits that cpu/fill.c gives. A workgroup looks at a
+// row and writes its running sums or (RACE) the keys whose smallest are drawn; then invocations draw with
+// replacement. param[0] rows, categories, dims of the rows, the fault's place; [1] seed, counter; [2] first
+// elements of the weights and the result, the steps along their last dims; [3 + d].xy strides of the rows;
+// [11], [12] shape of them; [13] the place of the sums or keys in block 2 (f64), samples, op + 1.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;
@@ -46,7 +46,8 @@ double key_of(const uint e, const double weight) {
     return weight > 0 ? min(quotient(log_u, weight), MOST) : INFINITE;
 }
 void look(const uint row) {
-    uint n = param[0].y, lane = gl_LocalInvocationID.x, from = places_of(param[2], row, param[0].z, 3, 11).x;
+    uint n = param[0].y, lane = gl_LocalInvocationID.x;
+    uint from = places_of(param[2], row, param[0].z, 3, 11).x;
     precise double total = 0;
     if (lane == 0) positive = bad = 0;
     for (uint first = 0; first < n; first += 256) {
@@ -72,7 +73,8 @@ void look(const uint row) {
                                                               : 0;
     if (why == 0) return;
     uint place = param[0].w, before = atomicCompSwap(b5.d[place], 0, param[13].z); /* as in fault.glsl */
-    if (before == 0 || before == param[13].z) atomicMax(b5.d[place + 1], ~(4 * row + why)); /* the first row */
+    /* of several rows the first stays */
+    if (before == 0 || before == param[13].z) atomicMax(b5.d[place + 1], ~(4 * row + why));
 }
 void draw(const uint row, const uint j) {
     uint n = param[0].y, from = row * n, least = 0, most = n - 1;
@@ -82,7 +84,8 @@ void draw(const uint row, const uint j) {
         if (kept(from + middle) > u) most = middle;
         else least = middle + 1;
     }
-    while (least > 0 && kept(from + least) == kept(from + least - 1)) least--; /* not a category of weight 0 */
+    /* u rounded up to the sum: not a category of weight 0 */
+    while (least > 0 && kept(from + least) == kept(from + least - 1)) least--;
     uint to = places_of(param[2], row, param[0].z, 3, 11).y + j * param[2].w;
     store(I64, to, uvec2(least, 0));
 }

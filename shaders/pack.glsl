@@ -1,6 +1,6 @@
-// pack.glsl - what the ways of packing floats into block types share: f32 [blocks, elements], one behind the
-// other, become blocks, to the bytes that cpu/quantize.c gives: every product and sum is rounded by itself, in
-// its order. param[0] blocks, the first element of the floats, the first byte of the blocks.
+// pack.glsl - what the ways of packing floats into block types share: f32 [blocks, elements], one behind
+// the other, become blocks, to the bytes that cpu/quantize.c gives: every product and sum is rounded by
+// itself, in its order. param[0] blocks, the first element of the floats, the first byte of the blocks.
 #extension GL_GOOGLE_include_directive : require
 layout(constant_id = 0) const uint DTYPE = 17;
 

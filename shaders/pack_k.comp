@@ -1,7 +1,7 @@
-// pack_k.comp - pack.glsl for the K types, whose scales are searched for, to the least weighted squared error:
-// an invocation takes a run of 16 or 32 numbers, eight or sixteen of them share a block. Names are those of
-// cpu/quantize.c: number = scale code - least, the scale is d times a code, least dmin times one above low; or
-// (ZERO) least is the scale times ZERO.
+// pack_k.comp - pack.glsl for the K types, whose scales are searched for, to the least weighted squared
+// error: an invocation takes a run of 16 or 32 numbers, eight or sixteen of them share a block. Names are
+// those of cpu/quantize.c: number = scale code - least, the scale is d times a code, least dmin times one
+// above low; or (ZERO) least is the scale times ZERO.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 64) in;
@@ -143,8 +143,8 @@ void fit(const Sums s) {
     scale = fresh;
     least = below;
 }
-// Grids a little coarser and finer than the range asks for, which begin at the smallest number or end at the
-// largest.
+// Grids a little coarser and finer than the range asks for, which begin at the smallest number or end at
+// the largest.
 void search() {
     for (uint grid = 0; grid < GRIDS; grid++)
         for (uint end = 0; end < (SIX ? 1 : 2); end++) {
@@ -176,7 +176,8 @@ float common_unit(const float number, const float curve, const float lowest, con
         precise float levels = (lowest < 0 ? lowest : highest) - 0.5 * outward * float(step), sum = 0;
         float inverse = quotient(levels, largest), u = quotient(1, inverse);
         for (uint i = first_run; i < first_run + RUNS; i++) {
-            precise float v = numbers[i] * inverse, off = u * nearest_between(v, lowest, highest) - numbers[i];
+            precise float v = numbers[i] * inverse, off = u * nearest_between(v, lowest, highest);
+            off = off - numbers[i];
             off = off * off;
             sum = sum + curves[i] * off;
         }
@@ -303,8 +304,9 @@ uint bytes_word(const uvec4 v) {
 void write_six(const uint to, const bool found) {
     for (uint k = run; k < 48; k += RUNS) {
         uint i = k < 32 ? k / 16 * 32 + k % 16 : (k - 32) / 8 * 32 + k % 8;
-        uint word = k < 32 ? low_bits(i) | low_bits(i + 16) << 4
-                           : high_bits(i) | high_bits(i + 8) << 2 | high_bits(i + 16) << 4 | high_bits(i + 24) << 6;
+        uint word = low_bits(i) | low_bits(i + 16) << 4;
+        if (k >= 32)
+            word = high_bits(i) | high_bits(i + 8) << 2 | high_bits(i + 16) << 4 | high_bits(i + 24) << 6;
         put_word(to + 4 * k, found ? word : 0);
     }
     if (run < 4) put_word(to + 192 + 4 * run, found ? bytes_word(whole_numbers(first_run + 4 * run)) : 0);
@@ -322,10 +324,13 @@ void write_four_or_five(const uint to, const bool found) {
         put_word(to + 16 + 4 * run, found ? word : 0);
     }
     if (run != 0) return;
-    uvec4 s = whole_numbers(first_run), t = whole_numbers(first_run + 4);
-    uvec4 l = uvec4(ivec4(curves[first_run], curves[first_run + 1], curves[first_run + 2], curves[first_run + 3]));
-    uvec4 m = uvec4(
-        ivec4(curves[first_run + 4], curves[first_run + 5], curves[first_run + 6], curves[first_run + 7]));
+    uvec4 s, t, l, m; /* codes of scales and of least numbers, of the first four runs and of the others */
+    for (uint i = 0; i < 4; i++) {
+        s[i] = uint(numbers[first_run + i]);
+        t[i] = uint(numbers[first_run + 4 + i]);
+        l[i] = uint(curves[first_run + i]);
+        m[i] = uint(curves[first_run + 4 + i]);
+    }
     put_word(to, found ? half_of(d) | half_of(dmin) << 16 : HALF_NAN);
     put_word(to + 4, found ? bytes_word(s | t >> 4 << 6) : 0);
     put_word(to + 8, found ? bytes_word(l | m >> 4 << 6) : 0);

@@ -1,8 +1,8 @@
-// permute.comp - a random permutation from what each place i swaps with when 0 .. n-1 are shuffled from the end
-// (Knuth's algorithm P): h(i) <= i. Before its turn a place k holds what the last swap with it brought, which is
-// that of the least k' > k with h(k') = k: a tree, whose roots hold their own numbers and are found by doubling
-// steps. The swaps come in the order of h, equal ones in their own. param[0] n, first elements of
-// the result and of h; [1] of the swaps' places (I64), of links in and out.
+// permute.comp - a random permutation from what each place i swaps with when 0 .. n-1 are shuffled from the
+// end (Knuth's algorithm P): h(i) <= i. Before its turn a place k holds what the last swap with it brought,
+// which is that of the least k' > k with h(k') = k: a tree, whose roots hold their own numbers and are
+// found by doubling steps. The swaps come in the order of h, equal ones in their own. param[0] n, first
+// elements of the result and of h; [1] of the swaps' places (I64), of links in and out.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 256) in;

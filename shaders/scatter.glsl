@@ -1,7 +1,7 @@
 // scatter.glsl - elements moved to, or added to, where an index says: an invocation takes a line along the
 // indexed dim, in order, so that equal indices act one after the other and results are the same every time.
-// lines.glsl with operands result, index, source; param[1].yzw step along the dim of the result, its size, the
-// fault's place; [23].xy alpha, as a number of the lane. The includer brings sum_of.
+// lines.glsl with operands result, index, source; param[1].yzw step along the dim of the result, its size,
+// the fault's place; [23].xy alpha, as a number of the lane. The includer brings sum_of.
 #extension GL_GOOGLE_include_directive : require
 layout(local_size_x = 64) in;
 layout(constant_id = 0) const uint DTYPE = 12;

@@ -1,6 +1,7 @@
-/* test_vulkan_ops.c - ops whose result on a Vulkan device is the CPU's bit by bit, and that take no detour:
- * order, on lines that take several passes; ramps, random numbers and draws; what a mask selects;
- * blocks, expanded and packed; products of integers; f64. Skipped with the reason where there is no device. */
+/* test_vulkan_ops.c - ops whose result on a Vulkan device is the CPU's bit by bit, and that take no
+ * detour: order, on lines that take several passes; ramps, random numbers and draws; what a mask selects;
+ * blocks, expanded and packed; products of integers; f64. Skipped with the reason where there is no
+ * device. */
 #include "operands.h"
 #include "oxtorch_vulkan.h"
 
@@ -131,8 +132,8 @@ static void check_selected(void) {
 
 /* ---- block types: as weights, and expanded ------------------------------------------------------------- */
 
-/* [n,k] of bytes in `mask`, and of those in `least`: with 0x3f every scale that they may be is modest, with 0x20
- * none is next to nothing. */
+/* [n,k] of bytes in `mask`, and of those in `least`: with 0x3f every scale that they may be is modest,
+ * with 0x20 none is next to nothing. */
 static ox_tensor *blocks_with(ox_dtype dtype, int64_t n, int64_t k, int mask, int least) {
     static unsigned char bytes[1 << 16];
     for (size_t i = 0; i < sizeof bytes; i++)

@@ -1,6 +1,6 @@
-/* Attention by products, softmax and elementwise calls of the same device: f64, rows of more than 512 elements
- * and what else the shaders of attention do not take. Scores lie in memory that is given back at once. Called by
- * transformer.c. */
+/* Attention by products, softmax and elementwise calls of the same device: f64, rows of more than 512
+ * elements and what else the shaders of attention do not take. Scores lie in memory that is given back at
+ * once. Called by transformer.c. */
 
 typedef struct oxi_vk_plain_attention {
     oxi_vk_row_job job;
@@ -24,7 +24,8 @@ static bool oxi_vk_can_attention_plain(const oxi_vk_device *d, const oxi_call *c
            oxi_vk_fits(k) && oxi_vk_fits(call->in[2]);
 }
 
-/* t [.., heads, rows, columns] as [.., heads / group, group, rows, columns]; group 1: the heads of k and v. */
+/* t [.., heads, rows, columns] as [.., heads / group, group, rows, columns]; group 1: the heads of k and
+ * v. */
 static ox_tensor oxi_vk_heads_apart(const ox_tensor *t, int64_t group) {
     ox_tensor view = oxi_borrowed(t);
     int n = t->ndim;

@@ -1,7 +1,7 @@
 /* Block types beside plain ones: copies of blocks as they are, expanded to floats, packed from floats.
- * Shaders expand and pack rows of blocks that lie along the last dim of a temporary header; what else a layout
- * asks for is an elementwise copy before or behind. Called by the Vulkan device for COPY, by products and
- * embeddings of block types. */
+ * Shaders expand and pack rows of blocks that lie along the last dim of a temporary header; what else a
+ * layout asks for is an elementwise copy before or behind. Called by the Vulkan device for COPY, by
+ * products and embeddings of block types. */
 
 /* A tensor that a call makes for itself; the chunk is NULL where there is none. */
 typedef struct oxi_vk_temporary {
@@ -129,8 +129,8 @@ static ox_status oxi_vk_bind_books(oxi_vk_device *d, oxi_vk_dispatch *dispatch, 
     return OX_OK;
 }
 
-/* Blocks along the last dim of `blocks` to contiguous `to`, bf16 or f32 of the same shape, whose first element
- * is a multiple of four. */
+/* Blocks along the last dim of `blocks` to contiguous `to`, bf16 or f32 of the same shape, whose first
+ * element is a multiple of four. */
 static ox_status oxi_vk_expand(oxi_vk_device *d, const ox_tensor *blocks, const ox_tensor *to) {
     oxi_vk_expand_params params;
     oxi_vk_dispatch dispatch;

@@ -1,6 +1,6 @@
-/* Tensors made from nothing, and draws from given probabilities: constants are copies of a number, ramps and
- * random numbers have shaders, which give the bits of cpu/fill.c. Called by draw.c, which has the rest of the FILL
- * and RANDOM families. */
+/* Tensors made from nothing, and draws from given probabilities: constants are copies of a number, ramps
+ * and random numbers have shaders, which give the bits of cpu/fill.c. Called by draw.c, which has the rest
+ * of the FILL and RANDOM families. */
 
 /* Mirrors param of made.glsl. */
 typedef struct oxi_vk_made_params {

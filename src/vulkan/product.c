@@ -440,8 +440,8 @@ static void oxi_vk_product_many(const oxi_vk_device *d, const oxi_vk_product *p,
     dispatch->special[20] = p->m % row->m == 0 && p->n % row->n == 0 && p->k % row->deep == 0;
 }
 
-/* What weights of a block type are expanded to before they are multiplied; OX_DTYPE_NONE: they are taken as they
- * lie. Every tile of rows would expand them again, which takes longer than doing it once. */
+/* What weights of a block type are expanded to before they are multiplied; OX_DTYPE_NONE: they are taken
+ * as they lie. Every tile of rows would expand them again, which takes longer than doing it once. */
 static ox_dtype oxi_vk_product_expands(const oxi_vk_device *d, const oxi_vk_product *p) {
     oxi_vk_product_params params;
     ox_dtype b = p->t[2]->dtype;

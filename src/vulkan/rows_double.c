@@ -1,6 +1,6 @@
-/* Softmax, log_softmax, norms and rotary embedding of f64: a few reductions and elementwise calls of the same device, whose
- * small results lie in memory that is given back at once. Rows of f64 are rare enough to go without a shader
- * of their own. Called by rows.c and transformer.c. */
+/* Softmax, log_softmax, norms and rotary embedding of f64: a few reductions and elementwise calls of the
+ * same device, whose small results lie in memory that is given back at once. Rows of f64 are rare enough
+ * to go without a shader of their own. Called by rows.c and transformer.c. */
 
 /* One number a row, seen as it is [.., 1, ..] and beside the row's elements. */
 typedef struct oxi_vk_row_numbers {

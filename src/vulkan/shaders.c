@@ -173,7 +173,8 @@ static uint32_t *oxi_vk_put_changed(uint32_t *out, const uint32_t *in, uint32_t 
     return out;
 }
 
-/* Writes the module with what its traits ask for to `out`, [bytes / 4 + OXI_VK_CHANGE_WORDS]; returns its bytes. */
+/* Writes the module with what its traits ask for to `out`, [bytes / 4 + OXI_VK_CHANGE_WORDS]; returns its
+ * bytes. */
 static size_t oxi_vk_change_module(const oxi_vk_code *shader, uint32_t *out) {
     const uint32_t *in = shader->code, *end = in + shader->bytes / 4;
     uint32_t *to = out + OXI_VK_SPV_HEADER, traits = shader->traits;
