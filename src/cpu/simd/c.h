@@ -11,6 +11,8 @@
 #define oxi_c_VD 1
 #define oxi_c_SCALEF 0
 #define oxi_c_FMA 0
+#define oxi_c_TWO 0
+#define oxi_c_F16 0
 
 typedef float vf;
 typedef int32_t vi;
