@@ -10504,8 +10504,7 @@ static void oxi_fill_iq(oxi_kernels *k) {
  * widen   vd_load_f32 and vd_store_f32 convert VD floats on their way
  * f16     _load_f16, _load_bf16 widen VF uint16_t exactly; the stores round to nearest even, NaN stays NaN
  *         _load2_, _store2_: two neighbouring vectors; OXI_ISA(TWO) is 1 where that is faster than one by one
- *         _pairs_: lanes hold two numbers each, the first one in the low bits; of f16 where OXI_ISA(F16) is 0:
- *         the tier has no instructions for f16
+ *         _pairs_: lanes hold two numbers each, the first one in the low bits; of f16 where OXI_ISA(TWO) is 1
  * vi      _load_u8 ... widen VF integers; _store_8, _store_16 keep the low bits; shifts take a constant
  * bool    vm_load_bool: lane i is p[i] != 0; vm_store_bool writes 0 or 1, VF bytes */
 #define OXI_PASTE_TIER(tier, name) oxi_##tier##_##name
@@ -10752,7 +10751,6 @@ static void oxi_fill_iq(oxi_kernels *k) {
 #define oxi_c_SCALEF 0
 #define oxi_c_FMA 0
 #define oxi_c_TWO 0
-#define oxi_c_F16 0
 
 typedef float vf;
 typedef int32_t vi;
@@ -12562,12 +12560,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -12838,7 +12836,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -12847,8 +12845,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -15610,7 +15612,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_sse2_SCALEF 0
 #define oxi_sse2_FMA 0
 #define oxi_sse2_TWO 1
-#define oxi_sse2_F16 0
 
 typedef __m128 vf;
 typedef __m128i vi;
@@ -17554,12 +17555,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -17830,7 +17831,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -17839,8 +17840,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -20602,7 +20607,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx_SCALEF 0
 #define oxi_avx_FMA 0
 #define oxi_avx_TWO 0
-#define oxi_avx_F16 0
 
 typedef __m256 vf;
 typedef __m256d vd;
@@ -20858,13 +20862,6 @@ OXI_INLINE vf vf_load_f16(const uint16_t *p) {
 }
 OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     oxi_sse2_vf_store2_f16(p, _mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
-}
-OXI_INLINE void vf_pairs_f16(vf pairs, vf *even, vf *odd) {
-    __m128 a, b, c, d;
-    oxi_sse2_vf_pairs_f16(_mm256_castps256_ps128(pairs), &a, &b);
-    oxi_sse2_vf_pairs_f16(_mm256_extractf128_ps(pairs, 1), &c, &d);
-    *even = _mm256_insertf128_ps(_mm256_castps128_ps256(a), c, 1);
-    *odd = _mm256_insertf128_ps(_mm256_castps128_ps256(b), d, 1);
 }
 /* F16C, which the first processors with AVX lack: kernels that use these are entered where it is there. */
 #define OXI_F16C_APART 1
@@ -22513,12 +22510,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -22789,7 +22786,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -22798,8 +22795,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -25560,7 +25561,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx2_SCALEF 0
 #define oxi_avx2_FMA 1
 #define oxi_avx2_TWO 0
-#define oxi_avx2_F16 1
 
 typedef __m256 vf;
 typedef __m256i vi;
@@ -27381,12 +27381,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -27657,7 +27657,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -27666,8 +27666,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -30435,7 +30439,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_avx512_SCALEF 1
 #define oxi_avx512_FMA 1
 #define oxi_avx512_TWO 0
-#define oxi_avx512_F16 1
 
 typedef __m512 vf;
 typedef __m512i vi;
@@ -32241,12 +32244,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -32517,7 +32520,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -32526,8 +32529,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -35292,7 +35299,6 @@ static void OXI_ISA(fill)(oxi_kernels *k) {
 #define oxi_neon_SCALEF 0
 #define oxi_neon_FMA 1
 #define oxi_neon_TWO 0
-#define oxi_neon_F16 1
 
 typedef float32x4_t vf;
 typedef int32x4_t vi;
@@ -37096,12 +37102,12 @@ OXI_KERNEL void OXI_ISA(pack_along_##type)(int64_t lines, int64_t k, const void 
             memset(to + i * width + here, 0, (size_t)(width - here) * sizeof(float)); \
     } \
 }
-#if VF > 1
+#if VF == 4 /* panels are whole vectors of lines that turn together */
 OXI_PACK(bf16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(bf16, OXI_WIDEN_AND_TURN)
 #endif
-#if VF > 1 && !OXI_ISA(F16)
+#if OXI_ISA(TWO)
 OXI_PACK(f16, OXI_TURN_AND_WIDEN)
 #else
 OXI_PACK(f16, OXI_WIDEN_AND_TURN)
@@ -37372,7 +37378,7 @@ OXI_KERNEL void OXI_ISA(gemm_f16_tiles)(int64_t k, const void *a_panel, const vo
 #undef OXI_TILE_STEP
 #undef OXI_TILE_GEMM
 
-/* Panels of A, as oxi_pack_kernel. */
+/* Panels of A, as oxi_pack_kernel. A line of a cache of each line; what comes next of it is asked for. */
 OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *source, int64_t stride,
                                           int width, void *panels, int64_t panel_stride) {
     for (int64_t line = 0; line < lines; line += width) {
@@ -37381,8 +37387,12 @@ OXI_KERNEL void OXI_ISA(pack_along_tiles)(int64_t lines, int64_t k, const void *
         int here = lines - line < width ? (int)(lines - line) : width;
         for (int64_t at = 0; at < k; at += 16) {
             int64_t steps = k - at < 16 ? k - at : 16;
-            for (int i = 0; i < here; i++, to += steps)
-                memcpy(to, from + i * stride + at, (size_t)steps * sizeof *to);
+            const uint32_t *ahead = from + (at + 64 < k ? at + 64 : at + 64 - k + width * stride);
+            __mmask16 m = (__mmask16)((1u << steps) - 1);
+            for (int i = 0; i < here; i++, to += steps, ahead += stride) {
+                OXI_PREFETCH_READ(ahead);
+                _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from + i * stride + at));
+            }
             memset(to, 0, (size_t)(width - here) * (size_t)steps * sizeof *to);
             to += (width - here) * steps;
         }
@@ -47367,7 +47377,8 @@ static void oxi_gemm_size_blocks(oxi_gemm_plan *p) {
     p->block_n = n;
     p->block_k = p->k;
     if (lines <= 8192 && lines * p->k <= room) return;
-    p->block_k = oxi_min_i64(p->k, oxi_round_up(room / oxi_min_i64(lines, 8192), p->depth));
+    int64_t chunks = room / oxi_min_i64(lines, 8192) / p->depth;
+    p->block_k = oxi_min_i64(p->k, (chunks > 1 ? chunks : 1) * p->depth);
     lines = room / p->block_k;
     if (!p->own_b) p->block_n = oxi_min_i64(n, p->own_a ? lines : lines - oxi_min_i64(m, lines / 2));
     if (!p->own_a) p->block_m = oxi_min_i64(m, p->own_b ? lines : lines - oxi_min_i64(n, lines / 2));

@@ -12,7 +12,6 @@
 #define oxi_avx_SCALEF 0
 #define oxi_avx_FMA 0
 #define oxi_avx_TWO 0
-#define oxi_avx_F16 0
 
 typedef __m256 vf;
 typedef __m256d vd;
@@ -158,13 +157,6 @@ OXI_INLINE vf vf_load_f16(const uint16_t *p) {
 }
 OXI_INLINE void vf_store_f16(uint16_t *p, vf a) {
     oxi_sse2_vf_store2_f16(p, _mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
-}
-OXI_INLINE void vf_pairs_f16(vf pairs, vf *even, vf *odd) {
-    __m128 a, b, c, d;
-    oxi_sse2_vf_pairs_f16(_mm256_castps256_ps128(pairs), &a, &b);
-    oxi_sse2_vf_pairs_f16(_mm256_extractf128_ps(pairs, 1), &c, &d);
-    *even = _mm256_insertf128_ps(_mm256_castps128_ps256(a), c, 1);
-    *odd = _mm256_insertf128_ps(_mm256_castps128_ps256(b), d, 1);
 }
 /* F16C, which the first processors with AVX lack: kernels that use these are entered where it is there. */
 #define OXI_F16C_APART 1

@@ -11,7 +11,6 @@
 #define oxi_avx2_SCALEF 0
 #define oxi_avx2_FMA 1
 #define oxi_avx2_TWO 0
-#define oxi_avx2_F16 1
 
 typedef __m256 vf;
 typedef __m256i vi;

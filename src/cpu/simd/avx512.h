@@ -12,7 +12,6 @@
 #define oxi_avx512_SCALEF 1
 #define oxi_avx512_FMA 1
 #define oxi_avx512_TWO 0
-#define oxi_avx512_F16 1
 
 typedef __m512 vf;
 typedef __m512i vi;

@@ -12,7 +12,6 @@
 #define oxi_c_SCALEF 0
 #define oxi_c_FMA 0
 #define oxi_c_TWO 0
-#define oxi_c_F16 0
 
 typedef float vf;
 typedef int32_t vi;

@@ -12,7 +12,6 @@
 #define oxi_neon_SCALEF 0
 #define oxi_neon_FMA 1
 #define oxi_neon_TWO 0
-#define oxi_neon_F16 1
 
 typedef float32x4_t vf;
 typedef int32x4_t vi;

@@ -12,7 +12,6 @@
 #define oxi_sse2_SCALEF 0
 #define oxi_sse2_FMA 0
 #define oxi_sse2_TWO 1
-#define oxi_sse2_F16 0
 
 typedef __m128 vf;
 typedef __m128i vi;
